@@ -1,0 +1,25 @@
+// Messages to the host: the library prints nothing, it calls back.
+#pragma once
+
+#include "core/error.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace graft::core {
+
+enum class LogLevel : int32_t { error = 0, warning = 1, info = 2, debug = 3 };
+
+struct Log {
+    void (*callback)(void* user, int32_t level, const char* message) = nullptr;
+    void* user = nullptr;
+    LogLevel level = LogLevel::warning;
+
+    bool wants(LogLevel message_level) const noexcept { return callback != nullptr && message_level <= level; }
+    void write(LogLevel message_level, const std::string& message) const {
+        if (wants(message_level))
+            callback(user, static_cast<int32_t>(message_level), message.c_str());
+    }
+};
+
+} // namespace graft::core

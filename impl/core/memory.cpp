@@ -1,0 +1,37 @@
+// Allocation, accounting and the out-of-memory message.
+#include "core/memory.hpp"
+
+#include "core/error.hpp"
+
+#include <new>
+
+namespace graft::core {
+
+void* Memory::allocate(int64_t bytes, const char* what) {
+    void* pointer = allocator_.allocate != nullptr
+                        ? allocator_.allocate(allocator_.user, bytes, alignment)
+                        : ::operator new(static_cast<size_t>(bytes), std::align_val_t(alignment), std::nothrow);
+    if (pointer == nullptr)
+        fail(Status::memory,
+             "out of memory: %lld bytes for %s were refused; this context holds %lld bytes. "
+             "Try fewer particles per rank, a smaller tree.leaf, or precision: fp32",
+             static_cast<long long>(bytes), what, static_cast<long long>(bytes_held()));
+    const int64_t held = bytes_held_.fetch_add(bytes) + bytes;
+    int64_t peak = bytes_peak_.load();
+    while (held > peak && !bytes_peak_.compare_exchange_weak(peak, held)) {
+    }
+    allocations_.fetch_add(1);
+    return pointer;
+}
+
+void Memory::release(void* pointer, int64_t bytes) noexcept {
+    if (pointer == nullptr)
+        return;
+    bytes_held_.fetch_sub(bytes);
+    if (allocator_.allocate != nullptr)
+        allocator_.release(allocator_.user, pointer, bytes);
+    else
+        ::operator delete(pointer, std::align_val_t(alignment));
+}
+
+} // namespace graft::core

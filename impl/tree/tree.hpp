@@ -1,0 +1,59 @@
+// The tree that every later room reads: one node interface, built by the octree and by the ORB (k-d) builder alike.
+//
+// Invariants: node 0 is the root; nodes stand in level order, level l is [level_offset[l], level_offset[l+1]); the
+// children of a node are contiguous; only nodes with particles exist (an empty tree has no nodes); a node's particles
+// are the contiguous range [first, first + count) of the tree order; boxes are tight (smallest box of the particles).
+// Sources: gaburov2010 section 3.2.1 (leaves of at most N_leaf, tight boxes); rehmann2022 section 3.3 (ORB, derived
+// anew: eq. 4 and 6 are misprinted there).
+#pragma once
+
+#include "core/buffer.hpp"
+#include "geometry/box.hpp"
+
+#include <cstdint>
+
+namespace graft::tree {
+
+enum class TreeType : int32_t { octree = 0, orb = 1 };
+
+struct TreeOptions {
+    TreeType type = TreeType::octree;
+    int dimension = 3;      // 2 or 3
+    int leaf = 32;          // N_leaf: most particles in a leaf, unless they all coincide
+    bool has_root = false;  // the caller gives the root cube (octree only)
+    double root_lower[3] = {0, 0, 0};
+    double root_edge = 0;
+};
+
+struct Node {
+    int32_t first_child; // index of the first child; 0 for a leaf
+    int32_t child_count; // 0 for a leaf
+    int32_t parent;      // -1 for the root
+    int32_t level;
+    int64_t first; // in tree order
+    int64_t count;
+};
+
+struct Tree {
+    explicit Tree(core::Memory& memory)
+        : nodes(memory, "tree nodes"), boxes(memory, "tree boxes"), level_offset(memory, "tree levels"),
+          order(memory, "tree order"), x(memory, "sorted x"), y(memory, "sorted y"), z(memory, "sorted z"),
+          charge(memory, "sorted charges"), softening(memory, "sorted softening") {}
+
+    TreeOptions options;
+    double root_lower[3] = {0, 0, 0}; // octree: the root cube
+    double root_edge = 0;
+    core::Buffer<Node> nodes;
+    core::Buffer<geometry::Box> boxes;   // tight box per node
+    core::Buffer<int32_t> level_offset;  // levels + 1 entries
+    core::Buffer<int32_t> order;         // tree position -> host index
+    core::Buffer<double> x, y, z, charge; // particles in tree order
+    core::Buffer<double> softening;       // per particle, tree order; empty = one length for all
+
+    int64_t particle_count() const { return x.size(); }
+    int32_t node_count() const { return static_cast<int32_t>(nodes.size()); }
+    int levels() const { return level_offset.size() > 0 ? static_cast<int>(level_offset.size()) - 1 : 0; }
+    bool is_leaf(int32_t node) const { return nodes[node].child_count == 0; }
+};
+
+} // namespace graft::tree
