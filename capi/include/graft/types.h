@@ -94,8 +94,8 @@ typedef struct graft_results {
     uint32_t flags;                     /* GRAFT_RESULTS_* */
     const graft_array *acceleration[3]; /* laid out as position: field -grad(phi), or force with GRAFT_RESULTS_FORCE */
     const graft_array *potential;       /* phi at the target, not halved, without the particle's own contribution */
-    const graft_array *virial; /* one item, 6 components xx yy zz xy xz yz: sum over active of charge * a (x) (x - c),
-                                  symmetrised, c the centre of charge or box; trace = potential energy for an unsoftened
+    const graft_array *virial; /* one item, 6 components xx yy zz xy xz yz: sum over active of charge * a (x) (x - x_0),
+                                  symmetrised, x_0 the first particle; trace = potential energy for an unsoftened
                                   isolated system; F64 */
     const graft_array *energy; /* one item: one half of sum of charge * phi over active particles; F64 */
     int32_t mode;              /* GRAFT_MODE_OVERWRITE or GRAFT_MODE_ADD, for all arrays */
@@ -180,7 +180,7 @@ typedef struct graft_options_values {
     int32_t order;          /* multipole order 0..4 */
     int32_t walk;
     int32_t softening_kind;
-    int32_t pad;
+    int32_t mac_history; /* error MAC: 1 = scale with the last call's accelerations, 0 = with an estimate made anew */
     double mac_theta;
     double mac_accuracy;     /* error MAC: force error per node allowed, relative to the group's acceleration */
     double softening_length; /* Plummer length, or support of the spline */

@@ -1,0 +1,219 @@
+// graft_context: options, memory and a solver behind the ABI, used by one thread at a time.
+#include "entries.hpp"
+#include "guard.hpp"
+#include "structs.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <new>
+
+using graft::core::fail;
+using graft::core::Status;
+
+struct graft_context {
+    graft_context(const graft::pipeline::Settings& settings, const graft::core::Allocator& allocator)
+        : memory(allocator), solver(settings, memory) {}
+    graft::core::Memory memory;
+    graft::pipeline::Solver solver;
+    std::atomic_flag in_use = ATOMIC_FLAG_INIT;
+};
+
+namespace graft::capi {
+
+namespace {
+
+/// Holds the context for one call; a second thread gets Error(busy) instead of a race.
+class Use {
+  public:
+    explicit Use(graft_context* context) : context_(context) {
+        if (context == nullptr)
+            fail(Status::argument, "context is NULL; expected one made by context_create");
+        if (context->in_use.test_and_set(std::memory_order_acquire))
+            fail(Status::busy, "this context is in use by another thread; expected one thread at a time. "
+                               "Make one context per thread");
+    }
+    ~Use() { context_->in_use.clear(std::memory_order_release); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+  private:
+    graft_context* context_;
+};
+
+void check_box(const graft_box& box) {
+    for (int a = 0; a < 3; ++a) {
+        if (box.periodic[a] != 0)
+            fail(Status::unsupported, "box.periodic[%d] is %d; this version computes open boxes only (0)", a,
+                 box.periodic[a]);
+        if (!std::isfinite(box.lower[a]) || !std::isfinite(box.upper[a]) || box.lower[a] >= box.upper[a])
+            fail(Status::argument, "box: axis %d goes from %g to %g; expected finite numbers, lower < upper", a,
+                 box.lower[a], box.upper[a]);
+    }
+}
+
+double constant_of(const graft_units& units, pipeline::Interaction interaction) {
+    if (units.constant != 0) {
+        if (!std::isfinite(units.constant) || units.constant < 0)
+            fail(Status::argument, "units.constant is %g; expected a finite number > 0, or 0 to use the units' sizes",
+                 units.constant);
+        return units.constant;
+    }
+    const bool gravity = interaction == pipeline::Interaction::gravity;
+    const double sizes[4] = {units.length_m, units.mass_kg, units.time_s, gravity ? 1 : units.charge_c};
+    for (double size : sizes)
+        if (!(size > 0) || !std::isfinite(size))
+            fail(Status::argument, "units: with constant = 0, length_m, mass_kg, time_s%s must be finite and > 0; found %g",
+                 gravity ? "" : " and charge_c", size);
+    const double geometry = units.time_s * units.time_s / (units.length_m * units.length_m * units.length_m);
+    return gravity ? 6.67430e-11 * units.mass_kg * geometry
+                   : 8.9875517923e9 * units.charge_c * units.charge_c / units.mass_kg * geometry;
+}
+
+} // namespace
+
+graft_options_values default_options() noexcept {
+    const pipeline::Settings s;
+    graft_options_values v{};
+    v.struct_size = sizeof v;
+    v.method = static_cast<int32_t>(s.method);
+    v.backend = GRAFT_BACKEND_AUTO;
+    v.precision = static_cast<int32_t>(s.precision);
+    v.interaction = static_cast<int32_t>(s.interaction);
+    v.dimension = s.dimension;
+    v.threads = s.threads;
+    v.tree_type = static_cast<int32_t>(s.tree_type);
+    v.tree_leaf = s.leaf;
+    v.tree_group = s.group;
+    v.mac_type = static_cast<int32_t>(s.mac);
+    v.order = s.order;
+    v.walk = static_cast<int32_t>(s.walk);
+    v.softening_kind = static_cast<int32_t>(s.softening);
+    v.mac_history = s.mac_history ? 1 : 0;
+    v.mac_theta = s.theta;
+    v.mac_accuracy = s.accuracy;
+    v.softening_length = s.softening_length;
+    v.constant = s.constant;
+    return v;
+}
+
+int32_t context_create(const graft_options_values& options, const graft_allocator* allocator,
+                       graft_context** context) noexcept {
+    return guard([&] {
+        if (context == nullptr)
+            fail(Status::argument, "context is NULL; expected where to put the new context");
+        *context = new graft_context(read_options(options), read_allocator(allocator));
+    });
+}
+
+int32_t context_destroy(graft_context** context) noexcept {
+    return guard([&] {
+        if (context == nullptr || *context == nullptr)
+            return;
+        if ((*context)->in_use.test_and_set(std::memory_order_acquire))
+            fail(Status::busy, "this context is in use by another thread; destroy it after that call has returned");
+        delete *context;
+        *context = nullptr;
+    });
+}
+
+int32_t context_set_log(graft_context* context, graft_log_function function, void* user, int32_t level) noexcept {
+    return guard([&] {
+        const Use use(context);
+        if (level < GRAFT_LOG_ERROR || level > GRAFT_LOG_DEBUG)
+            fail(Status::argument, "log level is %d; expected 0 (errors) to 3 (debug)", level);
+        context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
+    });
+}
+
+int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
+    return guard([&] {
+        const Use use(context);
+        pipeline::Settings& settings = context->solver.settings();
+        if (box == nullptr) {
+            settings.has_box = false;
+            return;
+        }
+        const graft_box b = read_struct(box, "box");
+        check_box(b);
+        std::copy(b.lower, b.lower + 3, settings.box_lower);
+        std::copy(b.upper, b.upper + 3, settings.box_upper);
+        settings.has_box = true;
+    });
+}
+
+int32_t context_set_units(graft_context* context, const graft_units* units) noexcept {
+    return guard([&] {
+        const Use use(context);
+        pipeline::Settings& settings = context->solver.settings();
+        settings.constant = constant_of(read_struct(units, "units"), settings.interaction);
+    });
+}
+
+int32_t compute(graft_context* context, const graft_particles* particles, const graft_results* results) noexcept {
+    return guard([&] {
+        const Use use(context);
+        const int dimension = context->solver.settings().dimension;
+        const pipeline::ParticleInput input = read_particles(particles, dimension, "particles");
+        context->solver.compute(input, read_results(results, input.n, dimension, false));
+    });
+}
+
+int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
+                 const graft_results* results) noexcept {
+    return guard([&] {
+        const Use use(context);
+        const int dimension = context->solver.settings().dimension;
+        const pipeline::ParticleInput input = read_particles(sources, dimension, "sources");
+        const pipeline::ParticleInput at = read_points(points, dimension);
+        context->solver.field_at(input, at, read_results(results, at.n, dimension, true));
+    });
+}
+
+namespace {
+
+const pipeline::Report& report_of(graft_context* context) {
+    const pipeline::Report& report = context->solver.report();
+    if (!report.valid)
+        fail(Status::absent, "query: no computation has succeeded on this context yet; call compute or field_at first");
+    return report;
+}
+
+} // namespace
+
+int32_t query(graft_context* context, const char* key, double* value) noexcept {
+    return guard([&] {
+        const Use use(context);
+        if (key == nullptr || value == nullptr)
+            fail(Status::argument, "query: key and value must not be NULL");
+        const pipeline::Report& report = report_of(context);
+        if (!report.find(key, value))
+            fail(Status::absent, "query: the last computation has no figure '%s'; it has %s", key,
+                 report.json().c_str());
+    });
+}
+
+int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept {
+    return guard([&] {
+        const Use use(context);
+        if (key == nullptr || sink == nullptr)
+            fail(Status::argument, "query_text: key and sink must not be NULL");
+        const pipeline::Report& report = report_of(context);
+        const std::string name = key;
+        double value = 0;
+        std::string text;
+        if (name.empty())
+            text = report.json();
+        else if (name == "backend")
+            text = "cpu";
+        else if (name == "simd" || name == "method" || name == "precision")
+            text = name == "simd" ? report.simd : name == "method" ? report.method : report.precision;
+        else if (report.find(name, &value))
+            text = core::format("%.17g", value);
+        else
+            fail(Status::absent, "query_text: the last computation has no figure '%s'", key);
+        sink(user, text.data(), static_cast<int64_t>(text.size()));
+    });
+}
+
+} // namespace graft::capi

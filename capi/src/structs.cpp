@@ -1,0 +1,204 @@
+// Checks and translations of the ABI structs.
+#include "structs.hpp"
+
+#include <cmath>
+#include <cstring>
+
+namespace graft::capi {
+
+using core::fail;
+using core::Status;
+
+namespace {
+
+constexpr uint32_t header_bytes = 8;           // struct_size and flags
+constexpr uint32_t largest_struct = 1u << 16u; // a larger struct_size is not a size but garbage
+
+const char* expected_types(bool integers) {
+    return integers ? "GRAFT_I32 or GRAFT_I64" : "GRAFT_F32 or GRAFT_F64";
+}
+
+bool type_fits(int32_t dtype, bool integers) {
+    return integers ? dtype == GRAFT_I32 || dtype == GRAFT_I64 : dtype == GRAFT_F32 || dtype == GRAFT_F64;
+}
+
+void check_place(const graft_array& array, const char* name) {
+    if (array.memory == GRAFT_MEMORY_CUDA || array.memory == GRAFT_MEMORY_MANAGED)
+        fail(Status::unsupported, "%s: memory is %d (a device array); this version reads host arrays only. "
+                                  "Pass GRAFT_MEMORY_HOST",
+             name, array.memory);
+    if (array.memory != GRAFT_MEMORY_HOST && array.memory != GRAFT_MEMORY_AUTO)
+        fail(Status::array, "%s: memory is %d; expected GRAFT_MEMORY_HOST (1) or GRAFT_MEMORY_AUTO (4)", name,
+             array.memory);
+}
+
+/// The caller's struct must say how big it is, and what we do not know of it must be zero.
+void check_size(const unsigned char* given, uint32_t struct_size, uint64_t own_size, const char* name) {
+    if (struct_size < header_bytes || struct_size > largest_struct)
+        fail(Status::abi, "%s: struct_size is %u; expected sizeof of the struct (%llu here). Set struct_size before the call",
+             name, struct_size, static_cast<unsigned long long>(own_size));
+    for (uint64_t i = own_size; i < struct_size; ++i)
+        if (given[i] != 0)
+            fail(Status::abi,
+                 "%s: struct_size is %u and byte %llu is not zero, but this library knows only %llu bytes of it. "
+                 "Use a newer library, or do not set the newer fields",
+                 name, struct_size, static_cast<unsigned long long>(i), static_cast<unsigned long long>(own_size));
+}
+
+template <typename T>
+void check_reserved(const T& value, const char* name, uint32_t known_flags) {
+    if ((value.flags & ~known_flags) != 0)
+        fail(Status::abi, "%s: flags is 0x%x; this library knows 0x%x", name, value.flags, known_flags);
+    for (uint64_t word : value.reserved)
+        if (word != 0)
+            fail(Status::abi, "%s: a reserved word is not 0; zero the struct before setting its fields", name);
+}
+
+} // namespace
+
+template <typename T>
+T read_struct(const T* given, const char* name, uint32_t known_flags) {
+    if (given == nullptr)
+        fail(Status::argument, "%s is NULL; expected a pointer to a struct", name);
+    uint32_t struct_size = 0;
+    std::memcpy(&struct_size, given, sizeof struct_size);
+    check_size(reinterpret_cast<const unsigned char*>(given), struct_size, sizeof(T), name);
+    T copy{};
+    std::memcpy(&copy, given, std::min<size_t>(struct_size, sizeof(T)));
+    check_reserved(copy, name, known_flags);
+    return copy;
+}
+
+template graft_box read_struct(const graft_box*, const char*, uint32_t);
+template graft_units read_struct(const graft_units*, const char*, uint32_t);
+
+particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components, bool integers,
+                                int64_t expected_n) {
+    if (array == nullptr)
+        return {};
+    const graft_array a = read_struct(array, name, GRAFT_ARRAY_INDEX_FROM_1);
+    if (!type_fits(a.dtype, integers))
+        fail(Status::array, "%s: dtype is %d; expected %s", name, a.dtype, expected_types(integers));
+    check_place(a, name);
+    if (a.components < components)
+        fail(Status::array, "%s: components is %d; expected %d", name, a.components, components);
+    if (expected_n >= 0 && a.n != expected_n)
+        fail(Status::array, "%s: n is %lld; expected %lld, one item per particle or point", name,
+             static_cast<long long>(a.n), static_cast<long long>(expected_n));
+    if (a.n < 0 || a.bytes < 0)
+        fail(Status::array, "%s: n is %lld and bytes is %lld; expected values >= 0", name,
+             static_cast<long long>(a.n), static_cast<long long>(a.bytes));
+    particles::ArrayView view;
+    view.data = static_cast<char*>(a.data);
+    view.type = static_cast<particles::ElementType>(a.dtype);
+    view.components = components;
+    view.n = a.n;
+    view.component_stride = a.component_stride != 0 ? a.component_stride : particles::element_size(view.type);
+    view.item_stride = a.item_stride != 0 ? a.item_stride : a.components * particles::element_size(view.type);
+    particles::check_view(view, a.bytes, name);
+    return view;
+}
+
+namespace {
+
+/// Three arrays of one component, or one of `dimension` components, as one view per axis.
+void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension, bool required,
+               particles::ArrayView (&axes)[3]) {
+    if (given[0] == nullptr) {
+        if (required && n > 0)
+            fail(Status::argument, "%s[0] is NULL; expected an array of %d components, or one array per axis", name,
+                 dimension);
+        return;
+    }
+    const bool split = given[1] != nullptr;
+    for (int a = 0; a < dimension; ++a) {
+        const std::string axis_name = core::format("%s[%d]", name, split ? a : 0);
+        if (split && given[a] == nullptr)
+            fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name.c_str(), dimension);
+        const particles::ArrayView view =
+            read_array(given[split ? a : 0], axis_name.c_str(), split ? 1 : dimension, false, n);
+        axes[a] = split ? view : view.component(a);
+    }
+}
+
+pipeline::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name) {
+    if (p.n < 0)
+        fail(Status::argument, "%s.n is %lld; expected n >= 0", name, static_cast<long long>(p.n));
+    pipeline::ParticleInput input;
+    input.n = p.n;
+    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, true, input.position);
+    return input;
+}
+
+} // namespace
+
+pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name) {
+    const graft_particles p = read_struct(particles, name);
+    pipeline::ParticleInput input = read_positions(p, dimension, name);
+    const std::string prefix = std::string(name) + ".";
+    input.charge = read_array(p.charge, (prefix + "charge").c_str(), 1, false, p.n);
+    input.charge_all = p.charge_all;
+    input.softening = read_array(p.softening, (prefix + "softening").c_str(), 1, false, p.n);
+    input.active = read_array(p.active, (prefix + "active").c_str(), 1, true, p.n);
+    input.has_target = p.target != nullptr;
+    input.has_active = p.active != nullptr;
+    input.target = read_array(p.target, (prefix + "target").c_str(), 1, true, -1);
+    if (p.target != nullptr)
+        input.target_from_1 = (read_struct(p.target, "target", GRAFT_ARRAY_INDEX_FROM_1).flags &
+                               GRAFT_ARRAY_INDEX_FROM_1) != 0;
+    return input;
+}
+
+pipeline::ParticleInput read_points(const graft_particles* points, int dimension) {
+    return read_positions(read_struct(points, "points"), dimension, "points");
+}
+
+pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points) {
+    const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE);
+    if (r.mode != GRAFT_MODE_OVERWRITE && r.mode != GRAFT_MODE_ADD)
+        fail(Status::argument, "results.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)", r.mode);
+    pipeline::Outputs outputs;
+    read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration);
+    outputs.potential = read_array(r.potential, "results.potential", 1, false, n);
+    outputs.virial = read_array(r.virial, "results.virial", 6, false, 1);
+    outputs.energy = read_array(r.energy, "results.energy", 1, false, 1);
+    outputs.add = r.mode == GRAFT_MODE_ADD;
+    outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
+    if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))
+        fail(Status::argument, "results: virial, energy and force do not exist at points, which have no charge; "
+                               "expected acceleration and potential only");
+    return outputs;
+}
+
+pipeline::Settings read_options(const graft_options_values& v) {
+    pipeline::Settings s;
+    s.method = static_cast<pipeline::Method>(v.method);
+    s.precision = static_cast<pipeline::Precision>(v.precision);
+    s.interaction = static_cast<pipeline::Interaction>(v.interaction);
+    s.dimension = v.dimension;
+    s.threads = v.threads;
+    s.tree_type = static_cast<tree::TreeType>(v.tree_type);
+    s.leaf = v.tree_leaf;
+    s.group = v.tree_group;
+    s.mac = static_cast<pipeline::MacType>(v.mac_type);
+    s.theta = v.mac_theta;
+    s.accuracy = v.mac_accuracy;
+    s.mac_history = v.mac_history != 0;
+    s.order = v.order;
+    s.walk = static_cast<pipeline::Walk>(v.walk);
+    s.softening = static_cast<pipeline::Softening>(v.softening_kind);
+    s.softening_length = v.softening_length;
+    s.constant = v.constant;
+    return s;
+}
+
+core::Allocator read_allocator(const graft_allocator* allocator) {
+    if (allocator == nullptr)
+        return {};
+    const graft_allocator a = read_struct(allocator, "allocator");
+    if (a.allocate == nullptr || a.release == nullptr)
+        fail(Status::argument, "allocator: allocate and release must both be given");
+    return {a.user, a.allocate, a.release};
+}
+
+} // namespace graft::capi

@@ -1,0 +1,112 @@
+// Strided, typed loads and stores; the type switch is outside the loops.
+#include "particles/transfer.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace graft::particles {
+
+using core::fail;
+using core::Status;
+
+namespace {
+
+constexpr int64_t block = 16384;
+
+template <typename T>
+T load(const char* address) noexcept { // hosts' structs need not be aligned
+    T value;
+    std::memcpy(&value, address, sizeof value);
+    return value;
+}
+
+/// Copies one block and returns the first bad item, or -1.
+template <typename T>
+int64_t import_block(const ArrayView& view, double least, double most, int64_t begin, int64_t end,
+                     double* out) noexcept {
+    const char* source = view.at(begin);
+    bool good = true;
+    for (int64_t i = begin; i < end; ++i, source += view.item_stride) {
+        const double value = static_cast<double>(load<T>(source));
+        out[i] = value;
+        good &= value >= least && value <= most; // false for NaN
+    }
+    if (good)
+        return -1;
+    for (int64_t i = begin; i < end; ++i)
+        if (!(out[i] >= least && out[i] <= most))
+            return i;
+    return -1;
+}
+
+void note_first(std::atomic<int64_t>& first, int64_t found) noexcept {
+    int64_t seen = first.load();
+    while (found < seen && !first.compare_exchange_weak(seen, found)) {
+    }
+}
+
+template <typename T, typename Value>
+void export_items(const backend::Executor& executor, const int32_t* index, int64_t count, bool add,
+                  const ArrayView& view, const Value& value_of) {
+    executor.for_each(
+        count,
+        [&](int64_t k) {
+            const int64_t item = index != nullptr ? index[k] : k;
+            char* address = view.at(item);
+            const double old = add ? static_cast<double>(load<T>(address)) : 0.0;
+            const T result = static_cast<T>(add ? old + value_of(k, item) : value_of(k, item));
+            std::memcpy(address, &result, sizeof result);
+        },
+        block);
+}
+
+template <typename Value>
+void export_any(const backend::Executor& executor, const int32_t* index, int64_t count, bool add,
+                const ArrayView& view, const Value& value_of) {
+    if (view.type == ElementType::f32)
+        export_items<float>(executor, index, count, add, view, value_of);
+    else
+        export_items<double>(executor, index, count, add, view, value_of);
+}
+
+} // namespace
+
+void import_reals(const backend::Executor& executor, const ArrayView& view, const char* name, double least,
+                  double most, double* out) {
+    std::atomic<int64_t> first_bad{std::numeric_limits<int64_t>::max()};
+    executor.for_blocks(view.n, block, [&](int64_t begin, int64_t end, int) {
+        const int64_t bad = view.type == ElementType::f32 ? import_block<float>(view, least, most, begin, end, out)
+                                                          : import_block<double>(view, least, most, begin, end, out);
+        if (bad >= 0)
+            note_first(first_bad, bad);
+    });
+    const int64_t bad = first_bad.load();
+    if (bad == std::numeric_limits<int64_t>::max())
+        return;
+    if (std::isfinite(out[bad]))
+        fail(Status::value, "%s: item %lld (counted from 0) is %g; expected a value from %g to %g", name,
+             static_cast<long long>(bad), out[bad], least, most);
+    fail(Status::value,
+         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look for an "
+         "uninitialised array or a step that blew up",
+         name, static_cast<long long>(bad), out[bad]);
+}
+
+int64_t integer_at(const ArrayView& view, int64_t item) noexcept {
+    const char* address = view.at(item);
+    return view.type == ElementType::i32 ? load<int32_t>(address) : load<int64_t>(address);
+}
+
+void export_reals(const backend::Executor& executor, const double* value, const int32_t* index, int64_t count,
+                  double factor, bool add, const ArrayView& view) {
+    export_any(executor, index, count, add, view, [=](int64_t k, int64_t) { return factor * value[k]; });
+}
+
+void export_weighted_reals(const backend::Executor& executor, const double* value, const int32_t* index,
+                           int64_t count, double factor, const double* weight, bool add, const ArrayView& view) {
+    export_any(executor, index, count, add, view,
+               [=](int64_t k, int64_t item) { return factor * weight[item] * value[k]; });
+}
+
+} // namespace graft::particles

@@ -1,0 +1,166 @@
+// Solver, first part: the host's arrays to a validated Problem.
+#include "pipeline/solver.hpp"
+
+#include "backend/executor.hpp"
+#include "core/timer.hpp"
+#include "particles/transfer.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace graft::pipeline {
+
+using core::fail;
+using core::Status;
+
+namespace {
+
+constexpr double largest = std::numeric_limits<double>::max();
+constexpr const char* axis_names[3] = {"position x", "position y", "position z"};
+constexpr int64_t sum_block = 16384;
+
+/// Positions beyond this would overflow when squared.
+constexpr double largest_position = 1e150;
+
+void check_count(int64_t n, const char* what) {
+    if (n < 0)
+        fail(Status::argument, "%s: n = %lld; expected n >= 0", what, static_cast<long long>(n));
+    if (n > std::numeric_limits<int32_t>::max())
+        fail(Status::argument,
+             "%s: n = %lld; one process of this version takes at most 2^31 - 1 = 2147483647 particles. "
+             "Split them over ranks",
+             what, static_cast<long long>(n));
+}
+
+void import_positions(const backend::Executor& executor, const ParticleInput& input, int dimension,
+                      core::Buffer<double>* const (&axes)[3]) {
+    for (int a = 0; a < 3; ++a) {
+        axes[a]->resize(input.n);
+        double* out = axes[a]->data();
+        if (a < dimension)
+            particles::import_reals(executor, input.position[a], axis_names[a], -largest_position, largest_position,
+                                    out);
+        else
+            executor.for_each(input.n, [=](int64_t i) { out[i] = 0; });
+    }
+}
+
+/// Sum of |q| over fixed blocks in fixed order: the same bits for any thread count.
+double sum_of_magnitudes(const backend::Executor& executor, const double* q, int64_t n, core::Buffer<double>& sums) {
+    sums.resize((n + sum_block - 1) / sum_block);
+    executor.for_blocks(n, sum_block, [&](int64_t begin, int64_t end, int) {
+        double sum = 0;
+        for (int64_t i = begin; i < end; ++i)
+            sum += std::abs(q[i]);
+        sums[begin / sum_block] = sum;
+    });
+    double total = 0;
+    for (double sum : sums)
+        total += sum;
+    return total;
+}
+
+/// The power of two that brings `total` into (0.5, 1]; 1 for a total of zero.
+double power_of_two_scale(double total) {
+    if (total == 0)
+        return 1;
+    if (!std::isfinite(total))
+        fail(Status::value, "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
+    int exponent = 0;
+    std::frexp(total, &exponent);
+    return std::ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));
+}
+
+} // namespace
+
+void Solver::import_sources(const ParticleInput& input, const backend::Executor& executor) {
+    check_count(input.n, "particles");
+    problem_.n = input.n;
+    import_positions(executor, input, settings_.dimension, {&problem_.x, &problem_.y, &problem_.z});
+    problem_.charge.resize(input.n);
+    double* q = problem_.charge.data();
+    if (input.charge.present() || input.n == 0) {
+        particles::import_reals(executor, input.charge, "charge", -largest, largest, q);
+    } else {
+        if (!std::isfinite(input.charge_all))
+            fail(Status::value, "charge_all is %g; expected a finite number", input.charge_all);
+        executor.for_each(input.n, [&](int64_t i) { q[i] = input.charge_all; });
+    }
+    const double scale = power_of_two_scale(sum_of_magnitudes(executor, q, input.n, sums_));
+    problem_.charge_scale = scale;
+    executor.for_each(input.n, [&](int64_t i) { q[i] *= scale; });
+
+    problem_.softening.resize(0);
+    if (!input.softening.present())
+        return;
+    if (settings_.softening == Softening::none)
+        fail(Status::argument, "particles.softening is given but softening.kind is none; expected plummer or spline. "
+                               "Set softening.kind in the deck, or pass NULL");
+    problem_.softening.resize(input.n);
+    particles::import_reals(executor, input.softening, "softening", 0.0, largest_position,
+                             problem_.softening.data());
+}
+
+void Solver::import_targets(const ParticleInput& input, const backend::Executor& executor) {
+    (void)executor;
+    problem_.points = false;
+    problem_.all_targets = !input.has_active && !input.has_target;
+    problem_.target.resize(0);
+    if (problem_.all_targets)
+        return;
+    if (input.has_active && input.has_target)
+        fail(Status::argument, "particles.active and particles.target are both given; expected at most one of them");
+    if (input.has_active) {
+        for (int64_t i = 0; i < input.n; ++i)
+            if (particles::integer_at(input.active, i) != 0)
+                problem_.target.push_back(static_cast<int32_t>(i));
+        return;
+    }
+    seen_.resize(input.n);
+    std::fill(seen_.begin(), seen_.end(), char{0});
+    problem_.target.resize(input.target.n);
+    for (int64_t k = 0; k < input.target.n; ++k) {
+        const int64_t index = particles::integer_at(input.target, k) - (input.target_from_1 ? 1 : 0);
+        if (index < 0 || index >= input.n)
+            fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %d to %lld",
+                 static_cast<long long>(k), static_cast<long long>(index + (input.target_from_1 ? 1 : 0)),
+                 input.target_from_1 ? 1 : 0, static_cast<long long>(input.n - (input.target_from_1 ? 0 : 1)));
+        if (seen_[index] != 0)
+            fail(Status::value, "target: particle %lld stands twice, again at entry %lld (counted from 0); expected "
+                                "each at most once",
+                 static_cast<long long>(index), static_cast<long long>(k));
+        seen_[index] = 1;
+        problem_.target[k] = static_cast<int32_t>(index);
+    }
+}
+
+void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
+    core::Timer total;
+    const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
+    report_.valid = false;
+    import_sources(input, executor);
+    check_count(points.n, "points");
+    import_positions(executor, points, settings_.dimension, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+    problem_.points = true;
+    problem_.all_targets = false;
+    report_.time_s = {};
+    report_.time_s.import = total.seconds();
+    evaluate(outputs, executor);
+    report_.time_s.total = total.seconds();
+    finish_report();
+}
+
+void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
+    core::Timer total;
+    const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
+    report_.valid = false;
+    import_sources(input, executor);
+    import_targets(input, executor);
+    report_.time_s = {};
+    report_.time_s.import = total.seconds();
+    evaluate(outputs, executor);
+    report_.time_s.total = total.seconds();
+    finish_report();
+}
+
+} // namespace graft::pipeline

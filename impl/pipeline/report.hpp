@@ -1,0 +1,37 @@
+// What the last computation did: named numbers and texts, in a fixed order, for query and logs.
+//
+// A figure that was not measured is not there (asking for it is "absent"): never a zero that means "unknown".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace graft::pipeline {
+
+struct Report {
+    bool valid = false; // a computation has succeeded
+    const char* method = "";
+    const char* precision = "";
+    const char* simd = "";
+    int threads = 0;
+    int64_t n = 0;
+    int64_t targets = 0;
+
+    struct Times {
+        double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0;
+    } time_s;
+
+    double pairs = 0; // P2P interactions: targets times sources, as evaluated
+    double cells = 0; // M2P interactions
+    bool has_tree = false;
+    int64_t nodes = 0, leaves = 0, groups = 0, levels = 0;
+    int64_t bytes_lists = 0, bytes_total = 0, bytes_peak = 0;
+    int64_t allocations = 0; // by the context since its creation
+
+    /// true and *value set when `key` names a figure of this report.
+    bool find(const std::string& key, double* value) const;
+    /// The whole report as one JSON object.
+    std::string json() const;
+};
+
+} // namespace graft::pipeline

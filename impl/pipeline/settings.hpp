@@ -1,0 +1,40 @@
+// Everything a computation is steered by, validated. The numbers of the enums are those of graft/types.h.
+#pragma once
+
+#include "tree/tree.hpp"
+
+#include <cstdint>
+
+namespace graft::pipeline {
+
+enum class Method : int32_t { direct = 0, tree = 1, reference = 2 };
+enum class Precision : int32_t { fp32 = 0, mixed = 1, fp64 = 2 };
+enum class Interaction : int32_t { gravity = 0, coulomb = 1 };
+enum class MacType : int32_t { edge = 0, box = 1, error = 2 };
+enum class Softening : int32_t { none = 0, plummer = 1, spline = 2 };
+enum class Walk : int32_t { group = 0, transposed = 1 };
+
+struct Settings {
+    Method method = Method::tree;
+    Precision precision = Precision::mixed;
+    Interaction interaction = Interaction::gravity;
+    int dimension = 3;
+    int threads = 0; // 0 = what the host's OpenMP would use
+    tree::TreeType tree_type = tree::TreeType::octree;
+    int leaf = 32;  // N_leaf
+    int group = 64; // N_group
+    MacType mac = MacType::box;
+    double theta = 0.6;
+    double accuracy = 1e-5;  // error MAC: error per node over the group's acceleration
+    bool mac_history = false; // error MAC: use the last call's accelerations
+    int order = 4;
+    Walk walk = Walk::group;
+    Softening softening = Softening::none;
+    double softening_length = 0;
+    double constant = 1;
+    bool has_box = false;
+    double box_lower[3] = {0, 0, 0};
+    double box_upper[3] = {0, 0, 0};
+};
+
+} // namespace graft::pipeline
