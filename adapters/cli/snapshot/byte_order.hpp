@@ -19,7 +19,8 @@ constexpr bool is_native(ByteOrder order) {
     return (order == ByteOrder::Little) == (std::endian::native == std::endian::little);
 }
 
-template <class T> T load_number(const std::byte* from, ByteOrder order) {
+template <class T>
+T load_number(const std::byte* from, ByteOrder order) {
     std::array<std::byte, sizeof(T)> raw;
     std::memcpy(raw.data(), from, sizeof(T));
     if (!is_native(order)) {
@@ -28,7 +29,8 @@ template <class T> T load_number(const std::byte* from, ByteOrder order) {
     return std::bit_cast<T>(raw);
 }
 
-template <class T> void store_number(std::vector<std::byte>& to, T value, ByteOrder order) {
+template <class T>
+void store_number(std::vector<std::byte>& to, T value, ByteOrder order) {
     auto raw = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
     if (!is_native(order)) {
         std::reverse(raw.begin(), raw.end());
@@ -42,7 +44,8 @@ class Cursor {
     Cursor(Bytes bytes, ByteOrder order, std::string where)
         : bytes_(bytes), order_(order), where_(std::move(where)) {}
 
-    template <class T> T next() {
+    template <class T>
+    T next() {
         if (bytes_.size() - offset_ < sizeof(T)) {
             throw Error({"data end too early", where_, std::to_string(offset_ + sizeof(T)) + " bytes or more",
                          std::to_string(bytes_.size()) + " bytes", "make or fetch the file again"});

@@ -19,9 +19,9 @@ const struct {
     const char* name;
     Column column;
 } known_columns[] = {
-    {"x", Column::X},       {"y", Column::Y},   {"z", Column::Z},
-    {"vx", Column::Vx},     {"vy", Column::Vy}, {"vz", Column::Vz},
-    {"mass", Column::Mass}, {"id", Column::Id}, {"softening", Column::Softening},
+    {"x", Column::X},       {"y", Column::Y},    {"z", Column::Z},
+    {"vx", Column::Vx},     {"vy", Column::Vy},  {"vz", Column::Vz},
+    {"mass", Column::Mass}, {"id", Column::Id},  {"softening", Column::Softening},
     {"name", Column::Name}, {"m", Column::Mass}, {"component", Column::ComponentCode},
 };
 
@@ -55,7 +55,9 @@ class Lines {
     std::size_t number_ = 0;
 };
 
-std::string at_line(const std::string& where, std::size_t line) { return where + ":" + std::to_string(line); }
+std::string at_line(const std::string& where, std::size_t line) {
+    return where + ":" + std::to_string(line);
+}
 
 std::vector<Column> parse_header(std::string_view line, const std::string& where) {
     std::vector<Column> columns;
@@ -95,7 +97,8 @@ std::int64_t parse_id(const std::string& field, const std::string& where) {
     std::int64_t value = 0;
     const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
     if (result.ec != std::errc{} || result.ptr != field.data() + field.size()) {
-        throw Error({"id is not a whole number", where, "-2^63 to 2^63-1", "'" + field.substr(0, 40) + "'", ""});
+        throw Error(
+            {"id is not a whole number", where, "-2^63 to 2^63-1", "'" + field.substr(0, 40) + "'", ""});
     }
     return value;
 }
@@ -121,8 +124,8 @@ std::vector<double>& number_array(Snapshot& s, Column column) {
     }
 }
 
-void store_field(Snapshot& s, std::size_t row, Column column, const std::string& field, const std::string& where,
-                 std::size_t line) {
+void store_field(Snapshot& s, std::size_t row, Column column, const std::string& field,
+                 const std::string& where, std::size_t line) {
     switch (column) {
     case Column::Id:
         s.id[row] = parse_id(field, at_line(where, line));
@@ -138,8 +141,8 @@ void store_field(Snapshot& s, std::size_t row, Column column, const std::string&
     }
 }
 
-void parse_row(Snapshot& s, std::string_view text, const std::vector<Column>& columns, const std::string& where,
-               std::size_t line) {
+void parse_row(Snapshot& s, std::string_view text, const std::vector<Column>& columns,
+               const std::string& where, std::size_t line) {
     const std::vector<std::string> fields = split_csv_line(text);
     if (fields.size() != columns.size()) {
         throw Error({"wrong number of fields", at_line(where, line), std::to_string(columns.size()),
@@ -156,7 +159,8 @@ void parse_comment(Snapshot& s, std::string_view line, const std::string& where)
     const std::string_view text = trim(line.substr(1));
     const auto equals = text.find(" = ");
     if (equals != std::string_view::npos) {
-        set_metadata(s, std::string(trim(text.substr(0, equals))), std::string(trim(text.substr(equals + 3))), where);
+        set_metadata(s, std::string(trim(text.substr(0, equals))), std::string(trim(text.substr(equals + 3))),
+                     where);
     }
 }
 
@@ -262,7 +266,9 @@ Snapshot read_csv(std::string_view text, const std::string& where) {
         throw Error({"no header line", where, "a line with x, y, z and other columns", "nothing", ""});
     }
     const std::vector<Column> columns = parse_header(line, at_line(where, lines.number()));
-    const auto has = [&columns](Column c) { return std::find(columns.begin(), columns.end(), c) != columns.end(); };
+    const auto has = [&columns](Column c) {
+        return std::find(columns.begin(), columns.end(), c) != columns.end();
+    };
     const bool with_softening = has(Column::Softening);
     const bool with_names = has(Column::Name);
     while (lines.next(line)) {

@@ -1,5 +1,6 @@
 // The one exception type of the command's files, initial conditions and pictures.
-// Invariant: every error says what is wrong and where; the other parts may be empty, and what() holds them all.
+// Invariant: every error says what is wrong and where; the other parts may be empty, and what() holds them
+// all.
 #pragma once
 
 #include <stdexcept>

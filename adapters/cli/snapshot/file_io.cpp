@@ -1,4 +1,5 @@
-// POSIX files: read whole, write through a temporary file, fsync and rename (rename(2): atomic on one file system).
+// POSIX files: read whole, write through a temporary file, fsync and rename (rename(2): atomic on one file
+// system).
 #include "snapshot/file_io.hpp"
 
 #include "snapshot/error.hpp"
@@ -56,7 +57,8 @@ std::vector<std::byte> read_file(const std::string& path) {
         fail_io("examine file", path, "");
     }
     if (!S_ISREG(status.st_mode)) {
-        throw Error({"not a regular file", path, "a snapshot file", S_ISDIR(status.st_mode) ? "a folder" : "", ""});
+        throw Error(
+            {"not a regular file", path, "a snapshot file", S_ISDIR(status.st_mode) ? "a folder" : "", ""});
     }
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
     std::size_t done = 0;

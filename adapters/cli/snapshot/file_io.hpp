@@ -1,5 +1,6 @@
 // Whole-file input and atomic output.
-// Invariant: a destination either keeps its old content or has all of the new one; a failed write leaves no debris.
+// Invariant: a destination either keeps its old content or has all of the new one; a failed write leaves no
+// debris.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,8 @@ std::vector<std::string> losses(const Snapshot& s, Format format) {
         lost.push_back("tipsy keeps single precision, and no ids or units");
         const auto merged = [](std::int32_t c) { return c == 2 || c == 3 || c == 5; };
         if (std::any_of(s.component.begin(), s.component.end(), merged)) {
-            lost.push_back("tipsy knows gas, dark and star particles only: disc and bulge become star, boundary dark");
+            lost.push_back(
+                "tipsy knows gas, dark and star particles only: disc and bulge become star, boundary dark");
         }
     }
     if ((tipsy || vtk) && !s.names.empty()) {
@@ -89,8 +90,10 @@ std::vector<std::byte> encode(const Snapshot& s, Format format) {
 const std::vector<FormatName>& format_names() {
     static const std::vector<FormatName> names = {
         {Format::Tipsy, "tipsy", ".tipsy .tip .bin", "tipsy, single precision, little-endian", true},
-        {Format::TipsyBigEndian, "tipsy-big", ".std", "tipsy, single precision, big-endian (\"standard\")", true},
-        {Format::GadgetHdf5, "hdf5", ".hdf5 .h5 .hdf", "Gadget-style HDF5, double precision (yt, pynbody)", true},
+        {Format::TipsyBigEndian, "tipsy-big", ".std", "tipsy, single precision, big-endian (\"standard\")",
+         true},
+        {Format::GadgetHdf5, "hdf5", ".hdf5 .h5 .hdf", "Gadget-style HDF5, double precision (yt, pynbody)",
+         true},
         {Format::Csv, "csv", ".csv .txt", "text with a header line, exact round trip", true},
         {Format::Vtu, "vtu", ".vtu", "VTK XML for ParaView (write only)", false},
         {Format::Vtk, "vtk", ".vtk", "VTK legacy, binary (write only)", false},
@@ -153,7 +156,8 @@ Snapshot read_snapshot(Bytes bytes, const std::string& where, std::optional<Form
         s = read_csv(as_text(bytes), where);
         break;
     default:
-        throw Error({"VTK files can only be written", where, readable_names(), "", "convert from the original file"});
+        throw Error(
+            {"VTK files can only be written", where, readable_names(), "", "convert from the original file"});
     }
     s.validate(where);
     return s;
@@ -173,7 +177,8 @@ Snapshot read_snapshot_file(const std::string& path, std::optional<Format> forma
     return read_snapshot(bytes, path, format);
 }
 
-std::vector<std::string> write_snapshot_file(const Snapshot& s, const std::string& path, std::optional<Format> format) {
+std::vector<std::string> write_snapshot_file(const Snapshot& s, const std::string& path,
+                                             std::optional<Format> format) {
     if (!format) {
         format = format_of_extension(path);
     }

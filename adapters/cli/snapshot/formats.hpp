@@ -32,15 +32,15 @@ std::optional<Format> format_of_extension(std::string_view path);
 /// The format that the content shows; none when it shows nothing known. Looks at the first line or bytes.
 std::optional<Format> format_of_content(Bytes bytes) noexcept;
 
-/// Reads a snapshot from memory; without a format the content decides. Safe on any bytes: throws Error only (and
-/// std::bad_alloc). This is what the fuzzers drive. `where` names the source.
+/// Reads a snapshot from memory; without a format the content decides. Safe on any bytes: throws Error only
+/// (and std::bad_alloc). This is what the fuzzers drive. `where` names the source.
 Snapshot read_snapshot(Bytes bytes, const std::string& where, std::optional<Format> format = std::nullopt);
 
 /// Reads and validates a snapshot file: the content decides, then the extension. Throws Error.
 Snapshot read_snapshot_file(const std::string& path, std::optional<Format> format = std::nullopt);
 
-/// Writes atomically; without a format the extension decides. Returns one sentence for everything that the format
-/// cannot keep (for the command to show). Throws Error; the old file then is unchanged.
+/// Writes atomically; without a format the extension decides. Returns one sentence for everything that the
+/// format cannot keep (for the command to show). Throws Error; the old file then is unchanged.
 std::vector<std::string> write_snapshot_file(const Snapshot& snapshot, const std::string& path,
                                              std::optional<Format> format = std::nullopt);
 

@@ -1,4 +1,5 @@
-// Gadget-style HDF5: the reader. The HDF5 library checks its own structures; the sizes of ours are checked here.
+// Gadget-style HDF5: the reader. The HDF5 library checks its own structures; the sizes of ours are checked
+// here.
 #include "snapshot/gadget_hdf5.hpp"
 
 #include "snapshot/error.hpp"
@@ -31,15 +32,16 @@ struct Header {
 
 Header read_header(hid_t file, Snapshot& s, const std::string& where) {
     const Handle group(exists(file, "Header") ? H5Gopen2(file, "Header", H5P_DEFAULT) : -1, H5Gclose);
-    const std::vector<double> counts = group.valid() ? read_numbers(group, "NumPart_ThisFile") : std::vector<double>{};
+    const std::vector<double> counts =
+        group.valid() ? read_numbers(group, "NumPart_ThisFile") : std::vector<double>{};
     if (counts.empty()) {
         throw Error({"no Gadget header", where, "group Header with attribute NumPart_ThisFile", "none",
                      "is it a snapshot, and of Gadget's layout?"});
     }
     const std::vector<double> files = read_numbers(group, "NumFilesPerSnapshot");
     if (!files.empty() && files[0] > 1) {
-        throw Error({"snapshot is split over several files", where, "one file", std::to_string(files[0]) + " files",
-                     "join them first"});
+        throw Error({"snapshot is split over several files", where, "one file",
+                     std::to_string(files[0]) + " files", "join them first"});
     }
     const std::vector<double> masses = read_numbers(group, "MassTable");
     Header header;
@@ -53,7 +55,8 @@ Header read_header(hid_t file, Snapshot& s, const std::string& where) {
     }
     for (std::size_t k = component_count; k < counts.size(); ++k) {
         if (counts[k] != 0.0) {
-            throw Error({"particles of a type beyond 5", where, "types 0 to 5", "type " + std::to_string(k), ""});
+            throw Error(
+                {"particles of a type beyond 5", where, "types 0 to 5", "type " + std::to_string(k), ""});
         }
     }
     const std::vector<double> time = read_numbers(group, "Time");
@@ -79,8 +82,8 @@ void read_vectors(hid_t group, const char* name, std::size_t count, std::vector<
 
 // Appends to `to`, which first gets zeros up to `begin` (types before this one may have lacked the field).
 template <class T>
-void read_scalars(hid_t group, const char* name, hid_t type, std::size_t begin, std::size_t count, std::vector<T>& to,
-                  const std::string& where) {
+void read_scalars(hid_t group, const char* name, hid_t type, std::size_t begin, std::size_t count,
+                  std::vector<T>& to, const std::string& where) {
     const Handle dataset = open_dataset(group, name, count, 1, where);
     to.resize(begin + count);
     read_all(dataset, type, to.data() + begin, where + "/" + name);
@@ -101,7 +104,8 @@ void read_names(hid_t group, std::size_t begin, std::size_t count, Snapshot& s, 
     const Handle type(H5Dget_type(dataset), H5Tclose);
     const std::size_t width = H5Tget_size(type);
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || width == 0 || width > 256) {
-        throw Error({"names are not fixed-length text", where + "/Names", "strings of 1 to 256 bytes", "", ""});
+        throw Error(
+            {"names are not fixed-length text", where + "/Names", "strings of 1 to 256 bytes", "", ""});
     }
     std::vector<char> raw(width * count);
     read_all(dataset, type, raw.data(), where + "/Names");
@@ -177,7 +181,9 @@ Snapshot read_open_file(hid_t file, const std::string& where) {
 
 } // namespace
 
-bool have_hdf5() noexcept { return true; }
+bool have_hdf5() noexcept {
+    return true;
+}
 
 Snapshot read_gadget_hdf5(const std::string& path) {
     const Silence silence;
@@ -191,7 +197,8 @@ Snapshot read_gadget_hdf5(Bytes image, const std::string& where) {
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     check(H5Pset_fapl_core(access, 1 << 16, false), "read from memory", where);
     // The library copies the image and only reads it; its interface lacks the const.
-    check(H5Pset_file_image(access, const_cast<std::byte*>(image.data()), image.size()), "read from memory", where);
+    check(H5Pset_file_image(access, const_cast<std::byte*>(image.data()), image.size()), "read from memory",
+          where);
     const Handle file(H5Fopen("graft-image.hdf5", H5F_ACC_RDONLY, access), H5Fclose);
     check(file, "open the file image (truncated or not HDF5)", where);
     return read_open_file(file, where);
@@ -199,7 +206,9 @@ Snapshot read_gadget_hdf5(Bytes image, const std::string& where) {
 
 #else
 
-bool have_hdf5() noexcept { return false; }
+bool have_hdf5() noexcept {
+    return false;
+}
 
 namespace {
 [[noreturn]] void refuse(const std::string& where) {
@@ -208,11 +217,17 @@ namespace {
 }
 } // namespace
 
-Snapshot read_gadget_hdf5(const std::string& path) { refuse(path); }
+Snapshot read_gadget_hdf5(const std::string& path) {
+    refuse(path);
+}
 
-Snapshot read_gadget_hdf5(Bytes, const std::string& where) { refuse(where); }
+Snapshot read_gadget_hdf5(Bytes, const std::string& where) {
+    refuse(where);
+}
 
-void write_gadget_hdf5(const Snapshot&, const std::string& path) { refuse(path); }
+void write_gadget_hdf5(const Snapshot&, const std::string& path) {
+    refuse(path);
+}
 
 #endif
 

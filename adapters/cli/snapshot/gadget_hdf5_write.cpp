@@ -24,7 +24,8 @@ void write_flag(hid_t group, const char* name, std::int32_t value, const std::st
     write_numbers(group, name, H5T_NATIVE_INT32, &value, 1, where);
 }
 
-void write_header(hid_t file, const Snapshot& s, const Indices (&of_kind)[component_count], const std::string& where) {
+void write_header(hid_t file, const Snapshot& s, const Indices (&of_kind)[component_count],
+                  const std::string& where) {
     const Handle group(H5Gcreate2(file, "Header", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     check(group, "create a group", where);
     std::uint32_t low[component_count];
@@ -50,7 +51,8 @@ void write_header(hid_t file, const Snapshot& s, const Indices (&of_kind)[compon
     write_number(group, "OmegaLambda", 0.0, where);
     write_number(group, "HubbleParam", 1.0, where);
     write_flag(group, "NumFilesPerSnapshot", 1, where);
-    for (const char* flag : {"Flag_Sfr", "Flag_Cooling", "Flag_StellarAge", "Flag_Metals", "Flag_Feedback", "Flag_Entropy_ICs"}) {
+    for (const char* flag : {"Flag_Sfr", "Flag_Cooling", "Flag_StellarAge", "Flag_Metals", "Flag_Feedback",
+                             "Flag_Entropy_ICs"}) {
         write_flag(group, flag, 0, where);
     }
     write_flag(group, "Flag_DoublePrecision", 1, where);
@@ -77,7 +79,8 @@ void write_own(hid_t file, const Snapshot& s, const std::string& where) {
     }
 }
 
-template <class T> std::vector<T> pick(const std::vector<T>& values, const Indices& indices) {
+template <class T>
+std::vector<T> pick(const std::vector<T>& values, const Indices& indices) {
     std::vector<T> result;
     result.reserve(indices.size());
     for (const std::size_t i : indices) {
@@ -119,9 +122,11 @@ void write_type(hid_t file, int kind, const Snapshot& s, const Indices& indices,
     write_vectors(group, "Coordinates", s.x, s.y, s.z, indices, where);
     write_vectors(group, "Velocities", s.vx, s.vy, s.vz, indices, where);
     write_dataset(group, "Masses", H5T_NATIVE_DOUBLE, pick(s.mass, indices).data(), indices.size(), 1, where);
-    write_dataset(group, "ParticleIDs", H5T_NATIVE_INT64, pick(s.id, indices).data(), indices.size(), 1, where);
+    write_dataset(group, "ParticleIDs", H5T_NATIVE_INT64, pick(s.id, indices).data(), indices.size(), 1,
+                  where);
     if (!s.softening.empty()) {
-        write_dataset(group, "Softening", H5T_NATIVE_DOUBLE, pick(s.softening, indices).data(), indices.size(), 1, where);
+        write_dataset(group, "Softening", H5T_NATIVE_DOUBLE, pick(s.softening, indices).data(),
+                      indices.size(), 1, where);
     }
     if (!s.names.empty()) {
         write_names(group, s, indices, where);
@@ -139,7 +144,8 @@ void write_gadget_hdf5(const Snapshot& s, const std::string& path) {
     }
     AtomicFile target(path);
     {
-        const Handle file(H5Fcreate(target.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+        const Handle file(H5Fcreate(target.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                          H5Fclose);
         check(file, "create the file", path);
         write_header(file, s, of_kind, path);
         write_units(file, s.units, path);

@@ -43,7 +43,8 @@ std::vector<hsize_t> shape_of(hid_t dataset) {
 
 void check(std::int64_t status, const char* action, const std::string& where) {
     if (status < 0) {
-        throw Error({std::string("HDF5: cannot ") + action, where, "", "", "check the file with h5dump or h5check"});
+        throw Error(
+            {std::string("HDF5: cannot ") + action, where, "", "", "check the file with h5dump or h5check"});
     }
 }
 
@@ -70,8 +71,8 @@ std::string read_text(hid_t object, const char* name) {
     }
     const Handle type(H5Aget_type(attribute), H5Tclose);
     const Handle space(H5Aget_space(attribute), H5Sclose);
-    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || H5Sget_simple_extent_npoints(space) != 1 ||
-        H5Tget_size(type) > longest_text_bytes) {
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ||
+        H5Sget_simple_extent_npoints(space) != 1 || H5Tget_size(type) > longest_text_bytes) {
         return {};
     }
     std::string text(H5Tget_size(type), '\0');
@@ -103,22 +104,25 @@ Handle open_dataset(hid_t group, const char* name, std::uint64_t rows, std::uint
     Handle dataset(H5Dopen2(group, name, H5P_DEFAULT), H5Dclose);
     check(dataset, "open a dataset", where + "/" + name);
     const std::vector<hsize_t> shape = shape_of(dataset);
-    const std::vector<hsize_t> wanted = columns == 1 ? std::vector<hsize_t>{rows} : std::vector<hsize_t>{rows, columns};
+    const std::vector<hsize_t> wanted =
+        columns == 1 ? std::vector<hsize_t>{rows} : std::vector<hsize_t>{rows, columns};
     const bool column_vector = columns == 1 && shape == std::vector<hsize_t>{rows, 1};
     if (shape != wanted && !column_vector) {
-        throw Error({"dataset has the wrong shape", where + "/" + name, shape_text(wanted) + " from NumPart_ThisFile",
-                     shape_text(shape), ""});
+        throw Error({"dataset has the wrong shape", where + "/" + name,
+                     shape_text(wanted) + " from NumPart_ThisFile", shape_text(shape), ""});
     }
     const Handle type(H5Dget_type(dataset), H5Tclose);
     const std::uint64_t stored = H5Dget_storage_size(dataset);
     const std::uint64_t item_bytes = H5Tget_size(type);
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
     const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED;
-    const std::uint64_t holds = item_bytes == 0 ? 0 : stored / item_bytes * (chunked ? largest_compression : 1) +
-                                                          (chunked && stored > 0 ? largest_compression : 0);
+    const std::uint64_t holds = item_bytes == 0 ? 0
+                                                : stored / item_bytes * (chunked ? largest_compression : 1) +
+                                                      (chunked && stored > 0 ? largest_compression : 0);
     if (holds / columns < rows) {
         throw Error({"dataset is truncated or corrupt", where + "/" + name,
-                     std::to_string(rows * columns * item_bytes) + " bytes", std::to_string(stored) + " bytes stored", ""});
+                     std::to_string(rows * columns * item_bytes) + " bytes",
+                     std::to_string(stored) + " bytes stored", ""});
     }
     return dataset;
 }
@@ -131,9 +135,11 @@ void write_dataset(hid_t group, const char* name, hid_t type, const void* from, 
                    std::uint64_t columns, const std::string& where) {
     const hsize_t shape[2] = {rows, columns};
     const Handle space(H5Screate_simple(columns == 1 ? 1 : 2, shape, nullptr), H5Sclose);
-    const Handle dataset(H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+    const Handle dataset(H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Dclose);
     check(dataset, "create a dataset", where + "/" + name);
-    check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, from), "write a dataset", where + "/" + name);
+    check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, from), "write a dataset",
+          where + "/" + name);
 }
 
 } // namespace graft::cli::hdf5

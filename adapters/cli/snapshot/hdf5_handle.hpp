@@ -1,4 +1,5 @@
-// Owning HDF5 identifiers, attributes and datasets with errors as exceptions. Only included where HDF5 is present.
+// Owning HDF5 identifiers, attributes and datasets with errors as exceptions. Only included where HDF5 is
+// present.
 #pragma once
 
 #include "snapshot/error.hpp"
@@ -55,15 +56,17 @@ std::vector<double> read_numbers(hid_t object, const char* name);
 /// Attribute `name` as text; empty when absent or not a string of at most 64 KiB.
 std::string read_text(hid_t object, const char* name);
 
-void write_numbers(hid_t object, const char* name, hid_t type, const void* values, hsize_t count, const std::string& where);
+void write_numbers(hid_t object, const char* name, hid_t type, const void* values, hsize_t count,
+                   const std::string& where);
 void write_text(hid_t object, const char* name, const std::string& text, const std::string& where);
 
 /// Whether a link of that name exists and opens.
 bool exists(hid_t parent, const char* name);
 
-/// Opens a dataset of shape (rows) or (rows, columns); Error when it has another shape, or when the file cannot hold
-/// that many values (corrupt size), so that the caller may allocate rows * columns numbers.
-Handle open_dataset(hid_t group, const char* name, std::uint64_t rows, std::uint64_t columns, const std::string& where);
+/// Opens a dataset of shape (rows) or (rows, columns); Error when it has another shape, or when the file
+/// cannot hold that many values (corrupt size), so that the caller may allocate rows * columns numbers.
+Handle open_dataset(hid_t group, const char* name, std::uint64_t rows, std::uint64_t columns,
+                    const std::string& where);
 
 /// Reads a whole dataset into memory of the given native type.
 void read_all(hid_t dataset, hid_t memory_type, void* to, const std::string& where);

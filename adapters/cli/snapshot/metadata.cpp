@@ -41,7 +41,8 @@ double to_number(const std::string& text, const std::string& key, const std::str
     double value = 0.0;
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
     if (result.ec != std::errc{} || result.ptr != text.data() + text.size() || !std::isfinite(value)) {
-        throw Error({"metadata '" + key + "' is not a number", where, "a finite number", "'" + text + "'", ""});
+        throw Error(
+            {"metadata '" + key + "' is not a number", where, "a finite number", "'" + text + "'", ""});
     }
     return value;
 }

@@ -16,6 +16,7 @@ std::string number_text(double value);
 std::vector<std::pair<std::string, std::string>> metadata_of(const Snapshot& snapshot);
 
 /// Stores one pair; an unknown key becomes an attribute. Throws Error when a number is none.
-void set_metadata(Snapshot& snapshot, const std::string& key, const std::string& value, const std::string& where);
+void set_metadata(Snapshot& snapshot, const std::string& key, const std::string& value,
+                  const std::string& where);
 
 } // namespace graft::cli

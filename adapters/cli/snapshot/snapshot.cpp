@@ -32,7 +32,8 @@ void check_finite(const std::vector<double>& values, const char* name, const std
     }
 }
 
-template <class T> void permute(std::vector<T>& values, const std::vector<std::size_t>& order) {
+template <class T>
+void permute(std::vector<T>& values, const std::vector<std::size_t>& order) {
     if (values.empty()) {
         return;
     }
@@ -82,8 +83,9 @@ void Snapshot::validate(const std::string& where) const {
         const std::vector<double>* values;
         const char* name;
         bool optional;
-    } fields[] = {{&x, "x", false},   {&y, "y", false},   {&z, "z", false},       {&vx, "vx", false},
-                  {&vy, "vy", false}, {&vz, "vz", false}, {&mass, "mass", false}, {&softening, "softening", true}};
+    } fields[] = {
+        {&x, "x", false},   {&y, "y", false},   {&z, "z", false},       {&vx, "vx", false},
+        {&vy, "vy", false}, {&vz, "vz", false}, {&mass, "mass", false}, {&softening, "softening", true}};
     for (const auto& field : fields) {
         check_length(*field.values, n, field.name, field.optional, where);
         check_finite(*field.values, field.name, where);

@@ -1,5 +1,6 @@
 // A set of particles at one time, as the `graft` command holds it: structure of arrays, double precision.
-// Invariant: all per-particle arrays that are not empty have size() entries; softening and names may be empty.
+// Invariant: all per-particle arrays that are not empty have size() entries; softening and names may be
+// empty.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Tipsy reader and writer. All sizes are checked against the length of the input before anything is allocated.
+// Tipsy reader and writer. All sizes are checked against the length of the input before anything is
+// allocated.
 #include "snapshot/tipsy.hpp"
 
 #include <cmath>
@@ -98,8 +99,8 @@ float narrow(double value, const char* field) {
     return result;
 }
 
-void write_record(std::vector<std::byte>& to, const Snapshot& s, std::size_t i, ByteOrder order, int zeros_before,
-                  int zeros_after) {
+void write_record(std::vector<std::byte>& to, const Snapshot& s, std::size_t i, ByteOrder order,
+                  int zeros_before, int zeros_after) {
     const double eps = s.softening.empty() ? s.suggested_softening : s.softening[i];
     const auto put = [&](double value, const char* field) { store_number(to, narrow(value, field), order); };
     put(s.mass[i], "mass");
@@ -178,7 +179,7 @@ Snapshot read_tipsy(Bytes bytes, const std::string& where) {
     s.softening.resize(s.size());
     Cursor cursor(bytes.subspan(start), header->order, where);
     std::size_t at = 0;
-    read_records(cursor, s, at, header->gas, Component::Gas, 8, 8); // rho, temperature | metals, phi
+    read_records(cursor, s, at, header->gas, Component::Gas, 8, 8);   // rho, temperature | metals, phi
     read_records(cursor, s, at, header->dark, Component::Halo, 0, 4); // | phi
     read_records(cursor, s, at, header->star, Component::Star, 8, 4); // metals, tform | phi
     return s;

@@ -15,13 +15,15 @@ void append_text(std::vector<std::byte>& to, const std::string& text) {
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-template <class T> void append_values(std::vector<std::byte>& to, const std::vector<T>& values, ByteOrder order) {
+template <class T>
+void append_values(std::vector<std::byte>& to, const std::vector<T>& values, ByteOrder order) {
     for (const T value : values) {
         store_number(to, value, order);
     }
 }
 
-std::vector<double> interleave(const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& z) {
+std::vector<double> interleave(const std::vector<double>& x, const std::vector<double>& y,
+                               const std::vector<double>& z) {
     std::vector<double> rows;
     rows.reserve(3 * x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -38,7 +40,8 @@ std::vector<std::int64_t> counting(std::size_t n, std::int64_t first) {
     return values;
 }
 
-// Appended-data section: blocks of {UInt64 bytes, data}, each announced by a DataArray element with its offset.
+// Appended-data section: blocks of {UInt64 bytes, data}, each announced by a DataArray element with its
+// offset.
 class VtuArrays {
   public:
     template <class T>
@@ -47,7 +50,8 @@ class VtuArrays {
         store_number(data_, static_cast<std::uint64_t>(values.size() * sizeof(T)), ByteOrder::Little);
         append_values(data_, values, ByteOrder::Little);
         return std::string("<DataArray type=\"") + type + "\" Name=\"" + name + "\" NumberOfComponents=\"" +
-               std::to_string(components) + "\" format=\"appended\" offset=\"" + std::to_string(offset) + "\"/>\n";
+               std::to_string(components) + "\" format=\"appended\" offset=\"" + std::to_string(offset) +
+               "\"/>\n";
     }
     const std::vector<std::byte>& data() const noexcept { return data_; }
 
@@ -77,7 +81,8 @@ std::string cells(std::size_t n, VtuArrays& arrays) {
 }
 
 template <class T>
-void append_scalars(std::vector<std::byte>& to, const char* name, const char* type, const std::vector<T>& values) {
+void append_scalars(std::vector<std::byte>& to, const char* name, const char* type,
+                    const std::vector<T>& values) {
     append_text(to, std::string("SCALARS ") + name + " " + type + " 1\nLOOKUP_TABLE default\n");
     append_values(to, values, ByteOrder::Big);
     append_text(to, "\n");
@@ -92,8 +97,8 @@ std::vector<std::byte> encode_vtu(const Snapshot& s) {
     xml += "<FieldData>\n" + arrays.add("Float64", "TimeValue", 1, std::vector<double>{s.time});
     xml.insert(xml.rfind(" format="), " NumberOfTuples=\"1\"");
     xml += "</FieldData>\n";
-    xml += "<Piece NumberOfPoints=\"" + std::to_string(s.size()) + "\" NumberOfCells=\"" + std::to_string(s.size()) +
-           "\">\n";
+    xml += "<Piece NumberOfPoints=\"" + std::to_string(s.size()) + "\" NumberOfCells=\"" +
+           std::to_string(s.size()) + "\">\n";
     xml += point_data(s, arrays);
     xml += "<Points>\n" + arrays.add("Float64", "position", 3, interleave(s.x, s.y, s.z)) + "</Points>\n";
     xml += cells(s.size(), arrays);

@@ -1,7 +1,8 @@
-// VTK files for ParaView and VisIt: .vtu (XML, raw appended data) and legacy .vtk (binary, big-endian). Write only.
+// VTK files for ParaView and VisIt: .vtu (XML, raw appended data) and legacy .vtk (binary, big-endian). Write
+// only.
 //
-// Points with velocity, mass, component, id and softening as point data; one vertex cell per particle, so that
-// filters on cells (Threshold...) work. Source: VTK file formats, chapter 19 of the VTK User's Guide.
+// Points with velocity, mass, component, id and softening as point data; one vertex cell per particle, so
+// that filters on cells (Threshold...) work. Source: VTK file formats, chapter 19 of the VTK User's Guide.
 #pragma once
 
 #include "snapshot/snapshot.hpp"
