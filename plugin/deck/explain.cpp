@@ -1,0 +1,89 @@
+// The deck's schema for people and for programs.
+#include "deck/deck.hpp"
+
+#include "guard.hpp"
+
+namespace graft::plugin {
+
+namespace {
+
+const char* type_word(Type type) {
+    switch (type) {
+    case Type::choice:
+        return "word";
+    case Type::integer:
+        return "integer";
+    case Type::real:
+        return "number";
+    case Type::boolean:
+        return "boolean";
+    case Type::path:
+    case Type::input_path:
+        return "path";
+    default:
+        return "unit";
+    }
+}
+
+/// The value that a fresh set of options has; false when there is none.
+bool default_of(const Key& key, std::string& text) {
+    if (!key.is_engine() && key.fallback == nullptr)
+        return false;
+    text = Settings().get(key.name);
+    return true;
+}
+
+constexpr const char* head = "# Every key of a Graft deck. A deck is YAML: 'mac.theta' is written as\n"
+                             "#     mac:\n"
+                             "#       theta: 0.5\n"
+                             "# or as 'mac.theta: 0.5'. A key that is absent has its default. The section "
+                             "run is read by `graft run` (and any\n"
+                             "# host that wants it); the section host takes any keys, which Graft keeps for "
+                             "the host program and never reads.\n";
+
+} // namespace
+
+std::string json_string(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            (quoted += '\\') += c;
+        else if (static_cast<unsigned char>(c) < 0x20)
+            quoted += core::format("\\u%04x", static_cast<unsigned>(c));
+        else
+            quoted += c;
+    }
+    return quoted + "\"";
+}
+
+std::string explain_text() {
+    std::string text = head;
+    for (const Key& key : schema()) {
+        std::string value;
+        const bool has_default = default_of(key, value);
+        text += core::format("\n%s\n    %s\n    %s; %s%s%s%s%s\n", key.name, key.meaning,
+                             allowed_values(key).c_str(), has_default ? "default " : "no default",
+                             value.c_str(), *key.unit ? " [" : "", key.unit, *key.unit ? "]" : "");
+    }
+    return text + "\nhost.*\n    anything the host program wants to find in the deck, read with options_get\n"
+                  "    any text, at any depth; no default\n";
+}
+
+std::string explain_json() {
+    std::string json = "[";
+    for (const Key& key : schema()) {
+        std::string value;
+        const bool has_default = default_of(key, value);
+        json += json.size() > 1 ? ",\n " : "\n ";
+        json += "{\"key\": " + json_string(key.name) + ", \"type\": " + json_string(type_word(key.type)) +
+                ", \"default\": " + (has_default ? json_string(value) : "null") +
+                ", \"unit\": " + json_string(key.unit) +
+                ", \"allowed\": " + json_string(allowed_values(key)) +
+                ", \"meaning\": " + json_string(key.meaning) + "}";
+    }
+    return json +
+           ",\n {\"key\": \"host.*\", \"type\": \"any\", \"default\": null, \"unit\": \"\", \"allowed\": "
+           "\"any text, at any depth\", \"meaning\": \"kept for the host program\"}\n]\n";
+}
+
+} // namespace graft::plugin

@@ -1,0 +1,194 @@
+/* Finds, opens and checks libgraft (graft_loader.h has the contract). One file, C99 and libdl, for hosts to
+ * copy. Invariant: nothing of a library that fails a check is called except graft_get_api itself. */
+#if !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+#include "graft_loader.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifndef RTLD_NODELETE
+#define RTLD_NODELETE 0x1000 /* glibc and musl; hidden by strict POSIX headers only */
+#endif
+#ifndef GRAFT_DEFAULT_LIBRARY
+#define GRAFT_DEFAULT_LIBRARY ""
+#endif
+
+/* Every table begins with these: struct_size, abi_major, abi_minor, pad, capabilities. */
+#define GRAFT_SMALLEST_TABLE ((uint32_t)offsetof(graft_api_v1, version))
+
+typedef struct search {
+    char* message;
+    size_t capacity;
+    size_t length;
+    int print;
+} search;
+
+/* Appends to the report, cut at its capacity, and prints the same when asked to. */
+static void report(search* at, const char* pattern, ...) {
+    char line[1024];
+    va_list arguments;
+    size_t length, room;
+    va_start(arguments, pattern);
+    vsnprintf(line, sizeof line, pattern, arguments);
+    va_end(arguments);
+    if (at->print)
+        fprintf(stderr, "graft loader: %s\n", line);
+    if (at->capacity == 0)
+        return;
+    if (at->length > 0 && at->length + 1 < at->capacity)
+        at->message[at->length++] = '\n';
+    room = at->capacity - 1 - at->length;
+    length = strlen(line) < room ? strlen(line) : room;
+    memcpy(at->message + at->length, line, length);
+    at->length += length;
+    at->message[at->length] = '\0';
+}
+
+static int file_exists(const char* path) {
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+/* Whether the failed dlopen of `path` means that there is no such file. A bare name is looked up by the
+ * dynamic linker, whose only word on it is its text: a missing file is named as the path itself, a missing
+ * dependency by another name. */
+static int is_missing(const char* path, const char* error) {
+    size_t length = strlen(path);
+    if (strchr(path, '/') != NULL)
+        return !file_exists(path);
+    return strncmp(error, path, length) == 0 && error[length] == ':' && strstr(error, "No such file") != NULL;
+}
+
+static int32_t open_failed(search* at, const char* path, const char* origin) {
+    const char* error = dlerror();
+    error = error != NULL ? error : "no reason given";
+    if (is_missing(path, error)) {
+        report(at, "%s: %s: not found (%s)", origin, path, error);
+        return GRAFT_ERROR_LOAD_NOT_FOUND;
+    }
+    report(at,
+           "%s: %s: the file is there but cannot be loaded (%s); it is no shared library for this machine, "
+           "is damaged or cut short, or needs a library that is missing",
+           origin, path, error);
+    return GRAFT_ERROR_LOAD_FOREIGN;
+}
+
+static int32_t check_table(search* at, const char* path, const char* origin, const graft_api_v1* table) {
+    if (table == NULL) {
+        report(
+            at,
+            "%s: %s: this Graft does not speak ABI major %u, which this host was built for; install a Graft "
+            "with that ABI or rebuild the host",
+            origin, path, (unsigned)GRAFT_ABI_MAJOR);
+        return GRAFT_ERROR_LOAD_VERSION;
+    }
+    if (table->struct_size < GRAFT_SMALLEST_TABLE) {
+        report(at, "%s: %s: its table claims %u bytes where at least %u are needed: not Graft", origin, path,
+               (unsigned)table->struct_size, (unsigned)GRAFT_SMALLEST_TABLE);
+        return GRAFT_ERROR_LOAD_FOREIGN;
+    }
+    if (table->abi_major != GRAFT_ABI_MAJOR) {
+        report(at, "%s: %s: speaks Graft ABI major %u, this host was built for %u", origin, path,
+               (unsigned)table->abi_major, (unsigned)GRAFT_ABI_MAJOR);
+        return GRAFT_ERROR_LOAD_VERSION;
+    }
+    return GRAFT_OK;
+}
+
+static int32_t try_path(search* at, const char* path, const char* origin, const graft_api_v1** api) {
+    graft_get_api_function get_api;
+    const graft_api_v1* table;
+    int32_t status;
+    void* symbol;
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL)
+        return open_failed(at, path, origin);
+    symbol = dlsym(library, "graft_get_api");
+    if (symbol == NULL) {
+        report(at, "%s: %s: a shared library, but not Graft: it has no symbol graft_get_api", origin, path);
+        dlclose(library);
+        return GRAFT_ERROR_LOAD_FOREIGN;
+    }
+    memcpy(&get_api, &symbol, sizeof get_api); /* ISO C has no cast from object to function pointer */
+    table = get_api(GRAFT_ABI_MAJOR, (uint32_t)sizeof(graft_api_v1));
+    status = check_table(at, path, origin, table);
+    if (status != GRAFT_OK)
+        return status;
+    if (at->print)
+        fprintf(stderr, "graft loader: %s: %s: loaded, ABI %u.%u, table of %u bytes (this host knows %u)\n",
+                origin, path, (unsigned)table->abi_major, (unsigned)table->abi_minor,
+                (unsigned)table->struct_size, (unsigned)sizeof(graft_api_v1));
+    *api = table;
+    return GRAFT_OK;
+}
+
+/* The places that stand in for an explicit path, until one has a file. */
+static int32_t try_all(search* at, const graft_api_v1** api) {
+    const char* variable = getenv("GRAFT_LIBRARY");
+    int32_t status;
+    if (variable != NULL && variable[0] != '\0')
+        return try_path(at, variable, "environment variable GRAFT_LIBRARY", api);
+    if (GRAFT_DEFAULT_LIBRARY[0] != '\0') {
+        status = try_path(at, GRAFT_DEFAULT_LIBRARY, "compiled-in default", api);
+        if (status != GRAFT_ERROR_LOAD_NOT_FOUND)
+            return status;
+    }
+    return try_path(at, "libgraft.so.0", "dynamic linker's search", api);
+}
+
+int32_t graft_load(const char* path, const graft_api_v1** api, char* message, int64_t capacity) {
+    const char* debug = getenv("GRAFT_LOAD_DEBUG");
+    search at;
+    int32_t status;
+    at.message = message;
+    at.capacity = message != NULL && capacity > 0 ? (size_t)capacity : 0;
+    at.length = 0;
+    at.print = debug != NULL && strcmp(debug, "1") == 0;
+    if (at.capacity > 0)
+        message[0] = '\0';
+    if (api == NULL) {
+        report(&at, "graft_load: api is NULL; give the address of a table pointer");
+        return GRAFT_ERROR_ARGUMENT;
+    }
+    *api = NULL;
+    if (path != NULL && path[0] != '\0')
+        status = try_path(&at, path, "explicit path", api);
+    else
+        status = try_all(&at, api);
+    if (status == GRAFT_ERROR_LOAD_NOT_FOUND)
+        report(&at,
+               "libgraft was not found: give its path, set GRAFT_LIBRARY=/path/to/libgraft.so.0, or add its "
+               "folder to LD_LIBRARY_PATH");
+    else if (status == GRAFT_OK && at.capacity > 0)
+        message[0] = '\0';
+    return status;
+}
+
+int32_t graft_table_complete(const graft_api_v1* api, char* message, int64_t capacity) {
+    search at;
+    at.message = message;
+    at.capacity = message != NULL && capacity > 0 ? (size_t)capacity : 0;
+    at.length = 0;
+    at.print = 0;
+    if (at.capacity > 0)
+        message[0] = '\0';
+    if (api == NULL) {
+        report(&at, "graft_table_complete: api is NULL; load the library first");
+        return GRAFT_ERROR_ARGUMENT;
+    }
+    if (api->struct_size >= sizeof(graft_api_v1))
+        return GRAFT_OK;
+    report(
+        &at,
+        "the loaded Graft (ABI %u.%u) is older than this host (ABI %u.%u): its table has %u bytes of the %u "
+        "known here; install a newer Graft, or ask GRAFT_HAS(api, entry) before each newer entry",
+        (unsigned)api->abi_major, (unsigned)api->abi_minor, (unsigned)GRAFT_ABI_MAJOR,
+        (unsigned)GRAFT_ABI_MINOR, (unsigned)api->struct_size, (unsigned)sizeof(graft_api_v1));
+    return GRAFT_ERROR_ABSENT;
+}

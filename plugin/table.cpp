@@ -1,0 +1,58 @@
+// The one exported symbol and the table behind it.
+//
+// Invariant: entries stand in the order of graft/api.h, which only ever grows at its end.
+#include "entries.hpp"
+#include "guard.hpp"
+#include "options.hpp"
+
+#include <graft/api.h>
+
+namespace {
+
+const char* version() noexcept {
+    return GRAFT_VERSION;
+}
+
+#ifdef _OPENMP
+constexpr uint64_t capabilities = GRAFT_CAPABILITY_OPENMP;
+#else
+constexpr uint64_t capabilities = 0;
+#endif
+
+constexpr graft_api_v1 table = {
+    sizeof(graft_api_v1),
+    GRAFT_ABI_MAJOR,
+    GRAFT_ABI_MINOR,
+    0,
+    capabilities,
+    version,
+    graft::capi::status_text,
+    graft::capi::last_error,
+    graft::plugin::options_create,
+    graft::plugin::options_destroy,
+    graft::plugin::options_set,
+    graft::plugin::options_get,
+    graft::plugin::options_read_struct,
+    graft::plugin::options_write_struct,
+    graft::plugin::options_read_file,
+    graft::plugin::options_read_text,
+    graft::plugin::options_explain,
+    graft::plugin::context_create,
+    graft::capi::context_destroy,
+    graft::capi::context_set_log,
+    graft::capi::context_set_box,
+    graft::capi::context_set_units,
+    graft::capi::compute,
+    graft::capi::field_at,
+    graft::capi::query,
+    graft::capi::query_text,
+    graft::plugin::run_tool,
+};
+
+} // namespace
+
+extern "C" const graft_api_v1* graft_get_api(uint32_t abi_major, uint32_t caller_table_size) {
+    // A caller that knows a shorter table reads only its part of ours; one that knows a longer one looks at
+    // struct_size.
+    return abi_major == GRAFT_ABI_MAJOR && caller_table_size != 0 ? &table : nullptr;
+}

@@ -1,0 +1,61 @@
+// run_tool: arguments from YAML, answers as JSON. The tool "deck" lives here, with the schema; the others are
+// capi's.
+#include "options.hpp"
+
+#include "deck/deck.hpp"
+#include "deck/yaml_reader.hpp"
+#include "entries.hpp"
+#include "guard.hpp"
+
+#include <cstring>
+
+namespace graft::plugin {
+
+using core::fail;
+using core::Status;
+
+namespace {
+
+capi::ToolArguments read_arguments(const char* yaml) {
+    capi::ToolArguments arguments;
+    for (Entry& entry : read_yaml(yaml != nullptr ? yaml : "", "arguments"))
+        if (entry.kind == EntryKind::scalar)
+            arguments.emplace_back(std::move(entry.key), std::move(entry.text));
+    return arguments;
+}
+
+/// Checks a deck (`file: path`, or `text: the deck`) and answers with every value that it leads to.
+std::string deck_tool(const capi::ToolArguments& arguments) {
+    if (arguments.size() != 1 || (arguments[0].first != "file" && arguments[0].first != "text"))
+        fail(Status::argument, "tool deck: expected one argument, file or text");
+    Settings settings;
+    const bool is_file = arguments[0].first == "file";
+    if (is_file)
+        read_deck_file(settings, arguments[0].second);
+    else
+        read_deck(settings, arguments[0].second, "deck");
+    std::string json =
+        "{\"deck\": " + json_string(is_file ? arguments[0].second : "deck") + ", \"values\": {";
+    bool first = true;
+    for (const auto& [key, value] : settings.all()) {
+        json += (first ? "\n  " : ",\n  ") + json_string(key) + ": " + json_string(value);
+        first = false;
+    }
+    return json + "\n}}\n";
+}
+
+} // namespace
+
+int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user) noexcept {
+    return capi::guard([&] {
+        if (name == nullptr || sink == nullptr)
+            fail(Status::argument, "%s is NULL; expected %s", name == nullptr ? "name" : "sink",
+                 name == nullptr ? "a tool's name" : "a function that takes the answer");
+        const capi::ToolArguments arguments = read_arguments(yaml);
+        const std::string answer =
+            std::strcmp(name, "deck") == 0 ? deck_tool(arguments) : capi::run_tool(name, arguments);
+        sink(user, answer.data(), static_cast<int64_t>(answer.size()));
+    });
+}
+
+} // namespace graft::plugin
