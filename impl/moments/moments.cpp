@@ -170,16 +170,24 @@ void node_moments(const Tree& tree, int32_t index, Moments& m) {
     }
 }
 
+/// Largest length, and the weighted mean of the squares (the largest where all charges are zero).
 void node_softening(const Tree& tree, int32_t index, Moments& m) {
     const Node& node = tree.nodes[index];
-    double largest = 0;
+    double largest = 0, weight = 0, weighted = 0, plain = 0;
+    const auto add = [&](double length, double square, double w) {
+        largest = std::max(largest, length);
+        weight += w;
+        weighted += w * square;
+        plain = std::max(plain, square);
+    };
     if (tree.is_leaf(index))
         for (int64_t i = node.first; i < node.first + node.count; ++i)
-            largest = std::max(largest, tree.softening[i]);
+            add(tree.softening[i], tree.softening[i] * tree.softening[i], std::abs(tree.charge[i]));
     else
         for (int32_t k = node.first_child; k < node.first_child + node.child_count; ++k)
-            largest = std::max(largest, m.softening[k]);
+            add(m.softening[k], m.softening_square[k], m.magnitude[k]);
     m.softening[index] = largest;
+    m.softening_square[index] = weight > 0 ? weighted / weight : plain;
 }
 
 template <int Order>
@@ -206,6 +214,7 @@ void compute_moments(const backend::Executor& executor, const Tree& tree, int or
     for (core::Buffer<double>* buffer : {&m.cx, &m.cy, &m.cz, &m.magnitude, &m.radius, &m.spread, &m.rho})
         buffer->resize(nodes);
     m.softening.resize(tree.softening.empty() ? 0 : nodes);
+    m.softening_square.resize(m.softening.size());
     m.values.resize(nodes * m.stride());
     switch (order) {
     case 0: return all_levels<0>(executor, tree, m);

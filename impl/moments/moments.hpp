@@ -18,7 +18,8 @@ struct Moments {
     explicit Moments(core::Memory& memory)
         : cx(memory, "node centres x"), cy(memory, "node centres y"), cz(memory, "node centres z"),
           magnitude(memory, "node |charges|"), radius(memory, "node radii"), spread(memory, "node spreads"),
-          rho(memory, "node lengths"), softening(memory, "node softening"), values(memory, "moments") {}
+          rho(memory, "node lengths"), softening(memory, "node softening"),
+          softening_square(memory, "node mean softening"), values(memory, "moments") {}
 
     int order = 0;
     core::Buffer<double> cx, cy, cz;  // centre of |charge|; of the tight box when all charges are zero
@@ -27,6 +28,7 @@ struct Moments {
     core::Buffer<double> spread;      // sum |q| d^2 about the centre, host length units
     core::Buffer<double> rho;         // power of two, > 0, >= radius (1 for a point)
     core::Buffer<double> softening;   // largest softening length in the node; empty when there is one for all
+    core::Buffer<double> softening_square; // |q|-weighted mean of the squared lengths; empty as softening
     core::Buffer<double> values;      // node-major, stride() numbers a node
 
     int stride() const { return term_count(order); }
