@@ -1,8 +1,8 @@
 // The loop primitives of the CPU backend: blocks of a range over threads.
 //
-// The same blocks are made whatever the number of threads, so every result is the same bits for any thread count.
-// Threads are asked for by clause only: the host's OpenMP settings are never changed. An exception in a block ends
-// the loop early and is thrown again on the calling thread.
+// The same blocks are made whatever the number of threads, so every result is the same bits for any thread
+// count. Threads are asked for by clause only: the host's OpenMP settings are never changed. An exception in
+// a block ends the loop early and is thrown again on the calling thread.
 #pragma once
 
 #include "core/memory.hpp"
@@ -25,7 +25,8 @@ struct Executor {
     core::Memory& memory;
     int threads = 1;
 
-    /// body(begin, end, thread) for every block [begin, end) of [0, n); blocks are handed out as threads get free.
+    /// body(begin, end, thread) for every block [begin, end) of [0, n); blocks are handed out as threads get
+    /// free.
     template <typename Body>
     void for_blocks(int64_t n, int64_t block, Body&& body) const;
 

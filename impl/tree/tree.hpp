@@ -1,10 +1,12 @@
-// The tree that every later room reads: one node interface, built by the octree and by the ORB (k-d) builder alike.
+// The tree that every later room reads: one node interface, built by the octree and by the ORB (k-d) builder
+// alike.
 //
-// Invariants: node 0 is the root; nodes stand in level order, level l is [level_offset[l], level_offset[l+1]); the
-// children of a node are contiguous; only nodes with particles exist (an empty tree has no nodes); a node's particles
-// are the contiguous range [first, first + count) of the tree order; boxes are tight (smallest box of the particles).
-// Sources: gaburov2010 section 3.2.1 (leaves of at most N_leaf, tight boxes); rehmann2022 section 3.3 (ORB, derived
-// anew: eq. 4 and 6 are misprinted there).
+// Invariants: node 0 is the root; nodes stand in level order, level l is [level_offset[l],
+// level_offset[l+1]); the children of a node are contiguous; only nodes with particles exist (an empty tree
+// has no nodes); a node's particles are the contiguous range [first, first + count) of the tree order; boxes
+// are tight (smallest box of the particles). No node has exactly one child. A leaf holds more than N_leaf
+// particles only when they all coincide (is_point). Sources: gaburov2010 section 3.2.1 (leaves of at most
+// N_leaf, tight boxes); rehmann2022 section 3.3 (ORB, derived anew: eq. 4 and 6 are misprinted there).
 #pragma once
 
 #include "core/buffer.hpp"
@@ -18,9 +20,9 @@ enum class TreeType : int32_t { octree = 0, orb = 1 };
 
 struct TreeOptions {
     TreeType type = TreeType::octree;
-    int dimension = 3;      // 2 or 3
-    int leaf = 32;          // N_leaf: most particles in a leaf, unless they all coincide
-    bool has_root = false;  // the caller gives the root cube (octree only)
+    int dimension = 3;     // 2 or 3
+    int leaf = 32;         // N_leaf: most particles in a leaf, unless they all coincide
+    bool has_root = false; // the caller gives the root cube (octree only)
     double root_lower[3] = {0, 0, 0};
     double root_edge = 0;
 };
@@ -36,24 +38,31 @@ struct Node {
 
 struct Tree {
     explicit Tree(core::Memory& memory)
-        : nodes(memory, "tree nodes"), boxes(memory, "tree boxes"), level_offset(memory, "tree levels"),
-          order(memory, "tree order"), x(memory, "sorted x"), y(memory, "sorted y"), z(memory, "sorted z"),
+        : nodes(memory, "tree nodes"), boxes(memory, "tree boxes"), edges(memory, "tree cell edges"),
+          keys(memory, "tree keys"), level_offset(memory, "tree levels"), order(memory, "tree order"),
+          x(memory, "sorted x"), y(memory, "sorted y"), z(memory, "sorted z"),
           charge(memory, "sorted charges"), softening(memory, "sorted softening") {}
 
     TreeOptions options;
     double root_lower[3] = {0, 0, 0}; // octree: the root cube
     double root_edge = 0;
     core::Buffer<Node> nodes;
-    core::Buffer<geometry::Box> boxes;   // tight box per node
-    core::Buffer<int32_t> level_offset;  // levels + 1 entries
-    core::Buffer<int32_t> order;         // tree position -> host index
+    core::Buffer<geometry::Box> boxes; // tight box per node
+    core::Buffer<double>
+        edges; // octree: edge of the smallest key cell that holds the node; ORB: longest box edge
+    core::Buffer<uint64_t>
+        keys; // octree: Morton keys in tree order, each in the frame of its leaf; ORB: empty
+    core::Buffer<int32_t> level_offset;   // levels + 1 entries
+    core::Buffer<int32_t> order;          // tree position -> host index
     core::Buffer<double> x, y, z, charge; // particles in tree order
     core::Buffer<double> softening;       // per particle, tree order; empty = one length for all
 
-    int64_t particle_count() const { return x.size(); }
+    int64_t particle_count() const { return nodes.empty() ? 0 : nodes[0].count; }
     int32_t node_count() const { return static_cast<int32_t>(nodes.size()); }
     int levels() const { return level_offset.size() > 0 ? static_cast<int>(level_offset.size()) - 1 : 0; }
     bool is_leaf(int32_t node) const { return nodes[node].child_count == 0; }
+    /// All particles of the node are at one place.
+    bool is_point(int32_t node) const { return boxes[node].longest_edge() == 0; }
 };
 
 } // namespace graft::tree

@@ -1,0 +1,198 @@
+// Octree from sorted Morton keys, top down, one level at a time.
+//
+// A node stands for the smallest key cell that holds its particles, so chains of single children never exist.
+// Its children are the non-empty key cells one level below that cell. Within a level all nodes are
+// independent: split, count, scan, write. Source: gaburov2010 section 3.2.1.
+#include "backend/scan.hpp"
+#include "core/error.hpp"
+#include "geometry/morton.hpp"
+#include "tree/detail.hpp"
+
+#include <cmath>
+
+namespace graft::tree::detail {
+
+namespace {
+
+constexpr int most_children = 8;
+
+/// Cube of the given box: its longest edge from its lower corner.
+void tight_root(const geometry::Box& box, Tree& tree) {
+    for (int axis = 0; axis < 3; ++axis)
+        tree.root_lower[axis] = box.empty() ? 0.0 : box.lower[axis];
+    tree.root_edge = box.empty() ? 0.0 : box.longest_edge();
+}
+
+void check_inside(const ParticleView& particles, const geometry::Box& box, const Tree& tree) {
+    bool inside = true;
+    for (int axis = 0; axis < tree.options.dimension && !box.empty(); ++axis)
+        inside = inside && box.lower[axis] >= tree.root_lower[axis] &&
+                 box.upper[axis] - tree.root_lower[axis] <= tree.root_edge;
+    for (int64_t i = 0; !inside && i < particles.n; ++i) {
+        const double point[3] = {particles.x[i], particles.y[i],
+                                 particles.z != nullptr ? particles.z[i] : 0.0};
+        for (int axis = 0; axis < tree.options.dimension; ++axis) {
+            const double offset = point[axis] - tree.root_lower[axis];
+            if (!(offset >= 0 && offset <= tree.root_edge))
+                core::fail(core::Status::value,
+                           "particle %lld at (%g, %g, %g) lies outside the given root cube: expected %c in "
+                           "[%g, %g]. "
+                           "Enlarge tree.root, or leave it away",
+                           static_cast<long long>(i), point[0], point[1], point[2], "xyz"[axis],
+                           tree.root_lower[axis], tree.root_lower[axis] + tree.root_edge);
+        }
+    }
+}
+
+/// First place in [begin, end) of sorted keys whose key is >= bound.
+int64_t lower_bound(const uint64_t* keys, int64_t begin, int64_t end, uint64_t bound) {
+    int64_t length = end - begin;
+    while (length > 0) {
+        const int64_t half = length / 2;
+        const bool right = keys[begin + half] < bound;
+        begin = right ? begin + half + 1 : begin;
+        length = right ? length - half - 1 : half;
+    }
+    return begin;
+}
+
+class Splitter {
+  public:
+    Splitter(const backend::Executor& executor, Workspace& work, Tree& tree)
+        : executor_(executor), work_(work), tree_(tree), dimension_(tree.options.dimension),
+          cells_(1 << tree.options.dimension) {}
+
+    void run() {
+        add_root();
+        for (int32_t begin = 0, end = 1; begin < end;) {
+            tree_.level_offset.push_back(begin);
+            key_again(executor_, begin, end, work_, tree_);
+            const int32_t children = split_level(begin, end);
+            resize_nodes(end + children);
+            write_children(begin, end);
+            begin = end;
+            end += children;
+        }
+        tree_.level_offset.push_back(tree_.node_count());
+    }
+
+  private:
+    void resize_nodes(int64_t count) {
+        tree_.nodes.resize_keep(count);
+        tree_.edges.resize_keep(count);
+        work_.base_levels.resize_keep(count);
+    }
+
+    void add_root() {
+        resize_nodes(1);
+        tree_.nodes[0] = Node{0, 0, -1, 0, 0, tree_.order.size()};
+        tree_.edges[0] = tree_.root_edge;
+        work_.base_levels[0] = 0;
+    }
+
+    /// Finds the children of every node of the level; returns how many there are.
+    int32_t split_level(int32_t begin, int32_t end) {
+        const int64_t count = end - begin;
+        work_.splits.resize(count * (most_children + 1));
+        work_.child_counts.resize(count);
+        executor_.for_each(
+            count, [&](int64_t i) { work_.child_counts[i] = split(begin + static_cast<int32_t>(i), i); },
+            256);
+        return backend::exclusive_scan<int32_t>(
+            executor_, count, [&](int64_t i) { return work_.child_counts[i]; }, work_.child_counts.data(),
+            work_.block_sums);
+    }
+
+    /// Cell of one node, and where its particles part; returns the number of children.
+    int32_t split(int32_t index, int64_t slot) {
+        Node& node = tree_.nodes[index];
+        const uint64_t* keys = tree_.keys.data();
+        const int level =
+            geometry::common_level(keys[node.first], keys[node.first + node.count - 1], dimension_);
+        tree_.edges[index] = std::ldexp(tree_.edges[index], work_.base_levels[index] - level);
+        work_.base_levels[index] = level;
+        if (node.count <= tree_.options.leaf || level == geometry::key_levels(dimension_))
+            return 0;
+        const int shift = (geometry::key_levels(dimension_) - 1 - level) * dimension_;
+        const uint64_t prefix = keys[node.first] >> shift & ~static_cast<uint64_t>(cells_ - 1);
+        int32_t* split = work_.splits.data() + slot * (most_children + 1);
+        int32_t children = 0;
+        split[0] = 0;
+        for (int cell = 1; cell <= cells_; ++cell) {
+            const int64_t end = node.first + node.count;
+            const uint64_t bound = (prefix + static_cast<uint64_t>(cell)) << shift;
+            split[cell] = static_cast<int32_t>(
+                (cell == cells_ ? end : lower_bound(keys, node.first + split[cell - 1], end, bound)) -
+                node.first);
+            children += split[cell] > split[cell - 1];
+        }
+        return children;
+    }
+
+    void write_children(int32_t begin, int32_t end) {
+        const int32_t next = tree_.node_count();
+        executor_.for_each(
+            end - begin,
+            [&](int64_t i) {
+                const int32_t from = end + work_.child_counts[i];
+                const int32_t to = i + 1 < end - begin ? end + work_.child_counts[i + 1] : next;
+                if (from < to)
+                    write_children_of(begin + static_cast<int32_t>(i), from, to - from,
+                                      work_.splits.data() + i * (most_children + 1));
+            },
+            256);
+    }
+
+    void write_children_of(int32_t parent_index, int32_t child, int32_t count, const int32_t* split) {
+        Node& parent = tree_.nodes[parent_index];
+        parent.first_child = child;
+        parent.child_count = count;
+        for (int cell = 0; cell < cells_; ++cell) {
+            if (split[cell] == split[cell + 1])
+                continue;
+            tree_.nodes[child] = Node{0,
+                                      0,
+                                      parent_index,
+                                      parent.level + 1,
+                                      parent.first + split[cell],
+                                      static_cast<int64_t>(split[cell + 1] - split[cell])};
+            tree_.edges[child] = tree_.edges[parent_index];
+            work_.base_levels[child] = work_.base_levels[parent_index];
+            ++child;
+        }
+    }
+
+    const backend::Executor& executor_;
+    Workspace& work_;
+    Tree& tree_;
+    int dimension_;
+    int cells_;
+};
+
+} // namespace
+
+void sort_by_key(const backend::Executor& executor, const ParticleView& particles, const geometry::Box& box,
+                 Workspace& work, Tree& tree) {
+    tight_root(box, tree);
+    if (tree.options.has_root) {
+        std::copy_n(tree.options.root_lower, 3, tree.root_lower);
+        tree.root_edge = tree.options.root_edge;
+        check_inside(particles, box, tree);
+    }
+    tree.keys.resize(particles.n);
+    const geometry::KeyFrame frame(tree.root_lower, std::max(tree.root_edge, smallest_edge),
+                                   tree.options.dimension);
+    executor.for_each(particles.n, [&](int64_t i) {
+        tree.keys[i] =
+            frame.key(particles.x[i], particles.y[i], particles.z != nullptr ? particles.z[i] : 0.0);
+        tree.order[i] = static_cast<int32_t>(i);
+    });
+    work.sorter.sort(executor, tree.keys, tree.order);
+}
+
+void split_cells(const backend::Executor& executor, Workspace& work, Tree& tree) {
+    if (tree.order.size() > 0)
+        Splitter(executor, work, tree).run();
+}
+
+} // namespace graft::tree::detail
