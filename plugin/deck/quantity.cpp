@@ -66,6 +66,8 @@ std::string_view trim(std::string_view text) {
 bool take_number(std::string_view& text, double& value) {
     std::string plain(text.substr(0, 64));
     const size_t sign = plain.starts_with('+') ? 1 : 0;
+    if (plain.starts_with("+-"))
+        return false;
     const size_t digit = plain.find_first_not_of("+-.");
     if (digit == std::string::npos || plain[digit] < '0' || plain[digit] > '9')
         return false; // keeps out "inf" and "nan", which from_chars would take

@@ -258,7 +258,8 @@ std::string nearest_key(std::string_view name) {
     if (!found.empty() || name.find('.') != std::string_view::npos)
         return found;
     for (const Key& key : keys) // "theta" alone means mac.theta
-        if (std::string_view(key.name).ends_with("." + std::string(name)))
+        if (const std::string_view full = key.name;
+            full.ends_with(name) && full.size() > name.size() && full[full.size() - name.size() - 1] == '.')
             return key.name;
     return found;
 }

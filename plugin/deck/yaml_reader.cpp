@@ -146,6 +146,20 @@ class Collector : public YAML::EventHandler {
     std::map<std::string, int> lines_; // of the first entry of each key
 };
 
+/// The commonest reason of all, which yaml-cpp does not name: a line indented with a tab; "" when there is
+/// none.
+std::string tab_hint(std::string_view text) {
+    int line = 1;
+    for (size_t at = 0; at < text.size(); ++line) {
+        const size_t first = text.find_first_not_of(' ', at);
+        if (first != std::string_view::npos && text[first] == '\t')
+            return "; line " + std::to_string(line) + " is indented with a tab, but YAML wants spaces";
+        const size_t end = text.find('\n', at);
+        at = end == std::string_view::npos ? text.size() : end + 1;
+    }
+    return "";
+}
+
 } // namespace
 
 std::string place(const std::string& name, int line, int column) {
@@ -168,7 +182,7 @@ std::vector<Entry> read_yaml(std::string_view text, const std::string& name) {
             fail(Status::deck_syntax, "%s:1:1: more than one document ('---'); expected one", name.c_str());
     } catch (const YAML::Exception& error) {
         throw core::Error(Status::deck_syntax, place(name, error.mark.line + 1, error.mark.column + 1) +
-                                                   "not valid YAML: " + error.msg);
+                                                   "not valid YAML: " + error.msg + tab_hint(text));
     }
     return collector.take();
 }

@@ -1,0 +1,228 @@
+// Decks: each file in good/ is read, each in bad/ fails with the status and the words its own first two lines
+// promise.
+#include "deck/deck.hpp"
+#include "deck/quantity.hpp"
+#include "deck/yaml_reader.hpp"
+#include "guard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace {
+
+using graft::core::Error;
+using graft::plugin::read_deck;
+using graft::plugin::read_deck_file;
+using graft::plugin::Settings;
+
+std::vector<std::string> decks_in(const char* folder) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(GRAFT_DECKS) + "/" + folder))
+        files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::string file_name(const testing::TestParamInfo<std::string>& info) {
+    return std::filesystem::path(info.param).stem().string();
+}
+
+Settings settings_of(const char* text) {
+    Settings settings;
+    read_deck(settings, text, "deck");
+    return settings;
+}
+
+/// Runs what must fail; its status and message.
+template <typename Body>
+std::pair<int, std::string> failure_of(Body&& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        return {static_cast<int>(error.status()), error.what()};
+    }
+    return {0, "no failure"};
+}
+
+class GoodDeck : public testing::TestWithParam<std::string> {};
+class BadDeck : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoodDeck, ReadsAndCanBeSetAgainFromItsOwnValues) {
+    Settings settings;
+    read_deck_file(settings, GetParam());
+    Settings again;
+    for (const auto& [key, value] : settings.all())
+        again.set(key, value);
+    EXPECT_EQ(again.all(), settings.all());
+}
+
+TEST_P(BadDeck, FailsAsItsFirstLinesSayAndChangesNothing) {
+    std::ifstream file(GetParam());
+    std::string status_line, message_line;
+    std::getline(file, status_line);
+    std::getline(file, message_line);
+    ASSERT_TRUE(status_line.starts_with("# status: ") && message_line.starts_with("# message: "));
+    Settings settings;
+    settings.set("host.kept", "as it was");
+    const auto before = settings.all();
+    const auto [status, message] = failure_of([&] { read_deck_file(settings, GetParam()); });
+    EXPECT_EQ(status, std::stoi(status_line.substr(10))) << message;
+    EXPECT_TRUE(message.starts_with(GetParam() + ":")) << message;
+    std::string promised = message_line.substr(11);
+    if (std::isdigit(static_cast<unsigned char>(promised[0])))
+        promised = GetParam() + ":" + promised;
+    EXPECT_NE(message.find(promised), std::string::npos) << message << "\npromised: " << promised;
+    EXPECT_EQ(settings.all(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GoodDeck, testing::ValuesIn(decks_in("good")), file_name);
+INSTANTIATE_TEST_SUITE_P(Files, BadDeck, testing::ValuesIn(decks_in("bad")), file_name);
+
+TEST(Deck, EveryKeyArrivesInItsField) {
+    Settings settings;
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/full.yaml");
+    const graft_options_values& v = settings.values();
+    EXPECT_EQ(v.method, GRAFT_METHOD_TREE);
+    EXPECT_EQ(v.backend, GRAFT_BACKEND_CPU);
+    EXPECT_EQ(v.precision, GRAFT_PRECISION_MIXED);
+    EXPECT_EQ(v.interaction, GRAFT_INTERACTION_GRAVITY);
+    EXPECT_EQ(v.dimension, 3);
+    EXPECT_EQ(v.threads, 2);
+    EXPECT_EQ(v.constant, 43007.1);
+    EXPECT_EQ(v.order, 2);
+    EXPECT_EQ(v.walk, GRAFT_WALK_TRANSPOSED);
+    EXPECT_EQ(v.tree_type, GRAFT_TREE_ORB);
+    EXPECT_EQ(v.tree_leaf, 16);
+    EXPECT_EQ(v.tree_group, 32);
+    EXPECT_EQ(v.mac_type, GRAFT_MAC_ERROR);
+    EXPECT_EQ(v.mac_theta, 0.7);
+    EXPECT_EQ(v.mac_accuracy, 1e-4);
+    EXPECT_EQ(v.mac_history, 1);
+    EXPECT_EQ(v.softening_kind, GRAFT_SOFTENING_SPLINE);
+    EXPECT_EQ(v.softening_length, 0.028);
+    EXPECT_EQ(settings.get("log.level"), "debug");
+}
+
+// Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
+// the 138.935458 kJ mol^-1 nm e^-2 of MD codes.
+TEST(Deck, UnitsMakeTheConstantOthersUse) {
+    const double per_km_s = 977.7922216807891; // kpc/(km/s) in Myr
+    const Settings gadget = settings_of(
+        ("units: {length: kpc, mass: 1e10Msun, time: " + std::to_string(per_km_s) + " Myr}").c_str());
+    EXPECT_NEAR(gadget.values().constant / 43007.1, 1, 2e-4);
+    const double gauss = 0.01720209895;
+    const Settings solar = settings_of("units: {length: AU, mass: Msun, time: day}");
+    EXPECT_NEAR(solar.values().constant / (gauss * gauss), 1, 1e-6);
+    const Settings md =
+        settings_of("interaction: coulomb\nunits: {length: nm, mass: Da, time: ps, charge: e}");
+    EXPECT_NEAR(md.values().constant / 138.935458, 1, 1e-6);
+    const Settings twice = settings_of("units: {length: 2*pc, mass: Msun, time: Myr}");
+    const Settings once = settings_of("units: {length: pc, mass: Msun, time: Myr}");
+    EXPECT_NEAR(once.values().constant / twice.values().constant, 8, 1e-12);
+}
+
+TEST(Deck, HostKeysOfAnyDepthAreKept) {
+    const Settings s = settings_of("host: {a: {b: {c: deep}}, list: [1, {x: two}], nothing: }");
+    EXPECT_EQ(s.get("host.a.b.c"), "deep");
+    EXPECT_EQ(s.get("host.list.0"), "1");
+    EXPECT_EQ(s.get("host.list.1.x"), "two");
+    EXPECT_EQ(s.get("host.nothing"), "");
+    EXPECT_EQ(failure_of([&] { s.get("host.absent"); }).first, GRAFT_ERROR_ABSENT);
+}
+
+TEST(Deck, RunKeysHaveDefaultsOrAreAbsent) {
+    const Settings s = settings_of("run: {steps: 1e6, time_step: 1d-3}");
+    EXPECT_EQ(s.get("run.steps"), "1000000");
+    EXPECT_EQ(s.get("run.time_step"), "0.001");
+    EXPECT_EQ(s.get("run.progress"), "true");
+    EXPECT_EQ(failure_of([&] { s.get("run.input"); }).first, GRAFT_ERROR_ABSENT);
+    EXPECT_EQ(failure_of([&] { s.get("run.stops"); }).second,
+              "key 'run.stops': unknown; nearest known key: run.steps; allowed here: run.input, run.output, "
+              "run.time_step, run.steps, run.snapshot_every, run.energy_every, run.restart, run.progress");
+}
+
+TEST(Deck, ALaterDeckOverridesAndConstantDropsUnits) {
+    Settings s = settings_of("units: {length: kpc, mass: Msun, time: Gyr}\norder: 2");
+    read_deck(s, "constant: 7\n", "second");
+    EXPECT_EQ(s.values().constant, 7);
+    EXPECT_EQ(s.values().order, 2);
+    EXPECT_EQ(failure_of([&] { s.get("units.length"); }).first, GRAFT_ERROR_ABSENT);
+}
+
+TEST(Deck, MissingFileAndFolderAndHugeText) {
+    Settings s;
+    EXPECT_EQ(failure_of([&] { read_deck_file(s, "/no/such.yaml"); }),
+              std::make_pair(
+                  504, std::string("/no/such.yaml: the deck cannot be opened: No such file or directory")));
+    EXPECT_EQ(failure_of([&] { read_deck_file(s, "/"); }).first, GRAFT_ERROR_DECK_FILE);
+    EXPECT_EQ(failure_of([&] { read_deck(s, std::string((1 << 20) + 1, '#'), "big"); }).first,
+              GRAFT_ERROR_DECK_SYNTAX);
+    EXPECT_EQ(failure_of([&] { read_deck(s, std::string("order: 2\0", 9), "zero"); }).first,
+              GRAFT_ERROR_DECK_SYNTAX);
+}
+
+// One megabyte of each opening must be refused in reasonable time and stack.
+TEST(Deck, DeepAndLongInputIsRefusedWithoutHarm) {
+    for (const char* opening :
+         {"[", "{", "- ", "? ", "a: {", "!a ", "&a ", "[[], ", "\"", "'", "a: &x *x\n"}) {
+        std::string text;
+        while (text.size() < 200000)
+            text += opening;
+        Settings s;
+        const int status = failure_of([&] { read_deck(s, text, "deep"); }).first;
+        EXPECT_TRUE(status >= 500 && status <= 504) << opening << " gave " << status;
+    }
+}
+
+TEST(Deck, ExplainNamesEveryKeyAndIsComplete) {
+    const std::string text = graft::plugin::explain_text(), json = graft::plugin::explain_json();
+    for (const auto& key : graft::plugin::schema()) {
+        EXPECT_NE(text.find("\n" + std::string(key.name) + "\n"), std::string::npos) << key.name;
+        EXPECT_NE(json.find("\"" + std::string(key.name) + "\""), std::string::npos) << key.name;
+        EXPECT_GT(std::string(key.meaning).size(), 10u);
+    }
+}
+
+TEST(Deck, DefaultsPassTheirOwnChecks) {
+    Settings s;
+    const auto all = s.all();
+    for (const auto& [key, value] : all)
+        s.set(key, value);
+    EXPECT_EQ(s.all(), all);
+}
+
+TEST(Quantity, NumbersInEverySpellingPeopleUse) {
+    using graft::plugin::parse_number;
+    EXPECT_EQ(parse_number("1.5"), 1.5);
+    EXPECT_EQ(parse_number("+2"), 2);
+    EXPECT_EQ(parse_number(".5"), 0.5);
+    EXPECT_EQ(parse_number("1.0D+03"), 1000);
+    EXPECT_EQ(parse_number("1d-3"), 1e-3);
+    EXPECT_EQ(parse_number(" 3 "), 3);
+    for (const char* wrong : {"", "nan", "inf", "-inf", "1,5", "0x10", "1e", "--1", "+-1", "1 2", "."})
+        EXPECT_EQ(failure_of([&] { parse_number(wrong); }).first, GRAFT_ERROR_DECK_TYPE) << wrong;
+}
+
+TEST(Settings, StructIsCheckedLikeTheDeck) {
+    Settings s;
+    graft_options_values v = s.values();
+    v.mac_theta = 3;
+    EXPECT_EQ(failure_of([&] { s.set_values(v); }).second,
+              "key 'mac.theta': 3 is out of range; expected a number in [0, 2]");
+    v = s.values();
+    v.mac_theta = std::nan("");
+    EXPECT_EQ(failure_of([&] { s.set_values(v); }).first, GRAFT_ERROR_DECK_RANGE);
+    v = s.values();
+    v.method = 77;
+    EXPECT_EQ(failure_of([&] { s.set_values(v); }).first, GRAFT_ERROR_DECK_RANGE);
+    v = s.values();
+    v.order = 1;
+    s.set_values(v);
+    EXPECT_EQ(s.get("order"), "1");
+}
+
+} // namespace
