@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace graft::moments {
@@ -31,7 +32,7 @@ constexpr std::array<Term, max_terms> make_terms() {
     for (int order = 0; order <= max_order; ++order)
         for (int a = order; a >= 0; --a)
             for (int b = order - a; b >= 0; --b)
-                terms[static_cast<size_t>(term_index(a, b, order - a - b))] = {
+                terms[static_cast<std::size_t>(term_index(a, b, order - a - b))] = {
                     static_cast<int8_t>(a), static_cast<int8_t>(b), static_cast<int8_t>(order - a - b)};
     return terms;
 }
