@@ -1,0 +1,33 @@
+// `graft bench`: the library's own measurements through run_tool("bench").
+#include "command/arguments.hpp"
+#include "command/commands.hpp"
+#include "command/engine.hpp"
+
+#include <cstdio>
+
+namespace graft::cli {
+
+int bench_command(const Words& words) {
+    Arguments arguments(
+        "bench", "WHAT [--set key=value ...]",
+        "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second\n"
+        "and the share of the machine's bound), fma (independent multiply-adds), or another one that\n"
+        "the library knows; an unknown name is answered with the list.");
+    arguments.positional("what").list("set", "key=value", "an argument of the measurement (repeatable)");
+    if (!arguments.parse(words)) {
+        return 0;
+    }
+    std::string yaml = "what: " + arguments.required("what") + "\n";
+    for (const std::string& pair : arguments.texts("set")) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos) {
+            arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
+        }
+        yaml += pair.substr(0, equals) + ": " + pair.substr(equals + 1) + "\n";
+    }
+    const Engine engine(arguments.text("library").value_or(""));
+    std::printf("%s\n", engine.run_tool("bench", yaml).c_str());
+    return 0;
+}
+
+} // namespace graft::cli

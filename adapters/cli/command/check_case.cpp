@@ -1,0 +1,289 @@
+#include "command/check_case.hpp"
+
+#include "command/arguments.hpp"
+#include "command/models.hpp"
+#include "snapshot/error.hpp"
+#include "snapshot/formats.hpp"
+#include "snapshot/metadata.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <random>
+
+namespace graft::cli {
+
+namespace {
+
+constexpr const char* figure_keys[] = {
+    "time_s.sort",      "time_s.tree",      "time_s.moments", "time_s.lists", "time_s.forces", "time_s.total",
+    "interactions.p2p", "interactions.m2p", "bytes.lists",    "bytes.total",  "bytes.peak",    "threads"};
+
+std::string setting(const CheckSettings& settings, const std::string& name, const std::string& otherwise) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? otherwise : found->second;
+}
+
+std::int64_t whole(const CheckSettings& settings, const std::string& name, std::int64_t otherwise,
+                   std::int64_t least) {
+    const auto value = parse_integer(setting(settings, name, std::to_string(otherwise)));
+    if (!value || *value < least) {
+        throw UsageError({std::string("--").append(name) + " is out of range", "graft check",
+                          "a whole number >= " + std::to_string(least), quoted(setting(settings, name, "")),
+                          "graft check --help"});
+    }
+    return *value;
+}
+
+/// `count` different indices below n, ascending; the generator is one that is the same everywhere.
+std::vector<std::int64_t> random_targets(std::int64_t n, std::int64_t count, std::uint64_t seed) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(n));
+    std::iota(all.begin(), all.end(), 0);
+    std::mt19937_64 random(seed ^ 0x7461726765747321ull);
+    const std::size_t wanted = static_cast<std::size_t>(std::min(n, count));
+    for (std::size_t i = 0; i < wanted; ++i) {
+        std::swap(all[i], all[i + random() % (all.size() - i)]);
+    }
+    all.resize(wanted);
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+std::string unquoted(std::string text) {
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+        text = text.substr(1, text.size() - 2);
+    }
+    return text;
+}
+
+std::map<std::string, double> medians(const std::map<std::string, std::vector<double>>& samples) {
+    std::map<std::string, double> result;
+    for (const auto& [key, values] : samples) {
+        result[key] = median(values);
+    }
+    return result;
+}
+
+JsonObject group_of(const std::map<std::string, double>& figures, const std::string& prefix,
+                    double scale = 1) {
+    JsonObject object;
+    for (const char* key : figure_keys) {
+        const std::string name = key;
+        const auto found = figures.find(name);
+        if (name.starts_with(prefix) && found != figures.end()) {
+            object.add(name.substr(prefix.size()), found->second * scale);
+        }
+    }
+    return object;
+}
+
+/// [error, fraction of targets above it] twenty times a decade where the fraction changes.
+JsonArray curve_of(const std::vector<double>& errors) {
+    JsonArray curve;
+    for (int step = -20 * 17; step <= 40; ++step) {
+        const double error = std::pow(10.0, step / 20.0);
+        const auto above = errors.end() - std::upper_bound(errors.begin(), errors.end(), error);
+        const double fraction = static_cast<double>(above) / static_cast<double>(errors.size());
+        if (fraction < 1) {
+            curve.add(JsonArray().add(json_number(error)).add(json_number(fraction)).text());
+        }
+        if (fraction == 0) {
+            break;
+        }
+    }
+    return curve;
+}
+
+} // namespace
+
+const std::vector<EngineSetting>& engine_settings() {
+    static const std::vector<EngineSetting> settings = {
+        {"theta", "mac.theta", "T", "opening angle"},
+        {"order", "order", "P", "multipole order 0..4"},
+        {"mac", "mac.type", "TYPE", "edge, box or error"},
+        {"accuracy", "mac.accuracy", "A", "of the error criterion"},
+        {"tree", "tree.type", "TYPE", "octree or orb"},
+        {"leaf", "tree.leaf", "N", "most particles in a leaf"},
+        {"group", "tree.group", "N", "most targets in a group"},
+        {"walk", "walk", "TYPE", "group or transposed"},
+        {"method", "method", "NAME", "tree or direct"},
+        {"precision", "precision", "NAME", "fp32, mixed or fp64"},
+        {"backend", "backend", "NAME", "auto or cpu"},
+        {"threads", "threads", "K", "threads; 0: as many as OpenMP would"},
+        {"softening-kind", "softening.kind", "KIND", "none, plummer or spline"},
+        {"softening", "softening.length", "L", "softening length"},
+    };
+    return settings;
+}
+
+double CheckResult::percentile(double q) const {
+    if (errors.empty()) {
+        return std::nan("");
+    }
+    const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(errors.size())));
+    return errors[std::max<std::size_t>(rank, 1) - 1];
+}
+
+std::string CheckResult::json(bool curve) const {
+    JsonObject object;
+    object.add("n", n).add("backend", backend).add("simd", simd).add("precision", precision);
+    object.add("theta", options.mac_theta)
+        .add("order", options.order)
+        .add("mac", mac)
+        .add("threads", threads);
+    object.add("time_s", group_of(figures, "time_s."));
+    object.add("error", JsonObject()
+                            .add("median", percentile(0.5))
+                            .add("p90", percentile(0.9))
+                            .add("p99", percentile(0.99))
+                            .add("max", percentile(1)));
+    object.add("interactions", group_of(figures, "interactions."));
+    object.add("bytes", group_of(figures, "bytes."));
+    object.add("interactions_per_particle",
+               group_of(figures, "interactions.", 1 / std::max(1.0, static_cast<double>(n))));
+    object.add("settings", JsonObject()
+                               .add("accuracy", options.mac_accuracy)
+                               .add("leaf", options.tree_leaf)
+                               .add("group", options.tree_group)
+                               .add("tree", options.tree_type == GRAFT_TREE_ORB ? "orb" : "octree")
+                               .add("walk", options.walk == GRAFT_WALK_TRANSPOSED ? "transposed" : "group")
+                               .add("method", options.method == GRAFT_METHOD_TREE ? "tree" : "direct")
+                               .add("softening", options.softening_length)
+                               .add("targets", errors.size())
+                               .add("repeats", repeats));
+    if (curve) {
+        object.add("curve", curve_of(errors));
+    }
+    return object.text();
+}
+
+std::string CheckResult::text() const {
+    const auto figure = [&](const char* key) {
+        const auto found = figures.find(key);
+        return found == figures.end() ? std::nan("") : found->second;
+    };
+    char line[600];
+    std::snprintf(line, sizeof line,
+                  "n %lld, %s %s, %s, theta %g, order %d, mac %s, threads %lld\n"
+                  "  error   median %.2e   p90 %.2e   p99 %.2e   max %.2e   (%zu targets)\n"
+                  "  time    %.4f s: sort %.4f, tree %.4f, moments %.4f, lists %.4f, forces %.4f\n"
+                  "  a particle: %.0f P2P, %.0f M2P; memory %.1f MB, lists %.1f MB",
+                  static_cast<long long>(n), backend.c_str(), simd.c_str(), precision.c_str(),
+                  options.mac_theta, options.order, mac.c_str(), static_cast<long long>(threads),
+                  percentile(0.5), percentile(0.9), percentile(0.99), percentile(1), errors.size(),
+                  figure("time_s.total"), figure("time_s.sort"), figure("time_s.tree"),
+                  figure("time_s.moments"), figure("time_s.lists"), figure("time_s.forces"),
+                  figure("interactions.p2p") / static_cast<double>(n),
+                  figure("interactions.m2p") / static_cast<double>(n), figure("bytes.total") / 1e6,
+                  figure("bytes.lists") / 1e6);
+    return line;
+}
+
+void CheckRunner::load_particles(const CheckSettings& settings) {
+    const std::string file = setting(settings, "file", "");
+    const std::string kind = setting(settings, "ic", "plummer");
+    const std::string key = file + "|" + kind + "|" + setting(settings, "n", "10000") + "|" +
+                            setting(settings, "seed", "42") + "|" + setting(settings, "targets", "1000");
+    if (key == particles_key_) {
+        return;
+    }
+    ModelRequest request;
+    request.kind = kind;
+    request.n = static_cast<std::size_t>(whole(settings, "n", 10000, 1));
+    request.seed = static_cast<std::uint64_t>(whole(settings, "seed", 42, 0));
+    request.table = setting(settings, "table", "");
+    particles_ = file.empty() ? make_model(request) : read_snapshot_file(file);
+    if (particles_.size() == 0) {
+        throw Error({"nothing to check", file, "one particle or more", "none", ""});
+    }
+    targets_ = random_targets(static_cast<std::int64_t>(particles_.size()),
+                              whole(settings, "targets", 1000, 1), request.seed);
+    particles_key_ = key;
+    reference_key_.clear();
+}
+
+void CheckRunner::apply(Deck& deck, const CheckSettings& settings) const {
+    const std::string deck_file = setting(settings, "deck", "");
+    if (!deck_file.empty()) {
+        deck.read_file(deck_file);
+    } else {
+        deck.set("constant", number_text(particles_.units.gravitational_constant));
+    }
+    if (settings.contains("softening") && !settings.contains("softening-kind")) {
+        deck.set("softening.kind", "plummer");
+    }
+    for (const EngineSetting& entry : engine_settings()) {
+        if (const auto found = settings.find(entry.name); found != settings.end()) {
+            deck.set(entry.key, found->second);
+        }
+    }
+}
+
+void CheckRunner::load_reference(const CheckSettings& settings) {
+    const std::string key = setting(settings, "softening", "0") + "|" +
+                            setting(settings, "softening-kind", "") + "|" + setting(settings, "deck", "") +
+                            "|" + particles_key_;
+    if (key == reference_key_) {
+        return;
+    }
+    Deck deck(engine_);
+    apply(deck, settings);
+    deck.set("method", "reference");
+    deck.set("precision", "fp64");
+    deck.set("threads", "0"); // the oracle is not what is timed
+    Solver(deck).compute_targets(particles_, targets_, reference_, false);
+    reference_key_ = key;
+}
+
+std::vector<double> CheckRunner::errors(const Field& field) const {
+    std::vector<double> result;
+    for (const std::int64_t target : targets_) {
+        const auto i = static_cast<std::size_t>(target);
+        const double size = std::hypot(reference_.ax[i], reference_.ay[i], reference_.az[i]);
+        const double difference = std::hypot(field.ax[i] - reference_.ax[i], field.ay[i] - reference_.ay[i],
+                                             field.az[i] - reference_.az[i]);
+        result.push_back(difference == 0 ? 0 : difference / size);
+    }
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
+CheckResult CheckRunner::run(const CheckSettings& settings) {
+    load_particles(settings);
+    load_reference(settings);
+    Deck deck(engine_);
+    apply(deck, settings);
+    Solver solver(deck);
+    CheckResult result;
+    Field field;
+    std::map<std::string, std::vector<double>> samples;
+    result.repeats = static_cast<int>(whole(settings, "repeat", 3, 1));
+    for (int call = 0; call <= result.repeats; ++call) {
+        solver.compute(particles_, field, false, false);
+        for (const char* key : figure_keys) {
+            if (const auto value = solver.figure(key); value && call > 0) {
+                samples[key].push_back(*value);
+            }
+        }
+    }
+    result.figures = medians(samples);
+    result.n = static_cast<std::int64_t>(particles_.size());
+    result.options = deck.values();
+    result.backend = unquoted(solver.figure_text("backend"));
+    result.simd = unquoted(solver.figure_text("simd"));
+    result.precision = deck.get("precision").value_or("");
+    result.mac = deck.get("mac.type").value_or("");
+    result.threads = result.figures.contains("threads") ? static_cast<std::int64_t>(result.figures["threads"])
+                                                        : result.options.threads;
+    result.errors = errors(field);
+    return result;
+}
+
+} // namespace graft::cli

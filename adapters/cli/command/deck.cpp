@@ -1,0 +1,60 @@
+// `graft deck`: explain every key, check a deck.
+#include "command/arguments.hpp"
+#include "command/commands.hpp"
+#include "command/engine.hpp"
+#include "command/json.hpp"
+
+#include <cstdio>
+
+namespace graft::cli {
+
+namespace {
+
+int check_deck(const Engine& engine, const std::string& path, bool json) {
+    Deck deck(engine);
+    const int32_t status =
+        engine.api().options_read_file(const_cast<graft_options*>(deck.handle()), path.c_str());
+    const std::string message = status == GRAFT_OK ? "" : engine.api().last_error();
+    if (json) {
+        std::printf("%s\n", JsonObject()
+                                .add("file", path)
+                                .add("ok", status == GRAFT_OK)
+                                .add("status", status)
+                                .add("message", message)
+                                .text()
+                                .c_str());
+        return status == GRAFT_OK ? 0 : 1;
+    }
+    engine.require(status, "");
+    std::printf("%s: fine\n", path.c_str());
+    return 0;
+}
+
+} // namespace
+
+int deck_command(const Words& words) {
+    Arguments arguments(
+        "deck", "--explain | --check FILE",
+        "--explain prints every deck key with type, default, unit and meaning; --check reads a deck\n"
+        "and tells what is wrong with it: file, line, column, key, what is allowed.");
+    arguments.flag("explain", "print every key")
+        .value("check", "FILE", "check this deck")
+        .epilogue("A deck is YAML; each key has a default, so the empty deck is one:\n"
+                  "  method: tree\n"
+                  "  order: 4\n"
+                  "  mac: {type: box, theta: 0.6}");
+    if (!arguments.parse(words)) {
+        return 0;
+    }
+    const Engine engine(arguments.text("library").value_or(""));
+    if (const auto path = arguments.text("check")) {
+        return check_deck(engine, *path, arguments.json());
+    }
+    if (!arguments.has("explain")) {
+        arguments.fail("nothing to do", "--explain or --check FILE", "neither");
+    }
+    std::printf("%s\n", engine.explain(arguments.json()).c_str());
+    return 0;
+}
+
+} // namespace graft::cli

@@ -1,0 +1,210 @@
+#include "command/engine.hpp"
+
+#include "command/arguments.hpp"
+#include "snapshot/error.hpp"
+
+#include <graft_loader.h>
+
+#include <array>
+#include <cstdio>
+#include <dlfcn.h>
+
+namespace graft::cli {
+
+namespace {
+
+void append_text(void* user, const char* text, int64_t bytes) {
+    static_cast<std::string*>(user)->append(text, static_cast<std::size_t>(bytes));
+}
+
+/// A zeroed ABI struct that knows its size.
+template <class Struct>
+Struct sized() {
+    Struct value{};
+    value.struct_size = sizeof(Struct);
+    return value;
+}
+
+graft_array array_of(const double* data, std::size_t n) {
+    graft_array array = sized<graft_array>();
+    array.data = const_cast<double*>(data); // inputs are only read; the struct serves inputs and outputs
+    array.dtype = GRAFT_F64;
+    array.memory = GRAFT_MEMORY_HOST;
+    array.components = 1;
+    array.n = static_cast<int64_t>(n);
+    array.bytes = static_cast<int64_t>(n * sizeof(double));
+    return array;
+}
+
+} // namespace
+
+Engine::Engine(const std::string& library) {
+    std::array<char, 4096> message{};
+    const int32_t status = graft_load(library.empty() ? nullptr : library.c_str(), &api_, message.data(),
+                                      static_cast<int64_t>(message.size()));
+    if (status != GRAFT_OK) {
+        throw Error({message.data(), "loading libgraft", "", "",
+                     "--library FILE or the environment variable GRAFT_LIBRARY"});
+    }
+}
+
+void Engine::require(int32_t status, const std::string& where) const {
+    if (status != GRAFT_OK) {
+        const std::string message = api_->last_error();
+        throw Error({message.empty() ? api_->status_text(status) : message, where, "", "", ""});
+    }
+}
+
+std::string Engine::explain(bool json) const {
+    std::string text;
+    require(api_->options_explain(json ? 1 : 0, append_text, &text), "");
+    return text;
+}
+
+std::string Engine::run_tool(const std::string& name, const std::string& yaml) const {
+    std::string text;
+    require(api_->run_tool(name.c_str(), yaml.c_str(), append_text, &text), "");
+    return text;
+}
+
+std::string Engine::path() const {
+    Dl_info info{};
+    const bool found = dladdr(reinterpret_cast<const void*>(api_->version), &info) != 0;
+    return found && info.dli_fname != nullptr ? info.dli_fname : "unknown";
+}
+
+Deck::Deck(const Engine& engine) : engine_(engine) {
+    engine_.require(engine_.api().options_create(&options_), "options");
+}
+
+Deck::~Deck() {
+    engine_.api().options_destroy(&options_);
+}
+
+void Deck::read_file(const std::string& path) {
+    engine_.require(engine_.api().options_read_file(options_, path.c_str()), "");
+}
+
+void Deck::set(const std::string& key, const std::string& value) {
+    engine_.require(engine_.api().options_set(options_, key.c_str(), value.c_str()), "");
+}
+
+std::optional<std::string> Deck::get(const std::string& key) const {
+    std::string buffer(256, '\0');
+    for (;;) {
+        int64_t needed = 0;
+        const int32_t status = engine_.api().options_get(options_, key.c_str(), buffer.data(),
+                                                         static_cast<int64_t>(buffer.size()), &needed);
+        if (status == GRAFT_ERROR_ABSENT) {
+            return std::nullopt;
+        }
+        if (status == GRAFT_ERROR_ARGUMENT && needed > static_cast<int64_t>(buffer.size())) {
+            buffer.resize(static_cast<std::size_t>(needed));
+            continue;
+        }
+        engine_.require(status, "");
+        return std::string(buffer.c_str());
+    }
+}
+
+double Deck::number(const std::string& key) const {
+    const auto value = parse_number(get(key).value_or(""));
+    if (!value) {
+        throw Error(
+            {"key '" + key + "' has no number", "deck", "a number", get(key).value_or("no value"), ""});
+    }
+    return *value;
+}
+
+graft_options_values Deck::values() const {
+    graft_options_values values = sized<graft_options_values>();
+    engine_.require(engine_.api().options_read_struct(options_, &values), "options");
+    return values;
+}
+
+void Deck::write(const graft_options_values& values) {
+    engine_.require(engine_.api().options_write_struct(options_, &values), "options");
+}
+
+void Field::resize(std::size_t n) {
+    ax.resize(n);
+    ay.resize(n);
+    az.resize(n);
+}
+
+Solver::Solver(const Deck& deck) : engine_(deck.engine()) {
+    engine_.require(engine_.api().context_create(deck.handle(), nullptr, &context_), "");
+}
+
+Solver::~Solver() {
+    engine_.api().context_destroy(&context_);
+}
+
+void Solver::log_to_stderr() {
+    const auto print = [](void*, int32_t, const char* message) {
+        std::fprintf(stderr, "graft: %s\n", message);
+    };
+    engine_.require(engine_.api().context_set_log(context_, print, nullptr, GRAFT_LOG_WARNING), "");
+}
+
+void Solver::compute(const Snapshot& particles, Field& field, bool energies, bool own_softening) {
+    run(particles, nullptr, field, energies, own_softening);
+}
+
+void Solver::compute_targets(const Snapshot& particles, const std::vector<std::int64_t>& targets,
+                             Field& field, bool own_softening) {
+    graft_array list = array_of(nullptr, targets.size());
+    list.data = const_cast<std::int64_t*>(targets.data());
+    list.dtype = GRAFT_I64;
+    run(particles, &list, field, false, own_softening);
+}
+
+void Solver::run(const Snapshot& particles, const graft_array* targets, Field& field, bool energies,
+                 bool own_softening) {
+    const std::size_t n = particles.size();
+    field.resize(n);
+    const graft_array position[3] = {array_of(particles.x.data(), n), array_of(particles.y.data(), n),
+                                     array_of(particles.z.data(), n)};
+    const graft_array mass = array_of(particles.mass.data(), n);
+    const graft_array softening = array_of(particles.softening.data(), n);
+    const graft_array out[3] = {array_of(field.ax.data(), n), array_of(field.ay.data(), n),
+                                array_of(field.az.data(), n)};
+    std::array<double, 6> virial{};
+    graft_array virial_out = array_of(virial.data(), 1);
+    virial_out.components = 6;
+    virial_out.bytes = sizeof virial;
+    const graft_array energy_out = array_of(&field.potential_energy, 1);
+
+    graft_particles sources = sized<graft_particles>();
+    graft_results results = sized<graft_results>();
+    sources.n = static_cast<int64_t>(n);
+    for (int axis = 0; axis < 3; ++axis) {
+        sources.position[axis] = &position[axis];
+        results.acceleration[axis] = &out[axis];
+    }
+    sources.charge = &mass;
+    sources.softening = own_softening && !particles.softening.empty() ? &softening : nullptr;
+    sources.target = targets;
+    results.virial = energies ? &virial_out : nullptr;
+    results.energy = energies ? &energy_out : nullptr;
+    engine_.require(engine_.api().compute(context_, &sources, &results), "computing forces");
+    field.virial = virial[0] + virial[1] + virial[2];
+}
+
+std::optional<double> Solver::figure(const std::string& key) const {
+    double value = 0;
+    const int32_t status = engine_.api().query(context_, key.c_str(), &value);
+    if (status == GRAFT_ERROR_ABSENT) {
+        return std::nullopt;
+    }
+    engine_.require(status, "");
+    return value;
+}
+
+std::string Solver::figure_text(const std::string& key) const {
+    std::string text;
+    engine_.require(engine_.api().query_text(context_, key.c_str(), append_text, &text), "");
+    return text;
+}
+
+} // namespace graft::cli

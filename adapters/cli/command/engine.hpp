@@ -1,0 +1,95 @@
+// The plugin as this command uses it: loaded at run time through the vendorable loader, like by any other
+// host. Invariants: every failing entry becomes an Error with the library's own message; handles are freed
+// exactly once.
+#pragma once
+
+#include "snapshot/snapshot.hpp"
+
+#include <graft/graft.h>
+
+#include <optional>
+#include <string>
+
+namespace graft::cli {
+
+/// The loaded library and its table; lives until the process ends, so copies are cheap.
+class Engine {
+  public:
+    /// Loads `library` ("" = the loader's search). Throws Error with every path tried.
+    explicit Engine(const std::string& library = "");
+
+    const graft_api_v1& api() const noexcept { return *api_; }
+    /// Throws Error with last_error() unless status is GRAFT_OK; `where` names the call or file.
+    void require(int32_t status, const std::string& where) const;
+    /// Every deck key, as text or JSON.
+    std::string explain(bool json) const;
+    /// JSON answer of a tool of the library. Throws Error.
+    std::string run_tool(const std::string& name, const std::string& yaml) const;
+    /// The file the library was loaded from.
+    std::string path() const;
+
+  private:
+    const graft_api_v1* api_ = nullptr;
+};
+
+/// Engine options: deck keys and their values.
+class Deck {
+  public:
+    explicit Deck(const Engine& engine);
+    ~Deck();
+    Deck(const Deck&) = delete;
+    Deck& operator=(const Deck&) = delete;
+
+    void read_file(const std::string& path);
+    void set(const std::string& key, const std::string& value);
+    /// The value as text; nothing when the key is known but has no value. Throws Error for an unknown key.
+    std::optional<std::string> get(const std::string& key) const;
+    double number(const std::string& key) const;
+    graft_options_values values() const;
+    void write(const graft_options_values& values);
+    const graft_options* handle() const noexcept { return options_; }
+    const Engine& engine() const noexcept { return engine_; }
+
+  private:
+    Engine engine_;
+    graft_options* options_ = nullptr;
+};
+
+/// What a computation gives: accelerations in the host's order, and sums when asked for.
+struct Field {
+    std::vector<double> ax, ay, az;
+    double potential_energy = 0; ///< one half of sum m phi
+    double virial = 0;           ///< trace: sum m a.x
+
+    void resize(std::size_t n);
+};
+
+/// One context of the library.
+class Solver {
+  public:
+    explicit Solver(const Deck& deck);
+    ~Solver();
+    Solver(const Solver&) = delete;
+    Solver& operator=(const Solver&) = delete;
+
+    /// Messages of the library up to GRAFT_LOG_WARNING go to stderr.
+    void log_to_stderr();
+    /// Accelerations of all particles; with `energies` the sums too. Masses are the charges;
+    /// softening lengths per particle are passed on when `own_softening`.
+    void compute(const Snapshot& particles, Field& field, bool energies, bool own_softening);
+    /// The same for the particles with these indices only; other entries of field are left as they were.
+    void compute_targets(const Snapshot& particles, const std::vector<std::int64_t>& targets, Field& field,
+                         bool own_softening);
+    /// A figure of the last computation; nothing when it does not exist.
+    std::optional<double> figure(const std::string& key) const;
+    std::string figure_text(const std::string& key) const;
+
+  private:
+    void run(const Snapshot& particles, const graft_array* targets, Field& field, bool energies,
+             bool own_softening);
+
+    Engine engine_;
+    graft_context* context_ = nullptr;
+};
+
+} // namespace graft::cli

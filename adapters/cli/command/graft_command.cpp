@@ -1,0 +1,67 @@
+// `graft`: which subcommand, help and version.
+#include "command/arguments.hpp"
+#include "command/commands.hpp"
+
+#include <cstdio>
+
+namespace graft::cli {
+
+namespace {
+
+struct Entry {
+    const char* name;
+    const char* help;
+    int (*run)(const Words&);
+};
+
+constexpr Entry entries[] = {
+    {"run", "integrate a snapshot in time, as a deck says", run_command},
+    {"ic", "make initial conditions: plummer, galaxy, belt...", ic_command},
+    {"convert", "turn a snapshot into another format, or into a picture", convert_command},
+    {"check", "errors against direct summation, times and counts of one force evaluation", check_command},
+    {"bench", "measure the kernels of this machine", bench_command},
+    {"deck", "explain every deck key, or check a deck", deck_command},
+    {"info", "the library that is loaded, and what it can do", info_command},
+};
+
+std::string help() {
+    std::string text = "graft: gravity and Coulomb forces for simulation codes, from the shell\n\n"
+                       "usage: graft COMMAND [options]      graft COMMAND --help tells more\n\n";
+    for (const Entry& entry : entries) {
+        text += "  " + std::string(entry.name) + std::string(10 - std::string(entry.name).size(), ' ') +
+                entry.help + "\n";
+    }
+    return text + "\nA first run:\n"
+                  "  graft ic plummer --n 10000 -o plummer.hdf5\n"
+                  "  graft check --file plummer.hdf5\n"
+                  "  graft convert plummer.hdf5 plummer.png\n"
+                  "Every command takes --json. Exit status: 0 done, 1 failed, 2 not understood.\n";
+}
+
+std::string names() {
+    std::string list;
+    for (const Entry& entry : entries) {
+        list += (list.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    return list;
+}
+
+} // namespace
+
+int graft_command(const Words& words) {
+    if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+        std::fputs(help().c_str(), words.empty() ? stderr : stdout);
+        return words.empty() ? 2 : 0;
+    }
+    if (words[0] == "--version") {
+        return info_command({});
+    }
+    for (const Entry& entry : entries) {
+        if (words[0] == entry.name) {
+            return entry.run(Words(words.begin() + 1, words.end()));
+        }
+    }
+    throw UsageError({"no command '" + words[0] + "'", "graft", "one of " + names(), "", "graft --help"});
+}
+
+} // namespace graft::cli

@@ -1,0 +1,197 @@
+#include "simulation/state.hpp"
+
+#include "snapshot/error.hpp"
+#include "snapshot/file_io.hpp"
+#include "snapshot/metadata.hpp"
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+namespace graft::cli {
+
+namespace {
+
+constexpr char magic[8] = {'G', 'R', 'A', 'F', 'T', 'R', 'S', 'T'};
+constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t byte_order_mark = 0x01020304;
+
+std::uint64_t checksum(Bytes bytes) {
+    std::uint64_t hash = 1469598103934665603ull; // FNV-1a
+    for (const std::byte byte : bytes) {
+        hash = (hash ^ static_cast<std::uint64_t>(byte)) * 1099511628211ull;
+    }
+    return hash;
+}
+
+class Writer {
+  public:
+    void bytes(const void* data, std::size_t count) {
+        const auto* from = static_cast<const std::byte*>(data);
+        out_.insert(out_.end(), from, from + count);
+    }
+    void item(std::uint32_t value) { bytes(&value, sizeof value); }
+    void item(std::int64_t value) { bytes(&value, sizeof value); }
+    void item(double value) { bytes(&value, sizeof value); }
+    void item(const std::string& text) {
+        item(static_cast<std::int64_t>(text.size()));
+        bytes(text.data(), text.size());
+    }
+    template <class T>
+    void item(const std::vector<T>& values) {
+        item(static_cast<std::int64_t>(values.size()));
+        if constexpr (std::is_arithmetic_v<T>) {
+            bytes(values.data(), values.size() * sizeof(T));
+        } else {
+            for (const T& value : values) {
+                item(value);
+            }
+        }
+    }
+    std::vector<std::byte>& data() { return out_; }
+
+  private:
+    std::vector<std::byte> out_;
+};
+
+class Reader {
+  public:
+    Reader(Bytes bytes, const std::string& where) : bytes_(bytes), where_(where) {}
+
+    void item(std::uint32_t& value) { take(&value, sizeof value); }
+    void item(std::int64_t& value) { take(&value, sizeof value); }
+    void item(double& value) { take(&value, sizeof value); }
+    void item(std::string& text) {
+        text.resize(count(1));
+        take(text.data(), text.size());
+    }
+    template <class T>
+    void item(std::vector<T>& values) {
+        if constexpr (std::is_arithmetic_v<T>) {
+            values.resize(count(sizeof(T)));
+            take(values.data(), values.size() * sizeof(T));
+        } else {
+            values.resize(count(sizeof(std::int64_t)));
+            for (T& value : values) {
+                item(value);
+            }
+        }
+    }
+
+  private:
+    /// A count of items that can lie in the rest of the file.
+    std::size_t count(std::size_t item_bytes) {
+        std::int64_t value = 0;
+        item(value);
+        if (value < 0 || static_cast<std::uint64_t>(value) > (bytes_.size() - offset_) / item_bytes) {
+            fail();
+        }
+        return static_cast<std::size_t>(value);
+    }
+    void take(void* to, std::size_t count) {
+        if (bytes_.size() - offset_ < count) {
+            fail();
+        }
+        if (count > 0) {
+            std::memcpy(to, bytes_.data() + offset_, count);
+        }
+        offset_ += count;
+    }
+    [[noreturn]] void fail() const {
+        throw Error({"restart file is damaged", where_, "more data", std::to_string(bytes_.size()) + " bytes",
+                     "start again from a snapshot (run.input)"});
+    }
+
+    Bytes bytes_;
+    std::string where_;
+    std::size_t offset_ = 0;
+};
+
+/// The one list of what a restart file holds; Archive is Writer or Reader.
+template <class Archive, class StateType>
+void transfer(Archive& archive, StateType& state) {
+    auto& p = state.particles;
+    for (auto* column : {&p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz, &p.mass, &p.softening, &state.field.ax,
+                         &state.field.ay, &state.field.az}) {
+        archive.item(*column);
+    }
+    archive.item(p.id);
+    archive.item(p.component);
+    archive.item(p.names);
+    for (auto* number : {&p.time, &p.box_size, &p.units.gravitational_constant, &p.units.length_m,
+                         &p.units.mass_kg, &p.units.time_s, &p.suggested_softening, &p.suggested_time_step,
+                         &state.start_time, &state.time_step, &state.initial_energy}) {
+        archive.item(*number);
+    }
+    for (auto* text : {&p.units.length, &p.units.mass, &p.units.time}) {
+        archive.item(*text);
+    }
+    archive.item(state.step);
+}
+
+void write_attributes(Writer& writer, const Snapshot& particles) {
+    writer.item(static_cast<std::int64_t>(particles.attributes.size()));
+    for (const auto& [key, value] : particles.attributes) {
+        writer.item(key);
+        writer.item(value);
+    }
+}
+
+void read_attributes(Reader& reader, Snapshot& particles) {
+    std::int64_t count = 0;
+    reader.item(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+        std::string key, value;
+        reader.item(key);
+        reader.item(value);
+        particles.attributes[key] = value;
+    }
+}
+
+void require_restart_file(Bytes bytes, const std::string& path) {
+    std::uint32_t head[2] = {0, 0};
+    if (bytes.size() < sizeof magic + sizeof head + 8 ||
+        std::memcmp(bytes.data(), magic, sizeof magic) != 0) {
+        throw Error({"not a restart file", path, "a file that 'graft run' wrote", "", "run.restart: false"});
+    }
+    std::memcpy(head, bytes.data() + sizeof magic, sizeof head);
+    if (head[0] != byte_order_mark || head[1] != format_version) {
+        throw Error({"restart file of another version or machine type", path,
+                     "version " + std::to_string(format_version), "version " + std::to_string(head[1]),
+                     "start again from a snapshot (run.input)"});
+    }
+    std::uint64_t stored = 0;
+    std::memcpy(&stored, bytes.data() + bytes.size() - sizeof stored, sizeof stored);
+    if (stored != checksum(bytes.first(bytes.size() - sizeof stored))) {
+        throw Error({"restart file is damaged", path, "a matching checksum", "another one",
+                     "start again from a snapshot (run.input)"});
+    }
+}
+
+} // namespace
+
+void write_restart(const State& state, const std::string& path) {
+    Writer writer;
+    writer.bytes(magic, sizeof magic);
+    writer.item(byte_order_mark);
+    writer.item(format_version);
+    transfer(writer, state);
+    write_attributes(writer, state.particles);
+    const std::uint64_t sum = checksum(writer.data());
+    writer.bytes(&sum, sizeof sum);
+    write_file_atomically(path, writer.data());
+}
+
+State read_restart(const std::string& path) {
+    const std::vector<std::byte> bytes = read_file(path);
+    require_restart_file(bytes, path);
+    const std::size_t head = sizeof magic + 2 * sizeof(std::uint32_t);
+    Reader reader(Bytes(bytes).subspan(head, bytes.size() - head - sizeof(std::uint64_t)), path);
+    State state;
+    transfer(reader, state);
+    read_attributes(reader, state.particles);
+    state.particles.validate(path);
+    return state;
+}
+
+} // namespace graft::cli
