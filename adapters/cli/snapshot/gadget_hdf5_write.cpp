@@ -128,7 +128,8 @@ void write_type(hid_t file, int kind, const Snapshot& s, const Indices& indices,
         write_dataset(group, "Softening", H5T_NATIVE_DOUBLE, pick(s.softening, indices).data(),
                       indices.size(), 1, where);
     }
-    if (!s.names.empty()) {
+    const auto named = [&s](std::size_t i) { return !s.names[i].empty(); };
+    if (!s.names.empty() && std::any_of(indices.begin(), indices.end(), named)) {
         write_names(group, s, indices, where);
     }
 }
