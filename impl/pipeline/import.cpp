@@ -101,37 +101,59 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
                              problem_.softening.data());
 }
 
-void Solver::import_targets(const ParticleInput& input, const backend::Executor& executor) {
-    (void)executor;
+void Solver::import_targets(const ParticleInput& input) {
     problem_.points = false;
     problem_.all_targets = !input.has_active && !input.has_target;
     problem_.target.resize(0);
-    if (problem_.all_targets)
-        return;
     if (input.has_active && input.has_target)
         fail(Status::argument, "particles.active and particles.target are both given; expected at most one of them");
-    if (input.has_active) {
-        for (int64_t i = 0; i < input.n; ++i)
-            if (particles::integer_at(input.active, i) != 0)
-                problem_.target.push_back(static_cast<int32_t>(i));
-        return;
-    }
+    if (input.has_target)
+        list_targets(input);
+    for (int64_t i = 0; i < input.n && input.has_active; ++i)
+        if (particles::integer_at(input.active, i) != 0)
+            problem_.target.push_back(static_cast<int32_t>(i));
+}
+
+void Solver::list_targets(const ParticleInput& input) {
+    const int64_t base = input.target_from_1 ? 1 : 0;
     seen_.resize(input.n);
     std::fill(seen_.begin(), seen_.end(), char{0});
     problem_.target.resize(input.target.n);
     for (int64_t k = 0; k < input.target.n; ++k) {
-        const int64_t index = particles::integer_at(input.target, k) - (input.target_from_1 ? 1 : 0);
-        if (index < 0 || index >= input.n)
-            fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %d to %lld",
-                 static_cast<long long>(k), static_cast<long long>(index + (input.target_from_1 ? 1 : 0)),
-                 input.target_from_1 ? 1 : 0, static_cast<long long>(input.n - (input.target_from_1 ? 0 : 1)));
-        if (seen_[index] != 0)
-            fail(Status::value, "target: particle %lld stands twice, again at entry %lld (counted from 0); expected "
-                                "each at most once",
-                 static_cast<long long>(index), static_cast<long long>(k));
-        seen_[index] = 1;
-        problem_.target[k] = static_cast<int32_t>(index);
+        const int64_t given = particles::integer_at(input.target, k);
+        if (given < base || given - base >= input.n)
+            fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %lld to %lld",
+                 static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),
+                 static_cast<long long>(input.n - 1 + base));
+        if (seen_[given - base] != 0)
+            fail(Status::value, "target: %lld stands twice, again at entry %lld (counted from 0); expected each "
+                                "particle at most once",
+                 static_cast<long long>(given), static_cast<long long>(k));
+        seen_[given - base] = 1;
+        problem_.target[k] = static_cast<int32_t>(given - base);
     }
+}
+
+/// Positions and softening of the targets that are some of the particles; points bring their own positions and are
+/// take part in per-particle softening with a length of zero of their own.
+void Solver::gather_targets(const backend::Executor& executor) {
+    if (problem_.all_targets)
+        return;
+    const int64_t count = problem_.target_count();
+    const bool lengths = !problem_.softening.empty();
+    problem_.target_softening.resize(lengths ? count : 0);
+    if (problem_.points) {
+        std::fill(problem_.target_softening.begin(), problem_.target_softening.end(), 0.0);
+        return;
+    }
+    for (core::Buffer<double>* axis : {&problem_.point_x, &problem_.point_y, &problem_.point_z})
+        axis->resize(count);
+    executor.for_each(count, [&](int64_t k) {
+        const int32_t i = problem_.target[k];
+        problem_.point_x[k] = problem_.x[i], problem_.point_y[k] = problem_.y[i], problem_.point_z[k] = problem_.z[i];
+        if (lengths)
+            problem_.target_softening[k] = problem_.softening[i];
+    });
 }
 
 void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
@@ -143,6 +165,7 @@ void Solver::field_at(const ParticleInput& input, const ParticleInput& points, c
     import_positions(executor, points, settings_.dimension, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
     problem_.points = true;
     problem_.all_targets = false;
+    gather_targets(executor);
     report_.time_s = {};
     report_.time_s.import = total.seconds();
     evaluate(outputs, executor);
@@ -155,7 +178,8 @@ void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
     const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
     report_.valid = false;
     import_sources(input, executor);
-    import_targets(input, executor);
+    import_targets(input);
+    gather_targets(executor);
     report_.time_s = {};
     report_.time_s.import = total.seconds();
     evaluate(outputs, executor);

@@ -2,12 +2,11 @@
 #include "pipeline/solver.hpp"
 
 #include "core/timer.hpp"
-#include "kernels/direct.hpp"
-#include "kernels/pair.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/softening.hpp"
 #include "particles/transfer.hpp"
 #include "pipeline/evaluate_direct.hpp"
 #include "pipeline/tree_force.hpp"
-#include "reference/direct_sum.hpp"
 
 #include <algorithm>
 
@@ -30,7 +29,7 @@ const char* name_of(Precision precision) {
 
 Solver::Solver(const Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), seen_(memory, "target marks"),
-      sums_(memory, "block sums") {}
+      sums_(memory, "block sums"), workspaces_(memory) {}
 
 Solver::~Solver() = default;
 
@@ -44,17 +43,18 @@ void Solver::evaluate(const Outputs& outputs, const backend::Executor& executor)
     if (settings_.method == Method::tree) {
         if (!tree_force_)
             tree_force_ = std::make_unique<TreeForce>(memory_);
-        origin_ = tree_force_->evaluate(executor, settings_, problem_, with_potential, field_, report_, log_);
+        origin_ = tree_force_->evaluate(executor, settings_, problem_, with_potential, workspaces_, field_, report_,
+                                         log_);
     } else {
         if (settings_.method == Method::direct)
-            evaluate_direct(executor, settings_, problem_, with_potential, field_);
+            evaluate_direct(executor, settings_, problem_, with_potential, workspaces_, field_);
         else
             evaluate_reference(executor, settings_, problem_, with_potential, field_);
         report_.pairs = static_cast<double>(problem_.n) * static_cast<double>(problem_.target_count());
         report_.time_s.forces = timer.seconds();
     }
     timer.lap();
-    if (with_potential && !problem_.points && settings_.method != Method::reference)
+    if (with_potential && !problem_.points)
         remove_self_potential(executor);
     write(outputs, executor);
     report_.time_s.output = timer.seconds();

@@ -1,0 +1,31 @@
+// The tree method, step by step: build, moments, targets, criterion, lists, evaluation.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "core/log.hpp"
+#include "pipeline/problem.hpp"
+#include "pipeline/report.hpp"
+#include "pipeline/settings.hpp"
+#include "pipeline/workspace.hpp"
+
+#include <memory>
+
+namespace graft::pipeline {
+
+class TreeForce {
+  public:
+    explicit TreeForce(core::Memory& memory);
+    ~TreeForce();
+
+    /// Fills `field` in an order of its own and returns target k -> host item (valid until the next call).
+    /// Adds times and counts to the report. Throws core::Error.
+    const int32_t* evaluate(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+                            bool with_potential, AllWorkspaces& workspaces, RawField& field, Report& report,
+                            const core::Log& log);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace graft::pipeline

@@ -1,0 +1,75 @@
+// What one thread needs to evaluate a group of targets, kept between groups and calls.
+#pragma once
+
+#include "kernels/cells.hpp"
+#include "kernels/gather.hpp"
+#include "pipeline/problem.hpp"
+#include "pipeline/settings.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace graft::pipeline {
+
+template <typename T>
+struct Workspace {
+    explicit Workspace(core::Memory& memory) : sources(memory), targets(memory), cells(memory) {}
+    kernels::SourceBuffer<T> sources;
+    kernels::TargetBuffer<T> targets;
+    kernels::CellBuffer<T> cells;
+
+    /// The sums of the targets, back in the caller's units, to field[first ...].
+    void store(const kernels::Frame& frame, int64_t first, int64_t count, bool with_potential, RawField& field) {
+        const kernels::FieldSums sums = targets.sums();
+        const double square = frame.scale * frame.scale;
+        for (int64_t k = 0; k < count; ++k) {
+            field.ax[first + k] = sums.ax[k] * square;
+            field.ay[first + k] = sums.ay[k] * square;
+            field.az[first + k] = sums.az[k] * square;
+            if (with_potential)
+                field.potential[first + k] = sums.potential[k] * frame.scale;
+        }
+    }
+};
+
+/// One workspace a thread; grows with the number of threads, never shrinks.
+template <typename T>
+class Workspaces {
+  public:
+    explicit Workspaces(core::Memory& memory) : memory_(&memory) {}
+    void prepare(int threads) {
+        while (static_cast<int>(work_.size()) < threads)
+            work_.push_back(std::make_unique<Workspace<T>>(*memory_));
+    }
+    Workspace<T>& operator[](int thread) { return *work_[static_cast<size_t>(thread)]; }
+
+  private:
+    core::Memory* memory_;
+    std::vector<std::unique_ptr<Workspace<T>>> work_;
+};
+
+/// Workspaces of both precisions; only the one in use holds memory.
+struct AllWorkspaces {
+    explicit AllWorkspaces(core::Memory& memory) : single(memory), full(memory) {}
+    Workspaces<float> single;
+    Workspaces<double> full;
+    template <typename T>
+    Workspaces<T>& of() {
+        if constexpr (sizeof(T) == 4)
+            return single;
+        else
+            return full;
+    }
+};
+
+inline kernels::PairVariant pair_variant(const Settings& settings, const Problem& problem, bool with_potential) {
+    const bool per_particle = !problem.softening.empty();
+    const bool softened = per_particle || settings.softening_length > 0;
+    return {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
+            softened && per_particle, with_potential};
+}
+
+/// Sources whose float sums are flushed to double: all of them for fp32, some hundred for mixed.
+inline int64_t sum_chunk(const Settings& settings) { return settings.precision == Precision::mixed ? 512 : 0; }
+
+} // namespace graft::pipeline

@@ -1,0 +1,117 @@
+// Memory: every allocation refused in turn, and none at all in the steady state.
+#include "host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+
+using namespace graft;
+using namespace graft::test;
+
+namespace {
+
+/// Counts, and refuses call number `refuse`; remembers what is held so that leaks show.
+struct Ledger {
+    std::atomic<int64_t> calls{0};
+    std::atomic<int64_t> held{0};
+    int64_t refuse = -1;
+};
+
+void* ledger_allocate(void* user, int64_t bytes, int64_t alignment) {
+    auto* ledger = static_cast<Ledger*>(user);
+    if (ledger->calls.fetch_add(1) == ledger->refuse)
+        return nullptr;
+    ledger->held += bytes;
+    return std::aligned_alloc(static_cast<size_t>(alignment),
+                              (static_cast<size_t>(bytes) + 63) / 64 * 64);
+}
+
+void ledger_release(void* user, void* pointer, int64_t bytes) {
+    static_cast<Ledger*>(user)->held -= bytes;
+    std::free(pointer);
+}
+
+graft_allocator allocator_of(Ledger& ledger) {
+    graft_allocator a{};
+    a.struct_size = sizeof a;
+    a.user = &ledger;
+    a.allocate = ledger_allocate;
+    a.release = ledger_release;
+    return a;
+}
+
+struct Variant {
+    int32_t method, tree, mac, precision;
+};
+
+const Variant variants[] = {
+    {GRAFT_METHOD_TREE, GRAFT_TREE_OCTREE, GRAFT_MAC_BOX, GRAFT_PRECISION_MIXED},
+    {GRAFT_METHOD_TREE, GRAFT_TREE_ORB, GRAFT_MAC_ERROR, GRAFT_PRECISION_FP64},
+    {GRAFT_METHOD_DIRECT, GRAFT_TREE_OCTREE, GRAFT_MAC_EDGE, GRAFT_PRECISION_FP32},
+    {GRAFT_METHOD_REFERENCE, GRAFT_TREE_OCTREE, GRAFT_MAC_EDGE, GRAFT_PRECISION_FP64},
+};
+
+graft_options_values options_of(const Variant& v) {
+    graft_options_values o = options(v.method, v.precision);
+    o.tree_type = v.tree;
+    o.mac_type = v.mac;
+    o.threads = 2;
+    return o;
+}
+
+} // namespace
+
+TEST(Allocation, RefusedAtEveryPointInTurn) {
+    const Bodies b = plummer(3000);
+    for (const Variant& variant : variants) {
+        bool succeeded = false;
+        int64_t refused = 0;
+        for (int64_t k = 0; !succeeded && k < 1000; ++k) {
+            Ledger ledger;
+            ledger.refuse = k;
+            const graft_allocator allocator = allocator_of(ledger);
+            {
+                Field f(3000, 8.0);
+                Context context(options_of(variant), &allocator);
+                Call call(b, f);
+                int32_t status = context.status;
+                if (status == GRAFT_OK)
+                    status = capi::compute(context, &call.particles, &call.results);
+                succeeded = status == GRAFT_OK;
+                if (!succeeded) {
+                    ++refused;
+                    ASSERT_EQ(status, GRAFT_ERROR_MEMORY) << capi::last_error();
+                    ASSERT_EQ(f.ax[0], 8.0) << "outputs are touched though the call failed";
+                    ASSERT_EQ(f.energy, 0.0);
+                    if (context != nullptr) { // the context lives on
+                        ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
+                        ASSERT_NE(f.ax[0], 8.0);
+                    }
+                }
+            }
+            ASSERT_EQ(ledger.held, 0) << "memory held after destroy, refusal " << k;
+        }
+        EXPECT_TRUE(succeeded);
+        EXPECT_GT(refused, 5) << "the engine takes its memory from the host's allocator";
+    }
+}
+
+TEST(Allocation, NoneInTheSteadyState) {
+    Bodies b = plummer(5000);
+    for (const Variant& variant : variants) {
+        Ledger ledger;
+        const graft_allocator allocator = allocator_of(ledger);
+        Field f(5000);
+        graft_options_values o = options_of(variant);
+        o.threads = 1;
+        Context context(o, &allocator);
+        Call call(b, f);
+        for (int k = 0; k < 3; ++k)
+            ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
+        const int64_t before = ledger.calls;
+        for (int k = 0; k < 5; ++k)
+            ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
+        EXPECT_EQ(ledger.calls, before);
+    }
+}

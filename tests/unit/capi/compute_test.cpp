@@ -1,0 +1,486 @@
+// The engine through its ABI entries: every input that must work or be refused clearly.
+#include "host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+using namespace graft;
+using namespace graft::test;
+
+namespace {
+
+constexpr int32_t methods[] = {GRAFT_METHOD_DIRECT, GRAFT_METHOD_TREE, GRAFT_METHOD_REFERENCE};
+
+bool mentions(const char* text) { return std::strstr(capi::last_error(), text) != nullptr; }
+
+double quantile(std::vector<double> values, double q) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+} // namespace
+
+class EveryMethod : public ::testing::TestWithParam<int32_t> {};
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(methods));
+
+TEST_P(EveryMethod, NoParticles) {
+    Bodies b;
+    Field f;
+    Context context(options(GetParam()));
+    Call call(b, f);
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(f.energy, 0);
+}
+
+TEST_P(EveryMethod, OneParticleFeelsNothing) {
+    Bodies b;
+    b.add(1, 2, 3, 5);
+    Field f(1, 7.0);
+    Context context(options(GetParam()));
+    Call call(b, f);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(f.ax[0], 0);
+    EXPECT_EQ(f.potential[0], 0);
+}
+
+TEST_P(EveryMethod, TwoParticlesByHand) {
+    Bodies b;
+    b.add(0, 0, 0, 3);
+    b.add(2, 0, 0, 5);
+    Field f(2);
+    graft_options_values o = options(GetParam());
+    o.constant = 10;
+    Context context(o);
+    Call call(b, f);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_NEAR(f.ax[0], 10 * 5 / 4.0, 1e-13);
+    EXPECT_NEAR(f.ax[1], -10 * 3 / 4.0, 1e-13);
+    EXPECT_NEAR(f.potential[0], -10 * 5 / 2.0, 1e-12);
+    EXPECT_NEAR(f.energy, -10 * 15 / 2.0, 1e-12);
+    EXPECT_NEAR(f.virial[0] + f.virial[1] + f.virial[2], f.energy, 1e-12);
+}
+
+TEST_P(EveryMethod, CoulombHasTheOtherSign) {
+    Bodies b;
+    b.add(0, 0, 0, 1);
+    b.add(1, 0, 0, -2);
+    Field f(2);
+    graft_options_values o = options(GetParam());
+    o.interaction = GRAFT_INTERACTION_COULOMB;
+    Context context(o);
+    Call call(b, f);
+    call.results.flags = GRAFT_RESULTS_FORCE;
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_NEAR(f.ax[0], 2, 1e-13) << "opposite charges attract";
+    EXPECT_NEAR(f.ax[1], -2, 1e-13);
+    EXPECT_NEAR(f.energy, -2, 1e-13);
+}
+
+TEST_P(EveryMethod, AddModeAddsAndOverwriteForgets) {
+    Bodies b = plummer(100);
+    Field once(100), twice(100);
+    Context context(options(GetParam()));
+    Call first(b, once), second(b, twice);
+    ASSERT_EQ(capi::compute(context, &first.particles, &first.results), GRAFT_OK);
+    for (int k = 0; k < 2; ++k) {
+        second.results.mode = k == 0 ? GRAFT_MODE_OVERWRITE : GRAFT_MODE_ADD;
+        ASSERT_EQ(capi::compute(context, &second.particles, &second.results), GRAFT_OK);
+    }
+    for (size_t i = 0; i < 100; ++i) {
+        EXPECT_DOUBLE_EQ(twice.ax[i], 2 * once.ax[i]);
+        EXPECT_DOUBLE_EQ(twice.potential[i], 2 * once.potential[i]);
+    }
+}
+
+TEST_P(EveryMethod, NanIsNamedAndOutputsStay) {
+    for (double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+        Bodies b = plummer(50);
+        b.y[17] = bad;
+        b.y[31] = bad;
+        Field f(50, 42.0);
+        Context context(options(GetParam()));
+        Call call(b, f);
+        EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE);
+        EXPECT_TRUE(mentions("position y")) << capi::last_error();
+        EXPECT_TRUE(mentions("item 17 ")) << capi::last_error();
+        EXPECT_EQ(std::count(f.ax.begin(), f.ax.end(), 42.0), 50);
+    }
+}
+
+TEST_P(EveryMethod, ActiveMaskTargetsAndFullAgree) {
+    const size_t n = 300;
+    Bodies b = plummer(n);
+    Field all(n), masked(n, -1.0), listed(n, -1.0);
+    graft_options_values o = options(GetParam());
+    o.mac_theta = 0; // the same direct sum whatever the groups
+    Context context(o);
+    std::vector<int32_t> mask(n), list;
+    for (size_t i = 0; i < n; ++i)
+        if (i % 7 == 3) {
+            mask[i] = 5;
+            list.insert(list.begin(), static_cast<int32_t>(i) + 1);
+        }
+    Call whole(b, all), part(b, masked), indexed(b, listed);
+    const graft_array mask_array = array_of(mask);
+    graft_array list_array = array_of(list);
+    list_array.flags = GRAFT_ARRAY_INDEX_FROM_1;
+    part.particles.active = &mask_array;
+    indexed.particles.target = &list_array;
+    ASSERT_EQ(capi::compute(context, &whole.particles, &whole.results), GRAFT_OK);
+    ASSERT_EQ(capi::compute(context, &part.particles, &part.results), GRAFT_OK) << capi::last_error();
+    ASSERT_EQ(capi::compute(context, &indexed.particles, &indexed.results), GRAFT_OK) << capi::last_error();
+    for (size_t i = 0; i < n; ++i) {
+        if (mask[i] == 0) {
+            EXPECT_EQ(masked.ax[i], -1.0);
+            EXPECT_EQ(listed.ax[i], -1.0);
+        } else {
+            EXPECT_NEAR(masked.ax[i], all.ax[i], 1e-12);
+            EXPECT_NEAR(listed.ax[i], all.ax[i], 1e-12);
+            EXPECT_NEAR(listed.potential[i], all.potential[i], 1e-12);
+        }
+    }
+}
+
+TEST_P(EveryMethod, FieldAtPoints) {
+    Bodies b = plummer(400), points(0);
+    points.add(5, 0, 0, 0);
+    points.add(0.1, 0.2, 0.3, 0);
+    points.add(1000, -1000, 3, 0); // far outside
+    points.add(b.x[7], b.y[7], b.z[7], 0); // on a source: the source itself gives nothing
+    Field f(4), self(400);
+    graft_options_values o = options(GetParam());
+    o.mac_theta = 0;
+    Context context(o);
+    Call at(points, f), own(b, self);
+    Call sources(b, self);
+    at.results.virial = at.results.energy = nullptr;
+    ASSERT_EQ(capi::field_at(context, &sources.particles, &at.particles, &at.results), GRAFT_OK) << capi::last_error();
+    ASSERT_EQ(capi::compute(context, &own.particles, &own.results), GRAFT_OK);
+    EXPECT_NEAR(f.ax[3], self.ax[7], 1e-12);
+    EXPECT_NEAR(f.potential[3], self.potential[7], 1e-12);
+    const double r = std::sqrt(2e6 + 9);
+    EXPECT_NEAR(f.potential[2], -1 / r, 1e-5);
+    at.results.flags = GRAFT_RESULTS_FORCE;
+    EXPECT_EQ(capi::field_at(context, &sources.particles, &at.particles, &at.results), GRAFT_ERROR_ARGUMENT);
+}
+
+TEST_P(EveryMethod, AllCoincidentGivesZeroForce) {
+    Bodies b;
+    for (int i = 0; i < 500; ++i)
+        b.add(0.25, -3, 8, 2);
+    Field f(500, 1.0);
+    Context context(options(GetParam()));
+    Call call(b, f);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    for (size_t i = 0; i < 500; ++i) {
+        ASSERT_EQ(f.ax[i], 0);
+        ASSERT_EQ(f.potential[i], 0);
+    }
+}
+
+TEST(Tree, LineAndPlaneMatchTheReference) {
+    for (int degenerate : {1, 2}) {
+        std::mt19937_64 random(5);
+        std::uniform_real_distribution<double> uniform(-1, 1);
+        Bodies b;
+        for (int i = 0; i < 3000; ++i)
+            b.add(uniform(random), degenerate == 1 ? 0.5 : uniform(random), -0.25, uniform(random) + 1.5);
+        for (int32_t type : {GRAFT_TREE_OCTREE, GRAFT_TREE_ORB}) {
+            Field tree(3000), reference(3000);
+            graft_options_values o = options(GRAFT_METHOD_TREE);
+            o.tree_type = type;
+            o.mac_theta = 0.4;
+            Context a(o), r(options(GRAFT_METHOD_REFERENCE));
+            Call ca(b, tree), cr(b, reference);
+            ASSERT_EQ(capi::compute(a, &ca.particles, &ca.results), GRAFT_OK) << capi::last_error();
+            ASSERT_EQ(capi::compute(r, &cr.particles, &cr.results), GRAFT_OK);
+            EXPECT_LT(quantile(errors(tree, reference), 0.99), 1e-3);
+        }
+    }
+}
+
+TEST(Tree, ZeroChargesAndZeroTotal) {
+    Bodies b = plummer(1000);
+    std::fill(b.q.begin(), b.q.end(), 0.0);
+    Field f(1000, 9.0), reference(1000);
+    Context context(options(GRAFT_METHOD_TREE));
+    Call call(b, f);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(std::count(f.ax.begin(), f.ax.end(), 0.0), 1000);
+    for (size_t i = 0; i < 1000; ++i)
+        b.q[i] = i % 2 == 0 ? 1 : -1;
+    graft_options_values o = options(GRAFT_METHOD_TREE);
+    o.mac_theta = 0.4;
+    Context a(o), r(options(GRAFT_METHOD_REFERENCE));
+    Call ca(b, f), cr(b, reference);
+    ASSERT_EQ(capi::compute(a, &ca.particles, &ca.results), GRAFT_OK) << capi::last_error();
+    ASSERT_EQ(capi::compute(r, &cr.particles, &cr.results), GRAFT_OK);
+    EXPECT_LT(quantile(errors(f, reference), 0.9), 1e-3);
+}
+
+TEST(Tree, FarApartClustersCostLittleMore) {
+    Bodies one = plummer(4000), two = plummer(4000);
+    for (size_t i = 0; i < 2000; ++i)
+        two.x[i] = two.x[i] * 1e-6, two.y[i] *= 1e-6, two.z[i] *= 1e-6, two.x[i + 2000] = two.x[i + 2000] * 1e-6 + 1e6,
+        two.y[i + 2000] *= 1e-6, two.z[i + 2000] *= 1e-6;
+    double pairs[2];
+    int k = 0;
+    for (const Bodies* b : {&one, &two}) {
+        Field f(4000);
+        Context context(options(GRAFT_METHOD_TREE));
+        Call call(*b, f);
+        ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+        double p2p = 0, m2p = 0;
+        ASSERT_EQ(capi::query(context, "interactions.p2p", &p2p), GRAFT_OK);
+        ASSERT_EQ(capi::query(context, "interactions.m2p", &m2p), GRAFT_OK);
+        pairs[k++] = p2p + 8 * m2p;
+    }
+    EXPECT_LT(pairs[1], 3 * pairs[0]);
+}
+
+TEST(Tree, SameBitsForAnyThreadCount) {
+    Bodies b = plummer(20000);
+    for (int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64}) {
+        Field first(20000);
+        for (int threads : {1, 2, 3, 5}) {
+            Field f(20000);
+            graft_options_values o = options(GRAFT_METHOD_TREE, precision);
+            o.threads = threads;
+            Context context(o);
+            Call call(b, f);
+            ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+            if (threads == 1)
+                first = f;
+            EXPECT_EQ(f.ax, first.ax);
+            EXPECT_EQ(f.potential, first.potential);
+            EXPECT_EQ(f.energy, first.energy);
+            EXPECT_EQ(f.virial, first.virial);
+        }
+    }
+}
+
+TEST(Compute, LayoutsGiveTheSameBits) {
+    struct Particle { // 112 bytes, like a well-known host's
+        double x, y, z, v[3], a[3], m;
+        char rest[32];
+    };
+    static_assert(sizeof(Particle) == 112);
+    const size_t n = 500;
+    Bodies b = plummer(n);
+    Field soa(n);
+    Context context(options(GRAFT_METHOD_TREE));
+    Call call(b, soa);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
+
+    std::vector<Particle> aos(n);
+    std::vector<double> xyzh(4 * n), out(3 * n);
+    for (size_t i = 0; i < n; ++i) {
+        aos[i] = {b.x[i], b.y[i], b.z[i], {}, {}, b.q[i], {}};
+        xyzh[4 * i] = b.x[i], xyzh[4 * i + 1] = b.y[i], xyzh[4 * i + 2] = b.z[i], xyzh[4 * i + 3] = -99;
+    }
+    const int64_t count = static_cast<int64_t>(n);
+    Field unused(n);
+    Call other(b, unused);
+    graft_array position = array_of(&aos[0].x, GRAFT_F64, count, 3, 112, count * 112);
+    graft_array mass = array_of(&aos[0].m, GRAFT_F64, count, 1, 112, count * 112 - 72);
+    graft_array acceleration = array_of(&aos[0].a, GRAFT_F64, count, 3, 112, count * 112 - 48);
+    other.particles.position[0] = &position;
+    other.particles.position[1] = other.particles.position[2] = nullptr;
+    other.particles.charge = &mass;
+    other.results.acceleration[0] = &acceleration;
+    other.results.acceleration[1] = other.results.acceleration[2] = nullptr;
+    ASSERT_EQ(capi::compute(context, &other.particles, &other.results), GRAFT_OK) << capi::last_error();
+    graft_array fortran = array_of(xyzh.data(), GRAFT_F64, count, 3, 32);
+    graft_array packed = array_of(out.data(), GRAFT_F64, count, 3);
+    other.particles.position[0] = &fortran;
+    other.results.acceleration[0] = &packed;
+    ASSERT_EQ(capi::compute(context, &other.particles, &other.results), GRAFT_OK) << capi::last_error();
+    for (size_t i = 0; i < n; ++i) {
+        EXPECT_EQ(aos[i].a[0], soa.ax[i]);
+        EXPECT_EQ(aos[i].a[2], soa.az[i]);
+        EXPECT_EQ(out[3 * i + 1], soa.ay[i]);
+    }
+}
+
+TEST(Compute, WrongLayoutsAreRefused) {
+    Bodies b = plummer(10);
+    Field f(10, 3.0);
+    Context context(options(GRAFT_METHOD_TREE));
+    const auto attempt = [&](auto change) {
+        Call call(b, f);
+        change(call);
+        return capi::compute(context, &call.particles, &call.results);
+    };
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[0].bytes = 79; }), GRAFT_ERROR_ARRAY);
+    EXPECT_TRUE(mentions("position[0]")) << capi::last_error();
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[0].item_stride = -8; }), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[1].n = 9; }), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[3].dtype = GRAFT_I32; }), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[3].dtype = 77; }), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[2].data = nullptr; }), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[2].memory = GRAFT_MEMORY_CUDA; }), GRAFT_ERROR_UNSUPPORTED);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[2].reserved[3] = 1; }), GRAFT_ERROR_ABI);
+    EXPECT_EQ(attempt([](Call& c) { c.arrays[2].struct_size = 3; }), GRAFT_ERROR_ABI);
+    EXPECT_EQ(attempt([](Call& c) { c.particles.flags = 8; }), GRAFT_ERROR_ABI);
+    EXPECT_EQ(attempt([](Call& c) { c.particles.n = -1; }), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(attempt([](Call& c) { c.results.mode = 2; }), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(attempt([](Call& c) { c.particles.position[1] = nullptr; }), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(attempt([](Call& c) { c.results.acceleration[2] = nullptr; }), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(capi::compute(context, nullptr, nullptr), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(capi::compute(nullptr, nullptr, nullptr), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(std::count(f.ax.begin(), f.ax.end(), 3.0), 10);
+}
+
+TEST(Compute, MoreThanTwoToThe31IsRefusedWithoutOverflow) {
+    double value = 0;
+    Bodies b(1);
+    Field f(1);
+    Context context(options(GRAFT_METHOD_TREE));
+    Call call(b, f);
+    const int64_t many = (int64_t{1} << 31) + 5;
+    call.particles.n = many;
+    for (graft_array* a : {&call.arrays[0], &call.arrays[1], &call.arrays[2], &call.arrays[3]}) {
+        *a = array_of(&value, GRAFT_F64, many, 1, 8, many * 8);
+    }
+    for (graft_array& a : call.out)
+        if (a.components == 1 && a.n == 1)
+            a = array_of(&value, GRAFT_F64, many, 1, 8, many * 8);
+    call.results.virial = call.results.energy = nullptr;
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARGUMENT);
+    EXPECT_TRUE(mentions("2147483653")) << capi::last_error();
+    call.arrays[0].n = call.particles.n = INT64_MAX;
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
+}
+
+TEST(Compute, SofteningIsChecked) {
+    Bodies b = plummer(10);
+    Field f(10);
+    std::vector<double> h(10, 0.1);
+    const graft_array softening = array_of(h);
+    Context none(options(GRAFT_METHOD_TREE));
+    Call call(b, f);
+    call.particles.softening = &softening;
+    EXPECT_EQ(capi::compute(none, &call.particles, &call.results), GRAFT_ERROR_ARGUMENT);
+    graft_options_values o = options(GRAFT_METHOD_TREE);
+    o.softening_kind = GRAFT_SOFTENING_PLUMMER;
+    Context plummer_context(o);
+    EXPECT_EQ(capi::compute(plummer_context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    h[4] = -0.1;
+    EXPECT_EQ(capi::compute(plummer_context, &call.particles, &call.results), GRAFT_ERROR_VALUE);
+    EXPECT_TRUE(mentions("item 4 ")) << capi::last_error();
+}
+
+TEST(Compute, SoftenedMethodsAgree) {
+    Bodies b = plummer(2000);
+    std::vector<double> h(2000);
+    for (size_t i = 0; i < h.size(); ++i)
+        h[i] = 0.01 + 0.1 * static_cast<double>(i % 5);
+    const graft_array softening = array_of(h);
+    for (int32_t kind : {GRAFT_SOFTENING_PLUMMER, GRAFT_SOFTENING_SPLINE})
+        for (bool per_particle : {false, true}) {
+            Field f[3] = {Field(2000), Field(2000), Field(2000)};
+            for (int32_t method : methods) {
+                graft_options_values o = options(method);
+                o.softening_kind = kind;
+                o.softening_length = 0.2;
+                o.mac_theta = 0.3;
+                Context context(o);
+                Call call(b, f[method]);
+                if (per_particle)
+                    call.particles.softening = &softening;
+                ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+            }
+            const Field& reference = f[GRAFT_METHOD_REFERENCE];
+            EXPECT_LT(quantile(errors(f[GRAFT_METHOD_DIRECT], reference), 1.0), 1e-11);
+            EXPECT_LT(quantile(errors(f[GRAFT_METHOD_TREE], reference), 0.99), 1e-4);
+            EXPECT_NEAR(f[GRAFT_METHOD_DIRECT].energy, reference.energy, 1e-11);
+            EXPECT_NEAR(f[GRAFT_METHOD_TREE].energy, reference.energy, 1e-4 * std::abs(reference.energy));
+        }
+}
+
+TEST(Context, CallOrderAndBusy) {
+    double value = 0;
+    Context context(options(GRAFT_METHOD_TREE));
+    EXPECT_EQ(capi::query(context, "time_s.total", &value), GRAFT_ERROR_ABSENT);
+    Bodies b = plummer(100000);
+    Field f(100000);
+    Call call(b, f);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
+    EXPECT_EQ(capi::query(context, "time_s.total", &value), GRAFT_OK);
+    EXPECT_GT(value, 0);
+    EXPECT_EQ(capi::query(context, "predicted_s.total", &value), GRAFT_ERROR_ABSENT) << "no model: absent, not zero";
+    int busy = 0;
+    std::thread other([&] {
+        Field g(100000);
+        Call second(b, g);
+        EXPECT_EQ(capi::compute(context, &second.particles, &second.results), GRAFT_OK);
+    });
+    for (int k = 0; k < 1000000 && busy == 0; ++k)
+        busy = capi::query(context, "n", &value) == GRAFT_ERROR_BUSY ? 1 : 0;
+    other.join();
+    EXPECT_EQ(busy, 1);
+}
+
+TEST(Context, TwoContextsInTwoThreads) {
+    Bodies b = plummer(5000);
+    Field f[2] = {Field(5000), Field(5000)};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back([&, t] {
+            graft_options_values o = options(GRAFT_METHOD_TREE);
+            o.threads = 2;
+            Context context(o);
+            Call call(b, f[t]);
+            for (int k = 0; k < 5; ++k)
+                ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(f[0].ax, f[1].ax);
+}
+
+TEST(Context, TenThousandCreateDestroy) {
+    for (int k = 0; k < 10000; ++k) {
+        graft_context* context = nullptr;
+        ASSERT_EQ(capi::context_create(options(GRAFT_METHOD_TREE), nullptr, &context), GRAFT_OK);
+        ASSERT_EQ(capi::context_destroy(&context), GRAFT_OK);
+        ASSERT_EQ(context, nullptr);
+    }
+    EXPECT_EQ(capi::context_destroy(nullptr), GRAFT_OK);
+}
+
+TEST(Context, BoxesAndUnits) {
+    Context context(options(GRAFT_METHOD_TREE));
+    graft_box box{};
+    box.struct_size = sizeof box;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT);
+    for (int a = 0; a < 3; ++a)
+        box.lower[a] = -2000, box.upper[a] = 2000;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK) << capi::last_error();
+    Bodies b = plummer(1000);
+    Field f(1000), free_field(1000);
+    Call call(b, f);
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    box.lower[1] = 0.5;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK);
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE) << "particles outside the box";
+    box.periodic[0] = 1;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_UNSUPPORTED);
+    EXPECT_EQ(capi::context_set_box(context, nullptr), GRAFT_OK);
+    graft_units units{};
+    units.struct_size = sizeof units;
+    units.length_m = 1.495978707e11, units.mass_kg = 1.98892e30, units.time_s = 86400;
+    ASSERT_EQ(capi::context_set_units(context, &units), GRAFT_OK) << capi::last_error();
+    Bodies pair;
+    pair.add(0, 0, 0, 1), pair.add(1, 0, 0, 0);
+    Field g(2);
+    Call sun(pair, g);
+    ASSERT_EQ(capi::compute(context, &sun.particles, &sun.results), GRAFT_OK);
+    EXPECT_NEAR(-g.ax[1], 2.9591e-4, 1e-7) << "Gauss's constant squared, in AU^3 / (Msun day^2)";
+    units.length_m = 0;
+    EXPECT_EQ(capi::context_set_units(context, &units), GRAFT_ERROR_ARGUMENT);
+}
