@@ -6,6 +6,7 @@
 #include "graft_loader.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,51 @@ static int is_missing(const char* path, const char* error) {
     return strncmp(error, path, length) == 0 && error[length] == ':' && strstr(error, "No such file") != NULL;
 }
 
+/* Whether the ELF file has all the bytes its headers speak of. The dynamic linker maps a file that was cut
+ * short (a copy that ran out of disk) without looking, and the host dies of SIGBUS; so we look. Other files
+ * are left to its judgement. */
+static int is_cut_short(const char* path) {
+    Elf64_Ehdr header;
+    struct stat status;
+    int i, cut = 0;
+    FILE* file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+    const uint64_t size = file != NULL ? (uint64_t)status.st_size : 0;
+    if (file == NULL)
+        return 0;
+    if (fread(&header, sizeof header, 1, file) == 1 && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+        header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(Elf64_Phdr)) {
+        cut = header.e_shoff > size ||
+              (uint64_t)header.e_shnum * header.e_shentsize > size - header.e_shoff ||
+              header.e_phoff > size || fseek(file, (long)header.e_phoff, SEEK_SET) != 0;
+        for (i = 0; i < header.e_phnum && !cut; ++i) {
+            Elf64_Phdr part;
+            cut = fread(&part, sizeof part, 1, file) != 1 ||
+                  (part.p_type == PT_LOAD && (part.p_filesz > size || part.p_offset > size - part.p_filesz));
+        }
+    }
+    fclose(file);
+    return cut;
+}
+
+/* The same for a bare name, in the folders of LD_LIBRARY_PATH; system folders are left to the package
+ * manager. */
+static int is_cut_short_in_path(const char* name) {
+    const char* folders = getenv("LD_LIBRARY_PATH");
+    char path[4096];
+    while (folders != NULL && *folders != '\0') {
+        const size_t length = strcspn(folders, ":;");
+        if (length > 0 && length + strlen(name) + 2 <= sizeof path) {
+            memcpy(path, folders, length);
+            path[length] = '/';
+            strcpy(path + length + 1, name);
+            if (file_exists(path))
+                return is_cut_short(path); /* the first one found is the one that would be loaded */
+        }
+        folders += length + (folders[length] != '\0');
+    }
+    return 0;
+}
+
 static int32_t open_failed(search* at, const char* path, const char* origin) {
     const char* error = dlerror();
     error = error != NULL ? error : "no reason given";
@@ -105,8 +151,15 @@ static int32_t try_path(search* at, const char* path, const char* origin, const 
     graft_get_api_function get_api;
     const graft_api_v1* table;
     int32_t status;
-    void* symbol;
-    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *symbol, *library;
+    if (strchr(path, '/') != NULL ? is_cut_short(path) : is_cut_short_in_path(path)) {
+        report(at,
+               "%s: %s: the file is cut short: it has fewer bytes than its own headers speak of; install it "
+               "again",
+               origin, path);
+        return GRAFT_ERROR_LOAD_FOREIGN;
+    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL)
         return open_failed(at, path, origin);
     symbol = dlsym(library, "graft_get_api");
