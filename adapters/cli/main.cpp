@@ -3,20 +3,28 @@
 #include "command/commands.hpp"
 
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
+
+namespace {
+
+int fail(const char* message, int status) {
+    const bool named = std::strncmp(message, "graft", 5) == 0; // "graft check: ..."
+    std::fprintf(stderr, "%s%s\n", named ? "" : "graft: ", message);
+    return status;
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
     try {
         return graft::cli::graft_command(graft::cli::Words(argv + (argc > 0 ? 1 : 0), argv + argc));
     } catch (const graft::cli::UsageError& error) {
-        std::fprintf(stderr, "graft: %s\n", error.what());
-        return 2;
+        return fail(error.what(), 2);
     } catch (const std::bad_alloc&) {
-        std::fprintf(stderr, "graft: not enough memory\n");
-        return 1;
+        return fail("not enough memory", 1);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "graft: %s\n", error.what());
-        return 1;
+        return fail(error.what(), 1);
     }
 }

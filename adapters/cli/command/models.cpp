@@ -2,6 +2,7 @@
 
 #include "command/arguments.hpp"
 #include "ic/initial_conditions.hpp"
+#include "ic/solar_system.hpp"
 #include "snapshot/error.hpp"
 #include "snapshot/metadata.hpp"
 
@@ -124,6 +125,48 @@ Snapshot from_options(const ModelRequest& request, std::string* parameters) {
     return make(options);
 }
 
+std::vector<OrbitRow> rows_of(const ModelRequest& request) {
+    return request.table.empty()
+               ? read_orbit_table(built_in_orbit_table(), "built-in table of the solar system")
+               : read_orbit_table_file(request.table);
+}
+
+void bind(Parameters& p, OrbitOptions& o) {
+    double epoch_jd = 0;
+    bool kilograms = false;
+    p.number("epoch_jd", epoch_jd).truth("kilograms", kilograms);
+    p.truth("charon_about_barycentre", o.charon_about_barycentre);
+    o.epoch_jd = epoch_jd > 0 ? std::optional(epoch_jd) : std::nullopt;
+    o.mass_unit = kilograms ? MassUnit::Kilogram : MassUnit::Sun;
+}
+
+Snapshot orbits(const ModelRequest& request, std::string* parameters) {
+    OrbitOptions options;
+    Parameters names(request);
+    bind(names, options);
+    names.end();
+    if (parameters != nullptr) {
+        *parameters = names.known();
+        return {};
+    }
+    return make_orbits(rows_of(request), options);
+}
+
+Snapshot belt(const ModelRequest& request, std::string* parameters) {
+    auto options = common<BeltOptions>(request);
+    Parameters names(request);
+    names.number("inner_au", options.inner_au).number("outer_au", options.outer_au);
+    names.number("brightest_magnitude", options.brightest_magnitude);
+    names.number("faintest_magnitude", options.faintest_magnitude);
+    bind(names, options.orbits);
+    names.end();
+    if (parameters != nullptr) {
+        *parameters = names.known();
+        return {};
+    }
+    return make_belt(rows_of(request), options);
+}
+
 struct Model {
     const char* name;
     const char* about;
@@ -139,6 +182,10 @@ constexpr Model models[] = {
      from_options<ClusteredOptions, make_clustered>},
     {"galaxy", "disc, bulge and halo (1:1:4) in mutual equilibrium",
      from_options<GalaxyOptions, make_galaxy>},
+    {"orbits",
+     "bodies of a table of orbital elements (--table; without: planets and large moons); AU, day, Msun",
+     orbits},
+    {"belt", "N asteroids beside the bodies of the table, by published distributions", belt},
     {"cold-sphere", "uniform sphere at rest: a collapse", from_options<ColdSphereOptions, make_cold_sphere>},
 };
 
@@ -156,7 +203,9 @@ std::string model_help() {
     std::string text;
     for (const Model& model : models) {
         std::string parameters;
-        model.make({.kind = model.name}, &parameters);
+        ModelRequest request;
+        request.kind = model.name;
+        model.make(request, &parameters);
         text += "  " + std::string(model.name) + ": " + model.about + "\n";
         if (!parameters.empty()) {
             text += "      " + parameters + "\n";
