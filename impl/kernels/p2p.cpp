@@ -1,0 +1,147 @@
+// The P2P kernel, compiled once per SIMD target; p2p.hpp says what it does.
+//
+// Inner loop: one vector of sources is loaded and met with `block` targets, whose places stay in registers (4
+// targets with the 32 registers of AVX-512, else 2). Per pair in float: 3 subtractions, 11 multiply(-add)s, 1
+// estimate of the root.
+#include "kernels/p2p.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/p2p.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/ops.hpp"
+#include "kernels/pair.hpp"
+#include "kernels/reduce.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int block = 4;
+#else
+inline constexpr int block = 2;
+#endif
+
+template <typename T, Softening kind, bool per_particle, bool with_potential>
+struct Kernel {
+    using Ops = VectorOps<T>;
+    using Real = typename Ops::Real;
+    static constexpr Ops ops{};
+
+    /// Targets first..first+block against sources begin..end.
+    static HWY_INLINE void run_block(double length, const Sources<T>& sources, int64_t begin, int64_t end,
+                                     const Targets<T>& targets, int64_t first, const FieldSums& out) {
+        const typename Ops::D d;
+        constexpr bool plummer = kind == Softening::plummer;
+        const Real common =
+            ops.set(plummer && !per_particle ? std::max(length * length, Ops::tiny) : Ops::tiny);
+        const Real common_h = ops.set(length);
+        Real x[block], y[block], z[block], s[block];
+        PairSum<Real> sum[block];
+        for (int k = 0; k < block; ++k) {
+            x[k] = hn::Set(d, targets.x[first + k]);
+            y[k] = hn::Set(d, targets.y[first + k]);
+            z[k] = hn::Set(d, targets.z[first + k]);
+            s[k] = per_particle ? hn::Set(d, targets.s[first + k]) : common;
+            if (plummer && per_particle)
+                s[k] = ops.add(s[k], common);
+            sum[k].x = sum[k].y = sum[k].z = sum[k].potential = hn::Zero(d);
+        }
+        for (int64_t j = begin; j < end; j += static_cast<int64_t>(hn::Lanes(d))) {
+            const Real sx = hn::Load(d, sources.x + j), sy = hn::Load(d, sources.y + j);
+            const Real sz = hn::Load(d, sources.z + j), q = hn::Load(d, sources.q + j);
+            const Real ss = per_particle ? hn::Load(d, sources.s + j) : common;
+            for (int k = 0; k < block; ++k) {
+                const Real soft = plummer && per_particle ? ops.add(s[k], ss) : common;
+                const Real h = per_particle ? ops.max(s[k], ss) : common_h;
+                add_pair<kind, with_potential>(ops, ops.sub(sx, x[k]), ops.sub(sy, y[k]), ops.sub(sz, z[k]),
+                                               q, soft, h, kind != Softening::plummer || per_particle,
+                                               sum[k]);
+            }
+        }
+        Real gather[block];
+        add_sums(gather, sum, &PairSum<Real>::x, Ops::force_factor, out.ax + first);
+        add_sums(gather, sum, &PairSum<Real>::y, Ops::force_factor, out.ay + first);
+        add_sums(gather, sum, &PairSum<Real>::z, Ops::force_factor, out.az + first);
+        if constexpr (with_potential)
+            add_sums(gather, sum, &PairSum<Real>::potential, Ops::potential_factor, out.potential + first);
+    }
+
+    static HWY_INLINE void add_sums(Real (&gather)[block], const PairSum<Real> (&sum)[block],
+                                    Real PairSum<Real>::*member, double factor, double* out) {
+        for (int k = 0; k < block; ++k)
+            gather[k] = sum[k].*member;
+        add_lane_sums(typename Ops::D(), gather, factor, out);
+    }
+
+    static HWY_NOINLINE void run(double length, const Sources<T>& sources, const Targets<T>& targets,
+                                 int64_t chunk, const FieldSums& out) {
+        for (int64_t begin = 0; begin < sources.count; begin += chunk) {
+            const int64_t end = std::min(sources.count, begin + chunk);
+            for (int64_t first = 0; first < targets.count; first += block)
+                run_block(length, sources, begin, end, targets, first, out);
+        }
+    }
+};
+
+template <typename T, Softening kind, bool per_particle>
+void choose_potential(const PairVariant& variant, double length, const Sources<T>& sources,
+                      const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
+    if (variant.potential)
+        Kernel<T, kind, per_particle, true>::run(length, sources, targets, chunk, out);
+    else
+        Kernel<T, kind, per_particle, false>::run(length, sources, targets, chunk, out);
+}
+
+template <typename T>
+void choose(const PairVariant& v, double length, const Sources<T>& sources, const Targets<T>& targets,
+            int64_t chunk, const FieldSums& out) {
+    chunk =
+        chunk <= 0 ? std::max(source_pad, sources.count) : (chunk + source_pad - 1) / source_pad * source_pad;
+    if (v.softening == Softening::none)
+        choose_potential<T, Softening::none, false>(v, length, sources, targets, chunk, out);
+    else if (v.softening == Softening::plummer && !v.per_particle)
+        choose_potential<T, Softening::plummer, false>(v, length, sources, targets, chunk, out);
+    else if (v.softening == Softening::plummer)
+        choose_potential<T, Softening::plummer, true>(v, length, sources, targets, chunk, out);
+    else if (!v.per_particle)
+        choose_potential<T, Softening::spline, false>(v, length, sources, targets, chunk, out);
+    else
+        choose_potential<T, Softening::spline, true>(v, length, sources, targets, chunk, out);
+}
+
+void p2p_float(const PairVariant& variant, double length, const Sources<float>& sources,
+               const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
+    choose(variant, length, sources, targets, chunk, sums);
+}
+void p2p_double(const PairVariant& variant, double length, const Sources<double>& sources,
+                const Targets<double>& targets, int64_t chunk, const FieldSums& sums) {
+    choose(variant, length, sources, targets, chunk, sums);
+}
+
+} // namespace graft::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::kernels {
+
+HWY_EXPORT(p2p_float);
+HWY_EXPORT(p2p_double);
+
+template <>
+void p2p<float>(const PairVariant& variant, double length, const Sources<float>& sources,
+                const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
+    HWY_DYNAMIC_DISPATCH(p2p_float)(variant, length, sources, targets, chunk, sums);
+}
+template <>
+void p2p<double>(const PairVariant& variant, double length, const Sources<double>& sources,
+                 const Targets<double>& targets, int64_t chunk, const FieldSums& sums) {
+    HWY_DYNAMIC_DISPATCH(p2p_double)(variant, length, sources, targets, chunk, sums);
+}
+
+} // namespace graft::kernels
+#endif
