@@ -58,9 +58,9 @@ struct ClusteredOptions {
     std::uint64_t seed = 42;
     double mass = 1.0;
     double edge = 1.0;
-    double slope = 1.8;           ///< two-point function xi ~ r^-slope; 0.5 to 2.5
-    std::size_t clusters = 16;    ///< top-level spheres placed uniformly
-    double cluster_radius = 0.15; ///< of a top-level sphere, in edges
+    double slope = 1.8;          ///< two-point function xi ~ r^-slope; 0.5 to 2.5
+    std::size_t clusters = 64;   ///< top-level spheres placed uniformly
+    double cluster_radius = 0.4; ///< of a top-level sphere, in edges
 };
 /// Hierarchically clustered points at rest in a periodic cube (Soneira & Peebles 1978): every sphere holds
 /// two spheres smaller by lambda = 2^(1/(3-slope)), down to one particle.
