@@ -40,7 +40,10 @@ void Solver::evaluate(const Outputs& outputs, const backend::Executor& executor)
     report_.pairs = report_.cells = 0;
     field_.resize(problem_.target_count(), with_potential);
     origin_ = problem_.points || problem_.all_targets ? nullptr : problem_.target.data();
-    if (settings_.method == Method::tree) {
+    if (problem_.n == 0) {
+        for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
+            std::fill(values->begin(), values->end(), 0.0);
+    } else if (settings_.method == Method::tree) {
         if (!tree_force_)
             tree_force_ = std::make_unique<TreeForce>(memory_);
         origin_ = tree_force_->evaluate(executor, settings_, problem_, with_potential, workspaces_, field_, report_,

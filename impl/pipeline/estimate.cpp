@@ -1,0 +1,64 @@
+// Coarse walk, one group at a time.
+#include "pipeline/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr double opening = 1.0;
+constexpr double least_share = 0.05;
+constexpr int stack_size = 2048; // levels times seven siblings, for any depth of a tree in double coordinates
+
+struct Walker {
+    const tree::Tree& tree;
+    const moments::Moments& moments;
+
+    /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
+    double size_at(const double (&at)[3], double extent) const {
+        int32_t stack[stack_size];
+        int top = 0;
+        double sum[3] = {0, 0, 0}, total = 0;
+        stack[top++] = 0;
+        while (top > 0) {
+            const int32_t node = stack[--top];
+            const double edge = tree.boxes[node].longest_edge();
+            const double x = moments.cx[node] - at[0], y = moments.cy[node] - at[1], z = moments.cz[node] - at[2];
+            const double r2 = x * x + y * y + z * z;
+            const tree::Node& n = tree.nodes[node];
+            if (n.child_count > 0 && edge * edge > opening * opening * r2 && top + n.child_count <= stack_size) {
+                for (int32_t k = 0; k < n.child_count; ++k)
+                    stack[top++] = n.first_child + k;
+                continue;
+            }
+            const double soft = std::max(edge, extent);
+            const double s2 = r2 + (edge * edge > r2 || extent * extent > r2 ? soft * soft : 0);
+            if (s2 == 0)
+                continue;
+            const double force = moments.magnitude[node] / (s2 * std::sqrt(s2));
+            sum[0] += force * x, sum[1] += force * y, sum[2] += force * z;
+            total += force * std::sqrt(r2);
+        }
+        return std::max(std::sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]), least_share * total);
+    }
+};
+
+} // namespace
+
+void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree, const moments::Moments& moments,
+                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size) {
+    size.resize(groups.size());
+    const Walker walker{tree, moments};
+    executor.for_each(
+        groups.size(),
+        [&](int64_t g) {
+            const geometry::Box& box = groups[g].target.box;
+            const double at[3] = {box.centre(0), box.centre(1), box.centre(2)};
+            size[g] = walker.size_at(at, box.longest_edge());
+        },
+        64);
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,18 @@
+// How large the acceleration is where a group of targets sits: the scale of the force-error MAC.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "core/buffer.hpp"
+#include "lists/targets.hpp"
+#include "moments/moments.hpp"
+#include "tree/tree.hpp"
+
+namespace graft::pipeline {
+
+/// size[g] = |acceleration| at the centre of group g from a coarse walk with monopoles (opening angle 1, nodes too close
+/// softened by their own size), and at least a twentieth of the sum of the contributions' sizes, so that a place where
+/// forces cancel does not ask for the impossible. Internal units; cost about 200 nodes a group.
+void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree, const moments::Moments& moments,
+                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size);
+
+} // namespace graft::pipeline
