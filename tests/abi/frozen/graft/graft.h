@@ -1,0 +1,12 @@
+/* Graft: gravity and Coulomb forces for simulation codes. Include this one.
+ * A host that loads the library itself uses the table (graft/api.h, plugin/loader); a host that links libgraft_api.a
+ * calls the same entries by name (graft/functions.h). */
+#ifndef GRAFT_GRAFT_H
+#define GRAFT_GRAFT_H
+
+#include <graft/api.h>
+#include <graft/types.h>
+
+#define GRAFT_INIT(struct_name) {(uint32_t)sizeof(struct_name)}
+
+#endif

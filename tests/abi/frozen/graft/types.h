@@ -1,0 +1,203 @@
+/* Constants and structs of the Graft ABI, version 1. C99, fixed-width integers, no enum-typed field.
+ *
+ * Every struct begins with its own size and flags and ends in reserved words that must be 0. Set a struct up with
+ * `graft_x s = {0}; s.struct_size = sizeof s;` (or GRAFT_INIT). The library reads min(struct_size, its own size);
+ * a newer struct whose unknown tail is not zero is refused with GRAFT_ERROR_ABI. */
+#ifndef GRAFT_TYPES_H
+#define GRAFT_TYPES_H
+
+#include <stdint.h>
+
+#define GRAFT_ABI_MAJOR 1u
+#define GRAFT_ABI_MINOR 0u
+
+/* Statuses: stable numbers, never reused. 0 is success, every other value a failure whose text last_error() gives. */
+#define GRAFT_OK 0
+#define GRAFT_ERROR_ARGUMENT 100    /* a null pointer, an unknown name, a value out of range */
+#define GRAFT_ERROR_ARRAY 101       /* a graft_array whose type, strides or sizes cannot be right */
+#define GRAFT_ERROR_VALUE 102       /* data no force can be made of: NaN, infinity, a negative softening length */
+#define GRAFT_ERROR_CALL_ORDER 103  /* this call needs another one first */
+#define GRAFT_ERROR_UNSUPPORTED 104 /* a documented option that this build or input cannot serve */
+#define GRAFT_ERROR_ABI 105         /* a struct of unknown size, or unknown non-zero fields */
+#define GRAFT_ERROR_BUSY 106        /* one context used by two threads at the same time */
+#define GRAFT_ERROR_ABSENT 107      /* the value asked for does not exist (yet) */
+#define GRAFT_ERROR_MEMORY 200
+#define GRAFT_ERROR_DEVICE 300
+#define GRAFT_ERROR_COMMUNICATION 400
+#define GRAFT_ERROR_DECK_SYNTAX 500
+#define GRAFT_ERROR_DECK_KEY 501
+#define GRAFT_ERROR_DECK_TYPE 502
+#define GRAFT_ERROR_DECK_RANGE 503
+#define GRAFT_ERROR_DECK_FILE 504
+#define GRAFT_ERROR_LOAD_NOT_FOUND 600 /* loader: no library at any of the paths tried */
+#define GRAFT_ERROR_LOAD_FOREIGN 601   /* loader: a library, but not Graft */
+#define GRAFT_ERROR_LOAD_VERSION 602   /* loader: Graft, but of another ABI major */
+#define GRAFT_ERROR_INTERNAL 900
+
+/* Element types of a graft_array. */
+#define GRAFT_F32 1
+#define GRAFT_F64 2
+#define GRAFT_I32 3
+#define GRAFT_I64 4
+#define GRAFT_U64 5
+
+/* Where a graft_array lives. */
+#define GRAFT_MEMORY_HOST 1
+#define GRAFT_MEMORY_CUDA 2
+#define GRAFT_MEMORY_MANAGED 3
+#define GRAFT_MEMORY_AUTO 4 /* let the library find out */
+
+/* A view of the host's memory, never owned by Graft. Item i, component c stands at
+ * (char *)data + i * item_stride + c * component_stride, and must lie within `bytes` bytes of data.
+ *   x(n) alone            components 1, item_stride 8
+ *   xyz(3,n) / AoS        components 3, item_stride 24, component_stride 8
+ *   xyzh(4,n), positions  components 3, item_stride 32, component_stride 8 (h: another array, data + 24)
+ *   SoA (n,3)             components 3, item_stride 8, component_stride 8 n
+ * item_stride 0 means packed items (components * element size); component_stride 0 means one element. */
+typedef struct graft_array {
+    uint32_t struct_size;
+    uint32_t flags; /* GRAFT_ARRAY_* */
+    void *data;
+    int32_t dtype;            /* GRAFT_F32 ... */
+    int32_t memory;           /* GRAFT_MEMORY_* */
+    int32_t device;           /* ordinal for CUDA memory, else 0 */
+    int32_t components;       /* per item, 1 or more */
+    int64_t n;                /* items */
+    int64_t item_stride;      /* bytes from item i to i + 1; 0 = packed */
+    int64_t component_stride; /* bytes from component c to c + 1; 0 = one element */
+    int64_t bytes;            /* bytes from data that belong to this array */
+    uint64_t reserved[4];
+} graft_array;
+
+#define GRAFT_ARRAY_INDEX_FROM_1 1u /* an index array counts from 1, as Fortran does */
+
+/* The sources, and the targets where no points are given. Pointers that are NULL are absent. */
+typedef struct graft_particles {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    int64_t n;
+    /* Either position[0] has `dimension` components and the others are NULL, or each axis is an array of its own
+     * (position[2] NULL in two dimensions). F32 or F64. */
+    const graft_array *position[3];
+    const graft_array *charge;    /* mass, or charge of either sign; F32/F64; NULL: charge_all for everyone */
+    const graft_array *softening; /* length per particle, >= 0; F32/F64; NULL: the options' length for everyone */
+    const graft_array *active;    /* I32 or I64, n values: compute only where non-zero; NULL: everywhere */
+    const graft_array *target;    /* I32 or I64: indices to compute, in any order, each at most once; not with active */
+    double charge_all;
+    uint64_t reserved[4];
+} graft_particles;
+
+/* What to compute and where to put it: an array that is NULL is not computed. Arrays have one item per particle in the
+ * host's order (compute) or per point (field_at); only active items are written. Nothing is written on failure. */
+typedef struct graft_results {
+    uint32_t struct_size;
+    uint32_t flags;                     /* GRAFT_RESULTS_* */
+    const graft_array *acceleration[3]; /* laid out as position: field -grad(phi), or force with GRAFT_RESULTS_FORCE */
+    const graft_array *potential;       /* phi at the target, not halved, without the particle's own contribution */
+    const graft_array *virial; /* one item, 6 components xx yy zz xy xz yz: sum over active of charge * a (x) (x - x_0),
+                                  symmetrised, x_0 the first particle; trace = potential energy for an unsoftened
+                                  isolated system; F64 */
+    const graft_array *energy; /* one item: one half of sum of charge * phi over active particles; F64 */
+    int32_t mode;              /* GRAFT_MODE_OVERWRITE or GRAFT_MODE_ADD, for all arrays */
+    int32_t pad;
+    uint64_t reserved[4];
+} graft_results;
+
+#define GRAFT_RESULTS_FORCE 1u /* acceleration receives charge * field */
+#define GRAFT_MODE_OVERWRITE 0
+#define GRAFT_MODE_ADD 1
+
+/* The box. Open (not periodic) boxes fix the root cube of the octree; without a box it is made from the particles. */
+typedef struct graft_box {
+    uint32_t struct_size;
+    uint32_t flags;
+    double lower[3];
+    double upper[3];
+    int32_t periodic[3]; /* 0; periodic boxes are refused with GRAFT_ERROR_UNSUPPORTED in this version */
+    int32_t pad;
+    uint64_t reserved[4];
+} graft_box;
+
+/* The constant in front of the force law: either given (constant > 0), or made from the sizes of the host's units in SI
+ * (constant = 0): G = 6.67430e-11 mass time^2 / length^3; Coulomb: 8.9875517923e9 charge^2 time^2 / (mass length^3). */
+typedef struct graft_units {
+    uint32_t struct_size;
+    uint32_t flags;
+    double constant;
+    double length_m;
+    double mass_kg;
+    double time_s;
+    double charge_c;
+    uint64_t reserved[4];
+} graft_units;
+
+/* The host's allocator for everything the context holds. Both functions are called from any thread. */
+typedef struct graft_allocator {
+    uint32_t struct_size;
+    uint32_t flags;
+    void *user;
+    void *(*allocate)(void *user, int64_t bytes, int64_t alignment); /* NULL = refused */
+    void (*release)(void *user, void *pointer, int64_t bytes);
+    uint64_t reserved[4];
+} graft_allocator;
+
+/* Values of graft_options fields; the deck spells them as the words on the right. */
+#define GRAFT_METHOD_DIRECT 0        /* direct */
+#define GRAFT_METHOD_TREE 1          /* tree */
+#define GRAFT_METHOD_REFERENCE 2     /* reference: slow, compensated double precision */
+#define GRAFT_BACKEND_AUTO 0         /* auto */
+#define GRAFT_BACKEND_CPU 1          /* cpu */
+#define GRAFT_PRECISION_FP32 0       /* fp32 */
+#define GRAFT_PRECISION_MIXED 1      /* mixed: fp32 pairs relative to the group, fp64 sums */
+#define GRAFT_PRECISION_FP64 2       /* fp64 */
+#define GRAFT_INTERACTION_GRAVITY 0  /* gravity: like charges (masses) attract */
+#define GRAFT_INTERACTION_COULOMB 1  /* coulomb: like charges repel */
+#define GRAFT_TREE_OCTREE 0          /* octree */
+#define GRAFT_TREE_ORB 1             /* orb */
+#define GRAFT_MAC_EDGE 0             /* edge */
+#define GRAFT_MAC_BOX 1              /* box */
+#define GRAFT_MAC_ERROR 2            /* error */
+#define GRAFT_SOFTENING_NONE 0       /* none */
+#define GRAFT_SOFTENING_PLUMMER 1    /* plummer */
+#define GRAFT_SOFTENING_SPLINE 2     /* spline */
+#define GRAFT_WALK_GROUP 0           /* group */
+#define GRAFT_WALK_TRANSPOSED 1      /* transposed */
+
+/* All engine options as one struct; options_read_struct fills it with the current (default) values. */
+typedef struct graft_options_values {
+    uint32_t struct_size;
+    uint32_t flags;
+    int32_t method;
+    int32_t backend;
+    int32_t precision;
+    int32_t interaction;
+    int32_t dimension;      /* 2 or 3 */
+    int32_t threads;        /* 0 = what the host's OpenMP would use */
+    int32_t tree_type;
+    int32_t tree_leaf;      /* most particles in a leaf */
+    int32_t tree_group;     /* most targets in a group */
+    int32_t mac_type;
+    int32_t order;          /* multipole order 0..4 */
+    int32_t walk;
+    int32_t softening_kind;
+    int32_t mac_history; /* error MAC: 1 = scale with the last call's accelerations, 0 = with an estimate made anew */
+    double mac_theta;
+    double mac_accuracy;     /* error MAC: force error per node allowed, relative to the group's acceleration */
+    double softening_length; /* Plummer length, or support of the spline */
+    double constant;         /* G or Coulomb's constant */
+    uint64_t reserved[4];
+} graft_options_values;
+
+#define GRAFT_LOG_ERROR 0
+#define GRAFT_LOG_WARNING 1
+#define GRAFT_LOG_INFO 2
+#define GRAFT_LOG_DEBUG 3
+
+typedef struct graft_options graft_options; /* opaque */
+typedef struct graft_context graft_context; /* opaque */
+
+/* Receives text; called any number of times before the call that takes it returns. `text` is not kept. */
+typedef void (*graft_sink)(void *user, const char *text, int64_t bytes);
+typedef void (*graft_log_function)(void *user, int32_t level, const char *message);
+
+#endif

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""What a host sees of the built library's file: one exported symbol, and no library it would not want in its process.
+
+usage: library.py LIBRARY (also proves that the check can fail: a second argument, FAKE, is a library that must not pass)
+"""
+import re
+import subprocess
+import sys
+
+FORBIDDEN = re.compile(r"mpi|cuda|cudart|nvidia|hdf5|png|boost", re.IGNORECASE)
+ALLOWED = re.compile(r"^(libstdc\+\+|libgcc_s|libc|libm|libgomp|libomp|libyaml-cpp|libhwy|ld-linux.*|libpthread|libdl|"
+                     r"lib[alut]san|libubsan|libclang_rt.*)\.so")
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def exported(library):
+    """Defined dynamic symbols, without the version's own name (kind A)."""
+    rows = [line.split() for line in output("nm", "-D", "--defined-only", library).splitlines()]
+    return sorted(row[-1].split("@")[0] for row in rows if row[-2] != "A")
+
+
+def complaints(library):
+    found = []
+    if exported(library) != ["graft_get_api"]:
+        found.append(f"exports {exported(library)}; expected graft_get_api alone")
+    dynamic = output("readelf", "-d", library)
+    for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
+        if FORBIDDEN.search(needed) or not ALLOWED.match(needed):
+            found.append(f"needs {needed}; hosts must not get that from us")
+    if not re.search(r"\(SONAME\).*\[libgraft\.so\.0\]", dynamic):
+        found.append("its SONAME is not libgraft.so.0")
+    if re.search(r"\((RPATH|RUNPATH)\).*\[.*/(build|work|tmp)", dynamic):
+        found.append("it carries a search path into a build folder")
+    return found
+
+
+def main(library, fake=None):
+    found = complaints(library)
+    if fake is not None and not complaints(fake):
+        found.append(f"the check itself lets {fake} pass")
+    for line in found:
+        print(f"{library}: {line}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

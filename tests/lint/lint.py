@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""The rules of the house that a program can check. usage: lint.py REPOSITORY C_COMPILER CXX_COMPILER [RULE...]
+
+layering   a room includes only itself and the rooms to its left; plugin, capi and adapters only what design section 4 allows
+sizes      no source file is longer than 500 lines
+quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
+headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
+self_test  each of these rules finds a violation that is planted for it
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balance", "tree", "moments", "lists", "kernels",
+         "pipeline"]
+EXTRA = {"balance": {"model"}, "kernels": {"model"}, "pipeline": {"model", "reference"}}
+ALONE = {"model": {"core", "geometry"}, "reference": {"core", "geometry"}}
+ALL_ROOMS = set(ROOMS) | set(ALONE)
+# capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend) and
+# views of host arrays (particles).
+CAPI = {"core", "backend", "particles", "decompose", "balance", "kernels", "pipeline"}
+OUTSIDE = {"hwy"} # headers of others that are included with quotes
+SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
+LONGEST = 500
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
+                  r"(?<![\w:.>])(printf|fprintf|puts|putchar|perror|exit|_exit|abort|signal|sigaction|quick_exit)\s*\(|"
+                  r"\bomp_set_\w+|MPI_COMM_WORLD|MPI_Abort")
+
+
+def files_of(repository, folder, endings=SOURCES):
+    for root, folders, names in os.walk(os.path.join(repository, folder)):
+        folders[:] = [name for name in folders if not name.startswith((".", "build", "__pycache__"))]
+        for name in sorted(names):
+            if name.endswith(endings):
+                yield os.path.relpath(os.path.join(root, name), repository)
+
+
+def read(repository, path):
+    with open(os.path.join(repository, path), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def without_comments(text):
+    """Comments and strings blanked, line numbers kept."""
+    def blank(found):
+        return re.sub(r"[^\n]", " ", found.group(0))
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.DOTALL)
+
+
+def allowed_rooms(room):
+    if room in ALONE:
+        return ALONE[room] | {room}
+    return set(ROOMS[:ROOMS.index(room) + 1]) | EXTRA.get(room, set())
+
+
+def layering(repository):
+    for path in files_of(repository, "impl", (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc")):
+        room = path.split(os.sep)[1]
+        if room == "docs":
+            continue
+        if room not in ALL_ROOMS:
+            yield f"{path}: '{room}' is no room of the design (section 4)"
+            continue
+        for included in INCLUDE.findall(read(repository, path)):
+            target = included.split("/")[0]
+            if "/" in included and target not in allowed_rooms(room) | OUTSIDE:
+                yield f"{path}: room {room} includes {included}; allowed: {', '.join(sorted(allowed_rooms(room)))}"
+    for path in files_of(repository, os.path.join("capi", "include"), (".h",)):
+        for included in INCLUDE.findall(read(repository, path)):
+            yield f"{path}: includes \"{included}\"; public headers include <graft/...> and the C library only"
+    for path in files_of(repository, os.path.join("capi", "src"), (".cpp", ".hpp")):
+        for included in INCLUDE.findall(read(repository, path)):
+            target = included.split("/")[0]
+            if target in ALL_ROOMS and "/" in included and target not in CAPI:
+                yield f"{path}: includes {included}; capi calls {', '.join(sorted(CAPI))}"
+    for folder, own in (("plugin", {"deck", "loader", "guard.hpp", "entries.hpp"}), ("adapters", set())):
+        for path in files_of(repository, folder, (".c", ".h", ".cpp", ".hpp")):
+            for included in INCLUDE.findall(read(repository, path)):
+                target = included.split("/")[0]
+                foreign = target in ALL_ROOMS and not os.path.exists(
+                    os.path.join(repository, os.path.dirname(path), included))
+                inside = folder == "adapters" and included in ("guard.hpp", "entries.hpp", "structs.hpp")
+                if ("/" in included and foreign and target not in own) or inside:
+                    yield f"{path}: includes {included}; {folder} sees only capi/include"
+
+
+def sizes(repository):
+    for folder in ("adapters", "capi", "examples", "impl", "plugin", "tests"):
+        for path in files_of(repository, folder):
+            lines = read(repository, path).count("\n")
+            if lines > LONGEST:
+                yield f"{path}: {lines} lines; nothing passes {LONGEST}"
+
+
+def quiet(repository):
+    for folder in ("impl", "capi", "plugin"):
+        for path in files_of(repository, folder, (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh")):
+            if path.startswith(os.path.join("plugin", "loader")):  # prints with GRAFT_LOAD_DEBUG=1, in the host
+                continue
+            for number, line in enumerate(without_comments(read(repository, path)).splitlines(), 1):
+                found = LOUD.search(line)
+                if found and "attribute" not in line and "format(printf" not in line:
+                    yield f"{path}:{number}: {found.group(0).strip()}: a library neither prints nor ends its host"
+
+
+def headers(repository, c_compiler="cc", cxx_compiler="c++"):
+    include = os.path.join(repository, "capi", "include")
+    for path in files_of(repository, os.path.join("capi", "include"), (".h",)):
+        name = os.path.relpath(path, os.path.join("capi", "include"))
+        for compiler, language, standard in ((c_compiler, "c", "c99"), (cxx_compiler, "c++", "c++17")):
+            done = subprocess.run([compiler, "-x", language, f"-std={standard}", "-pedantic", "-Wall", "-Wextra",
+                                   "-Werror", "-fsyntax-only", f"-I{include}", "-"], text=True, capture_output=True,
+                                  input=f"#include <{name}>\n#include <{name}>\nint unused(void);\n")
+            if done.returncode != 0:
+                yield f"{path}: not clean as {standard}:\n{done.stderr}"
+
+
+PLANTED = {
+    "layering": {"impl/tree/a.cpp": '#include "kernels/p2p.hpp"\n', "impl/reference/b.cpp": '#include "tree/tree.hpp"\n',
+                 "impl/attic/c.cpp": "\n", "plugin/d.cpp": '#include "pipeline/solver.hpp"\n',
+                 "adapters/cli/e.cpp": '#include "core/error.hpp"\n', "capi/src/f.cpp": '#include "lists/walk.hpp"\n',
+                 "capi/include/graft/g.h": '#include "types.h"\n'},
+    "sizes": {"impl/core/long.cpp": "\n" * 501},
+    "quiet": {"impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
+              "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",
+              "impl/backend/e.cpp": "void f() { omp_set_num_threads(2); }\n"},
+    "headers": {"capi/include/graft/a.h": "int64_t f(void);\n", "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"},
+}
+
+
+def self_test(_repository):
+    for rule, files in PLANTED.items():
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in files.items():
+                os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            said = "\n".join(globals()[rule](folder))
+            for path in files:
+                if path not in said:
+                    yield f"rule {rule} does not notice what is wrong with {path}: {files[path][:60]!r}"
+
+
+def main(repository, c_compiler, cxx_compiler, *rules):
+    wrong = 0
+    for rule in rules or ("layering", "sizes", "quiet", "headers", "self_test"):
+        arguments = (c_compiler, cxx_compiler) if rule == "headers" else ()
+        for complaint in globals()[rule](repository, *arguments):
+            print(f"{rule}: {complaint}")
+            wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        raise SystemExit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
