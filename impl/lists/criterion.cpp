@@ -1,0 +1,85 @@
+// See criterion.hpp.
+#include "lists/criterion.hpp"
+
+#include "core/error.hpp"
+
+#include <limits>
+
+namespace graft::lists {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double distance_from_box_centre(const geometry::Box& box, double x, double y, double z) {
+    const double dx = x - box.centre(0), dy = y - box.centre(1), dz = z - box.centre(2);
+    return std::sqrt(dx * dx + dy * dy + dz * dz);
+}
+
+double least_radius(const tree::Tree& tree, const CriterionOptions& options, const NodeProperties& properties,
+                    int64_t i) {
+    if (options.theta == 0)
+        return infinity;
+    const double radius = properties.radius[i];
+    if (options.mac == Mac::edge)
+        return std::max(tree.edges[i] / options.theta, radius);
+    if (options.mac == Mac::error)
+        return std::max(radius / options.theta, radius);
+    const geometry::Box& box = tree.boxes[i];
+    const double shift = distance_from_box_centre(box, properties.cx[i], properties.cy[i], properties.cz[i]);
+    return std::max(box.longest_edge() / options.theta + shift, radius);
+}
+
+bool is_terminal(const tree::Tree& tree, const CriterionOptions& options, int64_t i) {
+    return tree.nodes[i].child_count == 0 || tree.nodes[i].count <= options.direct_count;
+}
+
+Link link_of(const tree::Tree& tree, const CriterionOptions& options, int64_t i) {
+    const tree::Node& node = tree.nodes[i];
+    Link link;
+    if (is_terminal(tree, options, i))
+        return link;
+    link.first_child = node.first_child;
+    link.child_count = static_cast<uint8_t>(node.child_count);
+    for (int c = 0; c < node.child_count; ++c)
+        if (is_terminal(tree, options, node.first_child + c))
+            link.terminal_mask = static_cast<uint8_t>(link.terminal_mask | 1 << c);
+    return link;
+}
+
+} // namespace
+
+void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
+                    const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion) {
+    if (!(options.theta >= 0))
+        core::fail(core::Status::argument, "tree.theta: expected an opening angle >= 0, found %g",
+                   options.theta);
+    const int64_t n = tree.node_count();
+    criterion.node_count = n;
+    criterion.root_terminal = n > 0 && is_terminal(tree, options, 0);
+    criterion.compact_softening = options.compact_softening;
+    criterion.softening_length = options.softening_length;
+    for (core::Buffer<double>* values :
+         {&criterion.cx, &criterion.cy, &criterion.cz, &criterion.a, &criterion.b}) {
+        values->resize(n + Criterion::padding);
+        std::fill(values->begin() + n, values->end(), 0.0);
+    }
+    criterion.softening.resize(properties.softening != nullptr ? n : 0);
+    criterion.links.resize(n);
+    executor.for_each(
+        n,
+        [&](int64_t i) {
+            criterion.cx[i] = properties.cx[i], criterion.cy[i] = properties.cy[i],
+            criterion.cz[i] = properties.cz[i];
+            criterion.a[i] =
+                options.mac == Mac::error && properties.reach != nullptr ? properties.reach[i] : 0.0;
+            const bool direct = tree.nodes[i].count <= options.direct_count;
+            criterion.b[i] = direct ? infinity : least_radius(tree, options, properties, i);
+            if (properties.softening != nullptr)
+                criterion.softening[i] = properties.softening[i];
+            criterion.links[i] = link_of(tree, options, i);
+        },
+        1024);
+}
+
+} // namespace graft::lists

@@ -1,0 +1,77 @@
+// When a node may stand for its particles: every multipole acceptance criterion (MAC) as two radii a node.
+//
+// A node with centre c is accepted for a target iff
+//     dist(target box, c) > max(a * factor, b)   and, with compact softening,
+//     dist(target box, node box) >= max(node softening, target softening).
+// b is never less than the radius that bounds the node's particles about c, so an accepted expansion
+// converges.
+//   edge  (thuering2023 eq. 3.8):  b = edge / theta, edge of the key cell (k-d tree: longest edge of the
+//   tight box) box   (gaburov2010, tight box; Ryoanji's form): b = l / theta + s, l = longest edge of the
+//   tight box, s = distance
+//         of c from the box centre
+//   error: a from the caller (the distance at which the estimated error of the node's field equals the unit
+//   that
+//         the target's factor is measured in), b = radius / theta
+// theta = 0 accepts nothing. Distances are computed without fused multiply-adds: the same lists on every
+// machine.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "core/buffer.hpp"
+#include "tree/tree.hpp"
+
+#include <cstdint>
+
+namespace graft::lists {
+
+enum class Mac : int32_t { edge = 0, box = 1, error = 2 };
+
+struct CriterionOptions {
+    Mac mac = Mac::box;
+    double theta = 0.6;             // >= 0
+    int64_t direct_count = 0;       // nodes of at most so many particles always go to the leaf list
+    bool compact_softening = false; // a spline: pairs closer than their softening are no point charges
+    double softening_length = 0;    // when there is one for all
+};
+
+/// What the moments know of each node: node_count values each.
+struct NodeProperties {
+    const double* cx = nullptr;
+    const double* cy = nullptr;
+    const double* cz = nullptr;
+    const double* radius = nullptr;    // no particle is further from c
+    const double* reach = nullptr;     // `a` of the error MAC; may be null otherwise
+    const double* softening = nullptr; // largest softening length in the node; null: one for all
+};
+
+/// Where the walk goes on below a node.
+struct Link {
+    int32_t first_child = 0;
+    uint8_t child_count = 0;   // 0: never opened
+    uint8_t terminal_mask = 0; // bit c: child c is never opened (a leaf, or small enough for direct_count)
+    uint16_t unused = 0;
+};
+
+struct Criterion {
+    explicit Criterion(core::Memory& memory)
+        : cx(memory, "MAC centres x"), cy(memory, "MAC centres y"), cz(memory, "MAC centres z"),
+          a(memory, "MAC radii"), b(memory, "MAC least radii"), softening(memory, "MAC softening"),
+          links(memory, "walk links") {}
+
+    static constexpr int64_t padding =
+        8; // entries behind the last node, so that a vector of children may be loaded
+
+    int64_t node_count = 0;
+    bool root_terminal = false;
+    bool compact_softening = false;
+    double softening_length = 0;
+    core::Buffer<double> cx, cy, cz, a, b; // node_count + padding
+    core::Buffer<double> softening;        // node_count, or empty
+    core::Buffer<Link> links;              // node_count
+};
+
+/// Fills `criterion` for the tree. Throws Error(argument) for theta < 0 or NaN; Error(memory).
+void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
+                    const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion);
+
+} // namespace graft::lists

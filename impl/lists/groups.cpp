@@ -1,0 +1,101 @@
+// See groups.hpp. Leaves larger than a group are cut further by the keys they were sorted by.
+#include "lists/groups.hpp"
+
+#include "geometry/morton.hpp"
+
+#include <algorithm>
+
+namespace graft::lists {
+
+namespace {
+
+class Cutter {
+  public:
+    Cutter(const tree::Tree& tree, const int32_t* before, int group_size, core::Buffer<Group>& groups)
+        : tree_(tree), before_(before), group_size_(group_size), groups_(groups) {}
+
+    void cut_node(int32_t index) {
+        const tree::Node& node = tree_.nodes[index];
+        const int64_t last = node.first + node.count;
+        if (targets_before(last) - targets_before(node.first) <= group_size_)
+            pack(node.first, last);
+        else if (node.child_count == 0)
+            cut_keys(node.first, last);
+        else
+            for (int32_t c = 0; c < node.child_count; ++c) {
+                const tree::Node& child = tree_.nodes[node.first_child + c];
+                if (!pack(child.first, child.first + child.count))
+                    cut_node(node.first_child + c);
+            }
+        flush();
+    }
+
+  private:
+    int64_t targets_before(int64_t place) const { return before_ != nullptr ? before_[place] : place; }
+
+    /// Adds the targets at places [begin, end) to the open group, or starts a new one. False: too many for
+    /// any group.
+    bool pack(int64_t begin, int64_t end) {
+        const int64_t first = targets_before(begin), count = targets_before(end) - first;
+        if (open_.count + count > group_size_)
+            flush();
+        if (count > group_size_)
+            return false;
+        if (open_.count == 0)
+            open_.first = first;
+        open_.count += count;
+        return true;
+    }
+
+    void flush() {
+        if (open_.count > 0)
+            groups_.push_back(open_);
+        open_.count = 0;
+    }
+
+    /// Too many targets at places [begin, end) of one leaf: by cells of its keys; where keys end, in equal
+    /// pieces.
+    void cut_keys(int64_t begin, int64_t end) {
+        const uint64_t* keys = tree_.keys.data();
+        const int dimension = tree_.options.dimension, levels = geometry::key_levels(dimension);
+        const int level = geometry::common_level(keys[begin], keys[end - 1], dimension);
+        if (level == levels) {
+            cut_evenly(targets_before(begin), targets_before(end));
+            return;
+        }
+        const int shift = (levels - 1 - level) * dimension;
+        for (int64_t first = begin, last = begin; first < end; first = last) {
+            last = std::partition_point(keys + first, keys + end,
+                                        [&](uint64_t key) { return key >> shift == keys[first] >> shift; }) -
+                   keys;
+            if (!pack(first, last))
+                cut_keys(first, last);
+        }
+        flush();
+    }
+
+    void cut_evenly(int64_t first, int64_t last) {
+        for (; first < last; first += group_size_) {
+            open_.first = first;
+            open_.count = std::min<int64_t>(group_size_, last - first);
+            flush();
+        }
+    }
+
+    const tree::Tree& tree_;
+    const int32_t* before_;
+    int64_t group_size_;
+    core::Buffer<Group>& groups_;
+    Group open_;
+};
+
+} // namespace
+
+void cut_groups(const tree::Tree& octree, const int32_t* before, int group_size,
+                core::Buffer<Group>& groups) {
+    groups.clear();
+    if (octree.node_count() > 0)
+        Cutter(octree, before, group_size, groups).cut_node(0);
+}
+
+} // namespace graft::lists

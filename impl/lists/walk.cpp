@@ -1,0 +1,364 @@
+// The walk in Google Highway, compiled once per instruction set. See walk.hpp and lists.hpp.
+//
+// One test of a node's children (accept), one depth-first walk over it, three sinks (count, note, fill), and
+// the transposed walk over the same test and sinks. Distances use separate multiplications and additions on
+// every instruction set, so the lists do not depend on the machine.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lists/walk.cpp"
+#include "hwy/foreach_target.h"
+
+#include "hwy/highway.h"
+#include "lists/walk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::lists::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, 8>;
+using V = hn::Vec<D>;
+
+/// Keeps the compiler from fusing this product into a later addition.
+HWY_INLINE V rounded(V product) {
+#if defined(__GNUC__) && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+    asm("" : "+v"(product.raw));
+#endif
+    return product;
+}
+
+/// A target, one value in all lanes each.
+struct WideTarget {
+    V lower[3], upper[3], factor;
+};
+
+HWY_INLINE WideTarget widen(const Target& target) {
+    const D d;
+    WideTarget wide;
+    for (int axis = 0; axis < 3; ++axis) {
+        wide.lower[axis] = hn::Set(d, target.box.lower[axis]);
+        wide.upper[axis] = hn::Set(d, target.box.upper[axis]);
+    }
+    wide.factor = hn::Set(d, target.factor);
+    return wide;
+}
+
+HWY_INLINE V axis_distance(V lower, V upper, V centre) {
+    return hn::Max(hn::Max(hn::Sub(lower, centre), hn::Sub(centre, upper)), hn::Zero(D()));
+}
+
+/// Bit c: node base + c is far enough from the target; for c < count only.
+HWY_INLINE uint32_t far_enough(const WalkInput& input, const WideTarget& target, int32_t base,
+                               uint32_t count) {
+    const D d;
+    uint32_t bits = 0;
+    for (uint32_t c = 0; c < count; c += static_cast<uint32_t>(hn::Lanes(d))) {
+        const int64_t at = int64_t{base} + c;
+        const V dx = axis_distance(target.lower[0], target.upper[0], hn::LoadU(d, input.cx + at));
+        const V dy = axis_distance(target.lower[1], target.upper[1], hn::LoadU(d, input.cy + at));
+        const V dz = axis_distance(target.lower[2], target.upper[2], hn::LoadU(d, input.cz + at));
+        const V square =
+            hn::Add(hn::Add(rounded(hn::Mul(dx, dx)), rounded(hn::Mul(dy, dy))), rounded(hn::Mul(dz, dz)));
+        const V radius =
+            hn::Max(rounded(hn::Mul(hn::LoadU(d, input.a + at), target.factor)), hn::LoadU(d, input.b + at));
+        uint8_t some[8] = {};
+        hn::StoreMaskBits(d, hn::Gt(square, hn::Mul(radius, radius)), some);
+        bits |= static_cast<uint32_t>(some[0]) << c;
+    }
+    return bits & ((1u << count) - 1);
+}
+
+/// Compact softening: no particle of the node may be inside the softening length of any target.
+HWY_INLINE bool clear_of_softening(const WalkInput& input, const Target& target, int32_t node) {
+    const geometry::Box& box = input.boxes[node];
+    double square = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+        const double gap = std::max(
+            {box.lower[axis] - target.box.upper[axis], target.box.lower[axis] - box.upper[axis], 0.0});
+        double product = gap * gap;
+#if defined(__GNUC__) && HWY_ARCH_X86
+        asm("" : "+x"(product));
+#endif
+        square += product;
+    }
+    const double length = input.softening != nullptr ? std::max(input.softening[node], target.softening)
+                                                     : input.softening_length;
+    return square >= length * length;
+}
+
+/// The children of one node, sorted out for one target.
+struct Verdict {
+    uint32_t accepted, leaves, opened;
+};
+
+HWY_INLINE Verdict judge(const WalkInput& input, const Target& target, const WideTarget& wide, int32_t base,
+                         uint32_t count, uint32_t terminal) {
+    uint32_t accepted = far_enough(input, wide, base, count);
+    if (input.compact_softening)
+        for (uint32_t left = accepted; left != 0; left &= left - 1)
+            if (!clear_of_softening(input, target, base + std::countr_zero(left)))
+                accepted &= ~(left & (0 - left));
+    const uint32_t rest = ~accepted & ((1u << count) - 1);
+    return {accepted, rest & terminal, rest & ~terminal};
+}
+
+/// Sinks: begin(g), put(base, accepted, leaves), end(g).
+struct CountSink {
+    const WalkOutput& output;
+    int64_t nodes = 0, leaves = 0;
+    HWY_INLINE void begin(int64_t) { nodes = leaves = 0; }
+    HWY_INLINE void put(int32_t, uint32_t accepted, uint32_t leaf_mask) {
+        nodes += std::popcount(accepted);
+        leaves += std::popcount(leaf_mask);
+    }
+    HWY_INLINE void end(int64_t g) {
+        output.node_offset[g] = nodes;
+        output.leaf_offset[g] = leaves;
+    }
+};
+
+struct NoteSink {
+    CountSink counts;
+    core::Buffer<Decision>& notes;
+    HWY_INLINE void begin(int64_t g) { counts.begin(g); }
+    HWY_INLINE void put(int32_t base, uint32_t accepted, uint32_t leaf_mask) {
+        counts.put(base, accepted, leaf_mask);
+        if ((accepted | leaf_mask) != 0)
+            notes.push_back({base, static_cast<uint8_t>(accepted), static_cast<uint8_t>(leaf_mask), 0});
+    }
+    HWY_INLINE void end(int64_t g) {
+        counts.end(g);
+        notes.push_back({-1, 0, 0, 0});
+    }
+};
+
+/// For each mask of 8 bits, the numbers of its set bits.
+struct BitNumbers {
+    alignas(64) int32_t of[256][8] = {};
+    constexpr BitNumbers() {
+        for (int mask = 0; mask < 256; ++mask)
+            for (int bit = 0, k = 0; bit < 8; ++bit)
+                if (mask >> bit & 1)
+                    of[mask][k++] = bit;
+    }
+};
+constexpr BitNumbers bit_numbers;
+
+/// Writes base + (numbers of the set bits) at *place and moves it on; whole vectors where they end before
+/// `end`.
+HWY_INLINE void put_bits(int32_t base, uint32_t mask, int32_t*& place, const int32_t* end) {
+    const int32_t* numbers = bit_numbers.of[mask];
+    const int count = std::popcount(mask);
+    if (end - place >= 8) {
+        const hn::CappedTag<int32_t, 8> d;
+        for (size_t k = 0; k < 8; k += hn::Lanes(d))
+            hn::StoreU(hn::Add(hn::LoadU(d, numbers + k), hn::Set(d, base)), d, place + k);
+    } else {
+        for (int k = 0; k < count; ++k)
+            place[k] = base + numbers[k];
+    }
+    place += count;
+}
+
+struct FillSink {
+    const WalkOutput& output;
+    int32_t *node = nullptr, *leaf = nullptr;
+    const int32_t *node_end = nullptr, *leaf_end = nullptr;
+    HWY_INLINE void begin(int64_t g) {
+        node = output.nodes + output.node_offset[g], node_end = output.nodes + output.node_offset[g + 1];
+        leaf = output.leaves + output.leaf_offset[g], leaf_end = output.leaves + output.leaf_offset[g + 1];
+    }
+    HWY_INLINE void put(int32_t base, uint32_t accepted, uint32_t leaf_mask) {
+        if (accepted != 0)
+            put_bits(base, accepted, node, node_end);
+        if (leaf_mask != 0)
+            put_bits(base, leaf_mask, leaf, leaf_end);
+    }
+    HWY_INLINE void end(int64_t) {}
+};
+
+/// Depth first: the entries of a node's children, then the opened children in order.
+template <typename Sink>
+HWY_INLINE void walk_one(const WalkInput& input, const Target& target, int32_t* stack, Sink& sink) {
+    const WideTarget wide = widen(target);
+    int64_t depth = 0;
+    const Verdict root = judge(input, target, wide, 0, 1, input.root_terminal ? 1 : 0);
+    sink.put(0, root.accepted, root.leaves);
+    if (root.opened != 0)
+        stack[depth++] = 0;
+    while (depth > 0) {
+        const Link link = input.links[stack[--depth]];
+        const Verdict verdict =
+            judge(input, target, wide, link.first_child, link.child_count, link.terminal_mask);
+        sink.put(link.first_child, verdict.accepted, verdict.leaves);
+        for (uint32_t left = verdict.opened; left != 0;) { // the last child first: it is taken last
+            const int bit = std::bit_width(left) - 1;
+            stack[depth++] = link.first_child + bit;
+            left ^= 1u << bit;
+        }
+    }
+}
+
+template <typename Sink>
+HWY_INLINE void walk_all(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
+                         int32_t* stack, Sink& sink) {
+    for (int64_t g = begin; g < end; ++g) {
+        sink.begin(g);
+        walk_one(input, groups[g].target, stack, sink);
+        sink.end(g);
+    }
+}
+
+/// The transposed walk: each node once, against those groups of the block that opened its parent.
+template <typename Sink>
+struct Transposed {
+    const WalkInput& input;
+    const Group* groups;
+    Sink* sinks;
+
+    /// `met`: numbers of the groups that opened `node`; scratch: room for the levels below.
+    void open(int32_t node, const int32_t* met, int32_t met_count, int32_t* scratch) {
+        const Link link = input.links[node];
+        int32_t* opened = scratch;
+        int32_t* below = scratch + met_count;
+        uint32_t any = 0;
+        for (int32_t k = 0; k < met_count; ++k) {
+            const Target& target = groups[met[k]].target;
+            const Verdict verdict =
+                judge(input, target, widen(target), link.first_child, link.child_count, link.terminal_mask);
+            sinks[met[k]].put(link.first_child, verdict.accepted, verdict.leaves);
+            opened[k] = static_cast<int32_t>(verdict.opened);
+            any |= verdict.opened;
+        }
+        for (; any != 0; any &= any - 1) {
+            const int child = std::countr_zero(any);
+            int32_t count = 0;
+            for (int32_t k = 0; k < met_count; ++k) {
+                below[count] = met[k];
+                count += opened[k] >> child & 1;
+            }
+            open(link.first_child + child, below, count, below + count);
+        }
+    }
+};
+
+template <typename Sink>
+HWY_INLINE void walk_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
+                                int32_t* scratch, const WalkOutput& output) {
+    std::array<Sink, transposed_block> sinks = [&]<size_t... i>(std::index_sequence<i...>) {
+        return std::array<Sink, transposed_block>{((void)i, Sink{output})...};
+    }
+    (std::make_index_sequence<transposed_block>());
+    int32_t met_count = 0;
+    for (int32_t k = 0; k < end - begin; ++k) {
+        sinks[k].begin(begin + k);
+        const Target& target = groups[begin + k].target;
+        const Verdict root = judge(input, target, widen(target), 0, 1, input.root_terminal ? 1 : 0);
+        sinks[k].put(0, root.accepted, root.leaves);
+        scratch[met_count] = k;
+        met_count += root.opened != 0;
+    }
+    if (met_count > 0)
+        Transposed<Sink>{input, groups + begin, sinks.data()}.open(0, scratch, met_count,
+                                                                   scratch + met_count);
+    for (int64_t k = 0; k < end - begin; ++k)
+        sinks[k].end(begin + k);
+}
+
+} // namespace
+
+void count_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
+                  const WalkOutput& output) {
+    CountSink sink{output};
+    walk_all(input, groups, begin, end, scratch, sink);
+}
+
+void fill_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
+                 const WalkOutput& output) {
+    FillSink sink{output};
+    walk_all(input, groups, begin, end, scratch, sink);
+}
+
+void note_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
+                 const WalkOutput& output, core::Buffer<Decision>& notes) {
+    NoteSink sink{{output}, notes};
+    walk_all(input, groups, begin, end, scratch, sink);
+}
+
+void fill_from_notes(const core::Buffer<Decision>& notes, int64_t begin, int64_t end,
+                     const WalkOutput& output) {
+    FillSink sink{output};
+    const Decision* note = notes.data();
+    for (int64_t g = begin; g < end; ++g, ++note) {
+        sink.begin(g);
+        for (; note->first_child >= 0; ++note)
+            sink.put(note->first_child, note->accepted, note->leaves);
+    }
+}
+
+void count_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
+                      int32_t* scratch, const WalkOutput& output) {
+    walk_transposed<CountSink>(input, groups, begin, end, scratch, output);
+}
+
+void fill_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
+                     int32_t* scratch, const WalkOutput& output) {
+    walk_transposed<FillSink>(input, groups, begin, end, scratch, output);
+}
+
+} // namespace graft::lists::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::lists {
+
+HWY_EXPORT(count_groups);
+HWY_EXPORT(fill_groups);
+HWY_EXPORT(note_groups);
+HWY_EXPORT(fill_from_notes);
+HWY_EXPORT(count_transposed);
+HWY_EXPORT(fill_transposed);
+
+int64_t walk_scratch(int levels) {
+    // The stack of one walk holds at most 7 nodes a level; the transposed one two numbers per level and
+    // group.
+    return (int64_t{levels} + 2) * std::max<int64_t>(8, 2 * transposed_block);
+}
+
+void count_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
+                  const WalkOutput& output) {
+    HWY_DYNAMIC_DISPATCH(count_groups)(input, groups, begin, end, scratch, output);
+}
+
+void fill_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
+                 const WalkOutput& output) {
+    HWY_DYNAMIC_DISPATCH(fill_groups)(input, groups, begin, end, scratch, output);
+}
+
+void note_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
+                 const WalkOutput& output, core::Buffer<Decision>& notes) {
+    HWY_DYNAMIC_DISPATCH(note_groups)(input, groups, begin, end, scratch, output, notes);
+}
+
+void fill_from_notes(const core::Buffer<Decision>& notes, int64_t begin, int64_t end,
+                     const WalkOutput& output) {
+    HWY_DYNAMIC_DISPATCH(fill_from_notes)(notes, begin, end, output);
+}
+
+void count_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
+                      int32_t* scratch, const WalkOutput& output) {
+    HWY_DYNAMIC_DISPATCH(count_transposed)(input, groups, begin, end, scratch, output);
+}
+
+void fill_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
+                     int32_t* scratch, const WalkOutput& output) {
+    HWY_DYNAMIC_DISPATCH(fill_transposed)(input, groups, begin, end, scratch, output);
+}
+
+} // namespace graft::lists
+#endif
