@@ -181,8 +181,8 @@ TEST(Deck, DeepAndLongInputIsRefusedWithoutHarm) {
 TEST(Deck, ExplainNamesEveryKeyAndIsComplete) {
     const std::string text = graft::plugin::explain_text(), json = graft::plugin::explain_json();
     for (const auto& key : graft::plugin::schema()) {
-        EXPECT_NE(text.find("\n" + std::string(key.name) + "\n"), std::string::npos) << key.name;
-        EXPECT_NE(json.find("\"" + std::string(key.name) + "\""), std::string::npos) << key.name;
+        EXPECT_NE(text.find(graft::core::format("\n%s\n", key.name)), std::string::npos) << key.name;
+        EXPECT_NE(json.find(graft::core::format("\"%s\"", key.name)), std::string::npos) << key.name;
         EXPECT_GT(std::string(key.meaning).size(), 10u);
     }
 }

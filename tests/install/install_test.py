@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Installs the build into a folder, moves it, and builds and runs the consumer projects against the moved tree.
+
+usage: install_test.py CMAKE BUILD_FOLDER WORK_FOLDER install
+       install_test.py CMAKE BUILD_FOLDER WORK_FOLDER consume PROJECT_FOLDER [-DCMAKE_..._COMPILER=...]
+       install_test.py CMAKE BUILD_FOLDER WORK_FOLDER pkgconfig SOURCE.c C_COMPILER
+       install_test.py CMAKE BUILD_FOLDER WORK_FOLDER command     (the installed graft command)
+
+No GRAFT_LIBRARY and no LD_LIBRARY_PATH: an installed tree must work by itself.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+EXPECTED = ("include/graft/graft.h", "include/graft/api.h", "include/graft/types.h", "include/graft/functions.h",
+            "share/graft/loader/graft_loader.c", "share/graft/loader/graft_loader.h")
+
+
+def run(*command, **options):
+    environment = {key: value for key, value in os.environ.items() if key not in ("GRAFT_LIBRARY", "LD_LIBRARY_PATH")}
+    environment.update(options.pop("extra", {}))
+    print("+", " ".join(command), flush=True)
+    return subprocess.run(command, check=True, env=environment, **options)
+
+
+def find(prefix, name):
+    """Folders below prefix that have this file (the library folder's name is the distribution's)."""
+    return [root for root, _, names in os.walk(prefix) if name in names]
+
+
+def install(cmake, build, work):
+    first, prefix = os.path.join(work, "first"), os.path.join(work, "prefix")
+    shutil.rmtree(first, ignore_errors=True)
+    shutil.rmtree(prefix, ignore_errors=True)
+    run(cmake, "--install", build, "--prefix", first, stdout=subprocess.DEVNULL)
+    os.rename(first, prefix)
+    missing = [path for path in EXPECTED if not os.path.exists(os.path.join(prefix, path))]
+    missing += [name for name in ("libgraft.so.0", "libgraft.so", "libgraft_api.a", "graft.pc", "graft-config.cmake")
+                if not find(prefix, name)]
+    if missing:
+        raise SystemExit(f"not installed: {', '.join(missing)}")
+
+
+def consume(cmake, prefix, work, project, *definitions):
+    build = os.path.join(work, "consumer_" + os.path.basename(project))
+    shutil.rmtree(build, ignore_errors=True)
+    run(cmake, "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release", *definitions,
+        stdout=subprocess.DEVNULL)
+    run(cmake, "--build", build, stdout=subprocess.DEVNULL)
+    run(os.path.join(os.path.dirname(cmake), "ctest"), "--test-dir", build, "--output-on-failure", "--no-tests=error")
+
+
+def pkgconfig(prefix, work, source, compiler):
+    found = {"PKG_CONFIG_PATH": find(prefix, "graft.pc")[0]}
+    flags = run("pkg-config", "--cflags", "--libs", "graft", extra=found, capture_output=True, text=True).stdout.split()
+    binary = os.path.join(work, "consumer_pkgconfig")
+    run(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", source, *flags, "-lm", "-o", binary)
+    run(binary)
+
+
+def main(cmake, build, work, what, *more):
+    prefix = os.path.join(work, "prefix")
+    if what == "install":
+        install(cmake, build, work)
+    elif what == "consume":
+        consume(cmake, prefix, work, *more)
+    elif what == "pkgconfig":
+        pkgconfig(prefix, work, *more)
+    else:
+        run(os.path.join(prefix, "bin", "graft"), "info")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
