@@ -174,6 +174,112 @@ TEST(Octree, far_clusters_cost_like_near_ones) {
     EXPECT_LT(far.tree.node_count(), 2 * near.tree.node_count());
 }
 
+/// Leaves of the octree by its definition: cells halved by comparison with their centre, sets of particle
+/// numbers.
+void oracle_leaves(const Cloud& cloud, std::vector<int32_t> members, const double* centre, double half,
+                   int leaf, std::vector<std::set<int32_t>>& leaves) {
+    if (members.empty())
+        return;
+    if (static_cast<int>(members.size()) <= leaf) {
+        leaves.emplace_back(members.begin(), members.end());
+        return;
+    }
+    for (int octant = 0; octant < 8; ++octant) {
+        std::vector<int32_t> inside;
+        double next[3];
+        for (int axis = 0; axis < 3; ++axis)
+            next[axis] = centre[axis] + (octant >> axis & 1 ? 0.5 : -0.5) * half;
+        for (const int32_t i : members) {
+            const auto at = static_cast<size_t>(i);
+            const int where = (cloud.x[at] >= centre[0]) | (cloud.y[at] >= centre[1]) << 1 |
+                              (cloud.z[at] >= centre[2]) << 2;
+            if (where == octant)
+                inside.push_back(i);
+        }
+        oracle_leaves(cloud, inside, next, 0.5 * half, leaf, leaves);
+    }
+}
+
+/// Leaves of the ORB tree by its definition: sort by (coordinate, index) along the longest side, cut at the
+/// count.
+void oracle_orb(const Cloud& cloud, std::vector<int32_t> members, int64_t count,
+                std::vector<std::set<int32_t>>& leaves) {
+    if (count == 1) {
+        leaves.emplace_back(members.begin(), members.end());
+        return;
+    }
+    const std::vector<double>* axes[3] = {&cloud.x, &cloud.y, &cloud.z};
+    int axis = 0;
+    double longest = -1;
+    for (int a = 0; a < 3; ++a) {
+        const auto less = [&](int32_t i, int32_t j) {
+            return (*axes[a])[static_cast<size_t>(i)] < (*axes[a])[static_cast<size_t>(j)];
+        };
+        const auto [low, high] = std::minmax_element(members.begin(), members.end(), less);
+        const double side = (*axes[a])[static_cast<size_t>(*high)] - (*axes[a])[static_cast<size_t>(*low)];
+        if (side > longest)
+            longest = side, axis = a;
+    }
+    std::sort(members.begin(), members.end(), [&](int32_t i, int32_t j) {
+        const double x = (*axes[axis])[static_cast<size_t>(i)], y = (*axes[axis])[static_cast<size_t>(j)];
+        return x != y ? x < y : i < j;
+    });
+    int64_t perfect = 1; // leaves of the largest perfect tree that fits; the rest splits leaves from the left
+    while (2 * perfect <= count)
+        perfect *= 2;
+    const int64_t left = perfect / 2 + std::min(count - perfect, perfect / 2);
+    const auto cut = static_cast<int64_t>(std::floor(
+        static_cast<double>(members.size()) * static_cast<double>(left) / static_cast<double>(count) + 0.5));
+    oracle_orb(cloud, {members.begin(), members.begin() + cut}, left, leaves);
+    oracle_orb(cloud, {members.begin() + cut, members.end()}, count - left, leaves);
+}
+
+std::vector<std::set<int32_t>> leaf_sets(const Tree& tree) {
+    std::vector<std::pair<int64_t, int32_t>> by_place;
+    for (int32_t i = 0; i < tree.node_count(); ++i)
+        if (tree.is_leaf(i))
+            by_place.emplace_back(tree.nodes[i].first, i);
+    std::sort(by_place.begin(), by_place.end());
+    std::vector<std::set<int32_t>> sets;
+    for (const auto& [first, i] : by_place)
+        sets.emplace_back(tree.order.data() + first, tree.order.data() + first + tree.nodes[i].count);
+    return sets;
+}
+
+TEST(Octree, has_the_leaves_of_its_definition) {
+    TreeOptions options;
+    options.has_root = true;
+    options.root_lower[0] = options.root_lower[1] = options.root_lower[2] = -1;
+    options.root_edge = 2;
+    for (int leaf : {1, 7, 32}) {
+        options.leaf = leaf;
+        const Cloud cloud = ball(3000);
+        std::vector<std::set<int32_t>> expected;
+        std::vector<int32_t> all(3000);
+        for (int32_t i = 0; i < 3000; ++i)
+            all[static_cast<size_t>(i)] = i;
+        const double centre[3] = {0, 0, 0};
+        oracle_leaves(cloud, all, centre, 1, leaf, expected);
+        EXPECT_EQ(leaf_sets(Built(cloud, options).tree), expected);
+    }
+}
+
+TEST(Orb, has_the_leaves_of_its_definition) {
+    for (int n : {33, 100, 3000, 40000}) { // the last one is larger than what one thread partitions alone
+        Cloud cloud = ball(n);
+        for (int i = 0; i < n; i += 3)
+            cloud.x[static_cast<size_t>(i)] = std::round(8 * cloud.x[static_cast<size_t>(i)]) / 8; // ties
+        TreeOptions options;
+        options.type = TreeType::orb;
+        std::vector<std::set<int32_t>> expected;
+        std::vector<int32_t> all(static_cast<size_t>(n));
+        for (int32_t i = 0; i < n; ++i)
+            all[static_cast<size_t>(i)] = i;
+        oracle_orb(cloud, all, (n + 31) / 32, expected);
+        EXPECT_EQ(leaf_sets(Built(cloud, options).tree), expected);
+    }
+}
+
 TEST(Octree, stops_as_soon_as_a_cell_is_small_enough) {
     const Built built(ball(20000), {});
     for (int32_t i = 0; i < built.tree.node_count(); ++i)
