@@ -1,0 +1,208 @@
+// The library through its table, as any host sees it: options, decks, tools, statuses, and every wrong use of
+// them.
+#include "graft_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+class Table : public testing::Test {
+  protected:
+    void SetUp() override {
+        char message[1024];
+        ASSERT_EQ(graft_load(GRAFT_REAL, &api, message, sizeof message), GRAFT_OK) << message;
+        ASSERT_EQ(api->options_create(&options), GRAFT_OK);
+    }
+    void TearDown() override {
+        if (api != nullptr)
+            api->options_destroy(&options);
+    }
+    void expect_error(int32_t status, int32_t expected, const char* words) {
+        EXPECT_EQ(status, expected) << api->last_error();
+        EXPECT_NE(std::string(api->last_error()).find(words), std::string::npos) << api->last_error();
+    }
+    std::string value(const char* key) {
+        char text[256] = "";
+        EXPECT_EQ(api->options_get(options, key, text, sizeof text, nullptr), GRAFT_OK) << api->last_error();
+        return text;
+    }
+
+    const graft_api_v1* api = nullptr;
+    graft_options* options = nullptr;
+};
+
+void append(void* user, const char* text, int64_t bytes) {
+    static_cast<std::string*>(user)->append(text, static_cast<size_t>(bytes));
+}
+
+TEST_F(Table, EveryEntryIsThere) {
+    const char* entries = reinterpret_cast<const char*>(api) + offsetof(graft_api_v1, version);
+    for (size_t at = 0; at < sizeof(graft_api_v1) - offsetof(graft_api_v1, version); at += sizeof(void*)) {
+        void* entry = nullptr;
+        std::memcpy(&entry, entries + at, sizeof entry);
+        EXPECT_NE(entry, nullptr) << "entry at byte " << at;
+    }
+}
+
+TEST_F(Table, EveryStatusHasAText) {
+    for (int32_t status : {0,   100, 101, 102, 103, 104, 105, 106, 107, 200, 300,
+                           400, 500, 501, 502, 503, 504, 600, 601, 602, 900})
+        EXPECT_STRNE(api->status_text(status), "unknown status") << status;
+    for (int32_t status : {-1, 1, 99, 108, 505, 1000000})
+        EXPECT_STREQ(api->status_text(status), "unknown status") << status;
+}
+
+TEST_F(Table, LastErrorIsPerThread) {
+    EXPECT_EQ(api->options_set(options, "nonsense", "1"), GRAFT_ERROR_DECK_KEY);
+    const std::string mine = api->last_error();
+    std::string other = "unset";
+    std::thread([&] { other = api->last_error(); }).join();
+    EXPECT_NE(mine, "");
+    EXPECT_EQ(other, "");
+}
+
+TEST_F(Table, NullsAreRefusedEverywhere) {
+    expect_error(api->options_create(nullptr), GRAFT_ERROR_ARGUMENT, "options is NULL");
+    EXPECT_EQ(api->options_destroy(nullptr), GRAFT_OK);
+    expect_error(api->options_set(nullptr, "order", "1"), GRAFT_ERROR_ARGUMENT, "options is NULL");
+    expect_error(api->options_set(options, nullptr, "1"), GRAFT_ERROR_ARGUMENT, "key is NULL");
+    expect_error(api->options_set(options, "order", nullptr), GRAFT_ERROR_ARGUMENT, "value is NULL");
+    expect_error(api->options_get(options, nullptr, nullptr, 0, nullptr), GRAFT_ERROR_ARGUMENT,
+                 "key is NULL");
+    expect_error(api->options_read_struct(options, nullptr), GRAFT_ERROR_ARGUMENT, "values is NULL");
+    expect_error(api->options_write_struct(options, nullptr), GRAFT_ERROR_ARGUMENT, "values is NULL");
+    expect_error(api->options_read_file(options, nullptr), GRAFT_ERROR_ARGUMENT, "path is NULL");
+    expect_error(api->options_read_text(options, nullptr, 5, nullptr), GRAFT_ERROR_ARGUMENT, "text is");
+    expect_error(api->options_read_text(options, "a", -1, nullptr), GRAFT_ERROR_ARGUMENT, "-1 bytes");
+    expect_error(api->options_explain(0, nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "sink is NULL");
+    expect_error(api->context_create(nullptr, nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "options is NULL");
+    expect_error(api->context_create(options, nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "context is NULL");
+    expect_error(api->run_tool(nullptr, "", append, nullptr), GRAFT_ERROR_ARGUMENT, "name is NULL");
+    expect_error(api->run_tool("deck", "", nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "sink is NULL");
+}
+
+TEST_F(Table, GetTellsTheLengthAndRefusesSmallBuffers) {
+    int64_t needed = 0;
+    EXPECT_EQ(api->options_set(options, "host.name", "eight ch"), GRAFT_OK);
+    EXPECT_EQ(api->options_get(options, "host.name", nullptr, 0, &needed), GRAFT_OK);
+    EXPECT_EQ(needed, 9);
+    char small[8] = "xxxxxxx";
+    expect_error(api->options_get(options, "host.name", small, sizeof small, &needed), GRAFT_ERROR_ARGUMENT,
+                 "9 bytes");
+    EXPECT_STREQ(small, "");
+    expect_error(api->options_get(options, "host.other", small, sizeof small, nullptr), GRAFT_ERROR_ABSENT,
+                 "not given");
+    expect_error(api->options_get(options, "order", nullptr, 5, nullptr), GRAFT_ERROR_ARGUMENT, "capacity 5");
+    expect_error(api->options_get(options, "order", small, -5, nullptr), GRAFT_ERROR_ARGUMENT, "capacity -5");
+}
+
+TEST_F(Table, StructAndKeysAreTwoViewsOfTheSameValues) {
+    graft_options_values values{};
+    values.struct_size = sizeof values;
+    ASSERT_EQ(api->options_read_struct(options, &values), GRAFT_OK);
+    EXPECT_EQ(values.struct_size, sizeof values);
+    values.order = 1;
+    values.mac_theta = 0.125;
+    ASSERT_EQ(api->options_write_struct(options, &values), GRAFT_OK);
+    EXPECT_EQ(value("order"), "1");
+    EXPECT_EQ(value("mac.theta"), "0.125");
+    values.order = 2;
+    values.mac_theta = 7;
+    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_DECK_RANGE, "mac.theta");
+    EXPECT_EQ(value("order"), "1"); // none of it was taken
+}
+
+TEST_F(Table, StructsOfOtherVersions) {
+    graft_options_values values{};
+    values.struct_size = 0;
+    expect_error(api->options_read_struct(options, &values), GRAFT_ERROR_ABI, "struct_size is 0");
+    values.struct_size = 1u << 30;
+    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "struct_size");
+
+    struct {
+        graft_options_values known;
+        uint64_t newer[4];
+    } big{};
+    big.known.struct_size = sizeof big;
+    ASSERT_EQ(api->options_read_struct(options, &big.known), GRAFT_OK);
+    EXPECT_EQ(api->options_write_struct(options, &big.known),
+              GRAFT_OK); // a newer host that uses nothing newer
+    big.newer[2] = 1;
+    expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "knows nothing there");
+    big.newer[2] = 0;
+    big.known.reserved[0] = 1;
+    expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "knows nothing there");
+    big.known.reserved[0] = 0;
+    big.known.flags = 4;
+    expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "flags");
+}
+
+TEST_F(Table, DecksAreAllOrNothing) {
+    const std::string deck = "order: 3\nmac:\n  theta: 9\n";
+    expect_error(api->options_read_text(options, deck.data(), static_cast<int64_t>(deck.size()), "my.yaml"),
+                 GRAFT_ERROR_DECK_RANGE, "my.yaml:3:10: key 'mac.theta': 9 is out of range");
+    EXPECT_NE(value("order"), "3");
+    expect_error(api->options_read_file(options, "/no/such/deck.yaml"), GRAFT_ERROR_DECK_FILE,
+                 "/no/such/deck.yaml");
+    EXPECT_EQ(api->options_read_text(options, "order: 3", 8, nullptr), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(value("order"), "3");
+}
+
+TEST_F(Table, IncompleteUnitsDoNotMakeAContext) {
+    graft_context* context = nullptr;
+    EXPECT_EQ(api->options_set(options, "units.length", "kpc"), GRAFT_OK);
+    expect_error(api->context_create(options, nullptr, &context), GRAFT_ERROR_DECK_KEY, "units.mass");
+    EXPECT_EQ(context, nullptr);
+    EXPECT_EQ(api->options_set(options, "units.mass", "Msun"), GRAFT_OK);
+    EXPECT_EQ(api->options_set(options, "units.time", "Gyr"), GRAFT_OK);
+    EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+    api->context_destroy(&context);
+}
+
+TEST_F(Table, ExplainIsTextAndJson) {
+    std::string text, json;
+    EXPECT_EQ(api->options_explain(0, append, &text), GRAFT_OK);
+    EXPECT_EQ(api->options_explain(1, append, &json), GRAFT_OK);
+    EXPECT_NE(text.find("softening.kind"), std::string::npos);
+    EXPECT_EQ(json[0], '[');
+}
+
+TEST_F(Table, ToolDeckChecksDecksAndOthersAreNamed) {
+    std::string answer;
+    EXPECT_EQ(api->run_tool("deck", "text: 'order: 1'", append, &answer), GRAFT_OK) << api->last_error();
+    EXPECT_NE(answer.find("\"order\": \"1\""), std::string::npos) << answer;
+    expect_error(api->run_tool("deck", "text: 'order: 9'", append, &answer), GRAFT_ERROR_DECK_RANGE,
+                 "deck:1:8");
+    expect_error(api->run_tool("deck", "colour: red", append, &answer), GRAFT_ERROR_ARGUMENT, "file or text");
+    expect_error(api->run_tool("deck", "a: [", append, &answer), GRAFT_ERROR_DECK_SYNTAX, "arguments:");
+    expect_error(api->run_tool("no such tool", nullptr, append, &answer), GRAFT_ERROR_ARGUMENT,
+                 "no such tool");
+}
+
+// One object hammered by several threads: each call works or says BUSY, and the object survives.
+TEST_F(Table, OneOptionsObjectInManyThreadsIsBusyNotBroken) {
+    std::atomic<int> done{0}, busy{0}, wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 2000; ++i) {
+                const int32_t status = api->options_set(options, "mac.theta", i % 2 ? "0.25" : "0.75");
+                ++(status == GRAFT_OK ? done : status == GRAFT_ERROR_BUSY ? busy : wrong);
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(done + busy, 8000);
+    EXPECT_GT(done, 0);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_TRUE(value("mac.theta") == "0.25" || value("mac.theta") == "0.75");
+}
+
+} // namespace
