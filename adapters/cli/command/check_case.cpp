@@ -165,25 +165,28 @@ std::string CheckResult::json(bool curve) const {
 }
 
 std::string CheckResult::text() const {
-    const auto figure = [&](const char* key) {
-        const auto found = figures.find(key);
-        return found == figures.end() ? std::nan("") : found->second;
+    const auto show = [&](const char* key, double scale, const char* format) {
+        char text[48] = "-"; // what was not measured
+        if (const auto found = figures.find(key); found != figures.end()) {
+            std::snprintf(text, sizeof text, format, found->second * scale);
+        }
+        return std::string(text);
     };
-    char line[600];
-    std::snprintf(line, sizeof line,
+    char head[400];
+    std::snprintf(head, sizeof head,
                   "n %lld, %s %s, %s, theta %g, order %d, mac %s, threads %lld\n"
-                  "  error   median %.2e   p90 %.2e   p99 %.2e   max %.2e   (%zu targets)\n"
-                  "  time    %.4f s: sort %.4f, tree %.4f, moments %.4f, lists %.4f, forces %.4f\n"
-                  "  a particle: %.0f P2P, %.0f M2P; memory %.1f MB, lists %.1f MB",
+                  "  error       median %.2e, p90 %.2e, p99 %.2e, max %.2e (%zu targets)\n",
                   static_cast<long long>(n), backend.c_str(), simd.c_str(), precision.c_str(),
                   options.mac_theta, options.order, mac.c_str(), static_cast<long long>(threads),
-                  percentile(0.5), percentile(0.9), percentile(0.99), percentile(1), errors.size(),
-                  figure("time_s.total"), figure("time_s.sort"), figure("time_s.tree"),
-                  figure("time_s.moments"), figure("time_s.lists"), figure("time_s.forces"),
-                  figure("interactions.p2p") / static_cast<double>(n),
-                  figure("interactions.m2p") / static_cast<double>(n), figure("bytes.total") / 1e6,
-                  figure("bytes.lists") / 1e6);
-    return line;
+                  percentile(0.5), percentile(0.9), percentile(0.99), percentile(1), errors.size());
+    std::string text = std::string(head) + "  time        " + show("time_s.total", 1, "%.4f") + " s:";
+    for (const char* part : {"sort", "tree", "moments", "lists", "forces"}) {
+        text += std::string(" ") + part + " " + show((std::string("time_s.") + part).c_str(), 1, "%.4f");
+    }
+    const double each = 1 / std::max(1.0, static_cast<double>(n));
+    return text + "\n  a particle  " + show("interactions.p2p", each, "%.0f") + " P2P, " +
+           show("interactions.m2p", each, "%.0f") + " M2P\n  memory      " +
+           show("bytes.total", 1e-6, "%.1f") + " MB, lists " + show("bytes.lists", 1e-6, "%.1f") + " MB";
 }
 
 void CheckRunner::load_particles(const CheckSettings& settings) {

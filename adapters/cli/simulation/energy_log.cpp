@@ -16,15 +16,15 @@ namespace {
 constexpr const char* header =
     "step,time,kinetic,potential,total,relative_energy_error,lx,ly,lz,virial_ratio\n";
 
-/// The lines of an old log with steps up to `last`; just the header when there is no log.
-std::string lines_up_to(const std::string& path, std::int64_t last) {
+/// The regular lines of an old log with steps up to `last`; just the header when there is no log.
+std::string lines_up_to(const std::string& path, std::int64_t every, std::int64_t last) {
     std::ifstream in(path);
     std::string kept = header;
     std::string line;
     std::getline(in, line);
     while (std::getline(in, line)) {
         const auto step = parse_integer(line.substr(0, line.find(',')));
-        if (step && *step <= last) {
+        if (step && *step <= last && *step % every == 0) {
             kept += line + "\n";
         }
     }
@@ -41,9 +41,9 @@ double relative_energy_error(const State& state, const Energies& energies) {
     return (energies.total() - state.initial_energy) / std::abs(state.initial_energy);
 }
 
-EnergyLog::EnergyLog(std::string path, std::int64_t continue_after)
+EnergyLog::EnergyLog(std::string path, std::int64_t every, std::int64_t continue_after)
     : path_(std::move(path)), file_(nullptr, nullptr) {
-    const std::string text = continue_after >= 0 ? lines_up_to(path_, continue_after) : header;
+    const std::string text = continue_after >= 0 ? lines_up_to(path_, every, continue_after) : header;
     write_file_atomically(path_, std::as_bytes(std::span(text.data(), text.size())));
     file_ = {std::fopen(path_.c_str(), "a"), std::fclose};
     if (!file_) {

@@ -21,8 +21,8 @@ std::string duration_text(double seconds) {
 }
 
 Progress::Progress(std::int64_t first, std::int64_t last, bool quiet)
-    : first_(first), last_(last), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0), next_line_(first),
-      start_(Clock::now()) {}
+    : first_(first), last_(last), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0),
+      next_line_(first + std::max<std::int64_t>(1, (last - first + 9) / 10)), start_(Clock::now()) {}
 
 Progress::~Progress() {
     if (drawn_ && terminal_) {
@@ -42,7 +42,7 @@ void Progress::report(std::int64_t done, const std::string& note) {
         last_draw_ = now;
         draw_bar(done, eta_s, note);
     } else if (!terminal_ && (done >= next_line_ || done == last_)) {
-        next_line_ = done + std::max<std::int64_t>(1, (last_ - first_) / 10);
+        next_line_ = done + std::max<std::int64_t>(1, (last_ - first_ + 9) / 10);
         draw_line(done, eta_s, note);
     }
 }

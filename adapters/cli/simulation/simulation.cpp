@@ -102,7 +102,8 @@ RunSummary Simulation::run() {
         start_new();
     }
     if (plan_.energy_every > 0) {
-        energy_log_ = std::make_unique<EnergyLog>(plan_.energy_path(), plan_.restart ? state_.step : -1);
+        energy_log_ = std::make_unique<EnergyLog>(plan_.energy_path(), plan_.energy_every,
+                                                  plan_.restart ? state_.step : -1);
     }
     if (!plan_.restart) {
         log(energies_of(state_), summary);

@@ -1,0 +1,90 @@
+// `graft check`: the promised object, sweeps, and errors that mean what they say.
+#include "program.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <vector>
+
+namespace command_test {
+
+namespace {
+
+class Check : public Program {
+  protected:
+    std::vector<YAML::Node> answers(const std::string& words) const {
+        std::istringstream text(ok("check --json --repeat 1 " + words));
+        std::vector<YAML::Node> nodes;
+        for (std::string line; std::getline(text, line);) {
+            nodes.push_back(YAML::Load(line));
+        }
+        return nodes;
+    }
+};
+
+} // namespace
+
+TEST_F(Check, PrintsThePromisedObject) {
+    const auto nodes =
+        answers("--ic plummer --n 5000 --seed 42 --theta 0.5 --order 2 --threads 1 --precision fp32");
+    ASSERT_EQ(nodes.size(), 1u);
+    const YAML::Node& node = nodes[0];
+    EXPECT_EQ(node["n"].as<int>(), 5000);
+    EXPECT_EQ(node["precision"].as<std::string>(), "fp32");
+    EXPECT_EQ(node["theta"].as<double>(), 0.5);
+    EXPECT_EQ(node["order"].as<int>(), 2);
+    EXPECT_EQ(node["threads"].as<int>(), 1);
+    for (const char* key : {"sort", "tree", "moments", "lists", "forces", "total"}) {
+        EXPECT_GT(node["time_s"][key].as<double>(), 0) << key;
+    }
+    for (const char* key : {"median", "p90", "p99", "max"}) {
+        EXPECT_GT(node["error"][key].as<double>(), 0) << key;
+    }
+    EXPECT_GT(node["interactions"]["p2p"].as<double>(), 0);
+    EXPECT_GT(node["interactions"]["m2p"].as<double>(), 0);
+    EXPECT_GT(node["bytes"]["lists"].as<double>(), 0);
+    EXPECT_GT(node["bytes"]["total"].as<double>(), node["bytes"]["lists"].as<double>());
+    EXPECT_FALSE(node["backend"].as<std::string>().empty() || node["simd"].as<std::string>().empty() ||
+                 node["mac"].as<std::string>().empty());
+}
+
+TEST_F(Check, SweepsAreAllCombinationsAndErrorsFallWithTheta) {
+    const auto nodes = answers("--n 4000 --precision fp64 --sweep order=1,2 --sweep theta=0.9,0.5,0.3");
+    ASSERT_EQ(nodes.size(), 6u);
+    for (int order = 0; order < 2; ++order) {
+        EXPECT_EQ(nodes[3 * order]["order"].as<int>(), order + 1);
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_GT(nodes[3 * order + i]["error"]["p90"].as<double>(),
+                      nodes[3 * order + i + 1]["error"]["p90"].as<double>());
+        }
+    }
+}
+
+TEST_F(Check, DirectSumsInDoublePrecisionHaveRoundingErrorsOnly) {
+    const auto nodes = answers("--n 2000 --method direct --precision fp64");
+    EXPECT_LT(nodes.at(0)["error"]["p99"].as<double>(), 1e-12);
+}
+
+TEST_F(Check, TheCurveIsTheErrorDistribution) {
+    const YAML::Node node = answers("--n 3000 --theta 0.8 --order 1 --curve").at(0);
+    double last = 1;
+    double at_median = -1;
+    for (const YAML::Node& point : node["curve"]) {
+        const double fraction = point[1].as<double>();
+        EXPECT_LE(fraction, last);
+        last = fraction;
+        if (point[0].as<double>() <= node["error"]["median"].as<double>()) {
+            at_median = fraction;
+        }
+    }
+    EXPECT_EQ(last, 0);
+    EXPECT_NEAR(at_median, 0.5, 0.1);
+}
+
+TEST_F(Check, AFileServesAsWellAsAModel) {
+    ok("ic plummer --n 2000 --seed 5 -o p.hdf5");
+    const auto from_file = answers("--file p.hdf5 --seed 5 --precision fp64").at(0);
+    const auto from_model = answers("--ic plummer --n 2000 --seed 5 --precision fp64").at(0);
+    EXPECT_EQ(from_file["error"]["p99"].as<double>(), from_model["error"]["p99"].as<double>());
+}
+
+} // namespace command_test
