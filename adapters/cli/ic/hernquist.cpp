@@ -61,8 +61,13 @@ Snapshot make_hernquist(const HernquistOptions& o) {
         random.direction(speed_fraction(psi, random) * escape, s.vx[i], s.vy[i], s.vz[i]);
         s.mass[i] = o.mass / static_cast<double>(o.n);
     }
-    if (o.n > 1) {
-        move_to_barycentre(s, 0, s.size());
+    // Only the momentum is removed: the far tail would pull the barycentre away from the cusp by a fair part
+    // of a.
+    const Barycentre drift = barycentre(s, 0, o.n > 1 ? s.size() : 0);
+    for (std::size_t i = 0; i < o.n; ++i) {
+        s.vx[i] -= drift.velocity[0];
+        s.vy[i] -= drift.velocity[1];
+        s.vz[i] -= drift.velocity[2];
     }
     s.suggested_softening = o.n == 0 ? 0.0 : 0.5 * o.scale_radius * std::pow(static_cast<double>(o.n), -0.35);
     s.suggested_time_step = o.mass > 0.0 ? 0.005 * std::sqrt(std::pow(o.scale_radius, 3.0) / o.mass) : 0.0;

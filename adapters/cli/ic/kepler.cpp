@@ -28,7 +28,8 @@ double excess(double x, double sign) {
     return sum;
 }
 
-// Root of an increasing function in [low, high] by Newton steps, by halving where a step leaves the bracket.
+// Root of an increasing, convex function in [low, high]: Newton steps then converge from any start, from
+// above after the first; the bracket keeps rounding and the first step in bounds.
 template <class Function>
 double bracketed_root(double low, double high, double start, const Function& function) {
     double x = start;
@@ -36,10 +37,7 @@ double bracketed_root(double low, double high, double start, const Function& fun
         double slope = 0.0;
         const double value = function(x, slope);
         (value > 0.0 ? high : low) = x;
-        double next = x - value / slope;
-        if (!(next >= low && next <= high)) {
-            next = 0.5 * (low + high);
-        }
+        const double next = std::clamp(x - value / slope, low, high);
         if (std::abs(next - x) <= 2e-16 * std::abs(next)) {
             return next;
         }

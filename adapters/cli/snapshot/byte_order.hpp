@@ -35,7 +35,9 @@ void store_number(std::vector<std::byte>& to, T value, ByteOrder order) {
     if (!is_native(order)) {
         std::reverse(raw.begin(), raw.end());
     }
-    to.insert(to.end(), raw.begin(), raw.end());
+    const std::size_t end = to.size();
+    to.resize(end + sizeof(T));
+    std::memcpy(to.data() + end, raw.data(), sizeof(T));
 }
 
 /// Reads numbers one after the other.

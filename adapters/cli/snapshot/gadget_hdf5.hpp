@@ -2,8 +2,8 @@
 //
 // /Header attributes NumPart_ThisFile, NumPart_Total, MassTable, Time, BoxSize...; /PartTypeN/{Coordinates,
 // Velocities, Masses, ParticleIDs, Softening, Names} for N = 0 to 5, float64 (Softening and Names are ours
-// and optional); /Units with Unit ... in cgs (U_L...) when known; our own facts as text attributes of /Graft.
-// Source: Gadget-4 manual, section 5.
+// and optional); /Units with Unit ... in cgs (U_L...) when known; our own facts in attribute Metadata of
+// /Graft. Source: Gadget-4 manual, section 5.
 #pragma once
 
 #include "snapshot/file_io.hpp"

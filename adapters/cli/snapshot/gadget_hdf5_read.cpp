@@ -147,14 +147,23 @@ void read_type(hid_t file, std::int32_t kind, const Header& header, Snapshot& s,
     }
 }
 
-herr_t read_own_attribute(hid_t group, const char* name, const H5A_info_t*, void* data) {
-    // No exception may pass through the C library: a bad number in our own group is left out.
-    try {
-        set_metadata(*static_cast<Snapshot*>(data), name, read_text(group, name), "");
-    } catch (const std::exception&) {
-        return 0;
+// Lines "key = value". A line that is none, or a bad number, is left out: the particles are worth more than
+// it.
+void read_own(hid_t group, Snapshot& s) {
+    std::string text = read_text(group, "Metadata");
+    while (!text.empty()) {
+        const std::string line = text.substr(0, text.find('\n'));
+        text.erase(0, line.size() + 1);
+        const auto equals = line.find(" = ");
+        if (equals == std::string::npos) {
+            continue;
+        }
+        try {
+            set_metadata(s, line.substr(0, equals), line.substr(equals + 3), "");
+        } catch (const Error&) {
+            continue;
+        }
     }
-    return 0;
 }
 
 Snapshot read_open_file(hid_t file, const std::string& where) {
@@ -173,8 +182,7 @@ Snapshot read_open_file(hid_t file, const std::string& where) {
     }
     if (exists(file, "Graft")) {
         const Handle group(H5Gopen2(file, "Graft", H5P_DEFAULT), H5Gclose);
-        hsize_t at = 0;
-        H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &at, read_own_attribute, &s);
+        read_own(group, s);
     }
     return s;
 }

@@ -74,9 +74,14 @@ void write_units(hid_t file, const Units& units, const std::string& where) {
 void write_own(hid_t file, const Snapshot& s, const std::string& where) {
     const Handle group(H5Gcreate2(file, "Graft", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     check(group, "create a group", where);
+    // One text, not an attribute each: to list attributes is what corrupt files crash HDF5 1.10 with.
+    std::string text;
     for (const auto& [key, value] : metadata_of(s)) {
-        write_text(group, key.c_str(), value, where);
+        std::string line = key + " = " + value;
+        std::replace(line.begin(), line.end(), '\n', ' ');
+        text += line + "\n";
     }
+    write_text(group, "Metadata", text, where);
 }
 
 template <class T>

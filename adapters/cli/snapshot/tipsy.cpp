@@ -59,10 +59,15 @@ std::optional<Header> find_header(Bytes bytes) {
 }
 
 std::size_t header_length(const Header& header, Bytes bytes, const std::string& where) {
-    for (const std::size_t length : {padded_header_bytes, bare_header_bytes}) {
-        if (bytes.size() == length + header.body_bytes()) {
-            return length;
-        }
+    if (bytes.size() == padded_header_bytes + header.body_bytes()) {
+        return padded_header_bytes;
+    }
+    // Without padding the first mass stands in its place; zeros there are the padding of a file that lost 4
+    // bytes.
+    if (bytes.size() == bare_header_bytes + header.body_bytes() &&
+        (header.total == 0 ||
+         load_number<std::int32_t>(bytes.data() + bare_header_bytes, header.order) != 0)) {
+        return bare_header_bytes;
     }
     const bool is_short = bytes.size() < padded_header_bytes + header.body_bytes();
     throw Error({is_short ? "truncated tipsy file" : "tipsy file is longer than its header says", where,
