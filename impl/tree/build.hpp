@@ -36,8 +36,9 @@ struct Workspace {
         : sorter(memory), block_boxes(memory, "block boxes"), block_sums(memory, "scan of children"),
           base_levels(memory, "key levels"), splits(memory, "cell splits"),
           child_counts(memory, "child counts"), points(memory, "points to sort"),
-          keyed(memory, "keys to sort"), copy(memory, "permuted values"), marks(memory, "nodes to key again"),
-          parts(memory, "subtrees") {}
+          keyed(memory, "keys to sort"), copy(memory, "permuted values"),
+          cell_keys(memory, "keys of a large cell"), cell_places(memory, "places of a large cell"),
+          marks(memory, "nodes to key again"), parts(memory, "subtrees") {}
 
     struct Point { // ORB: a particle on its way to its leaf
         double position[3];
@@ -60,6 +61,8 @@ struct Workspace {
     core::Buffer<Point> points;
     core::Buffer<Keyed> keyed;
     core::Buffer<char> copy;
+    core::Buffer<uint64_t> cell_keys;
+    core::Buffer<int32_t> cell_places;
     core::Buffer<int32_t> marks;
     core::Buffer<Part> parts;
 };

@@ -30,9 +30,29 @@ template <typename T>
 void permute(const backend::Executor& executor, const Node& node, Workspace& work, core::Buffer<T>& values) {
     if (values.empty())
         return;
-    T* copy = reinterpret_cast<T*>(work.copy.data()) + node.first;
+    // 8 bytes a particle whatever T is: cells are permuted at the same time, and may be at different arrays
+    T* copy = reinterpret_cast<T*>(work.copy.data() + node.first * static_cast<int64_t>(sizeof(double)));
     executor.for_each(node.count, [&](int64_t i) { copy[i] = values[work.keyed[node.first + i].place]; });
     executor.for_each(node.count, [&](int64_t i) { values[node.first + i] = copy[i]; });
+}
+
+/// Sorts by (key, place); many by radix on all threads, few by comparison.
+void sort_cell(const backend::Executor& executor, Workspace::Keyed* keyed, int64_t count, Workspace& work) {
+    if (count < large_cell) {
+        std::sort(keyed, keyed + count, [](const Workspace::Keyed& a, const Workspace::Keyed& b) {
+            return a.key != b.key ? a.key < b.key : a.place < b.place;
+        });
+        return;
+    }
+    const int64_t first = keyed[0].place; // places are consecutive before the sort
+    work.cell_keys.resize(count);
+    work.cell_places.resize(count);
+    executor.for_each(count, [&](int64_t i) {
+        work.cell_keys[i] = keyed[i].key;
+        work.cell_places[i] = static_cast<int32_t>(i);
+    });
+    work.sorter.sort(executor, work.cell_keys, work.cell_places);
+    executor.for_each(count, [&](int64_t i) { keyed[i] = {work.cell_keys[i], first + work.cell_places[i]}; });
 }
 
 void key_cell(const backend::Executor& executor, int32_t index, Workspace& work, Tree& tree) {
@@ -46,9 +66,7 @@ void key_cell(const backend::Executor& executor, int32_t index, Workspace& work,
         const int64_t place = node.first + i;
         keyed[i] = {frame.key(tree.x[place], tree.y[place], tree.z[place]), place};
     });
-    std::sort(keyed, keyed + node.count, [](const Workspace::Keyed& a, const Workspace::Keyed& b) {
-        return a.key != b.key ? a.key < b.key : a.place < b.place;
-    });
+    sort_cell(executor, keyed, node.count, work);
     executor.for_each(node.count, [&](int64_t i) { tree.keys[node.first + i] = keyed[i].key; });
     permute(executor, node, work, tree.order);
     permute(executor, node, work, tree.x);
