@@ -21,13 +21,13 @@ struct Settings {
     int dimension = 3;
     int threads = 0; // 0 = what the host's OpenMP would use
     tree::TreeType tree_type = tree::TreeType::octree;
-    int leaf = 32;  // N_leaf
-    int group = 64; // N_group
-    MacType mac = MacType::box;
-    double theta = 0.6;
-    double accuracy = 1e-5;  // error MAC: error per node over the group's acceleration
+    int leaf = 64;   // N_leaf
+    int group = 128; // N_group
+    MacType mac = MacType::error;
+    double theta = 1.0;       // error MAC: the opening angle is never larger
+    double accuracy = 1e-3;   // error MAC: error per node over the group's acceleration
     bool mac_history = false; // error MAC: use the last call's accelerations
-    int order = 4;
+    int order = 2;
     Walk walk = Walk::group;
     Softening softening = Softening::none;
     double softening_length = 0;
