@@ -28,7 +28,8 @@ Snapshot read_gadget_hdf5(const std::string& path);
 /// The same from a file image in memory (never written to).
 Snapshot read_gadget_hdf5(Bytes image, const std::string& where);
 
-/// Writes atomically. Particles are grouped by component, order kept inside a group. Throws Error. O(n).
+/// Writes atomically, from an image in memory (120 bytes a particle). Particles are grouped by component,
+/// order kept inside a group. Throws Error. O(n).
 void write_gadget_hdf5(const Snapshot& snapshot, const std::string& path);
 
 } // namespace graft::cli

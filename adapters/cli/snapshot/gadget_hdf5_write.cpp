@@ -139,6 +139,32 @@ void write_type(hid_t file, int kind, const Snapshot& s, const Indices& indices,
     }
 }
 
+// The file is made in memory and written by us: after a failed write of its own (disk full), HDF5 1.10 keeps
+// the broken file open and crashes at the program's exit.
+std::vector<std::byte> file_image(const Snapshot& s, const Indices (&of_kind)[component_count],
+                                  const std::string& where) {
+    constexpr std::size_t bytes_per_particle = 120;
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    check(H5Pset_fapl_core(access, (1u << 20) + bytes_per_particle * s.size(), false), "work in memory",
+          where);
+    const Handle file(H5Fcreate("graft-image.hdf5", H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose);
+    check(file, "create a file in memory", where);
+    write_header(file, s, of_kind, where);
+    write_units(file, s.units, where);
+    write_own(file, s, where);
+    for (int kind = 0; kind < component_count; ++kind) {
+        if (!of_kind[kind].empty()) {
+            write_type(file, kind, s, of_kind[kind], where);
+        }
+    }
+    check(H5Fflush(file, H5F_SCOPE_LOCAL), "finish the file in memory", where);
+    const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+    check(size, "take the file from memory", where);
+    std::vector<std::byte> image(static_cast<std::size_t>(size));
+    check(H5Fget_file_image(file, image.data(), image.size()), "take the file from memory", where);
+    return image;
+}
+
 } // namespace
 
 void write_gadget_hdf5(const Snapshot& s, const std::string& path) {
@@ -148,22 +174,7 @@ void write_gadget_hdf5(const Snapshot& s, const std::string& path) {
     for (std::size_t i = 0; i < s.size(); ++i) {
         of_kind[s.component[i]].push_back(i);
     }
-    AtomicFile target(path);
-    {
-        const Handle file(H5Fcreate(target.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                          H5Fclose);
-        check(file, "create the file", path);
-        write_header(file, s, of_kind, path);
-        write_units(file, s.units, path);
-        write_own(file, s, path);
-        for (int kind = 0; kind < component_count; ++kind) {
-            if (!of_kind[kind].empty()) {
-                write_type(file, kind, s, of_kind[kind], path);
-            }
-        }
-        check(H5Fflush(file, H5F_SCOPE_LOCAL), "write to the disk", path);
-    }
-    target.commit();
+    write_file_atomically(path, file_image(s, of_kind, path));
 }
 
 } // namespace graft::cli
