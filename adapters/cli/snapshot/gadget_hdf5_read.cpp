@@ -4,6 +4,7 @@
 
 #include "snapshot/error.hpp"
 #include "snapshot/metadata.hpp"
+#include "snapshot/rehearsal.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -193,14 +194,16 @@ bool have_hdf5() noexcept {
     return true;
 }
 
-Snapshot read_gadget_hdf5(const std::string& path) {
+namespace {
+
+Snapshot read_path(const std::string& path) {
     const Silence silence;
     const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     check(file, "open the file (missing, truncated or not HDF5)", path);
     return read_open_file(file, path);
 }
 
-Snapshot read_gadget_hdf5(Bytes image, const std::string& where) {
+Snapshot read_image(Bytes image, const std::string& where) {
     const Silence silence;
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     check(H5Pset_fapl_core(access, 1 << 16, false), "read from memory", where);
@@ -210,6 +213,29 @@ Snapshot read_gadget_hdf5(Bytes image, const std::string& where) {
     const Handle file(H5Fopen("graft-image.hdf5", H5F_ACC_RDONLY, access), H5Fclose);
     check(file, "open the file image (truncated or not HDF5)", where);
     return read_open_file(file, where);
+}
+
+template <class Read>
+Snapshot rehearse_and_read(const Read& read, const std::string& where) {
+    const auto rehearsal = [&read] {
+        leave_data_unread();
+        read();
+    };
+    if (!survives_rehearsal(rehearsal)) {
+        throw Error({"the HDF5 library crashes on this file", where, "a sound HDF5 file", "a damaged one",
+                     "make or fetch the file again"});
+    }
+    return read();
+}
+
+} // namespace
+
+Snapshot read_gadget_hdf5(const std::string& path) {
+    return rehearse_and_read([&] { return read_path(path); }, path);
+}
+
+Snapshot read_gadget_hdf5(Bytes image, const std::string& where) {
+    return rehearse_and_read([&] { return read_image(image, where); }, where);
 }
 
 #else

@@ -68,6 +68,10 @@ bool exists(hid_t parent, const char* name);
 Handle open_dataset(hid_t group, const char* name, std::uint64_t rows, std::uint64_t columns,
                     const std::string& where);
 
+/// From now on read_all() leaves its target as it is: for a rehearsal in a child process, which needs the
+/// structure only.
+void leave_data_unread() noexcept;
+
 /// Reads a whole dataset into memory of the given native type.
 void read_all(hid_t dataset, hid_t memory_type, void* to, const std::string& where);
 

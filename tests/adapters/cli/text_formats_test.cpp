@@ -3,6 +3,7 @@
 #include "snapshot/error.hpp"
 #include "snapshot/formats.hpp"
 #include "snapshot/gadget_hdf5.hpp"
+#include "snapshot/rehearsal.hpp"
 #include "support.hpp"
 
 #include <csignal>
@@ -124,6 +125,13 @@ TEST(Hdf5, TruncatedFilesAreErrors) {
         EXPECT_THROW(read_gadget_hdf5(bytes, "cut"), Error) << length;
     }
     EXPECT_THROW(read_gadget_hdf5(folder.file("missing.hdf5")), Error);
+}
+
+TEST(Rehearsal, TellsDeathFromRefusal) {
+    EXPECT_TRUE(survives_rehearsal([] {}));
+    EXPECT_TRUE(survives_rehearsal([] { throw Error({"no", "", "", "", ""}); }));
+    EXPECT_FALSE(survives_rehearsal([] { std::raise(SIGSEGV); }));
+    EXPECT_FALSE(survives_rehearsal([] { std::abort(); }));
 }
 
 TEST(Formats, ContentDecidesThenExtension) {
