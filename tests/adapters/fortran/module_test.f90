@@ -94,7 +94,9 @@ contains
         call gravity%compute(n, xyz, 3, m, acceleration, 3)
         call expect('xyz(3,n)', close_to(acceleration(1, :), fx) .and. close_to(acceleration(3, :), fz))
         wide = 77
+        call gravity%set('softening.kind', 'plummer')
         call gravity%compute(n, xyzh, 4, m, wide, 5, potential=phi, softening=xyzh(4, :))
+        call gravity%set('softening.kind', 'none')
         call expect('xyzh(4,n)', close_to(wide(1, :), fx) .and. close_to(wide(2, :), fy) .and. close_to(phi, fphi))
         call expect('nothing beside the three components', all(wide(4:5, :) == 77))
         call gravity%compute(n, xyz, 2, m, acceleration, 3, ierr=ierr, errmsg=errmsg)
