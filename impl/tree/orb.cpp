@@ -8,6 +8,7 @@
 // section 3.3, eq. 1-7; eq. 4 and 6 are misprinted there and derived anew.
 #include "core/error.hpp"
 #include "tree/detail.hpp"
+#include "tree/select.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -37,13 +38,6 @@ geometry::Box box_of(const Point* points, int64_t count) {
     return box;
 }
 
-template <int axis>
-void cut(Point* points, int64_t left, int64_t count) {
-    std::nth_element(points, points + left, points + count, [](const Point& a, const Point& b) {
-        return a.position[axis] != b.position[axis] ? a.position[axis] < b.position[axis] : a.index < b.index;
-    });
-}
-
 /// Parts `part` in two; false when it stays whole.
 bool bisect(Point* points, const Part& part, Part& left, Part& right) {
     if (part.leaves < 2)
@@ -56,9 +50,9 @@ bool bisect(Point* points, const Part& part, Part& left, Part& right) {
     left.count = left_count(part.count, left.leaves, part.leaves);
     right = {part.first + left.count, part.count - left.count, part.leaves - left.leaves};
     Point* first = points + part.first;
-    axis == 0   ? cut<0>(first, left.count, part.count)
-    : axis == 1 ? cut<1>(first, left.count, part.count)
-                : cut<2>(first, left.count, part.count);
+    axis == 0   ? select<0>(first, left.count, part.count)
+    : axis == 1 ? select<1>(first, left.count, part.count)
+                : select<2>(first, left.count, part.count);
     return true;
 }
 

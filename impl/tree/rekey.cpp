@@ -7,6 +7,7 @@
 #include "tree/detail.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace graft::tree::detail {
 
@@ -81,12 +82,20 @@ void key_cell(const backend::Executor& executor, int32_t index, Workspace& work,
 } // namespace
 
 void key_again(const backend::Executor& executor, int32_t begin, int32_t end, Workspace& work, Tree& tree) {
+    std::atomic<bool> any{false}; // rarely: then a serial pass keeps the marks in order
+    executor.for_each(
+        end - begin,
+        [&](int64_t i) {
+            if (needs_keys(tree, tree.nodes[begin + i]))
+                any.store(true, std::memory_order_relaxed);
+        },
+        256);
+    if (!any)
+        return;
     work.marks.clear();
     for (int32_t i = begin; i < end; ++i)
         if (needs_keys(tree, tree.nodes[i]))
             work.marks.push_back(i);
-    if (work.marks.empty())
-        return;
     work.keyed.resize(tree.order.size());
     work.copy.resize(tree.order.size() * static_cast<int64_t>(sizeof(double)));
     for (const int32_t index : work.marks)
