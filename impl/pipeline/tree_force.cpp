@@ -32,6 +32,18 @@ lists::WalkKind walk_kind(Walk walk) {
     return walk == Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
 }
 
+/// S of a node whose force error at distance d is about S / d^(p+3): sum |q| r^(p+1), bounded by
+/// spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ within the node act
+/// like as much extent.
+double error_norm(const moments::Moments& m, int32_t k, const Settings& settings) {
+    double spread = m.spread[k], radius = m.radius[k];
+    if (!m.softening.empty() && settings.softening == Softening::plummer) {
+        spread += m.magnitude[k] * m.softening_square[k];
+        radius = std::hypot(radius, m.softening[k]);
+    }
+    return settings.order == 0 ? std::sqrt(m.magnitude[k] * spread) : spread * std::pow(radius, settings.order - 1);
+}
+
 } // namespace
 
 struct TreeForce::State {
@@ -172,11 +184,7 @@ void TreeForce::State::set_criterion(const backend::Executor& executor, const Se
         reach.resize(tree.node_count());
         const double exponent = 1.0 / (settings.order + 3);
         executor.for_each(tree.node_count(), [&](int64_t k) {
-            // sum |q| r^(p+1) <= spread * radius^(p-1) for p >= 1, and sum |q| r <= sqrt(sum |q| * spread)
-            const double norm = settings.order == 0
-                                    ? std::sqrt(moments.magnitude[k] * moments.spread[k])
-                                    : moments.spread[k] * std::pow(moments.radius[k], settings.order - 1);
-            reach[k] = std::pow(norm, exponent);
+            reach[k] = std::pow(error_norm(moments, static_cast<int32_t>(k), settings), exponent);
         });
     }
     lists::CriterionOptions options;

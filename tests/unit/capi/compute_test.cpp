@@ -389,7 +389,9 @@ TEST(Compute, SoftenedMethodsAgree) {
                 graft_options_values o = options(method);
                 o.softening_kind = kind;
                 o.softening_length = 0.2;
-                o.mac_theta = 0.3;
+                o.order = 4;
+                o.mac_theta = 0.5;
+                o.mac_accuracy = 1e-4;
                 Context context(o);
                 Call call(b, f[method]);
                 if (per_particle)
