@@ -19,6 +19,7 @@ program module_test
     call gravity%set('precision', 'fp64')
     call separate_arrays()
     call packed_arrays()
+    call assumed_size(n, x, y, z, m, ax, ay, az)
     call both_real_kinds()
     call subsets()
     call added_energy_virial()
@@ -102,6 +103,15 @@ contains
         call gravity%compute(n, xyz, 2, m, acceleration, 3, ierr=ierr, errmsg=errmsg)
         call expect('leading dimension below 3', ierr == GRAFT_ERROR_ARRAY .and. index(errmsg, 'leading') > 0)
     end subroutine packed_arrays
+
+    ! As a legacy code has them: no bounds, through the generic procedure.
+    subroutine assumed_size(count, ux, uy, uz, um, gx, gy, gz)
+        integer :: count
+        real :: ux(*), uy(*), uz(*), um(*), gx(*), gy(*), gz(*)
+        gx(1:count) = 0
+        call graft_compute(gravity, count, ux, uy, uz, um, gx, gy, gz)
+        call expect('assumed-size arrays', close_to(gx(1:count), fx) .and. close_to(gz(1:count), fz))
+    end subroutine assumed_size
 
     subroutine both_real_kinds()
         real(real32) :: a32(n), b32(n), c32(n), p32(3, n), q32(3, n)

@@ -1,0 +1,67 @@
+/* The smallest C host: load the plugin, make a context, compute. Three bodies on a line, forces known on paper. */
+#include <graft/graft.h>
+#include <graft_loader.h>
+
+#include <math.h>
+#include <stdio.h>
+
+static const graft_api_v1 *api;
+
+/* A view of n doubles. */
+static graft_array doubles(double *data, int64_t n) {
+    graft_array a = {0};
+    a.struct_size = sizeof a;
+    a.data = data;
+    a.dtype = GRAFT_F64;
+    a.memory = GRAFT_MEMORY_HOST;
+    a.components = 1;
+    a.n = n;
+    a.bytes = n * (int64_t)sizeof(double);
+    return a;
+}
+
+static int failed(int32_t status) {
+    if (status != GRAFT_OK)
+        fprintf(stderr, "graft: %s\n", api->last_error());
+    return status != GRAFT_OK;
+}
+
+int main(void) {
+    double x[3] = {0, 1, 3}, y[3] = {0}, z[3] = {0}, m[3] = {1, 2, 4}, ax[3], ay[3], az[3];
+    char why[1024];
+    if (graft_load(NULL, &api, why, sizeof why) != GRAFT_OK) {
+        fprintf(stderr, "%s\n", why); /* the paths tried; a host can go on without Graft */
+        return 1;
+    }
+    graft_options *options = NULL;
+    graft_context *context = NULL;
+    if (failed(api->options_create(&options)) || failed(api->context_create(options, NULL, &context)))
+        return 1;
+
+    graft_array vx = doubles(x, 3), vy = doubles(y, 3), vz = doubles(z, 3), vm = doubles(m, 3);
+    graft_array vax = doubles(ax, 3), vay = doubles(ay, 3), vaz = doubles(az, 3);
+    graft_particles particles = {0};
+    particles.struct_size = sizeof particles;
+    particles.n = 3;
+    particles.position[0] = &vx;
+    particles.position[1] = &vy;
+    particles.position[2] = &vz;
+    particles.charge = &vm;
+    graft_results results = {0};
+    results.struct_size = sizeof results;
+    results.acceleration[0] = &vax;
+    results.acceleration[1] = &vay;
+    results.acceleration[2] = &vaz;
+    if (failed(api->compute(context, &particles, &results)))
+        return 1;
+
+    const double expected[3] = {2.0 + 4.0 / 9.0, -1.0 + 4.0 / 4.0, -1.0 / 9.0 - 2.0 / 4.0};
+    int wrong = 0;
+    for (int i = 0; i < 3; ++i) {
+        printf("body %d: acceleration %9.6f, on paper %9.6f\n", i, ax[i], expected[i]);
+        wrong |= fabs(ax[i] - expected[i]) > 1e-5 || fabs(ay[i]) > 1e-6;
+    }
+    api->context_destroy(&context);
+    api->options_destroy(&options);
+    return wrong;
+}

@@ -1,0 +1,63 @@
+C     A FORTRAN 77 CODE IN FIXED FORM GETS ITS FORCES FROM GRAFT. ONLY
+C     SUBROUTINE GRAVTY IS NEW; THE REST IS AS IT WAS IN 1991.
+C     TWO BODIES ON A CIRCLE: AFTER ONE PERIOD THEY ARE BACK.
+      PROGRAM LEGACY
+      INTEGER NMAX
+      PARAMETER (NMAX=100)
+      DOUBLE PRECISION X(NMAX),Y(NMAX),Z(NMAX),RM(NMAX)
+      DOUBLE PRECISION VX(NMAX),VY(NMAX),VZ(NMAX)
+      DOUBLE PRECISION AX(NMAX),AY(NMAX),AZ(NMAX)
+      COMMON /PARTCL/ X,Y,Z,RM,VX,VY,VZ,AX,AY,AZ,N
+      DOUBLE PRECISION DT
+      INTEGER I,K,N,NSTEP
+      N=2
+      NSTEP=2000
+      DT=2.0D0*ACOS(-1.0D0)/NSTEP
+      DO 10 I=1,N
+        X(I)=0.5D0*(-1)**I
+        Y(I)=0.0D0
+        Z(I)=0.0D0
+        VX(I)=0.0D0
+        VY(I)=0.5D0*(-1)**I
+        VZ(I)=0.0D0
+        RM(I)=0.5D0
+   10 CONTINUE
+      CALL GRAVTY(N,X,Y,Z,RM,AX,AY,AZ)
+      DO 30 K=1,NSTEP
+        DO 20 I=1,N
+          VX(I)=VX(I)+0.5D0*DT*AX(I)
+          VY(I)=VY(I)+0.5D0*DT*AY(I)
+          X(I)=X(I)+DT*VX(I)
+          Y(I)=Y(I)+DT*VY(I)
+   20   CONTINUE
+        CALL GRAVTY(N,X,Y,Z,RM,AX,AY,AZ)
+        DO 25 I=1,N
+          VX(I)=VX(I)+0.5D0*DT*AX(I)
+          VY(I)=VY(I)+0.5D0*DT*AY(I)
+   25   CONTINUE
+   30 CONTINUE
+      WRITE(*,'(A,2F10.6)') ' BACK AT ',X(2),Y(2)
+      IF (ABS(X(2)-0.5D0).GT.1.0D-4) STOP 1
+      IF (ABS(Y(2)).GT.1.0D-4) STOP 1
+      END
+
+C     OPENS GRAFT ON THE FIRST CALL; THE ARRAYS MAY BE ASSUMED-SIZE.
+      SUBROUTINE GRAVTY(N,X,Y,Z,RM,AX,AY,AZ)
+      USE GRAFT
+      IMPLICIT NONE
+      INTEGER N,IERR
+      DOUBLE PRECISION X(*),Y(*),Z(*),RM(*),AX(*),AY(*),AZ(*)
+      CHARACTER*400 ERRMSG
+      TYPE(GRAFT_T), SAVE :: SOLVER
+      IF (.NOT.SOLVER%IS_OPEN()) THEN
+        CALL SOLVER%OPEN()
+        CALL SOLVER%SET('method','direct')
+        CALL SOLVER%SET('precision','fp64')
+      END IF
+      CALL GRAFT_COMPUTE(SOLVER,N,X,Y,Z,RM,AX,AY,AZ,IERR=IERR,
+     &                   ERRMSG=ERRMSG)
+      IF (IERR.NE.0) THEN
+        WRITE(*,*) 'NO FORCES: ',ERRMSG
+        STOP 1
+      END IF
+      END
