@@ -16,18 +16,22 @@ class CellBuffer {
     /// Most cells in one filling: with all coefficients of order 4 they stay in the first-level cache.
     static constexpr int64_t capacity = 128;
 
-    explicit CellBuffer(core::Memory& memory) : values_(memory, "M2P cells") {}
+    explicit CellBuffer(core::Memory& memory)
+        : values_(memory, "M2P cells"), scratch_(memory, "M2P records") {}
 
-    /// Packs `count` <= capacity nodes. `expansion` holds record_size(order, softened) numbers a node.
+    /// Packs `count` <= capacity nodes; variant.order is moments.order. `expansion` holds record_size(order,
+    /// softened) numbers a node.
     void fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes, int64_t count,
               const Frame& frame, const CellVariant& variant);
-    Cells<T> view() const;
+    Cells<T> view() const { return {values_.data(), padded_}; }
 
   private:
+    void fill_places(const moments::Moments& moments, const int32_t* nodes, int64_t count, const Frame& frame,
+                     const CellVariant& variant);
     // One row more than a power of two, so that the rows of one cell fall into different cache sets.
     static constexpr int64_t stride = capacity + source_pad;
-    static constexpr int header = 5; // x y z rho s
     core::Buffer<T> values_;
+    core::Buffer<T> scratch_; // the records, transposed
     int64_t padded_ = 0;
 };
 

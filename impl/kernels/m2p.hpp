@@ -1,8 +1,8 @@
 // M2P: every target of a block against the multipole expansion of every cell of a list.
 //
-// Cells stand in the lanes of a vector and targets are broadcast, as in p2p.hpp. Centres and lengths are in frame units;
-// coefficients are those of moments/expansion.hpp, one array per coefficient.
-// Results as in p2p.hpp: a = grad(phi), p = phi, in frame units, added to double arrays.
+// Cells stand in the lanes of a vector and targets are broadcast, as in p2p.hpp. Centres and lengths are in
+// frame units; cells.hpp makes the rows of coefficients from the records of moments/expansion.hpp. Results as
+// in p2p.hpp: a = grad(phi), p = phi, in frame units, added to double arrays.
 #pragma once
 
 #include "kernels/p2p.hpp"
@@ -11,13 +11,10 @@
 
 namespace graft::kernels {
 
+/// Cells in blocks of source_pad: row k of block b is at rows[(b * row_count + k) * source_pad].
 template <typename T>
 struct Cells {
-    const T *x = nullptr, *y = nullptr, *z = nullptr; // centres
-    const T* rho = nullptr;          // the length that the coefficients are in units of
-    const T* s = nullptr;            // softening_term() of the cell; per-particle Plummer only
-    const T* coefficients = nullptr; // number k of cell j at coefficients[k * stride + j]
-    int64_t stride = 0;
+    const T* rows = nullptr;
     int64_t count = 0; // a multiple of source_pad, padded by cells of zero coefficients away from all targets
 };
 
@@ -29,11 +26,35 @@ struct CellVariant {
     bool potential = false;
 };
 
-/// Adds the field of the cells at the targets. `length` is Plummer's eps in frame units. Sums are kept in T over `chunk`
-/// cells, then added up in double (chunk <= 0: over all of them). Cost: cells.count * targets.count, about 120 vector
-/// instructions at order 4, 60 at order 3, 35 at order 2.
+// Rows: the centre, the length rho that the coefficients are in units of, 1 / rho, softening_term() of the
+// cell, and the coefficients. The gradient of order l is a traceless polynomial of degree l - 1 in u, and
+// each component of it has its own row for every function of a basis of such polynomials (m2p.cpp): 5 of
+// degree 2, 7 of degree 3.
+inline constexpr int row_x = 0, row_y = 1, row_z = 2, row_rho = 3, row_inverse_rho = 4, row_softening = 5;
+inline constexpr int row_charge = 6;
+inline constexpr int row_dipole = 7;        // 3: x y z
+inline constexpr int row_quadrupole = 10;   // 6: xx xy xz yy yz zz
+inline constexpr int row_octupole = 16;     // 3 components of 5
+inline constexpr int row_hexadecapole = 31; // 3 components of 7
+/// Rows up to the gradient's last; softened cells go on with c | c1: x y z | 2 c2: xx xy xz yy yz zz | w.
+constexpr int gradient_rows(int order) {
+    return order == 0 ? row_dipole
+                      : (order == 1 ? row_quadrupole
+                                    : (order == 2 ? row_octupole : (order == 3 ? row_hexadecapole : 52)));
+}
+constexpr int trace_rows(int order) {
+    return order < 2 ? 0 : (order == 2 ? 1 : (order == 3 ? 4 : 11));
+}
+constexpr int row_count(int order, bool softened) {
+    return gradient_rows(order) + (softened ? trace_rows(order) : 0);
+}
+inline constexpr int max_rows = row_count(4, true);
+
+/// Adds the field of the cells at the targets. `length` is Plummer's eps in frame units. Sums are kept in T
+/// over `chunk` cells, then added up in double (chunk <= 0: over all of them). Cost: cells.count *
+/// targets.count, about 105 vector instructions at order 4, 65 at order 3, 40 at order 2.
 template <typename T>
-void m2p(const CellVariant& variant, double length, const Cells<T>& cells, const Targets<T>& targets, int64_t chunk,
-         const FieldSums& sums);
+void m2p(const CellVariant& variant, double length, const Cells<T>& cells, const Targets<T>& targets,
+         int64_t chunk, const FieldSums& sums);
 
 } // namespace graft::kernels
