@@ -19,7 +19,7 @@ namespace {
 capi::ToolArguments read_arguments(const char* yaml) {
     capi::ToolArguments arguments;
     for (Entry& entry : read_yaml(yaml != nullptr ? yaml : "", "arguments"))
-        if (entry.kind == EntryKind::scalar)
+        if (entry.kind == EntryKind::scalar || entry.kind == EntryKind::null) // "key:" is an empty text
             arguments.emplace_back(std::move(entry.key), std::move(entry.text));
     return arguments;
 }
@@ -44,6 +44,17 @@ std::string deck_tool(const capi::ToolArguments& arguments) {
     return json + "\n}}\n";
 }
 
+/// The list of known tools in capi's message lacks the one that lives here.
+std::string engine_tool(const std::string& name, const capi::ToolArguments& arguments) {
+    try {
+        return capi::run_tool(name, arguments);
+    } catch (const core::Error& error) {
+        if (std::string_view(error.what()).starts_with("run_tool: there is no tool"))
+            throw core::Error(error.status(), std::string(error.what()) + ", deck");
+        throw;
+    }
+}
+
 } // namespace
 
 int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user) noexcept {
@@ -53,7 +64,7 @@ int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user
                  name == nullptr ? "a tool's name" : "a function that takes the answer");
         const capi::ToolArguments arguments = read_arguments(yaml);
         const std::string answer =
-            std::strcmp(name, "deck") == 0 ? deck_tool(arguments) : capi::run_tool(name, arguments);
+            std::strcmp(name, "deck") == 0 ? deck_tool(arguments) : engine_tool(name, arguments);
         sink(user, answer.data(), static_cast<int64_t>(answer.size()));
     });
 }

@@ -183,7 +183,8 @@ TEST_F(Table, ToolDeckChecksDecksAndOthersAreNamed) {
     expect_error(api->run_tool("deck", "colour: red", append, &answer), GRAFT_ERROR_ARGUMENT, "file or text");
     expect_error(api->run_tool("deck", "a: [", append, &answer), GRAFT_ERROR_DECK_SYNTAX, "arguments:");
     expect_error(api->run_tool("no such tool", nullptr, append, &answer), GRAFT_ERROR_ARGUMENT,
-                 "no such tool");
+                 ", deck");
+    EXPECT_NE(std::string(api->last_error()).find("there is no tool 'no such tool'"), std::string::npos);
 }
 
 // One object hammered by several threads: each call works or says BUSY, and the object survives.
