@@ -11,7 +11,11 @@
 #define GRAFT_HPP
 
 #include <graft/graft.h>
-#include <graft_loader.h>
+#if __has_include(<graft/graft_loader.h>)
+#include <graft/graft_loader.h> // where `cmake --install` puts it
+#else
+#include <graft_loader.h> // a vendored copy
+#endif
 
 #include <array>
 #include <cstddef>

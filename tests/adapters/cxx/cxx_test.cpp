@@ -1,0 +1,165 @@
+// The C++ header against sums written here, compiled as C++17 and as C++20.
+#include <graft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+namespace {
+
+struct Star {
+    char name[12];
+    std::array<double, 3> position;
+    float mass;
+    double acceleration[3];
+    int32_t active;
+};
+
+const graft::Library& library() {
+    static const graft::Library loaded = graft::Library::load();
+    return loaded;
+}
+
+graft::Context direct() {
+    return graft::Context(graft::Options(library()).set("method", "direct").set("precision", "fp64"));
+}
+
+struct Cloud {
+    std::vector<double> x, y, z, m, ax, ay, az;
+    explicit Cloud(std::size_t n) : x(n), y(n), z(n), m(n), ax(n, -9), ay(n, -9), az(n, -9) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const double k = static_cast<double>(i);
+            x[i] = std::sin(1.7 * k), y[i] = std::cos(2.3 * k), z[i] = std::sin(0.9 * k + 1), m[i] = 1 + std::fmod(k, 3);
+        }
+    }
+    double exact_ax(double px, double py, double pz) const {
+        double sum = 0;
+        for (std::size_t j = 0; j < x.size(); ++j) {
+            const double dx = x[j] - px, dy = y[j] - py, dz = z[j] - pz, r = std::sqrt(dx * dx + dy * dy + dz * dz);
+            sum += r > 0 ? m[j] * dx / (r * r * r) : 0;
+        }
+        return sum;
+    }
+};
+
+static_assert(!std::is_copy_constructible_v<graft::Context> && std::is_nothrow_move_constructible_v<graft::Context>);
+static_assert(!std::is_copy_constructible_v<graft::Options> && std::is_nothrow_move_assignable_v<graft::Options>);
+
+TEST(Cxx, VectorsGiveTheDirectSum) {
+    Cloud c(80);
+    graft::Context gravity = direct();
+    gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m),
+                    graft::Results().accelerations(c.ax, c.ay, c.az));
+    for (std::size_t i = 0; i < c.x.size(); ++i)
+        EXPECT_NEAR(c.ax[i], c.exact_ax(c.x[i], c.y[i], c.z[i]), 1e-9 * std::abs(c.ax[i]) + 1e-9);
+}
+
+TEST(Cxx, MembersOfStructsAreUsedInPlace) {
+    const Cloud c(50);
+    std::vector<Star> stars(50);
+    for (std::size_t i = 0; i < stars.size(); ++i) {
+        std::strcpy(stars[i].name, "unchanged");
+        stars[i].position = {c.x[i], c.y[i], c.z[i]};
+        stars[i].mass = static_cast<float>(c.m[i]);
+        stars[i].acceleration[0] = 7;
+        stars[i].active = i % 2 == 0;
+    }
+    graft::Context gravity = direct();
+    gravity.compute(graft::Particles()
+                        .positions(graft::view_of(stars, &Star::position))
+                        .charges(graft::view_of(stars, &Star::mass))
+                        .active(graft::view_of(stars, &Star::active)),
+                    graft::Results().accelerations(graft::view_of(stars, &Star::acceleration)));
+    for (std::size_t i = 0; i < stars.size(); ++i) {
+        const double expected = i % 2 == 0 ? c.exact_ax(c.x[i], c.y[i], c.z[i]) : 7;
+        EXPECT_NEAR(stars[i].acceleration[0], expected, 1e-9 * std::abs(expected) + 1e-9);
+        EXPECT_STREQ(stars[i].name, "unchanged");
+    }
+}
+
+TEST(Cxx, TargetsAddEnergyAndPoints) {
+    Cloud c(40);
+    std::vector<int64_t> targets{39, 0};
+    double energy = 0;
+    std::array<double, 6> virial{};
+    graft::Context gravity = direct();
+    gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m).targets(targets),
+                    graft::Results().accelerations(c.ax, c.ay, c.az).add());
+    EXPECT_NEAR(c.ax[39], c.exact_ax(c.x[39], c.y[39], c.z[39]) - 9, 1e-8);
+    EXPECT_EQ(c.ax[1], -9);
+    gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m),
+                    graft::Results().accelerations(c.ax, c.ay, c.az).energy(energy).virial(virial));
+    EXPECT_NEAR(virial[0] + virial[1] + virial[2], energy, 1e-9 * std::abs(energy));
+    std::vector<double> px{3}, py{1}, pz{-2}, fx(1), fy(1), fz(1);
+    gravity.field_at(graft::Particles().positions(c.x, c.y, c.z).charges(c.m), graft::Particles().positions(px, py, pz),
+                     graft::Results().accelerations(fx, fy, fz));
+    EXPECT_NEAR(fx[0], c.exact_ax(3, 1, -2), 1e-10);
+}
+
+#if __cplusplus >= 202002L
+TEST(Cxx, Spans) {
+    Cloud c(30);
+    const std::span<const double> x(c.x), y(c.y), z(c.z), m(c.m);
+    std::span<double> ax(c.ax);
+    graft::Context gravity = direct();
+    gravity.compute(graft::Particles().positions(x, y, z).charges(m), graft::Results().accelerations(ax, c.ay, c.az));
+    EXPECT_NEAR(c.ax[3], c.exact_ax(c.x[3], c.y[3], c.z[3]), 1e-9);
+}
+#endif
+
+TEST(Cxx, FailuresAreExceptionsWithStatusAndText) {
+    const auto status_of = [](auto&& call) {
+        try {
+            call();
+        } catch (const graft::Error& error) {
+            EXPECT_GT(std::strlen(error.what()), 10u);
+            return error.status();
+        }
+        return 0;
+    };
+    graft::Options options(library());
+    EXPECT_EQ(status_of([&] { options.set("mac.theat", 0.5); }), GRAFT_ERROR_DECK_KEY);
+    EXPECT_EQ(status_of([&] { options.read_file("/no/such.yaml"); }), GRAFT_ERROR_DECK_FILE);
+    EXPECT_EQ(status_of([&] { options.read_text("order: [1]"); }), GRAFT_ERROR_DECK_TYPE);
+    EXPECT_EQ(status_of([] { graft::Library::load("/no/such/libgraft.so"); }), GRAFT_ERROR_LOAD_NOT_FOUND);
+    EXPECT_EQ(status_of([] { library().run_tool("no such tool"); }), GRAFT_ERROR_ARGUMENT);
+    graft::Context gravity(options);
+    EXPECT_EQ(status_of([&] { gravity.query("time_s.total"); }), GRAFT_ERROR_ABSENT);
+    Cloud c(10);
+    c.x[4] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(status_of([&] {
+                  gravity.compute(graft::Particles().positions(c.x, c.y, c.z),
+                                  graft::Results().accelerations(c.ax, c.ay, c.az));
+              }),
+              GRAFT_ERROR_VALUE);
+    EXPECT_EQ(c.ax[0], -9);
+}
+
+TEST(Cxx, OptionsAndMoves) {
+    graft::Options options(library());
+    options.set("mac.theta", 0.1).set("order", 2).set("method", "tree").read_text("tree: {leaf: 20}");
+    EXPECT_EQ(std::stod(options.get("mac.theta")), 0.1);
+    EXPECT_EQ(options.get("tree.leaf"), "20");
+    const std::string long_text(1000, 'x');
+    options.read_text("host: {text: " + long_text + "}");
+    EXPECT_EQ(options.get("host.text"), long_text);
+    graft::Options moved(std::move(options));
+    EXPECT_EQ(moved.get("order"), "2");
+    graft::Context first(moved);
+    graft::Context second(std::move(first));
+    first = std::move(second);
+    Cloud c(10);
+    first.compute(graft::Particles().positions(c.x, c.y, c.z).charge_all(2),
+                  graft::Results().accelerations(c.ax, c.ay, c.az));
+    EXPECT_EQ(first.query_text().front(), '{');
+    EXPECT_NE(library().explain().find("mac.theta"), std::string::npos);
+}
+
+} // namespace
