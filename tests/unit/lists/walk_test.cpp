@@ -19,6 +19,11 @@ struct Case {
     int64_t direct_count;
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << (c.type == tree::TreeType::orb ? "orb " : "octree ") << c.dimension << "-D, MAC "
+         << static_cast<int>(c.mac) << ", theta " << c.theta << ", direct " << c.direct_count;
+}
+
 class Lists : public ::testing::TestWithParam<Case> {
   protected:
     void check_all_walks(Scene& scene) {
