@@ -22,7 +22,8 @@ Arguments declare() {
         .value("file", "SNAPSHOT", "particles from a file instead")
         .value("deck", "FILE", "engine settings to begin with; options below change them")
         .value("targets", "N", "1000", "particles whose error is measured")
-        .value("repeat", "R", "3", "timed calls after one warm-up; times are medians")
+        .value("repeat", "R", "3",
+               "timed calls after one warm-up; times are medians (0: time the warm-up itself)")
         .list("sweep", "NAME=A,B,...",
               "one answer for each value of an option (repeatable: all combinations)")
         .flag("curve", "add the fraction of targets above a given error, for plots (with --json)");

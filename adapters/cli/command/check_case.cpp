@@ -267,11 +267,11 @@ CheckResult CheckRunner::run(const CheckSettings& settings) {
     CheckResult result;
     Field field;
     std::map<std::string, std::vector<double>> samples;
-    result.repeats = static_cast<int>(whole(settings, "repeat", 3, 1));
+    result.repeats = static_cast<int>(whole(settings, "repeat", 3, 0));
     for (int call = 0; call <= result.repeats; ++call) {
         solver.compute(particles_, field, false, false);
         for (const char* key : figure_keys) {
-            if (const auto value = solver.figure(key); value && call > 0) {
+            if (const auto value = solver.figure(key); value && (call > 0 || result.repeats == 0)) {
                 samples[key].push_back(*value);
             }
         }
