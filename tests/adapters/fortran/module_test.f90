@@ -12,6 +12,7 @@ program module_test
     character(len=400) :: errmsg
     integer :: ierr
 
+    call missing_library()
     call make_particles()
     call direct_sum()
     call gravity%open()
@@ -49,6 +50,15 @@ contains
         real(real64), intent(in) :: b(:)
         close_to = maxval(abs(real(a, real64) - b)) <= 1e-5_real64 * maxval(abs(b))
     end function close_to
+
+    ! First of all, while nothing is loaded; then the right library must still be found.
+    subroutine missing_library()
+        type(graft_t) :: lost
+        call graft_load('/no/such/libgraft.so', ierr, errmsg)
+        call expect('a missing library', ierr == GRAFT_ERROR_LOAD_NOT_FOUND .and. index(errmsg, '/no/such') > 0)
+        call lost%open(library='/no/such/libgraft.so', ierr=ierr, errmsg=errmsg)
+        call expect('open of a missing library', ierr == GRAFT_ERROR_LOAD_NOT_FOUND .and. .not. lost%is_open())
+    end subroutine missing_library
 
     subroutine make_particles()
         integer :: i
@@ -142,6 +152,11 @@ contains
         call gravity%compute(n, x, y, z, m, ax, ay, az, targets=targets)
         call expect('targets count from 1', close_to(ax(targets), fx(targets)))
         call expect('targets: the others untouched', count(ax == 5) == n - 3)
+        ax = 5
+        call gravity%compute(n, x, y, z, m, ax, ay, az, targets=targets(1:0))
+        call expect('no targets', all(ax == 5))
+        call gravity%compute(n, x, y, z, m, ax, ay, az, targets=targets(1:3:2))
+        call expect('every second target of a list', close_to(ax(targets(1:3:2)), fx(targets(1:3:2))) .and. ax(1) == 5)
         ax = 5
         call gravity%compute(n, x, y, z, m, ax, ay, az, targets=[n + 1], ierr=ierr, errmsg=errmsg)
         call expect('a target beyond n', ierr /= 0 .and. all(ax == 5))
