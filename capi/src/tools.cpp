@@ -3,7 +3,10 @@
 
 #include "core/error.hpp"
 #include "backend/executor.hpp"
+#include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
+
+#include <cstdlib>
 
 namespace graft::capi {
 
@@ -17,12 +20,66 @@ std::string info(const ToolArguments&) {
                         backend::resolve_threads(0));
 }
 
+int repetitions_of(const ToolArguments& arguments) {
+    int repetitions = 10;
+    for (const auto& [key, value] : arguments) {
+        if (key == "what")
+            continue;
+        char* end = nullptr;
+        const long number = std::strtol(value.c_str(), &end, 10);
+        if (key != "repetitions" || value.empty() || *end != '\0' || number < 1 || number > 1000)
+            core::fail(core::Status::argument,
+                       "bench: argument '%s: %s' is not known or out of range; expected what (all, p2p, m2p) and "
+                       "repetitions (1 to 1000)",
+                       key.c_str(), value.c_str());
+        repetitions = static_cast<int>(number);
+    }
+    return repetitions;
+}
+
+template <typename T>
+std::string pairs_json(const char* name, int repetitions) {
+    const kernels::P2pBench b = kernels::bench_p2p<T>(repetitions);
+    std::string text = core::format("\"%s\":{\"pairs_per_s\":%.4g,\"fma_per_s\":%.4g", name, b.pairs_per_s, b.fma_per_s);
+    if (b.instructions_per_pair > 0) // absent where nobody has counted them
+        text += core::format(",\"instructions_per_pair\":%.4g,\"bound_pairs_per_s\":%.4g,\"share_of_bound\":%.4g",
+                             b.instructions_per_pair, b.fma_per_s / b.instructions_per_pair, b.share_of_bound());
+    return text + "}";
+}
+
+template <typename T>
+std::string cells_json(const char* name, int repetitions) {
+    std::string text = core::format("\"%s\":{", name);
+    for (int order = 0; order <= 4; ++order)
+        text += core::format("%s\"order_%d\":%.4g", order == 0 ? "" : ",", order,
+                             kernels::bench_m2p<T>(order, repetitions));
+    return text + "}";
+}
+
+/// Rates of the kernels on one thread: P2P with its bound, M2P by order.
+std::string bench(const ToolArguments& arguments) {
+    std::string what = "all";
+    for (const auto& [key, value] : arguments)
+        if (key == "what")
+            what = value;
+    if (what != "all" && what != "p2p" && what != "m2p")
+        core::fail(core::Status::argument, "bench: what is '%s'; expected all, p2p or m2p", what.c_str());
+    const int repetitions = repetitions_of(arguments);
+    std::string text = core::format("{\"simd\":\"%s\",\"threads\":1", kernels::simd_name());
+    if (what != "m2p")
+        text += ",\"p2p\":{" + pairs_json<float>("fp32", repetitions) + "," + pairs_json<double>("fp64", repetitions) + "}";
+    if (what != "p2p")
+        text += ",\"m2p_per_s\":{" + cells_json<float>("fp32", repetitions) + "," +
+                cells_json<double>("fp64", repetitions) + "}";
+    return text + "}";
+}
+
 struct Tool {
     const char* name;
     std::string (*run)(const ToolArguments&);
 };
 
-constexpr Tool tools[] = {{"info", info}};
+constexpr Tool tools[] = {{"info", info}, {"bench", bench}};
 
 } // namespace
 

@@ -20,8 +20,8 @@ namespace graft::pipeline {
 
 namespace {
 
-/// Lists of this many groups are built and evaluated at a time: bounds their memory to some hundred megabytes.
-constexpr int64_t batch_groups = 32768;
+/// Lists of this many groups are built and evaluated at a time: they stay in the last-level cache, and memory is bounded.
+constexpr int64_t batch_groups = 2048;
 constexpr int64_t groups_per_block = 8;
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
 constexpr int64_t source_batch = 2048;
