@@ -2,9 +2,11 @@
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
 #include "command/json.hpp"
+#include "picture/render.hpp"
 #include "snapshot/formats.hpp"
 
 #include <cstdio>
+#include <filesystem>
 
 namespace graft::cli {
 
@@ -28,8 +30,15 @@ Arguments declare() {
         .positional("out")
         .value("from", "FORMAT", "format of IN, when its content does not tell it")
         .value("to", "FORMAT", "format of OUT, when its extension does not tell it")
-        .value("byte-order", "ORDER", "tipsy output: little (default) or big");
-    return arguments.epilogue(format_help());
+        .value("byte-order", "ORDER", "tipsy output: little (default) or big")
+        .value("title", "TEXT", "PNG: title (default: the name of IN)")
+        .value("half-width", "L", "PNG: half the width of each view")
+        .value("like", "SNAPSHOT", "PNG: the scale and colours that this snapshot's picture has, to compare")
+        .value("pixels", "N", "800", "PNG: width of each of the two views")
+        .flag("components", "PNG: a colour for each component");
+    return arguments.epilogue(format_help() +
+                              "  png: a picture, face-on and edge-on, logarithmic surface density (.png ), "
+                              "written only");
 }
 
 std::optional<Format> output_format(const Arguments& arguments, const std::string& out) {
@@ -47,6 +56,47 @@ std::optional<Format> output_format(const Arguments& arguments, const std::strin
     return format;
 }
 
+bool is_picture(const Arguments& arguments, const std::string& out) {
+    const std::string to = arguments.text("to").value_or("");
+    return to == "png" || (to.empty() && out.ends_with(".png"));
+}
+
+PictureOptions picture_options(const Arguments& arguments, const std::string& in) {
+    PictureOptions options;
+    options.panel_pixels = static_cast<std::size_t>(arguments.integer("pixels", 100, 8000));
+    options.tint_components = arguments.has("components");
+    if (arguments.has("half-width")) {
+        options.half_width = arguments.number("half-width");
+    }
+    if (const auto other = arguments.text("like")) {
+        options.scale = render(read_snapshot_file(*other), options).scale;
+    }
+    options.title = arguments.text("title").value_or(std::filesystem::path(in).stem().string());
+    return options;
+}
+
+void write_picture(const Arguments& arguments, const Snapshot& snapshot, const std::string& in,
+                   const std::string& out) {
+    write_png(render(snapshot, picture_options(arguments, in)).image, out);
+}
+
+void report(const Arguments& arguments, const std::string& in, const std::string& out, std::size_t n,
+            const std::vector<std::string>& losses) {
+    JsonArray lost;
+    for (const std::string& loss : losses) {
+        lost.add(json_string(loss));
+        if (!arguments.json()) {
+            std::fprintf(stderr, "graft convert: %s\n", loss.c_str());
+        }
+    }
+    if (arguments.json()) {
+        const JsonObject answer = JsonObject().add("in", in).add("out", out).add("n", n).add("lost", lost);
+        std::printf("%s\n", answer.text().c_str());
+    } else {
+        std::printf("%s: %zu particles\n", out.c_str(), n);
+    }
+}
+
 } // namespace
 
 int convert_command(const Words& words) {
@@ -59,25 +109,13 @@ int convert_command(const Words& words) {
     const auto from = arguments.text("from");
     const Snapshot snapshot =
         read_snapshot_file(in, from ? std::optional(parse_format(*from)) : std::nullopt);
-    const auto losses = write_snapshot_file(snapshot, out, output_format(arguments, out));
-    JsonArray lost;
-    for (const std::string& loss : losses) {
-        lost.add(json_string(loss));
-        if (!arguments.json()) {
-            std::fprintf(stderr, "graft convert: %s\n", loss.c_str());
-        }
-    }
-    if (arguments.json()) {
-        std::printf("%s\n", JsonObject()
-                                .add("in", in)
-                                .add("out", out)
-                                .add("n", snapshot.size())
-                                .add("lost", lost)
-                                .text()
-                                .c_str());
+    std::vector<std::string> losses;
+    if (is_picture(arguments, out)) {
+        write_picture(arguments, snapshot, in, out);
     } else {
-        std::printf("%s: %zu particles\n", out.c_str(), snapshot.size());
+        losses = write_snapshot_file(snapshot, out, output_format(arguments, out));
     }
+    report(arguments, in, out, snapshot.size(), losses);
     return 0;
 }
 

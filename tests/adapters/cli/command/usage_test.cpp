@@ -97,4 +97,14 @@ TEST_F(Usage, InitialConditionsRepeatAndConvertKeepsThem) {
     EXPECT_EQ(read("little.tipsy"), read("back.tipsy"));
 }
 
+TEST_F(Usage, PicturesAreWrittenAndCanShareAScale) {
+    ok("ic galaxy --n 3000 -o g.hdf5");
+    ok("convert g.hdf5 g.png --pixels 200 --title before");
+    ok("convert g.hdf5 h.png --pixels 200 --title before --like g.hdf5");
+    ok("convert g.hdf5 small.png --pixels 200 --title before --half-width 1");
+    EXPECT_EQ(read("g.png").substr(1, 3), "PNG");
+    EXPECT_EQ(read("g.png"), read("h.png"));
+    EXPECT_NE(read("g.png"), read("small.png"));
+}
+
 } // namespace command_test
