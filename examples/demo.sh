@@ -13,7 +13,7 @@ quietly() { "$@" 2>notes.txt || { cat notes.txt >&2; exit 1; }; }
 quietly "$build/bin/graft" ic galaxy --n "$particles" --seed 42 -o galaxy.tipsy
 quietly "$build/bin/graft" convert galaxy.tipsy galaxy_before.png
 "$build/bin/galaxy_demo" "$source_folder/decks/galaxy.yaml"
-quietly "$build/bin/graft" convert galaxy_after.tipsy galaxy_after.png
+quietly "$build/bin/graft" convert galaxy_after.tipsy galaxy_after.png --like galaxy.tipsy
 quietly "$build/bin/graft" convert galaxy_after.tipsy galaxy_after.hdf5
 rm -f notes.txt
 echo "in $PWD: galaxy_before.png, galaxy_after.png, galaxy_after.hdf5 (Gadget layout: yt, pynbody, swiftsimio)"
