@@ -10,9 +10,9 @@ namespace graft::cli {
 int bench_command(const Words& words) {
     Arguments arguments(
         "bench", "WHAT [--set key=value ...]",
-        "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second\n"
-        "and the share of the machine's bound), fma (independent multiply-adds), or another one that\n"
-        "the library knows; an unknown name is answered with the list.");
+        "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
+        "rate of\n"
+        "independent multiply-adds, and the share of the bound that follows from both), m2p, or all.");
     arguments.positional("what").list("set", "key=value", "an argument of the measurement (repeatable)");
     if (!arguments.parse(words)) {
         return 0;
