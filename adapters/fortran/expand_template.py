@@ -8,6 +8,8 @@
 The loop variable E in `stop int32 int64` is the way a procedure ends: without ierr (stops on failure), or with an ierr of
 that kind. It also defines {E_arguments} and, on a line of their own, {E_declarations} and {E_finish}.
 
+`!@ include FILE` stands for a file beside the template.
+
 usage: expand_template.py TEMPLATE OUTPUT.f90
 """
 import itertools
@@ -62,11 +64,18 @@ def expand(lines):
             yield line
 
 
+def with_includes(path):
+    for line in path.read_text().splitlines():
+        if line.startswith("!@ include "):
+            yield from with_includes(path.parent / line[len("!@ include "):])
+        else:
+            yield line
+
+
 def main():
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
-    lines = Path(sys.argv[1]).read_text().splitlines()
-    Path(sys.argv[2]).write_text("\n".join(expand(lines)) + "\n")
+    Path(sys.argv[2]).write_text("\n".join(expand(with_includes(Path(sys.argv[1])))) + "\n")
 
 
 if __name__ == "__main__":
