@@ -1,14 +1,15 @@
-/* The smallest C host: load the plugin, make a context, compute. Three bodies on a line, forces known on paper. */
+/* The smallest C host: load the plugin, make a context, compute. Three bodies on a line, forces known on
+ * paper. */
 #include <graft/graft.h>
 #include <graft_loader.h>
 
 #include <math.h>
 #include <stdio.h>
 
-static const graft_api_v1 *api;
+static const graft_api_v1* api;
 
 /* A view of n doubles. */
-static graft_array doubles(double *data, int64_t n) {
+static graft_array doubles(double* data, int64_t n) {
     graft_array a = {0};
     a.struct_size = sizeof a;
     a.data = data;
@@ -33,8 +34,8 @@ int main(void) {
         fprintf(stderr, "%s\n", why); /* the paths tried; a host can go on without Graft */
         return 1;
     }
-    graft_options *options = NULL;
-    graft_context *context = NULL;
+    graft_options* options = NULL;
+    graft_context* context = NULL;
     if (failed(api->options_create(&options)) || failed(api->context_create(options, NULL, &context)))
         return 1;
 

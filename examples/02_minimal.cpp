@@ -1,4 +1,5 @@
-// A C++ host: options by key, a failure caught as an exception, energy of a ring of equal masses against the formula.
+// A C++ host: options by key, a failure caught as an exception, energy of a ring of equal masses against the
+// formula.
 #include <graft.hpp>
 
 #include <cmath>
@@ -24,8 +25,8 @@ int main() try {
     double expected = 0; // phi of one mass on the ring: -(1/n) sum 1 / (2 sin(pi k / n))
     for (int k = 1; k < n; ++k)
         expected -= 1.0 / n / (2 * std::sin(pi * k / n));
-    std::printf("Graft %s: potential %.8f, formula %.8f, energy %.8f\n", library.version().c_str(), phi[0], expected,
-                energy);
+    std::printf("Graft %s: potential %.8f, formula %.8f, energy %.8f\n", library.version().c_str(), phi[0],
+                expected, energy);
     bool refused = false;
     try {
         options.set("mac.theat", 0.5);

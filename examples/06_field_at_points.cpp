@@ -1,4 +1,5 @@
-// The field of a cloud at points of one's own choice: a rotation curve, as a bridge or an analysis code wants it.
+// The field of a cloud at points of one's own choice: a rotation curve, as a bridge or an analysis code wants
+// it.
 #include <graft.hpp>
 
 #include <cmath>
@@ -31,8 +32,8 @@ int main() try {
     for (int k = 0; k < n_points; ++k) {
         const double r = points[3 * k], speed = std::sqrt(-field[3 * k] * r);
         const double expected = r / std::pow(1 + r * r, 0.75);
-        std::printf("r %.1f: circular speed %.4f, Plummer %.4f; potential %.4f, Plummer %.4f\n", r, speed, expected,
-                    phi[k], -1 / std::sqrt(1 + r * r));
+        std::printf("r %.1f: circular speed %.4f, Plummer %.4f; potential %.4f, Plummer %.4f\n", r, speed,
+                    expected, phi[k], -1 / std::sqrt(1 + r * r));
         right = right && std::abs(speed / expected - 1) < 0.05; // single points feel the nearest particles
     }
     return right ? 0 : 1;

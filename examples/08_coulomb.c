@@ -1,5 +1,6 @@
-/* Signed charges: a piece of rock salt in units of e, the lattice edge and Coulomb's constant 1. The potential at the
- * middle ion is the Madelung sum of the piece, computed here by hand; a dipole is torn apart, like charges repel. */
+/* Signed charges: a piece of rock salt in units of e, the lattice edge and Coulomb's constant 1. The
+ * potential at the middle ion is the Madelung sum of the piece, computed here by hand; a dipole is torn
+ * apart, like charges repel. */
 #include <graft/graft.h>
 #include <graft_loader.h>
 
@@ -9,7 +10,7 @@
 enum { half = 7, edge = 2 * half + 1, n = edge * edge * edge };
 static double xyz[n][3], charge[n], field[n][3], phi[n];
 
-static graft_array view(double *data, int32_t components) {
+static graft_array view(double* data, int32_t components) {
     graft_array a = {0};
     a.struct_size = sizeof a;
     a.data = data;
@@ -22,7 +23,7 @@ static graft_array view(double *data, int32_t components) {
 }
 
 int main(void) {
-    const graft_api_v1 *api = NULL;
+    const graft_api_v1* api = NULL;
     char why[1024];
     if (graft_load(NULL, &api, why, sizeof why) != GRAFT_OK)
         return fprintf(stderr, "%s\n", why), 1;
@@ -38,14 +39,15 @@ int main(void) {
                 else
                     expected += charge[i] / sqrt(a * a + b * b + c * c);
             }
-    graft_options *options = NULL;
-    graft_context *context = NULL;
+    graft_options* options = NULL;
+    graft_context* context = NULL;
     int32_t status = api->options_create(&options);
     status = status ? status : api->options_set(options, "interaction", "coulomb");
     status = status ? status : api->options_set(options, "order", "4");
     status = status ? status : api->options_set(options, "mac.theta", "0.4");
     status = status ? status : api->context_create(options, NULL, &context);
-    const graft_array position = view(xyz[0], 3), q = view(charge, 1), e = view(field[0], 3), p = view(phi, 1);
+    const graft_array position = view(xyz[0], 3), q = view(charge, 1), e = view(field[0], 3),
+                      p = view(phi, 1);
     graft_particles particles = {0};
     particles.struct_size = sizeof particles;
     particles.n = n;
@@ -59,8 +61,8 @@ int main(void) {
     status = status ? status : api->compute(context, &particles, &results);
     if (status != GRAFT_OK)
         return fprintf(stderr, "graft: %s\n", api->last_error()), 1;
-    printf("%d ions: potential at the middle %.5f, summed by hand %.5f (Madelung's constant: -1.74756)\n", (int)n,
-           phi[middle], expected);
+    printf("%d ions: potential at the middle %.5f, summed by hand %.5f (Madelung's constant: -1.74756)\n",
+           (int)n, phi[middle], expected);
     api->context_destroy(&context);
     api->options_destroy(&options);
     return fabs(phi[middle] - expected) > 1e-2 || fabs(field[middle][0]) > 1e-2;

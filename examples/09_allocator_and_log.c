@@ -1,4 +1,5 @@
-/* The host's own memory and the host's own log: every byte that Graft holds comes from here and goes back here. */
+/* The host's own memory and the host's own log: every byte that Graft holds comes from here and goes back
+ * here. */
 #include <graft/graft.h>
 #include <graft_loader.h>
 
@@ -8,14 +9,15 @@
 
 typedef struct {
     int64_t held_bytes, most_bytes, limit_bytes, calls;
-} pool; /* one thread here; a host with threads needs a lock, since both functions are called from any thread */
+} pool; /* one thread here; a host with threads needs a lock, since both functions are called from any thread
+         */
 
-static void *allocate(void *user, int64_t bytes, int64_t alignment) {
-    pool *p = user;
+static void* allocate(void* user, int64_t bytes, int64_t alignment) {
+    pool* p = user;
     if (p->held_bytes + bytes > p->limit_bytes)
         return NULL; /* refused: the call fails with GRAFT_ERROR_MEMORY, nothing else happens */
-    const size_t a = alignment < (int64_t)sizeof(void *) ? sizeof(void *) : (size_t)alignment;
-    void *memory = aligned_alloc(a, ((size_t)bytes + a - 1) / a * a);
+    const size_t a = alignment < (int64_t)sizeof(void*) ? sizeof(void*) : (size_t)alignment;
+    void* memory = aligned_alloc(a, ((size_t)bytes + a - 1) / a * a);
     if (memory) {
         p->held_bytes += bytes;
         p->most_bytes = p->held_bytes > p->most_bytes ? p->held_bytes : p->most_bytes;
@@ -24,20 +26,20 @@ static void *allocate(void *user, int64_t bytes, int64_t alignment) {
     return memory;
 }
 
-static void release(void *user, void *memory, int64_t bytes) {
-    ((pool *)user)->held_bytes -= bytes;
+static void release(void* user, void* memory, int64_t bytes) {
+    ((pool*)user)->held_bytes -= bytes;
     free(memory);
 }
 
-static void write_log(void *user, int32_t level, const char *message) {
+static void write_log(void* user, int32_t level, const char* message) {
     fprintf(stdout, "[host log, level %d] %s\n", (int)level, message);
-    ++*(int *)user;
+    ++*(int*)user;
 }
 
 enum { n = 20000 };
 static float xyz[n][3], a[n][3];
 
-static graft_array view(float *data) {
+static graft_array view(float* data) {
     graft_array v = {0};
     v.struct_size = sizeof v;
     v.data = data;
@@ -50,7 +52,7 @@ static graft_array view(float *data) {
 }
 
 int main(void) {
-    const graft_api_v1 *api = NULL;
+    const graft_api_v1* api = NULL;
     char why[1024];
     int lines = 0;
     pool memory = {0, 0, 1 << 30, 0};
@@ -64,8 +66,8 @@ int main(void) {
     allocator.user = &memory;
     allocator.allocate = allocate;
     allocator.release = release;
-    graft_options *options = NULL;
-    graft_context *context = NULL;
+    graft_options* options = NULL;
+    graft_context* context = NULL;
     if (api->options_create(&options) || api->options_set(options, "threads", "1") ||
         api->context_create(options, &allocator, &context) ||
         api->context_set_log(context, write_log, &lines, GRAFT_LOG_DEBUG))
@@ -90,8 +92,8 @@ int main(void) {
     if (api->compute(context, &particles, &results))
         return fprintf(stderr, "graft: %s\n", api->last_error()), 1;
     const int64_t more = memory.calls - calls;
-    printf("%" PRId64 " allocations, %" PRId64 " more in the second step, at most %" PRId64 " bytes\n", calls, more,
-           memory.most_bytes);
+    printf("%" PRId64 " allocations, %" PRId64 " more in the second step, at most %" PRId64 " bytes\n", calls,
+           more, memory.most_bytes);
     api->context_destroy(&context);
     api->options_destroy(&options);
     printf("held after the end: %" PRId64 " bytes\n", memory.held_bytes);

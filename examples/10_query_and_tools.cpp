@@ -1,4 +1,5 @@
-// How to read what Graft did: figures of the last computation, one by one and as JSON, and the library's tools.
+// How to read what Graft did: figures of the last computation, one by one and as JSON, and the library's
+// tools.
 #include <graft.hpp>
 
 #include <cstdio>

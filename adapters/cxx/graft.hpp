@@ -1,12 +1,14 @@
-// Graft for C++17 hosts: header only, over the C table. Library, Options and Context own what they name (move only);
-// failures throw graft::Error, made here in the host's own run time: no std type crosses into the library.
-// Link the loader (graft_loader.c, or libgraft_api.a which contains it).
+// Graft for C++17 hosts: header only, over the C table. Library, Options and Context own what they name (move
+// only); failures throw graft::Error, made here in the host's own run time: no std type crosses into the
+// library. Link the loader (graft_loader.c, or libgraft_api.a which contains it).
 //
 //     graft::Context gravity(graft::Options(graft::Library::load()).read_file("deck.yaml"));
-//     gravity.compute(graft::Particles().positions(x, y, z).charges(m), graft::Results().accelerations(ax, ay, az));
+//     gravity.compute(graft::Particles().positions(x, y, z).charges(m), graft::Results().accelerations(ax,
+//     ay, az));
 //
-// Anything with data() and size() is an array: std::vector, std::array, std::span. Views do not own: the memory must
-// live until compute returns. A context is used by one thread at a time (Error with GRAFT_ERROR_BUSY otherwise).
+// Anything with data() and size() is an array: std::vector, std::array, std::span. Views do not own: the
+// memory must live until compute returns. A context is used by one thread at a time (Error with
+// GRAFT_ERROR_BUSY otherwise).
 #ifndef GRAFT_HPP
 #define GRAFT_HPP
 
@@ -45,7 +47,8 @@ class Library {
     static Library load(const std::string& path = "") {
         std::array<char, 4096> why{};
         const graft_api_v1* api = nullptr;
-        const int32_t status = graft_load(path.empty() ? nullptr : path.c_str(), &api, why.data(), why.size());
+        const int32_t status =
+            graft_load(path.empty() ? nullptr : path.c_str(), &api, why.data(), why.size());
         if (status != GRAFT_OK)
             throw Error(status, why.data());
         return Library(api);
@@ -70,7 +73,8 @@ class Library {
         check(api_->options_explain(json ? 1 : 0, &append, &text));
         return text;
     }
-    /// A graft_sink that appends to a std::string of the host. An exception must not cross C: lost memory ends the text.
+    /// A graft_sink that appends to a std::string of the host. An exception must not cross C: lost memory
+    /// ends the text.
     static void append(void* user, const char* text, int64_t bytes) noexcept {
         try {
             static_cast<std::string*>(user)->append(text, static_cast<std::size_t>(bytes));
@@ -85,7 +89,9 @@ class Library {
 /// Options of a context, set by deck keys or decks.
 class Options {
   public:
-    explicit Options(Library library) : library_(library) { library_.check(library_.api().options_create(&options_)); }
+    explicit Options(Library library) : library_(library) {
+        library_.check(library_.api().options_create(&options_));
+    }
     Options(Options&& other) noexcept
         : library_(other.library_), options_(std::exchange(other.options_, nullptr)) {}
     Options& operator=(Options&& other) noexcept {
@@ -126,8 +132,8 @@ class Options {
         return *this;
     }
     Options& read_text(const std::string& yaml, const std::string& name = "deck") {
-        library_.check(library_.api().options_read_text(options_, yaml.data(), static_cast<int64_t>(yaml.size()),
-                                                        name.c_str()));
+        library_.check(library_.api().options_read_text(options_, yaml.data(),
+                                                        static_cast<int64_t>(yaml.size()), name.c_str()));
         return *this;
     }
     const Library& library() const noexcept { return library_; }
@@ -135,8 +141,8 @@ class Options {
 
   private:
     int32_t read(const std::string& key, std::string& text, int64_t& needed) const {
-        return library_.api().options_get(options_, key.c_str(), text.data(), static_cast<int64_t>(text.size()),
-                                          &needed);
+        return library_.api().options_get(options_, key.c_str(), text.data(),
+                                          static_cast<int64_t>(text.size()), &needed);
     }
     static std::string exact(double value) {
         std::array<char, 40> text{};
@@ -147,7 +153,8 @@ class Options {
     graft_options* options_ = nullptr;
 };
 
-// ---- views ----------------------------------------------------------------------------------------------------------
+// ---- views
+// ----------------------------------------------------------------------------------------------------------
 
 template <class T>
 constexpr int32_t dtype_of() {
@@ -164,7 +171,8 @@ constexpr int32_t dtype_of() {
 
 /// n items of `components` numbers, strides in bytes (0: packed).
 template <class T>
-graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride = 0, int64_t component_stride = 0) {
+graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride = 0,
+                 int64_t component_stride = 0) {
     const int64_t element = sizeof(T);
     graft_array array{};
     array.struct_size = sizeof array;
@@ -175,7 +183,8 @@ graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride
     array.n = n;
     array.component_stride = component_stride ? component_stride : element;
     array.item_stride = item_stride ? item_stride : components * element;
-    array.bytes = n == 0 ? 0 : (n - 1) * array.item_stride + (components - 1) * array.component_stride + element;
+    array.bytes =
+        n == 0 ? 0 : (n - 1) * array.item_stride + (components - 1) * array.component_stride + element;
     return array;
 }
 
@@ -185,7 +194,9 @@ auto view(Range& range) -> decltype(view(range.data(), static_cast<int64_t>(rang
     return view(range.data(), static_cast<int64_t>(range.size()));
 }
 /// The same for a graft_array made by hand, so that the calls below take either.
-inline graft_array view(const graft_array& array) { return array; }
+inline graft_array view(const graft_array& array) {
+    return array;
+}
 
 namespace detail {
 template <class M>
@@ -205,8 +216,8 @@ struct Member<std::array<M, N>> {
 };
 } // namespace detail
 
-/// One member of every struct in a range: view_of(stars, &Star::mass), view_of(stars, &Star::position) for a member
-/// double[3] or std::array<double, 3>. Nothing is copied.
+/// One member of every struct in a range: view_of(stars, &Star::mass), view_of(stars, &Star::position) for a
+/// member double[3] or std::array<double, 3>. Nothing is copied.
 template <class Range, class Struct, class M>
 graft_array view_of(Range& structs, M Struct::*member) {
     using Element = typename detail::Member<M>::Element;
@@ -330,10 +341,12 @@ class Results {
 /// Computes. Moved-from contexts may only be assigned to or destroyed.
 class Context {
   public:
-    explicit Context(const Options& options, const graft_allocator* allocator = nullptr) : library_(options.library()) {
+    explicit Context(const Options& options, const graft_allocator* allocator = nullptr)
+        : library_(options.library()) {
         library_.check(library_.api().context_create(options.handle(), allocator, &context_));
     }
-    Context(Context&& other) noexcept : library_(other.library_), context_(std::exchange(other.context_, nullptr)) {}
+    Context(Context&& other) noexcept
+        : library_(other.library_), context_(std::exchange(other.context_, nullptr)) {}
     Context& operator=(Context&& other) noexcept {
         std::swap(library_, other.library_);
         std::swap(context_, other.context_);
@@ -352,7 +365,9 @@ class Context {
         const graft_results r = results.c();
         library_.check(library_.api().field_at(context_, &s, &p, &r));
     }
-    void set_units(const graft_units& units) { library_.check(library_.api().context_set_units(context_, &units)); }
+    void set_units(const graft_units& units) {
+        library_.check(library_.api().context_set_units(context_, &units));
+    }
     void set_box(const graft_box& box) { library_.check(library_.api().context_set_box(context_, &box)); }
     void set_log(graft_log_function function, void* user, int32_t level) {
         library_.check(library_.api().context_set_log(context_, function, user, level));

@@ -1,18 +1,18 @@
-/* A graft_array from a Fortran array descriptor: the address, type and strides that the Fortran compiler wrote, so that
- * a section such as p(:)%x or a(1:n:2) is used where it lies. Compile with the C companion of the Fortran compiler.
- * Source: Fortran 2018 (ISO/IEC 1539-1:2018) 18.5.3, the C descriptor. */
+/* A graft_array from a Fortran array descriptor: the address, type and strides that the Fortran compiler
+ * wrote, so that a section such as p(:)%x or a(1:n:2) is used where it lies. Compile with the C companion of
+ * the Fortran compiler. Source: Fortran 2018 (ISO/IEC 1539-1:2018) 18.5.3, the C descriptor. */
 #include <ISO_Fortran_binding.h>
 #include <graft/graft.h>
 
 #include <stddef.h>
 #include <stdint.h>
 
-graft_array graft_section(const CFI_cdesc_t *section);
-graft_array graft_section_by_axis(const CFI_cdesc_t *section);
+graft_array graft_section(const CFI_cdesc_t* section);
+graft_array graft_section_by_axis(const CFI_cdesc_t* section);
 
-/* The graft code of an element type; 0 for one that Graft has no use for. CFI types of equal meaning share a number
- * with some compilers, hence no switch. */
-static int32_t dtype_of(const CFI_cdesc_t *section) {
+/* The graft code of an element type; 0 for one that Graft has no use for. CFI types of equal meaning share a
+ * number with some compilers, hence no switch. */
+static int32_t dtype_of(const CFI_cdesc_t* section) {
     if (section->type == CFI_type_float || (section->type == CFI_type_double && section->elem_len == 4))
         return GRAFT_F32;
     if (section->type == CFI_type_double)
@@ -24,8 +24,9 @@ static int32_t dtype_of(const CFI_cdesc_t *section) {
     return 0;
 }
 
-/* Dimension `item` counts particles, the other one, if any, components. dtype 0 stands for "cannot be described". */
-static graft_array describe(const CFI_cdesc_t *section, int item) {
+/* Dimension `item` counts particles, the other one, if any, components. dtype 0 stands for "cannot be
+ * described". */
+static graft_array describe(const CFI_cdesc_t* section, int item) {
     graft_array array = {0};
     const int has_components = section->rank == 2;
     array.struct_size = (uint32_t)sizeof array;
@@ -49,7 +50,11 @@ static graft_array describe(const CFI_cdesc_t *section, int item) {
 }
 
 /* a(n), or a(components, n). */
-graft_array graft_section(const CFI_cdesc_t *section) { return describe(section, section->rank == 2 ? 1 : 0); }
+graft_array graft_section(const CFI_cdesc_t* section) {
+    return describe(section, section->rank == 2 ? 1 : 0);
+}
 
 /* a(n, components). */
-graft_array graft_section_by_axis(const CFI_cdesc_t *section) { return describe(section, 0); }
+graft_array graft_section_by_axis(const CFI_cdesc_t* section) {
+    return describe(section, 0);
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""README.md from README.md.in: a line @path@ stands for that file. With --check: exit 1 when README.md is not that.
+"""Puts the examples that README.md shows into it: the code block after a line that names one, "(`examples/...`)".
+With --check: exit 1 when a block differs from its file.
 
 usage: make_readme.py [--check]
 """
@@ -8,17 +9,20 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(\(`(examples/\S+)`\)\n\n```\w+\n)(.*?)(```\n)", flags=re.S)
 
 
 def main():
-    text = (Path(__file__).parent / "README.md.in").read_text()
-    text = re.sub(r"^@(.+)@\n", lambda match: (ROOT / match[1]).read_text(), text, flags=re.M)
     readme = ROOT / "README.md"
+    text = readme.read_text()
+    shown = [match[2] for match in BLOCK.finditer(text)]
+    if len(shown) < 3:
+        raise SystemExit(f"README.md shows {len(shown)} examples ({shown}); a Fortran, a C and a C++ one were expected")
+    updated = BLOCK.sub(lambda match: match[1] + (ROOT / match[2]).read_text() + match[4], text)
     if "--check" not in sys.argv:
-        readme.write_text(text)
-    elif readme.read_text() != text:
-        raise SystemExit("README.md differs from examples/readme/README.md.in and the examples it shows; "
-                         "run examples/readme/make_readme.py")
+        readme.write_text(updated)
+    elif updated != text:
+        raise SystemExit(f"README.md differs from {', '.join(shown)}; run examples/readme/make_readme.py")
 
 
 if __name__ == "__main__":

@@ -36,21 +36,25 @@ struct Cloud {
     explicit Cloud(std::size_t n) : x(n), y(n), z(n), m(n), ax(n, -9), ay(n, -9), az(n, -9) {
         for (std::size_t i = 0; i < n; ++i) {
             const double k = static_cast<double>(i);
-            x[i] = std::sin(1.7 * k), y[i] = std::cos(2.3 * k), z[i] = std::sin(0.9 * k + 1), m[i] = 1 + std::fmod(k, 3);
+            x[i] = std::sin(1.7 * k), y[i] = std::cos(2.3 * k), z[i] = std::sin(0.9 * k + 1),
+            m[i] = 1 + std::fmod(k, 3);
         }
     }
     double exact_ax(double px, double py, double pz) const {
         double sum = 0;
         for (std::size_t j = 0; j < x.size(); ++j) {
-            const double dx = x[j] - px, dy = y[j] - py, dz = z[j] - pz, r = std::sqrt(dx * dx + dy * dy + dz * dz);
+            const double dx = x[j] - px, dy = y[j] - py, dz = z[j] - pz,
+                         r = std::sqrt(dx * dx + dy * dy + dz * dz);
             sum += r > 0 ? m[j] * dx / (r * r * r) : 0;
         }
         return sum;
     }
 };
 
-static_assert(!std::is_copy_constructible_v<graft::Context> && std::is_nothrow_move_constructible_v<graft::Context>);
-static_assert(!std::is_copy_constructible_v<graft::Options> && std::is_nothrow_move_assignable_v<graft::Options>);
+static_assert(!std::is_copy_constructible_v<graft::Context> &&
+              std::is_nothrow_move_constructible_v<graft::Context>);
+static_assert(!std::is_copy_constructible_v<graft::Options> &&
+              std::is_nothrow_move_assignable_v<graft::Options>);
 
 TEST(Cxx, VectorsGiveTheDirectSum) {
     Cloud c(80);
@@ -98,8 +102,8 @@ TEST(Cxx, TargetsAddEnergyAndPoints) {
                     graft::Results().accelerations(c.ax, c.ay, c.az).energy(energy).virial(virial));
     EXPECT_NEAR(virial[0] + virial[1] + virial[2], energy, 1e-9 * std::abs(energy));
     std::vector<double> px{3}, py{1}, pz{-2}, fx(1), fy(1), fz(1);
-    gravity.field_at(graft::Particles().positions(c.x, c.y, c.z).charges(c.m), graft::Particles().positions(px, py, pz),
-                     graft::Results().accelerations(fx, fy, fz));
+    gravity.field_at(graft::Particles().positions(c.x, c.y, c.z).charges(c.m),
+                     graft::Particles().positions(px, py, pz), graft::Results().accelerations(fx, fy, fz));
     EXPECT_NEAR(fx[0], c.exact_ax(3, 1, -2), 1e-10);
 }
 
@@ -109,7 +113,8 @@ TEST(Cxx, Spans) {
     const std::span<const double> x(c.x), y(c.y), z(c.z), m(c.m);
     std::span<double> ax(c.ax);
     graft::Context gravity = direct();
-    gravity.compute(graft::Particles().positions(x, y, z).charges(m), graft::Results().accelerations(ax, c.ay, c.az));
+    gravity.compute(graft::Particles().positions(x, y, z).charges(m),
+                    graft::Results().accelerations(ax, c.ay, c.az));
     EXPECT_NEAR(c.ax[3], c.exact_ax(c.x[3], c.y[3], c.z[3]), 1e-9);
 }
 #endif
