@@ -152,7 +152,7 @@ double EddingtonModel::distribution(double energy) const {
     return f_[k] + part * (f_[k + 1] - f_[k]);
 }
 
-double EddingtonModel::draw_speed(double r, Random& random) const {
+double EddingtonModel::speed_of_fraction(double r, double fraction) const {
     constexpr std::size_t steps = 96;
     const double depth = potential_.depth(r);
     std::array<double, steps + 1> cumulative{};
@@ -163,7 +163,7 @@ double EddingtonModel::draw_speed(double r, Random& random) const {
         cumulative[k] = cumulative[k - 1] + 0.5 * (last + here);
         last = here;
     }
-    const double target = random.uniform() * cumulative[steps];
+    const double target = fraction * cumulative[steps];
     const auto above = std::upper_bound(cumulative.begin() + 1, cumulative.end() - 1, target);
     const double width = *above - *(above - 1);
     const double part = width > 0.0 ? (target - *(above - 1)) / width : 0.5;

@@ -4,8 +4,6 @@
 // forces it will get.
 #pragma once
 
-#include "ic/random.hpp"
-
 #include <cstddef>
 #include <vector>
 
@@ -60,8 +58,9 @@ class EddingtonModel {
     /// matters. O(count^2).
     EddingtonModel(const CutHernquist& component, const SphericalPotential& potential);
 
-    /// A speed at radius r. O(100 log count).
-    double draw_speed(double r, Random& random) const;
+    /// The speed at radius r below which the given fraction (0 to 1) of the particles there stay. O(100 log
+    /// count).
+    double speed_of_fraction(double r, double fraction) const;
     /// f at binding energy E (0 outside the table).
     double distribution(double energy) const;
     /// Sum of |negative f| over sum of |f| on the grid: 0 for a valid model.
