@@ -52,8 +52,11 @@ void apply(Deck& deck, const Arguments& arguments) {
     }
     // The error criterion may remember the last call's accelerations; a restarted run could not.
     graft_options_values values = deck.values();
-    values.mac_history = 0;
-    deck.write(values);
+    if (values.mac_history != 0) {
+        std::fprintf(stderr, "graft run: mac.history is left off, so that restarts continue bit by bit\n");
+        values.mac_history = 0;
+        deck.write(values);
+    }
 }
 
 std::string summary_json(const RunSummary& s) {

@@ -8,7 +8,7 @@
   error_scaling        error over theta and over N at N_leaf 64 and 8 (gaburov2010, figure 3.5)
   belt_distance        mean distance from the direct run after a year over theta (thuering2023, figure 5.7b);
                        with GRAFT_TEST_DATA the table planets_and_moons.csv, else the built-in one
-  accuracy_cost        error against time for orders and opening angles (README)
+  accuracy_cost        error against time for orders and acceptance criteria (README)
 """
 import argparse
 import csv
@@ -87,9 +87,11 @@ def measure_belt_distance(graft, quick):
 
 
 def measure_accuracy_cost(graft, quick):
-    size = "100000" if quick else "1000000"
-    return check(graft, "--n", size, "--precision", "fp32", "--threads", "1", "--repeat", "1" if quick else "3",
-                 "--sweep", "order=1,2,3,4", "--sweep", "theta=0.4,0.5,0.6,0.7,0.8,0.9,1")
+    common = ["--n", "100000" if quick else "1000000", "--precision", "fp32", "--threads", "1",
+              "--repeat", "1" if quick else "3"]
+    return (check(graft, *common, "--mac", "error", "--sweep", "order=2,3,4",
+                  "--sweep", "accuracy=3e-5,1e-4,3e-4,1e-3,3e-3,1e-2")
+            + check(graft, *common, "--mac", "box", "--sweep", "order=2,4", "--sweep", "theta=0.4,0.5,0.6,0.7,0.8"))
 
 
 def by(rows, key):
@@ -147,9 +149,10 @@ def draw_belt_distance(plt, rows):
 
 def draw_accuracy_cost(plt, rows):
     figure, axis = plt.subplots(figsize=(5, 3.8))
-    for order, group in by(rows, lambda row: row["order"]).items():
-        axis.loglog([row["error"]["p99"] for row in group], [row["time_s"]["total"] for row in group], "o-",
-                    markersize=3, label="order %d" % order)
+    for (mac, order), group in by(rows, lambda row: (row["mac"], row["order"])).items():
+        axis.loglog([row["error"]["p99"] for row in group], [row["time_s"]["total"] for row in group],
+                    "o-" if mac == "error" else "s--", color="C%d" % order, markersize=3,
+                    label="criterion %s, order %d" % (mac, order))
     axis.axvline(1e-3, color="0.6", linestyle=":", linewidth=0.8)
     first = rows[0]
     axis.set(xlabel="force error, 99th percentile", ylabel="seconds for all forces",
