@@ -88,7 +88,7 @@ def measure_belt_distance(graft, quick):
 
 def measure_accuracy_cost(graft, quick):
     common = ["--n", "100000" if quick else "1000000", "--precision", "fp32", "--threads", "1",
-              "--repeat", "1" if quick else "3"]
+              "--repeat", "5"]
     return (check(graft, *common, "--mac", "error", "--sweep", "order=2,3,4",
                   "--sweep", "accuracy=3e-5,1e-4,3e-4,1e-3,3e-3,1e-2")
             + check(graft, *common, "--mac", "box", "--sweep", "order=2,4", "--sweep", "theta=0.4,0.5,0.6,0.7,0.8"))
