@@ -41,8 +41,8 @@ class Use {
     graft_context* context_;
 };
 
-void check_box(const graft_box& box) {
-    for (int a = 0; a < 3; ++a) {
+void check_box(const graft_box& box, int dimension) {
+    for (int a = 0; a < dimension; ++a) {
         if (box.periodic[a] != 0)
             fail(Status::unsupported, "box.periodic[%d] is %d; this version computes open boxes only (0)", a,
                  box.periodic[a]);
@@ -135,7 +135,7 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
             return;
         }
         const graft_box b = read_struct(box, "box");
-        check_box(b);
+        check_box(b, settings.dimension);
         std::copy(b.lower, b.lower + 3, settings.box_lower);
         std::copy(b.upper, b.upper + 3, settings.box_upper);
         settings.has_box = true;

@@ -37,6 +37,15 @@ struct Box {
         const double x = edge(0), y = edge(1), z = edge(2);
         return x >= y && x >= z ? 0 : (y >= z ? 1 : 2);
     }
+    /// Distance from a point to the corner furthest from it; no point of the box is further away.
+    double furthest(const double (&point)[3]) const {
+        double square = 0;
+        for (int a = 0; a < 3; ++a) {
+            const double far = std::max(point[a] - lower[a], upper[a] - point[a]);
+            square += far * far;
+        }
+        return std::sqrt(square);
+    }
     double centre(int axis) const { return 0.5 * lower[axis] + 0.5 * upper[axis]; }
 };
 

@@ -19,7 +19,7 @@ struct Frame {
 
 /// Frame of a group of targets in `box`, whose longest edge becomes 0.5 ... 1. A box without extent (one
 /// target) takes `fallback_length` (> 0: the distance or size of the nearest sources) for its edge; neither
-/// gives scale 1.
+/// gives scale 1, which is right only where no source is at another place.
 template <typename T>
 Frame make_frame(const geometry::Box& box, double fallback_length);
 

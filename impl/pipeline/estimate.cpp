@@ -41,7 +41,7 @@ struct Walker {
             sum[0] += force * x, sum[1] += force * y, sum[2] += force * z;
             total += force * std::sqrt(r2);
         }
-        return std::max(std::sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]), least_share * total);
+        return std::max(std::hypot(sum[0], sum[1], sum[2]), least_share * total); // squares may leave double
     }
 };
 

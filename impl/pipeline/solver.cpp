@@ -29,7 +29,7 @@ const char* name_of(Precision precision) {
 
 Solver::Solver(const Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), seen_(memory, "target marks"),
-      sums_(memory, "block sums"), workspaces_(memory) {}
+      sums_(memory, "block sums"), direct_targets_(memory), workspaces_(memory) {}
 
 Solver::~Solver() = default;
 
@@ -50,7 +50,7 @@ void Solver::evaluate(const Outputs& outputs, const backend::Executor& executor)
                                          log_);
     } else {
         if (settings_.method == Method::direct)
-            evaluate_direct(executor, settings_, problem_, with_potential, workspaces_, field_);
+            evaluate_direct(executor, settings_, problem_, with_potential, direct_targets_, workspaces_, field_);
         else
             evaluate_reference(executor, settings_, problem_, with_potential, field_);
         report_.pairs = static_cast<double>(problem_.n) * static_cast<double>(problem_.target_count());

@@ -8,6 +8,7 @@
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
 #include "core/log.hpp"
+#include "lists/targets.hpp"
 #include "particles/array_view.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/report.hpp"
@@ -74,6 +75,7 @@ class Solver {
     RawField field_;
     core::Buffer<char> seen_;
     core::Buffer<double> sums_;
+    lists::TargetSet direct_targets_; // direct method: the targets in compact blocks
     AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
     const int32_t* origin_ = nullptr; // target k -> host item; NULL: k

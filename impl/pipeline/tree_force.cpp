@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace graft::pipeline {
 
@@ -32,16 +33,19 @@ lists::WalkKind walk_kind(Walk walk) {
     return walk == Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
 }
 
-/// S of a node whose force error at distance d is about S / d^(p+3): sum |q| r^(p+1), bounded by
+/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded by
 /// spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ within the node act
-/// like as much extent.
-double error_norm(const moments::Moments& m, int32_t k, const Settings& settings) {
+/// like as much extent. The roots are taken one by one: S itself leaves double in very small or large units.
+double error_reach(const moments::Moments& m, int32_t k, const Settings& settings) {
     double spread = m.spread[k], radius = m.radius[k];
     if (!m.softening.empty() && settings.softening == Softening::plummer) {
         spread += m.magnitude[k] * m.softening_square[k];
         radius = std::hypot(radius, m.softening[k]);
     }
-    return settings.order == 0 ? std::sqrt(m.magnitude[k] * spread) : spread * std::pow(radius, settings.order - 1);
+    const double root = 1.0 / (settings.order + 3);
+    if (settings.order == 0)
+        return std::pow(m.magnitude[k], 0.5 * root) * std::pow(spread, 0.5 * root);
+    return std::pow(spread, root) * std::pow(radius, (settings.order - 1) * root);
 }
 
 } // namespace
@@ -92,6 +96,7 @@ struct TreeForce::State {
     template <typename T>
     void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
                 const kernels::PairVariant& variant, double length, int64_t chunk, Workspace<T>& work, int64_t& sources);
+    double nearest_length(const lists::Group& group, int64_t in_batch) const;
     template <typename T>
     void evaluate_group(const Settings& settings, int64_t group, int64_t in_batch, const kernels::PairVariant& variant,
                         Workspace<T>& work, RawField& field);
@@ -182,9 +187,8 @@ void TreeForce::State::set_criterion(const backend::Executor& executor, const Se
     if (error) {
         scale_groups(executor, settings, problem);
         reach.resize(tree.node_count());
-        const double exponent = 1.0 / (settings.order + 3);
         executor.for_each(tree.node_count(), [&](int64_t k) {
-            reach[k] = std::pow(error_norm(moments, static_cast<int32_t>(k), settings), exponent);
+            reach[k] = error_reach(moments, static_cast<int32_t>(k), settings);
         });
     }
     lists::CriterionOptions options;
@@ -225,13 +229,30 @@ void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kern
     }
 }
 
+/// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where every source
+/// is at that place, and for groups with an extent, which need no other length.
+double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_batch) const {
+    const geometry::Box& box = group.target.box;
+    if (box.longest_edge() > 0)
+        return 0;
+    double nearest = std::numeric_limits<double>::infinity();
+    const auto look_at = [&](int32_t node) {
+        const double length = tree.boxes[node].furthest(box.lower);
+        nearest = length > 0 ? std::min(nearest, length) : nearest;
+    };
+    std::for_each(lists.leaves.data() + lists.leaf_offset[in_batch],
+                  lists.leaves.data() + lists.leaf_offset[in_batch + 1], look_at);
+    std::for_each(lists.nodes.data() + lists.node_offset[in_batch],
+                  lists.nodes.data() + lists.node_offset[in_batch + 1], look_at);
+    return std::isfinite(nearest) ? nearest : 0;
+}
+
 template <typename T>
 void TreeForce::State::evaluate_group(const Settings& settings, int64_t g, int64_t in_batch,
                                       const kernels::PairVariant& variant, Workspace<T>& work, RawField& field) {
     const lists::Group& group = targets.groups()[g];
     const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
-    const double fallback = leaf_end > leaf_begin ? tree.boxes[lists.leaves[leaf_begin]].longest_edge() : 0;
-    const kernels::Frame frame = kernels::make_frame<T>(group.target.box, fallback);
+    const kernels::Frame frame = kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch));
     const double length = settings.softening_length * frame.scale;
     const kernels::ParticleArrays all{targets.x(), targets.y(), targets.z(), nullptr, targets.softening(),
                                       targets.count()};
@@ -247,7 +268,7 @@ void TreeForce::State::evaluate_group(const Settings& settings, int64_t g, int64
                         std::min(kernels::CellBuffer<T>::capacity, node_end - e), frame, cell_variant);
         kernels::m2p(cell_variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
     }
-    work.store(frame, group.first, group.count, variant.potential, field);
+    work.store(frame, group.count, variant.potential, field, [&](int64_t k) { return group.first + k; });
     pairs[g] = sources * group.count;
     cells[g] = (node_end - lists.node_offset[in_batch]) * group.count;
 }
@@ -285,8 +306,7 @@ void TreeForce::State::remember(const Settings& settings, const Problem& problem
     }
     last.resize(problem.n);
     for (int64_t k = 0; k < problem.n; ++k)
-        last[targets.origin()[k]] =
-            std::sqrt(field.ax[k] * field.ax[k] + field.ay[k] * field.ay[k] + field.az[k] * field.az[k]);
+        last[targets.origin()[k]] = std::hypot(field.ax[k], field.ay[k], field.az[k]);
 }
 
 void TreeForce::State::count(Report& report) const {

@@ -18,16 +18,18 @@ struct Workspace {
     kernels::TargetBuffer<T> targets;
     kernels::CellBuffer<T> cells;
 
-    /// The sums of the targets, back in the caller's units, to field[first ...].
-    void store(const kernels::Frame& frame, int64_t first, int64_t count, bool with_potential, RawField& field) {
+    /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ...
+    template <typename Place>
+    void store(const kernels::Frame& frame, int64_t count, bool with_potential, RawField& field, const Place& place) {
         const kernels::FieldSums sums = targets.sums();
         const double square = frame.scale * frame.scale;
         for (int64_t k = 0; k < count; ++k) {
-            field.ax[first + k] = sums.ax[k] * square;
-            field.ay[first + k] = sums.ay[k] * square;
-            field.az[first + k] = sums.az[k] * square;
+            const int64_t to = place(k);
+            field.ax[to] = sums.ax[k] * square;
+            field.ay[to] = sums.ay[k] * square;
+            field.az[to] = sums.az[k] * square;
             if (with_potential)
-                field.potential[first + k] = sums.potential[k] * frame.scale;
+                field.potential[to] = sums.potential[k] * frame.scale;
         }
     }
 };

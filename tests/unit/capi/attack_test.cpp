@@ -1,0 +1,115 @@
+// Hostile inputs that once gave wrong numbers: extreme units, particles alone in their group, outliers, 2-D boxes.
+#include "host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace graft;
+using namespace graft::test;
+
+namespace {
+
+Field field_of(const Bodies& bodies, const graft_options_values& values) {
+    Field field(bodies.size());
+    Context context(values);
+    Call call(bodies, field);
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    return field;
+}
+
+Bodies scaled(Bodies bodies, double unit) {
+    for (std::vector<double>* axis : {&bodies.x, &bodies.y, &bodies.z})
+        for (double& value : *axis)
+            value *= unit;
+    return bodies;
+}
+
+/// The error that `share` of the particles stay below; infinity where an error is not a number.
+double quantile(std::vector<double> errors, double share) {
+    for (double& e : errors)
+        e = std::isnan(e) ? INFINITY : e;
+    std::sort(errors.begin(), errors.end());
+    return errors[static_cast<size_t>(share * static_cast<double>(errors.size() - 1))];
+}
+
+/// A cluster and two particles far away, which the octree puts in groups of their own.
+Bodies with_outliers(double distance) {
+    Bodies bodies = plummer(1500, 7);
+    bodies.add(distance, 0.3 * distance, 0.1, 1e-3);
+    bodies.add(-distance, 0.1, 0.2 * distance, 1e-3);
+    return bodies;
+}
+
+TEST(Attack, ParticlesAloneInTheirGroupInAnyUnit) {
+    for (const double unit : {1.0, 1e20, 1e-25}) {
+        const Bodies bodies = scaled(with_outliers(1e3), unit);
+        const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+        for (const int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64})
+            for (const int32_t tree : {GRAFT_TREE_OCTREE, GRAFT_TREE_ORB}) {
+                graft_options_values values = options(GRAFT_METHOD_TREE, precision);
+                values.tree_type = tree;
+                EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 1), 0.05)
+                    << "unit " << unit << ", precision " << precision << ", tree " << tree;
+            }
+    }
+}
+
+TEST(Attack, LastBlockOfOneParticleInAnyUnit) {
+    for (const double unit : {1e-100, 1e-20, 1e20, 1e60}) {
+        const Bodies bodies = scaled(plummer(257, 3), unit);
+        const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+        for (const int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64})
+            EXPECT_LT(quantile(errors(field_of(bodies, options(GRAFT_METHOD_DIRECT, precision)), exact), 1), 1e-3)
+                << "unit " << unit << ", precision " << precision;
+    }
+}
+
+TEST(Attack, OnePointInAnyUnit) {
+    for (const double unit : {1e-25, 1e20}) {
+        const Bodies bodies = scaled(plummer(1000, 4), unit);
+        const Bodies point = scaled([] { Bodies b; b.add(30, 20, 10, 0); return b; }(), unit);
+        Field field(1), exact(1);
+        for (const auto& [method, to] : {std::pair{GRAFT_METHOD_REFERENCE, &exact}, {GRAFT_METHOD_TREE, &field},
+                                         {GRAFT_METHOD_DIRECT, &field}}) {
+            Context context(options(method, GRAFT_PRECISION_MIXED));
+            Field unused(bodies.size());
+            Call sources(bodies, unused), points(point, *to);
+            points.results.virial = points.results.energy = nullptr;
+            ASSERT_EQ(capi::field_at(context, &sources.particles, &points.particles, &points.results), GRAFT_OK)
+                << capi::last_error();
+            EXPECT_LT(errors(*to, exact)[0], 1e-3) << "unit " << unit << ", method " << method;
+            EXPECT_NEAR(to->potential[0] / exact.potential[0], 1, 1e-3);
+        }
+    }
+}
+
+TEST(Attack, ErrorCriterionHoldsInTinyUnits) { // its powers of lengths and forces left double
+    for (const double unit : {1.0, 1e-100}) {
+        const Bodies bodies = scaled(plummer(1000, 3), unit);
+        const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+        const Field field = field_of(bodies, options(GRAFT_METHOD_TREE));
+        EXPECT_LT(quantile(errors(field, exact), 0.99), 2e-3) << "unit " << unit;
+    }
+}
+
+TEST(Attack, DirectKeepsItsDigitsBesideAnOutlier) {
+    const Bodies bodies = with_outliers(1e6);
+    const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+    const Field field = field_of(bodies, options(GRAFT_METHOD_DIRECT, GRAFT_PRECISION_MIXED));
+    EXPECT_LT(quantile(errors(field, exact), 0.99), 1e-4);
+}
+
+TEST(Attack, BoxInTwoDimensionsNeedsNoThirdAxis) {
+    graft_options_values values = options(GRAFT_METHOD_TREE);
+    values.dimension = 2;
+    Context context(values);
+    graft_box box{};
+    box.struct_size = sizeof box;
+    box.upper[0] = box.upper[1] = 1;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK) << capi::last_error();
+    box.upper[1] = 0;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT);
+}
+
+} // namespace
