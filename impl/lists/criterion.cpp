@@ -10,6 +10,9 @@ namespace graft::lists {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Error MAC: largest radius / distance of an accepted node, whatever theta. Its estimate S / d^(p+3) is that of a far
+/// node; the true error grows like 1 / (d - radius)^2 beside the particles on the node's rim.
+constexpr double closest_ratio = 0.85;
 
 double distance_from_box_centre(const geometry::Box& box, double x, double y, double z) {
     const double dx = x - box.centre(0), dy = y - box.centre(1), dz = z - box.centre(2);
@@ -24,7 +27,7 @@ double least_radius(const tree::Tree& tree, const CriterionOptions& options, con
     if (options.mac == Mac::edge)
         return std::max(tree.edges[i] / options.theta, radius);
     if (options.mac == Mac::error)
-        return std::max(radius / options.theta, radius);
+        return radius / std::min(options.theta, closest_ratio);
     const geometry::Box& box = tree.boxes[i];
     const double shift = distance_from_box_centre(box, properties.cx[i], properties.cy[i], properties.cz[i]);
     return std::max(box.longest_edge() / options.theta + shift, radius);

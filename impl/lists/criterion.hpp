@@ -11,7 +11,7 @@
 //         of c from the box centre
 //   error: a from the caller (the distance at which the estimated error of the node's field equals the unit
 //   that
-//         the target's factor is measured in), b = radius / theta
+//         the target's factor is measured in), b = radius / min(theta, 0.85)
 // theta = 0 accepts nothing. Distances are computed without fused multiply-adds: the same lists on every
 // machine.
 #pragma once

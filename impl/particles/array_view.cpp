@@ -23,6 +23,13 @@ void check_view(const ArrayView& view, int64_t bytes, const char* name) {
     if (view.data == nullptr)
         fail(Status::array, "%s: data is NULL but n = %lld; expected a pointer to %lld items", name,
              static_cast<long long>(view.n), static_cast<long long>(view.n));
+    const auto overlaps = [&](int64_t stride) { return stride > -element_size(view.type) && stride < element_size(view.type); };
+    if ((view.n > 1 && overlaps(view.item_stride)) || (view.components > 1 && overlaps(view.component_stride)))
+        fail(Status::array,
+             "%s: item_stride %lld or component_stride %lld is smaller than one element of %lld bytes, so that elements "
+             "overlap; expected strides in bytes, not in elements",
+             name, static_cast<long long>(view.item_stride), static_cast<long long>(view.component_stride),
+             static_cast<long long>(element_size(view.type)));
     const Wide item_span = static_cast<Wide>(view.n - 1) * view.item_stride;
     const Wide component_span = static_cast<Wide>(view.components - 1) * view.component_stride;
     const Wide lowest = (item_span < 0 ? item_span : 0) + (component_span < 0 ? component_span : 0);

@@ -93,6 +93,45 @@ TEST(Attack, ErrorCriterionHoldsInTinyUnits) { // its powers of lengths and forc
     }
 }
 
+/// Five clusters in a row, each ten times smaller than the last: leaves of a k-d tree span the gaps between them, and a
+/// target may stand just beside a node's outermost particles.
+Bodies clusters_in_a_row(size_t n) {
+    std::mt19937_64 random(6);
+    std::normal_distribution<double> normal;
+    Bodies bodies;
+    for (size_t i = 0; i < n; ++i) {
+        const double number = static_cast<double>(random() % 5), size = std::pow(10, -number);
+        bodies.add(10 * number + size * normal(random), size * normal(random), size * normal(random), 1.0 / n);
+    }
+    return bodies;
+}
+
+TEST(Attack, ErrorCriterionBesideTheRimOfANode) {
+    const Bodies bodies = clusters_in_a_row(3000);
+    const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+    for (const int32_t tree : {GRAFT_TREE_OCTREE, GRAFT_TREE_ORB})
+        for (const int32_t leaf : {8, 64}) {
+            graft_options_values values = options(GRAFT_METHOD_TREE);
+            values.tree_type = tree;
+            values.tree_leaf = leaf;
+            values.tree_group = 2 * leaf;
+            EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 0.99), 10 * values.mac_accuracy)
+                << "tree " << tree << ", leaf " << leaf;
+        }
+}
+
+TEST(Attack, StridesInElementsInsteadOfBytes) { // elements that overlap: outputs would be written by two threads at once
+    const Bodies bodies = plummer(50);
+    Field field(50);
+    Context context(options(GRAFT_METHOD_DIRECT));
+    Call call(bodies, field);
+    call.out[0].item_stride = 4;
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
+    EXPECT_NE(std::string(capi::last_error()).find("overlap"), std::string::npos);
+    call.out[0].item_stride = 8;
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+}
+
 TEST(Attack, DirectKeepsItsDigitsBesideAnOutlier) {
     const Bodies bodies = with_outliers(1e6);
     const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));

@@ -129,7 +129,7 @@ inline double margin(const Scene& scene, const Target& target, int32_t i) {
         b = box.longest_edge() / scene.options.theta + std::sqrt(dx * dx + dy * dy + dz * dz);
     }
     if (scene.options.mac == Mac::error)
-        b = std::max(p.radius[at] / scene.options.theta, p.reach[at] * target.factor);
+        b = std::max(p.radius[at] / std::min(scene.options.theta, 0.85), p.reach[at] * target.factor);
     b = std::max(b, p.radius[at]);
     double margin = box_distance(target.box, centre) - b;
     if (scene.options.compact_softening) {
