@@ -75,6 +75,9 @@ void Arguments::run_parser(const std::vector<std::string>& words) {
         po::store(po::command_line_parser(words).options(all).positional(positions_).style(style).run(),
                   values_);
         po::notify(values_);
+    } catch (const po::too_many_positional_options_error&) {
+        throw UsageError({"too many arguments", "graft " + command_, "graft " + command_ + " " + synopsis_,
+                          "", "graft " + command_ + " --help"});
     } catch (const po::error& error) {
         throw UsageError({error.what(), "graft " + command_, "", "", "graft " + command_ + " --help"});
     }
@@ -123,7 +126,7 @@ double Arguments::number(const std::string& name) const {
 std::int64_t Arguments::integer(const std::string& name, std::int64_t least, std::int64_t most) const {
     const auto value = parse_integer(required(name));
     if (!value || *value < least || *value > most) {
-        fail(std::string("--").append(name) + " is out of range",
+        fail(std::string("--").append(name) + (value ? " is out of range" : " is no whole number"),
              "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
              quoted(required(name)));
     }

@@ -12,8 +12,10 @@ int bench_command(const Words& words) {
         "bench", "WHAT [--set key=value ...]",
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
         "rate of\n"
-        "independent multiply-adds, and the share of the bound that follows from both), m2p, or all.");
-    arguments.positional("what").list("set", "key=value", "an argument of the measurement (repeatable)");
+        "independent multiply-adds, and the share of the bound that follows from both), m2p, or all. One "
+        "thread.");
+    arguments.positional("what").list("set", "key=value",
+                                      "an argument of the measurement: repetitions=1 to 1000 (repeatable)");
     if (!arguments.parse(words)) {
         return 0;
     }

@@ -38,7 +38,8 @@ Arguments declare() {
         "interactions {p2p, m2p}: pairs and node-target pairs evaluated in all (interactions_per_particle: "
         "divided\n"
         "by n), bytes {lists, total}: memory held; settings: the rest of what was set.\n\n"
-        "  graft check --n 1e5 --sweep theta=0.3,0.5,0.7 --sweep order=2,4");
+        "  graft check --n 1e5 --sweep accuracy=1e-2,1e-3,1e-4 --sweep order=2,4\n"
+        "  graft check --n 1e5 --mac box --sweep theta=0.3,0.5,0.7");
 }
 
 CheckSettings settings_of(const Arguments& arguments) {

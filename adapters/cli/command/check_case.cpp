@@ -105,10 +105,10 @@ JsonArray curve_of(const std::vector<double>& errors) {
 
 const std::vector<EngineSetting>& engine_settings() {
     static const std::vector<EngineSetting> settings = {
-        {"theta", "mac.theta", "T", "opening angle"},
+        {"theta", "mac.theta", "T", "opening angle; criterion error: the largest one"},
         {"order", "order", "P", "multipole order 0..4"},
         {"mac", "mac.type", "TYPE", "edge, box or error"},
-        {"accuracy", "mac.accuracy", "A", "of the error criterion"},
+        {"accuracy", "mac.accuracy", "A", "criterion error: force error per node, about the p99 error"},
         {"tree", "tree.type", "TYPE", "octree or orb"},
         {"leaf", "tree.leaf", "N", "most particles in a leaf"},
         {"group", "tree.group", "N", "most targets in a group"},
@@ -172,13 +172,20 @@ std::string CheckResult::text() const {
         }
         return std::string(text);
     };
+    char criterion[100];
+    if (mac == "error") {
+        std::snprintf(criterion, sizeof criterion, "error (accuracy %g, theta at most %g)",
+                      options.mac_accuracy, options.mac_theta);
+    } else {
+        std::snprintf(criterion, sizeof criterion, "%s (theta %g)", mac.c_str(), options.mac_theta);
+    }
     char head[400];
     std::snprintf(head, sizeof head,
-                  "n %lld, %s %s, %s, theta %g, order %d, mac %s, threads %lld\n"
+                  "n %lld, %s %s, %s, order %d, mac %s, threads %lld\n"
                   "  error       median %.2e, p90 %.2e, p99 %.2e, max %.2e (%zu targets)\n",
-                  static_cast<long long>(n), backend.c_str(), simd.c_str(), precision.c_str(),
-                  options.mac_theta, options.order, mac.c_str(), static_cast<long long>(threads),
-                  percentile(0.5), percentile(0.9), percentile(0.99), percentile(1), errors.size());
+                  static_cast<long long>(n), backend.c_str(), simd.c_str(), precision.c_str(), options.order,
+                  criterion, static_cast<long long>(threads), percentile(0.5), percentile(0.9),
+                  percentile(0.99), percentile(1), errors.size());
     std::string text = std::string(head) + "  time        " + show("time_s.total", 1, "%.4f") + " s:";
     for (const char* part : {"sort", "tree", "moments", "lists", "forces"}) {
         text += std::string(" ") + part + " " + show((std::string("time_s.") + part).c_str(), 1, "%.4f");

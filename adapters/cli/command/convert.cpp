@@ -44,6 +44,11 @@ Arguments declare() {
 std::optional<Format> output_format(const Arguments& arguments, const std::string& out) {
     const auto name = arguments.text("to");
     std::optional<Format> format = name ? std::optional(parse_format(*name)) : format_of_extension(out);
+    if (!format) {
+        throw Error({"the extension names no format", out, ".tipsy, .std, .hdf5, .csv, .vtu, .vtk or .png",
+                     quoted(std::filesystem::path(out).extension().string()),
+                     "one of these, or --to FORMAT"});
+    }
     const std::string order = arguments.text("byte-order").value_or("little");
     if (order != "little" && order != "big") {
         arguments.fail("unknown byte order", "little or big", quoted(order));

@@ -39,10 +39,11 @@ int deck_command(const Words& words) {
         "and tells what is wrong with it: file, line, column, key, what is allowed.");
     arguments.flag("explain", "print every key")
         .value("check", "FILE", "check this deck")
-        .epilogue("A deck is YAML; each key has a default, so the empty deck is one:\n"
+        .epilogue("A deck is YAML; what is absent has its default, so an empty file is one too:\n"
                   "  method: tree\n"
-                  "  order: 4\n"
-                  "  mac: {type: box, theta: 0.6}");
+                  "  order: 2\n"
+                  "  mac: {type: error, accuracy: 0.001}    # or {type: box, theta: 0.6}\n"
+                  "  softening: {kind: plummer, length: 0.03}");
     if (!arguments.parse(words)) {
         return 0;
     }

@@ -62,10 +62,13 @@ void report(const Arguments& arguments, const Snapshot& snapshot, const std::str
                                 .c_str());
         return;
     }
-    std::printf("%s: %zu particles; G = %.9g (units %s, %s, %s); suggested softening %.3g, time step %.3g\n",
-                path.c_str(), snapshot.size(), snapshot.units.gravitational_constant,
-                snapshot.units.length.c_str(), snapshot.units.mass.c_str(), snapshot.units.time.c_str(),
-                snapshot.suggested_softening, snapshot.suggested_time_step);
+    const auto& units = snapshot.units;
+    const std::string names = units.length == "model"
+                                  ? "model units"
+                                  : "units " + units.length + ", " + units.mass + ", " + units.time;
+    std::printf("%s: %zu particles; G = %.9g (%s); suggested softening %.3g, time step %.3g\n", path.c_str(),
+                snapshot.size(), units.gravitational_constant, names.c_str(), snapshot.suggested_softening,
+                snapshot.suggested_time_step);
 }
 
 } // namespace

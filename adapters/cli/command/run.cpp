@@ -30,7 +30,7 @@ Arguments declare() {
         "and\n"
         "restart file (exit status 130; 143 for SIGTERM); a second Ctrl-C ends at once.\n\n"
         "A deck:\n"
-        "  mac: {theta: 0.6}\n"
+        "  mac: {type: error, accuracy: 0.001}\n"
         "  softening: {kind: plummer, length: 0.03}\n"
         "  run: {input: galaxy.hdf5, output: out/galaxy, time_step: 0.02, steps: 100, snapshot_every: 50}");
 }
