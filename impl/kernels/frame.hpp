@@ -20,7 +20,9 @@ struct Frame {
 /// Frame of a group of targets in `box`, whose longest edge becomes 0.5 ... 1. A box without extent (one
 /// target) takes `fallback_length` (> 0: the distance or size of the nearest sources) for its edge; neither
 /// gives scale 1, which is right only where no source is at another place.
+/// `reach`, if known, is the distance of the furthest source: its place in the frame stays so small that the
+/// square of it is finite in T, even if the targets are then much smaller than 1.
 template <typename T>
-Frame make_frame(const geometry::Box& box, double fallback_length);
+Frame make_frame(const geometry::Box& box, double fallback_length, double reach = 0);
 
 } // namespace graft::kernels

@@ -31,15 +31,22 @@ double nearest_length(const Problem& problem, const geometry::Box& box) {
     return std::isfinite(nearest) ? nearest : 0;
 }
 
+geometry::Box box_of_sources(const Problem& problem) {
+    geometry::Box box;
+    for (int64_t i = 0; i < problem.n; ++i)
+        box.include(problem.x[i], problem.y[i], problem.z[i]);
+    return box;
+}
+
 template <typename T>
 void direct_block(const Settings& settings, const Problem& problem, const lists::TargetSet& set,
-                  const lists::Group& block, bool with_potential, Workspace<T>& work, RawField& field) {
+                  const lists::Group& block, const geometry::Box& all, bool with_potential, Workspace<T>& work, RawField& field) {
     const kernels::PairVariant variant = pair_variant(settings, problem, with_potential);
     const kernels::ParticleArrays sources{problem.x.data(), problem.y.data(), problem.z.data(), problem.charge.data(),
                                           problem.softening.empty() ? nullptr : problem.softening.data(), problem.n};
     const kernels::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
     const geometry::Box& box = block.target.box;
-    const kernels::Frame frame = kernels::make_frame<T>(box, nearest_length(problem, box));
+    const kernels::Frame frame = kernels::make_frame<T>(box, nearest_length(problem, box), all.furthest(box.lower));
     work.targets.fill(targets, block.first, block.count, frame, variant);
     for (int64_t first = 0; first < problem.n; first += source_block) {
         work.sources.clear();
@@ -55,9 +62,10 @@ void direct(const backend::Executor& executor, const Settings& settings, const P
             const lists::TargetSet& set, AllWorkspaces& all, RawField& field) {
     Workspaces<T>& workspaces = all.of<T>();
     workspaces.prepare(executor.threads);
+    const geometry::Box all_sources = box_of_sources(problem);
     executor.for_blocks(set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
         for (int64_t g = begin; g < end; ++g)
-            direct_block(settings, problem, set, set.groups()[g], with_potential, workspaces[thread], field);
+            direct_block(settings, problem, set, set.groups()[g], all_sources, with_potential, workspaces[thread], field);
     });
 }
 

@@ -252,7 +252,8 @@ void TreeForce::State::evaluate_group(const Settings& settings, int64_t g, int64
                                       const kernels::PairVariant& variant, Workspace<T>& work, RawField& field) {
     const lists::Group& group = targets.groups()[g];
     const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
-    const kernels::Frame frame = kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch));
+    const double reach = tree.boxes[0].furthest(group.target.box.lower);
+    const kernels::Frame frame = kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch), reach);
     const double length = settings.softening_length * frame.scale;
     const kernels::ParticleArrays all{targets.x(), targets.y(), targets.z(), nullptr, targets.softening(),
                                       targets.count()};

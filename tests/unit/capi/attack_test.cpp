@@ -65,6 +65,20 @@ TEST(Attack, LastBlockOfOneParticleInAnyUnit) {
     }
 }
 
+TEST(Attack, PairMuchCloserThanTheSystemIsWide) { // cos(pi / 2) is 6e-17: float overflowed at 1e19 group sizes
+    Bodies bodies = plummer(600, 5);
+    for (const double x : {0.0, 6e-17, 1.2e-16})
+        bodies.add(x, 0, 0, 1e-40);
+    bodies.add(4e3, 1e3, 0, 1e-3);
+    const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+    for (const int32_t group : {1, 2, 128}) {
+        graft_options_values values = options(GRAFT_METHOD_TREE, GRAFT_PRECISION_MIXED);
+        values.tree_leaf = values.tree_group = group;
+        const Field field = field_of(bodies, values);
+        EXPECT_LT(quantile(errors(field, exact), 1), 0.1) << "group " << group;
+    }
+}
+
 TEST(Attack, OnePointInAnyUnit) {
     for (const double unit : {1e-25, 1e20}) {
         const Bodies bodies = scaled(plummer(1000, 4), unit);
