@@ -102,7 +102,12 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
     return guard([&] {
         if (context == nullptr)
             fail(Status::argument, "context is NULL; expected where to put the new context");
-        *context = new graft_context(read_options(options), read_allocator(allocator));
+        const pipeline::Settings settings = read_options(options);
+        if (settings.softening == pipeline::Softening::none && settings.softening_length > 0)
+            fail(Status::argument, "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
+                                   "plummer or spline, or length 0",
+                 settings.softening_length);
+        *context = new graft_context(settings, read_allocator(allocator));
     });
 }
 

@@ -6,17 +6,32 @@
 #include "snapshot/formats.hpp"
 #include "snapshot/metadata.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 
 namespace graft::cli {
 
+namespace {
+
+/// Without any mass nothing would move by gravity, and every energy would be 0 / 0.
+void require_masses(const Snapshot& particles, const std::string& path) {
+    const auto& mass = particles.mass;
+    if (!mass.empty() && std::all_of(mass.begin(), mass.end(), [](double m) { return m == 0; })) {
+        throw Error({"every mass is 0", path, "at least one mass that is not 0", "0 throughout",
+                     "a file with masses (CSV: a column named mass)"});
+    }
+}
+
+} // namespace
+
 Simulation::Simulation(const Deck& deck, const Plan& plan) : deck_(deck), plan_(plan) {
     if (plan_.restart) {
         continue_old();
     } else {
         state_.particles = read_snapshot_file(plan_.input);
+        require_masses(state_.particles, plan_.input);
         state_.start_time = state_.particles.time;
         state_.time_step = plan_.time_step;
     }

@@ -359,6 +359,10 @@ TEST(Compute, MoreThanTwoToThe31IsRefusedWithoutOverflow) {
 }
 
 TEST(Compute, SofteningIsChecked) {
+    graft_options_values forgotten = options(GRAFT_METHOD_TREE);
+    forgotten.softening_length = 0.1;
+    EXPECT_EQ(Context(forgotten).status, GRAFT_ERROR_ARGUMENT) << "a length without a kind would be ignored";
+    EXPECT_TRUE(mentions("softening.kind")) << capi::last_error();
     Bodies b = plummer(10);
     Field f(10);
     std::vector<double> h(10, 0.1);

@@ -57,6 +57,14 @@ TEST_F(Run, ARestartContinuesBitByBit) {
     }
 }
 
+TEST_F(Run, WithoutAnyMassItRefuses) {
+    write("light.csv", "x,y,z,vx,vy,vz\n0,0,0,0,0,0\n1,0,0,0,0,0\n");
+    write("light.yaml", "run: {input: light.csv, output: a, time_step: 0.1, steps: 2}\n");
+    const Outcome outcome = graft("run light.yaml");
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("every mass is 0"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Run, SignalsEndCleanlyWithASnapshotAndTheRunGoesOn) {
     const std::string engine = "method: direct\nprecision: fp64\nsoftening: {kind: plummer, length: 0.05}\n";
     for (const int signal : {SIGINT, SIGTERM}) {
