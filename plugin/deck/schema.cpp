@@ -100,7 +100,7 @@ constexpr Key keys[] = {
     choice("mac.type",
            "when a node is far enough: edge (size/distance), box (tight group box), error (estimate)",
            criteria, &Values::mac_type),
-    real("mac.theta", "", "opening angle (error: its upper limit): smaller is more accurate and slower", {0, 2},
+    real("mac.theta", "", "opening angle (error: its upper limit, where above 0.85 changes nothing): smaller is more accurate and slower", {0, 2},
          &Values::mac_theta),
     real("mac.accuracy", "", "criterion error: force error per node, relative to the last acceleration",
          {0, 1, true, true}, &Values::mac_accuracy),
