@@ -47,15 +47,16 @@ void check_box(const graft_box& box, int dimension) {
             fail(Status::unsupported, "box.periodic[%d] is %d; this version computes open boxes only (0)", a,
                  box.periodic[a]);
         if (!std::isfinite(box.lower[a]) || !std::isfinite(box.upper[a]) || box.lower[a] >= box.upper[a])
-            fail(Status::argument, "box: axis %d goes from %g to %g; expected finite numbers, lower < upper", a,
-                 box.lower[a], box.upper[a]);
+            fail(Status::argument, "box: axis %d goes from %g to %g; expected finite numbers, lower < upper",
+                 a, box.lower[a], box.upper[a]);
     }
 }
 
 double constant_of(const graft_units& units, pipeline::Interaction interaction) {
     if (units.constant != 0) {
         if (!std::isfinite(units.constant) || units.constant < 0)
-            fail(Status::argument, "units.constant is %g; expected a finite number > 0, or 0 to use the units' sizes",
+            fail(Status::argument,
+                 "units.constant is %g; expected a finite number > 0, or 0 to use the units' sizes",
                  units.constant);
         return units.constant;
     }
@@ -63,7 +64,8 @@ double constant_of(const graft_units& units, pipeline::Interaction interaction) 
     const double sizes[4] = {units.length_m, units.mass_kg, units.time_s, gravity ? 1 : units.charge_c};
     for (double size : sizes)
         if (!(size > 0) || !std::isfinite(size))
-            fail(Status::argument, "units: with constant = 0, length_m, mass_kg, time_s%s must be finite and > 0; found %g",
+            fail(Status::argument,
+                 "units: with constant = 0, length_m, mass_kg, time_s%s must be finite and > 0; found %g",
                  gravity ? "" : " and charge_c", size);
     const double geometry = units.time_s * units.time_s / (units.length_m * units.length_m * units.length_m);
     return gravity ? 6.67430e-11 * units.mass_kg * geometry
@@ -104,8 +106,9 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
             fail(Status::argument, "context is NULL; expected where to put the new context");
         const pipeline::Settings settings = read_options(options);
         if (settings.softening == pipeline::Softening::none && settings.softening_length > 0)
-            fail(Status::argument, "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
-                                   "plummer or spline, or length 0",
+            fail(Status::argument,
+                 "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
+                 "plummer or spline, or length 0",
                  settings.softening_length);
         *context = new graft_context(settings, read_allocator(allocator));
     });
@@ -116,13 +119,15 @@ int32_t context_destroy(graft_context** context) noexcept {
         if (context == nullptr || *context == nullptr)
             return;
         if ((*context)->in_use.test_and_set(std::memory_order_acquire))
-            fail(Status::busy, "this context is in use by another thread; destroy it after that call has returned");
+            fail(Status::busy,
+                 "this context is in use by another thread; destroy it after that call has returned");
         delete *context;
         *context = nullptr;
     });
 }
 
-int32_t context_set_log(graft_context* context, graft_log_function function, void* user, int32_t level) noexcept {
+int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
+                        int32_t level) noexcept {
     return guard([&] {
         const Use use(context);
         if (level < GRAFT_LOG_ERROR || level > GRAFT_LOG_DEBUG)
@@ -155,7 +160,8 @@ int32_t context_set_units(graft_context* context, const graft_units* units) noex
     });
 }
 
-int32_t compute(graft_context* context, const graft_particles* particles, const graft_results* results) noexcept {
+int32_t compute(graft_context* context, const graft_particles* particles,
+                const graft_results* results) noexcept {
     return guard([&] {
         const Use use(context);
         const int dimension = context->solver.settings().dimension;
@@ -180,7 +186,8 @@ namespace {
 const pipeline::Report& report_of(graft_context* context) {
     const pipeline::Report& report = context->solver.report();
     if (!report.valid)
-        fail(Status::absent, "query: no computation has succeeded on this context yet; call compute or field_at first");
+        fail(Status::absent,
+             "query: no computation has succeeded on this context yet; call compute or field_at first");
     return report;
 }
 

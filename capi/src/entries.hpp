@@ -1,5 +1,5 @@
-// The table's entries that capi implements, in C terms, for plugin/ to put in the table. Each is documented in
-// graft/api.h; options arrive here as their struct, since decks and keys are the plugin's business.
+// The table's entries that capi implements, in C terms, for plugin/ to put in the table. Each is documented
+// in graft/api.h; options arrive here as their struct, since decks and keys are the plugin's business.
 #pragma once
 
 #include <graft/api.h>
@@ -16,10 +16,12 @@ graft_options_values default_options() noexcept;
 int32_t context_create(const graft_options_values& options, const graft_allocator* allocator,
                        graft_context** context) noexcept;
 int32_t context_destroy(graft_context** context) noexcept;
-int32_t context_set_log(graft_context* context, graft_log_function function, void* user, int32_t level) noexcept;
+int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
+                        int32_t level) noexcept;
 int32_t context_set_box(graft_context* context, const graft_box* box) noexcept;
 int32_t context_set_units(graft_context* context, const graft_units* units) noexcept;
-int32_t compute(graft_context* context, const graft_particles* particles, const graft_results* results) noexcept;
+int32_t compute(graft_context* context, const graft_particles* particles,
+                const graft_results* results) noexcept;
 int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
                  const graft_results* results) noexcept;
 int32_t query(graft_context* context, const char* key, double* value) noexcept;
@@ -27,7 +29,8 @@ int32_t query_text(graft_context* context, const char* key, graft_sink sink, voi
 
 /// Arguments of a tool, as (dotted key, text) pairs read from YAML by the plugin.
 using ToolArguments = std::vector<std::pair<std::string, std::string>>;
-/// Answers JSON; throws core::Error for an unknown tool or argument (not an entry itself: the plugin guards it).
+/// Answers JSON; throws core::Error for an unknown tool or argument (not an entry itself: the plugin guards
+/// it).
 std::string run_tool(const std::string& name, const ToolArguments& arguments);
 
 } // namespace graft::capi

@@ -75,7 +75,8 @@ int32_t record_current_exception() noexcept {
     } catch (const Error& error) {
         return record_failure(static_cast<int32_t>(error.status()), error.what());
     } catch (const std::bad_alloc&) {
-        return record_failure(GRAFT_ERROR_MEMORY, "out of memory: a small allocation was refused by the system");
+        return record_failure(GRAFT_ERROR_MEMORY,
+                              "out of memory: a small allocation was refused by the system");
     } catch (const std::exception& error) {
         return record_failure(GRAFT_ERROR_INTERNAL, error.what());
     } catch (...) {
@@ -83,7 +84,9 @@ int32_t record_current_exception() noexcept {
     }
 }
 
-const char* last_error() noexcept { return message_buffer; }
+const char* last_error() noexcept {
+    return message_buffer;
+}
 
 const char* status_text(int32_t status) noexcept {
     for (const StatusName& name : status_names)

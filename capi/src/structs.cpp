@@ -24,8 +24,9 @@ bool type_fits(int32_t dtype, bool integers) {
 
 void check_place(const graft_array& array, const char* name) {
     if (array.memory == GRAFT_MEMORY_CUDA || array.memory == GRAFT_MEMORY_MANAGED)
-        fail(Status::unsupported, "%s: memory is %d (a device array); this version reads host arrays only. "
-                                  "Pass GRAFT_MEMORY_HOST",
+        fail(Status::unsupported,
+             "%s: memory is %d (a device array); this version reads host arrays only. "
+             "Pass GRAFT_MEMORY_HOST",
              name, array.memory);
     if (array.memory != GRAFT_MEMORY_HOST && array.memory != GRAFT_MEMORY_AUTO)
         fail(Status::array, "%s: memory is %d; expected GRAFT_MEMORY_HOST (1) or GRAFT_MEMORY_AUTO (4)", name,
@@ -35,14 +36,18 @@ void check_place(const graft_array& array, const char* name) {
 /// The caller's struct must say how big it is, and what we do not know of it must be zero.
 void check_size(const unsigned char* given, uint32_t struct_size, uint64_t own_size, const char* name) {
     if (struct_size < header_bytes || struct_size > largest_struct)
-        fail(Status::abi, "%s: struct_size is %u; expected sizeof of the struct (%llu here). Set struct_size before the call",
+        fail(Status::abi,
+             "%s: struct_size is %u; expected sizeof of the struct (%llu here). Set struct_size before the "
+             "call",
              name, struct_size, static_cast<unsigned long long>(own_size));
     for (uint64_t i = own_size; i < struct_size; ++i)
         if (given[i] != 0)
             fail(Status::abi,
-                 "%s: struct_size is %u and byte %llu is not zero, but this library knows only %llu bytes of it. "
+                 "%s: struct_size is %u and byte %llu is not zero, but this library knows only %llu bytes of "
+                 "it. "
                  "Use a newer library, or do not set the newer fields",
-                 name, struct_size, static_cast<unsigned long long>(i), static_cast<unsigned long long>(own_size));
+                 name, struct_size, static_cast<unsigned long long>(i),
+                 static_cast<unsigned long long>(own_size));
 }
 
 template <typename T>
@@ -51,7 +56,8 @@ void check_reserved(const T& value, const char* name, uint32_t known_flags) {
         fail(Status::abi, "%s: flags is 0x%x; this library knows 0x%x", name, value.flags, known_flags);
     for (uint64_t word : value.reserved)
         if (word != 0)
-            fail(Status::abi, "%s: a reserved word is not 0; zero the struct before setting its fields", name);
+            fail(Status::abi, "%s: a reserved word is not 0; zero the struct before setting its fields",
+                 name);
 }
 
 } // namespace
@@ -102,19 +108,20 @@ particles::ArrayView read_array(const graft_array* array, const char* name, int3
 namespace {
 
 /// Three arrays of one component, or one of `dimension` components, as one view per axis.
-void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension, bool required,
-               particles::ArrayView (&axes)[3]) {
+void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
+               bool required, particles::ArrayView (&axes)[3]) {
     if (given[0] == nullptr) {
         if (required && n > 0)
-            fail(Status::argument, "%s[0] is NULL; expected an array of %d components, or one array per axis", name,
-                 dimension);
+            fail(Status::argument, "%s[0] is NULL; expected an array of %d components, or one array per axis",
+                 name, dimension);
         return;
     }
     const bool split = given[1] != nullptr;
     for (int a = 0; a < dimension; ++a) {
         const std::string axis_name = core::format("%s[%d]", name, split ? a : 0);
         if (split && given[a] == nullptr)
-            fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name.c_str(), dimension);
+            fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name.c_str(),
+                 dimension);
         const particles::ArrayView view =
             read_array(given[split ? a : 0], axis_name.c_str(), split ? 1 : dimension, false, n);
         axes[a] = split ? view : view.component(a);
@@ -144,8 +151,8 @@ pipeline::ParticleInput read_particles(const graft_particles* particles, int dim
     input.has_active = p.active != nullptr;
     input.target = read_array(p.target, (prefix + "target").c_str(), 1, true, -1);
     if (p.target != nullptr)
-        input.target_from_1 = (read_struct(p.target, "target", GRAFT_ARRAY_INDEX_FROM_1).flags &
-                               GRAFT_ARRAY_INDEX_FROM_1) != 0;
+        input.target_from_1 =
+            (read_struct(p.target, "target", GRAFT_ARRAY_INDEX_FROM_1).flags & GRAFT_ARRAY_INDEX_FROM_1) != 0;
     return input;
 }
 
@@ -156,7 +163,8 @@ pipeline::ParticleInput read_points(const graft_particles* points, int dimension
 pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points) {
     const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE);
     if (r.mode != GRAFT_MODE_OVERWRITE && r.mode != GRAFT_MODE_ADD)
-        fail(Status::argument, "results.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)", r.mode);
+        fail(Status::argument, "results.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)",
+             r.mode);
     pipeline::Outputs outputs;
     read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration);
     outputs.potential = read_array(r.potential, "results.potential", 1, false, n);
@@ -165,8 +173,9 @@ pipeline::Outputs read_results(const graft_results* results, int64_t n, int dime
     outputs.add = r.mode == GRAFT_MODE_ADD;
     outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
     if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))
-        fail(Status::argument, "results: virial, energy and force do not exist at points, which have no charge; "
-                               "expected acceleration and potential only");
+        fail(Status::argument,
+             "results: virial, energy and force do not exist at points, which have no charge; "
+             "expected acceleration and potential only");
     return outputs;
 }
 

@@ -1,4 +1,5 @@
-// Reads the caller's versioned structs: size, flags, reserved words and array layouts checked, then in engine terms.
+// Reads the caller's versioned structs: size, flags, reserved words and array layouts checked, then in engine
+// terms.
 #pragma once
 
 #include "pipeline/solver.hpp"
@@ -7,8 +8,9 @@
 
 namespace graft::capi {
 
-/// A copy of the caller's struct of which only the first min(struct_size, sizeof(T)) bytes count, the rest zero.
-/// Throws Error(argument) for NULL, Error(abi) for an impossible size, non-zero reserved words, or a non-zero tail.
+/// A copy of the caller's struct of which only the first min(struct_size, sizeof(T)) bytes count, the rest
+/// zero. Throws Error(argument) for NULL, Error(abi) for an impossible size, non-zero reserved words, or a
+/// non-zero tail.
 template <typename T>
 T read_struct(const T* given, const char* name, uint32_t known_flags = 0);
 

@@ -1,8 +1,8 @@
 // run_tool: the library's own tools by name, arguments as (key, text) pairs, answers as JSON.
 #include "entries.hpp"
 
-#include "core/error.hpp"
 #include "backend/executor.hpp"
+#include "core/error.hpp"
 #include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
 
@@ -16,8 +16,8 @@ std::string info(const ToolArguments&) {
     std::string names;
     for (const std::string& name : kernels::simd_names())
         names += core::format("%s\"%s\"", names.empty() ? "" : ",", name.c_str());
-    return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d}", kernels::simd_name(), names.c_str(),
-                        backend::resolve_threads(0));
+    return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d}", kernels::simd_name(),
+                        names.c_str(), backend::resolve_threads(0));
 }
 
 int repetitions_of(const ToolArguments& arguments) {
@@ -28,10 +28,11 @@ int repetitions_of(const ToolArguments& arguments) {
         char* end = nullptr;
         const long number = std::strtol(value.c_str(), &end, 10);
         if (key != "repetitions" || value.empty() || *end != '\0' || number < 1 || number > 1000)
-            core::fail(core::Status::argument,
-                       "bench: argument '%s: %s' is not known or out of range; expected what (all, p2p, m2p) and "
-                       "repetitions (1 to 1000)",
-                       key.c_str(), value.c_str());
+            core::fail(
+                core::Status::argument,
+                "bench: argument '%s: %s' is not known or out of range; expected what (all, p2p, m2p) and "
+                "repetitions (1 to 1000)",
+                key.c_str(), value.c_str());
         repetitions = static_cast<int>(number);
     }
     return repetitions;
@@ -40,10 +41,12 @@ int repetitions_of(const ToolArguments& arguments) {
 template <typename T>
 std::string pairs_json(const char* name, int repetitions) {
     const kernels::P2pBench b = kernels::bench_p2p<T>(repetitions);
-    std::string text = core::format("\"%s\":{\"pairs_per_s\":%.4g,\"fma_per_s\":%.4g", name, b.pairs_per_s, b.fma_per_s);
+    std::string text =
+        core::format("\"%s\":{\"pairs_per_s\":%.4g,\"fma_per_s\":%.4g", name, b.pairs_per_s, b.fma_per_s);
     if (b.instructions_per_pair > 0) // absent where nobody has counted them
-        text += core::format(",\"instructions_per_pair\":%.4g,\"bound_pairs_per_s\":%.4g,\"share_of_bound\":%.4g",
-                             b.instructions_per_pair, b.fma_per_s / b.instructions_per_pair, b.share_of_bound());
+        text +=
+            core::format(",\"instructions_per_pair\":%.4g,\"bound_pairs_per_s\":%.4g,\"share_of_bound\":%.4g",
+                         b.instructions_per_pair, b.fma_per_s / b.instructions_per_pair, b.share_of_bound());
     return text + "}";
 }
 
@@ -67,7 +70,8 @@ std::string bench(const ToolArguments& arguments) {
     const int repetitions = repetitions_of(arguments);
     std::string text = core::format("{\"simd\":\"%s\",\"threads\":1", kernels::simd_name());
     if (what != "m2p")
-        text += ",\"p2p\":{" + pairs_json<float>("fp32", repetitions) + "," + pairs_json<double>("fp64", repetitions) + "}";
+        text += ",\"p2p\":{" + pairs_json<float>("fp32", repetitions) + "," +
+                pairs_json<double>("fp64", repetitions) + "}";
     if (what != "p2p")
         text += ",\"m2p_per_s\":{" + cells_json<float>("fp32", repetitions) + "," +
                 cells_json<double>("fp64", repetitions) + "}";
@@ -90,7 +94,8 @@ std::string run_tool(const std::string& name, const ToolArguments& arguments) {
             return tool.run(arguments);
         known += core::format("%s%s", known.empty() ? "" : ", ", tool.name);
     }
-    core::fail(core::Status::argument, "run_tool: there is no tool '%s'; known tools: %s", name.c_str(), known.c_str());
+    core::fail(core::Status::argument, "run_tool: there is no tool '%s'; known tools: %s", name.c_str(),
+               known.c_str());
 }
 
 } // namespace graft::capi

@@ -1,7 +1,8 @@
 // A growing array of plain values that keeps its memory between uses.
 //
-// Invariants: data() is aligned to Memory::alignment; capacity never shrinks before release(); the values after
-// resize() are undefined unless resize_keep() is used. A second computation of the same size allocates nothing.
+// Invariants: data() is aligned to Memory::alignment; capacity never shrinks before release(); the values
+// after resize() are undefined unless resize_keep() is used. A second computation of the same size allocates
+// nothing.
 #pragma once
 
 #include "core/memory.hpp"

@@ -1,7 +1,7 @@
 // The one exception type and the status numbers it carries.
 //
-// Statuses are stable and never reused; the C header repeats them and capi checks that both agree. A message says
-// what is wrong, what was expected, what was found and what to try.
+// Statuses are stable and never reused; the C header repeats them and capi checks that both agree. A message
+// says what is wrong, what was expected, what was found and what to try.
 #pragma once
 
 #include <cstdarg>

@@ -15,7 +15,9 @@ struct Log {
     void* user = nullptr;
     LogLevel level = LogLevel::warning;
 
-    bool wants(LogLevel message_level) const noexcept { return callback != nullptr && message_level <= level; }
+    bool wants(LogLevel message_level) const noexcept {
+        return callback != nullptr && message_level <= level;
+    }
     void write(LogLevel message_level, const std::string& message) const {
         if (wants(message_level))
             callback(user, static_cast<int32_t>(message_level), message.c_str());

@@ -8,9 +8,10 @@
 namespace graft::core {
 
 void* Memory::allocate(int64_t bytes, const char* what) {
-    void* pointer = allocator_.allocate != nullptr
-                        ? allocator_.allocate(allocator_.user, bytes, alignment)
-                        : ::operator new(static_cast<size_t>(bytes), std::align_val_t(alignment), std::nothrow);
+    void* pointer =
+        allocator_.allocate != nullptr
+            ? allocator_.allocate(allocator_.user, bytes, alignment)
+            : ::operator new(static_cast<size_t>(bytes), std::align_val_t(alignment), std::nothrow);
     if (pointer == nullptr)
         fail(Status::memory,
              "out of memory: %lld bytes for %s were refused; this context holds %lld bytes. "

@@ -1,8 +1,8 @@
 // Where every byte of the engine comes from.
 //
-// Memory is the accountant between the buffers and the allocator (the host's, or operator new): it counts bytes and
-// calls, so that "no allocation in the steady state" is a number, and it turns a refused allocation into an Error
-// that names what was wanted and what is held. Thread-safe when the allocator is.
+// Memory is the accountant between the buffers and the allocator (the host's, or operator new): it counts
+// bytes and calls, so that "no allocation in the steady state" is a number, and it turns a refused allocation
+// into an Error that names what was wanted and what is held. Thread-safe when the allocator is.
 #pragma once
 
 #include <atomic>

@@ -48,7 +48,8 @@ void leaf_frame(const Tree& tree, int32_t index, Moments& m) {
     for (int64_t i = node.first; i < end; ++i) {
         const double w = std::abs(tree.charge[i]);
         weight += w;
-        sum[0] += w * (tree.x[i] - origin[0]), sum[1] += w * (tree.y[i] - origin[1]), sum[2] += w * (tree.z[i] - origin[2]);
+        sum[0] += w * (tree.x[i] - origin[0]), sum[1] += w * (tree.y[i] - origin[1]),
+            sum[2] += w * (tree.z[i] - origin[2]);
     }
     double c[3];
     for (int a = 0; a < 3; ++a) // rounding must not carry the centre out of the box
@@ -75,7 +76,8 @@ void inner_frame(const Tree& tree, int32_t index, Moments& m) {
     for (int32_t k = node.first_child; k < end; ++k) {
         const double w = m.magnitude[k];
         weight += w;
-        sum[0] += w * (m.cx[k] - origin[0]), sum[1] += w * (m.cy[k] - origin[1]), sum[2] += w * (m.cz[k] - origin[2]);
+        sum[0] += w * (m.cx[k] - origin[0]), sum[1] += w * (m.cy[k] - origin[1]),
+            sum[2] += w * (m.cz[k] - origin[2]);
     }
     double c[3];
     for (int a = 0; a < 3; ++a)
@@ -116,8 +118,8 @@ void p2m(const Tree& tree, int32_t index, Moments& m, double* out) {
     const double inverse = 1 / m.rho[index];
     std::fill(out, out + term_count(Order), 0.0);
     for (int64_t i = node.first; i < node.first + node.count; ++i)
-        add_powers<Order>(tree.charge[i], (tree.x[i] - m.cx[index]) * inverse, (tree.y[i] - m.cy[index]) * inverse,
-                          (tree.z[i] - m.cz[index]) * inverse, out);
+        add_powers<Order>(tree.charge[i], (tree.x[i] - m.cx[index]) * inverse,
+                          (tree.y[i] - m.cy[index]) * inverse, (tree.z[i] - m.cz[index]) * inverse, out);
 }
 
 /// One axis of a binomial shift: the moments of all terms with the powers of this axis moved by s.
@@ -217,12 +219,18 @@ void compute_moments(const backend::Executor& executor, const Tree& tree, int or
     m.softening_square.resize(m.softening.size());
     m.values.resize(nodes * m.stride());
     switch (order) {
-    case 0: return all_levels<0>(executor, tree, m);
-    case 1: return all_levels<1>(executor, tree, m);
-    case 2: return all_levels<2>(executor, tree, m);
-    case 3: return all_levels<3>(executor, tree, m);
-    case 4: return all_levels<4>(executor, tree, m);
-    default: core::fail(core::Status::argument, "order is %d; expected 0 to 4", order);
+    case 0:
+        return all_levels<0>(executor, tree, m);
+    case 1:
+        return all_levels<1>(executor, tree, m);
+    case 2:
+        return all_levels<2>(executor, tree, m);
+    case 3:
+        return all_levels<3>(executor, tree, m);
+    case 4:
+        return all_levels<4>(executor, tree, m);
+    default:
+        core::fail(core::Status::argument, "order is %d; expected 0 to 4", order);
     }
 }
 

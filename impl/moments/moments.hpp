@@ -1,11 +1,12 @@
 // Cartesian multipole moments of every node: P2M at the leaves, M2M upwards.
 //
-// Moment (a, b, c) of a node is sum q (x/rho)^a (y/rho)^b (z/rho)^c over its particles, positions relative to the node's
-// centre, in units of the node's own power-of-two length rho >= radius: numbers of the size of the charge, whatever
-// the host's units, that fit single precision. The centre is the centre of |q| (of mass, for gravity): the dipole then
-// vanishes for charges of one sign and is kept for mixed ones. Sums run in tree order, without fused multiply-adds, so
-// that all numbers have the same bits for any number of threads.
-// Source: gaburov2010 section 3.2.1 (properties of each cell), McMillan & Aarseth 1993; order 4 by the same rule.
+// Moment (a, b, c) of a node is sum q (x/rho)^a (y/rho)^b (z/rho)^c over its particles, positions relative to
+// the node's centre, in units of the node's own power-of-two length rho >= radius: numbers of the size of the
+// charge, whatever the host's units, that fit single precision. The centre is the centre of |q| (of mass, for
+// gravity): the dipole then vanishes for charges of one sign and is kept for mixed ones. Sums run in tree
+// order, without fused multiply-adds, so that all numbers have the same bits for any number of threads.
+// Source: gaburov2010 section 3.2.1 (properties of each cell), McMillan & Aarseth 1993; order 4 by the same
+// rule.
 #pragma once
 
 #include "backend/executor.hpp"
@@ -22,20 +23,21 @@ struct Moments {
           softening_square(memory, "node mean softening"), values(memory, "moments") {}
 
     int order = 0;
-    core::Buffer<double> cx, cy, cz;  // centre of |charge|; of the tight box when all charges are zero
-    core::Buffer<double> magnitude;   // sum |q|
-    core::Buffer<double> radius;      // no particle is further from the centre
-    core::Buffer<double> spread;      // sum |q| d^2 about the centre, host length units
-    core::Buffer<double> rho;         // power of two, > 0, >= radius (1 for a point)
-    core::Buffer<double> softening;   // largest softening length in the node; empty when there is one for all
+    core::Buffer<double> cx, cy, cz; // centre of |charge|; of the tight box when all charges are zero
+    core::Buffer<double> magnitude;  // sum |q|
+    core::Buffer<double> radius;     // no particle is further from the centre
+    core::Buffer<double> spread;     // sum |q| d^2 about the centre, host length units
+    core::Buffer<double> rho;        // power of two, > 0, >= radius (1 for a point)
+    core::Buffer<double> softening;  // largest softening length in the node; empty when there is one for all
     core::Buffer<double> softening_square; // |q|-weighted mean of the squared lengths; empty as softening
-    core::Buffer<double> values;      // node-major, stride() numbers a node
+    core::Buffer<double> values;           // node-major, stride() numbers a node
 
     int stride() const { return term_count(order); }
     const double* of(int32_t node) const { return values.data() + static_cast<int64_t>(node) * stride(); }
 };
 
-/// Moments of all nodes up to `order` (0..4). Cost: O(n * terms) + O(nodes * terms^2 / 4); allocates only on growth.
+/// Moments of all nodes up to `order` (0..4). Cost: O(n * terms) + O(nodes * terms^2 / 4); allocates only on
+/// growth.
 void compute_moments(const backend::Executor& executor, const tree::Tree& tree, int order, Moments& moments);
 
 } // namespace graft::moments

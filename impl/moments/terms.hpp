@@ -1,7 +1,7 @@
 // Numbering of the Cartesian moments of order 0..4, and loops over them that unroll at compile time.
 //
-// Term (a, b, c) stands for x^a y^b z^c. Terms are sorted by order, within an order by falling a, then falling b:
-// 1 | x y z | xx xy xz yy yz zz | xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz | xxxx ... zzzz.
+// Term (a, b, c) stands for x^a y^b z^c. Terms are sorted by order, within an order by falling a, then
+// falling b: 1 | x y z | xx xy xz yy yz zz | xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz | xxxx ... zzzz.
 #pragma once
 
 #include <array>
@@ -13,7 +13,9 @@ namespace graft::moments {
 inline constexpr int max_order = 4;
 
 /// Terms of all orders up to `order`: 1, 4, 10, 20, 35.
-constexpr int term_count(int order) { return (order + 1) * (order + 2) * (order + 3) / 6; }
+constexpr int term_count(int order) {
+    return (order + 1) * (order + 2) * (order + 3) / 6;
+}
 inline constexpr int max_terms = term_count(max_order);
 
 /// Index of x^a y^b z^c.

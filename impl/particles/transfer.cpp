@@ -76,8 +76,9 @@ void import_reals(const backend::Executor& executor, const ArrayView& view, cons
                   double most, double* out) {
     std::atomic<int64_t> first_bad{std::numeric_limits<int64_t>::max()};
     executor.for_blocks(view.n, block, [&](int64_t begin, int64_t end, int) {
-        const int64_t bad = view.type == ElementType::f32 ? import_block<float>(view, least, most, begin, end, out)
-                                                          : import_block<double>(view, least, most, begin, end, out);
+        const int64_t bad = view.type == ElementType::f32
+                                ? import_block<float>(view, least, most, begin, end, out)
+                                : import_block<double>(view, least, most, begin, end, out);
         if (bad >= 0)
             note_first(first_bad, bad);
     });
@@ -88,7 +89,8 @@ void import_reals(const backend::Executor& executor, const ArrayView& view, cons
         fail(Status::value, "%s: item %lld (counted from 0) is %g; expected a value from %g to %g", name,
              static_cast<long long>(bad), out[bad], least, most);
     fail(Status::value,
-         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look for an "
+         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look "
+         "for an "
          "uninitialised array or a step that blew up",
          name, static_cast<long long>(bad), out[bad]);
 }
@@ -104,7 +106,8 @@ void export_reals(const backend::Executor& executor, const double* value, const 
 }
 
 void export_weighted_reals(const backend::Executor& executor, const double* value, const int32_t* index,
-                           int64_t count, double factor, const double* weight, bool add, const ArrayView& view) {
+                           int64_t count, double factor, const double* weight, bool add,
+                           const ArrayView& view) {
     export_any(executor, index, count, add, view,
                [=](int64_t k, int64_t item) { return factor * weight[item] * value[k]; });
 }

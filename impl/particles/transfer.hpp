@@ -1,4 +1,5 @@
-// Between the host's arrays and the engine's: contiguous doubles in, results out in the host's layout and order.
+// Between the host's arrays and the engine's: contiguous doubles in, results out in the host's layout and
+// order.
 #pragma once
 
 #include "backend/executor.hpp"
@@ -6,8 +7,8 @@
 
 namespace graft::particles {
 
-/// out[i] = view item i (F32 or F64) for all n items. Throws Error(value) naming the first item that is not finite,
-/// or outside [least, most]. `name` is the array's name in the message. One pass, threads.
+/// out[i] = view item i (F32 or F64) for all n items. Throws Error(value) naming the first item that is not
+/// finite, or outside [least, most]. `name` is the array's name in the message. One pass, threads.
 void import_reals(const backend::Executor& executor, const ArrayView& view, const char* name, double least,
                   double most, double* out);
 
@@ -20,6 +21,7 @@ void export_reals(const backend::Executor& executor, const double* value, const 
 
 /// The same with a factor per target: factor * weight[index[k]] * value[k].
 void export_weighted_reals(const backend::Executor& executor, const double* value, const int32_t* index,
-                           int64_t count, double factor, const double* weight, bool add, const ArrayView& view);
+                           int64_t count, double factor, const double* weight, bool add,
+                           const ArrayView& view);
 
 } // namespace graft::particles

@@ -25,10 +25,12 @@ struct Walker {
         while (top > 0) {
             const int32_t node = stack[--top];
             const double edge = tree.boxes[node].longest_edge();
-            const double x = moments.cx[node] - at[0], y = moments.cy[node] - at[1], z = moments.cz[node] - at[2];
+            const double x = moments.cx[node] - at[0], y = moments.cy[node] - at[1],
+                         z = moments.cz[node] - at[2];
             const double r2 = x * x + y * y + z * z;
             const tree::Node& n = tree.nodes[node];
-            if (n.child_count > 0 && edge * edge > opening * opening * r2 && top + n.child_count <= stack_size) {
+            if (n.child_count > 0 && edge * edge > opening * opening * r2 &&
+                top + n.child_count <= stack_size) {
                 for (int32_t k = 0; k < n.child_count; ++k)
                     stack[top++] = n.first_child + k;
                 continue;
@@ -47,8 +49,9 @@ struct Walker {
 
 } // namespace
 
-void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree, const moments::Moments& moments,
-                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size) {
+void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
+                            const moments::Moments& moments, const core::Buffer<lists::Group>& groups,
+                            core::Buffer<double>& size) {
     size.resize(groups.size());
     const Walker walker{tree, moments};
     executor.for_each(

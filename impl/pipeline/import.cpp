@@ -38,15 +38,16 @@ void import_positions(const backend::Executor& executor, const ParticleInput& in
         axes[a]->resize(input.n);
         double* out = axes[a]->data();
         if (a < dimension)
-            particles::import_reals(executor, input.position[a], axis_names[a], -largest_position, largest_position,
-                                    out);
+            particles::import_reals(executor, input.position[a], axis_names[a], -largest_position,
+                                    largest_position, out);
         else
             executor.for_each(input.n, [=](int64_t i) { out[i] = 0; });
     }
 }
 
 /// Sum of |q| over fixed blocks in fixed order: the same bits for any thread count.
-double sum_of_magnitudes(const backend::Executor& executor, const double* q, int64_t n, core::Buffer<double>& sums) {
+double sum_of_magnitudes(const backend::Executor& executor, const double* q, int64_t n,
+                         core::Buffer<double>& sums) {
     sums.resize((n + sum_block - 1) / sum_block);
     executor.for_blocks(n, sum_block, [&](int64_t begin, int64_t end, int) {
         double sum = 0;
@@ -65,7 +66,8 @@ double power_of_two_scale(double total) {
     if (total == 0)
         return 1;
     if (!std::isfinite(total))
-        fail(Status::value, "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
+        fail(Status::value,
+             "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
     int exponent = 0;
     std::frexp(total, &exponent);
     return std::ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));
@@ -94,11 +96,12 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
     if (!input.softening.present())
         return;
     if (settings_.softening == Softening::none)
-        fail(Status::argument, "particles.softening is given but softening.kind is none; expected plummer or spline. "
-                               "Set softening.kind in the deck, or pass NULL");
+        fail(Status::argument,
+             "particles.softening is given but softening.kind is none; expected plummer or spline. "
+             "Set softening.kind in the deck, or pass NULL");
     problem_.softening.resize(input.n);
     particles::import_reals(executor, input.softening, "softening", 0.0, largest_position,
-                             problem_.softening.data());
+                            problem_.softening.data());
 }
 
 void Solver::import_targets(const ParticleInput& input) {
@@ -106,7 +109,8 @@ void Solver::import_targets(const ParticleInput& input) {
     problem_.all_targets = !input.has_active && !input.has_target;
     problem_.target.resize(0);
     if (input.has_active && input.has_target)
-        fail(Status::argument, "particles.active and particles.target are both given; expected at most one of them");
+        fail(Status::argument,
+             "particles.active and particles.target are both given; expected at most one of them");
     if (input.has_target)
         list_targets(input);
     for (int64_t i = 0; i < input.n && input.has_active; ++i)
@@ -126,16 +130,17 @@ void Solver::list_targets(const ParticleInput& input) {
                  static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),
                  static_cast<long long>(input.n - 1 + base));
         if (seen_[given - base] != 0)
-            fail(Status::value, "target: %lld stands twice, again at entry %lld (counted from 0); expected each "
-                                "particle at most once",
+            fail(Status::value,
+                 "target: %lld stands twice, again at entry %lld (counted from 0); expected each "
+                 "particle at most once",
                  static_cast<long long>(given), static_cast<long long>(k));
         seen_[given - base] = 1;
         problem_.target[k] = static_cast<int32_t>(given - base);
     }
 }
 
-/// Positions and softening of the targets that are some of the particles; points bring their own positions and are
-/// take part in per-particle softening with a length of zero of their own.
+/// Positions and softening of the targets that are some of the particles; points bring their own positions
+/// and are take part in per-particle softening with a length of zero of their own.
 void Solver::gather_targets(const backend::Executor& executor) {
     if (problem_.all_targets)
         return;
@@ -150,7 +155,8 @@ void Solver::gather_targets(const backend::Executor& executor) {
         axis->resize(count);
     executor.for_each(count, [&](int64_t k) {
         const int32_t i = problem_.target[k];
-        problem_.point_x[k] = problem_.x[i], problem_.point_y[k] = problem_.y[i], problem_.point_z[k] = problem_.z[i];
+        problem_.point_x[k] = problem_.x[i], problem_.point_y[k] = problem_.y[i],
+        problem_.point_z[k] = problem_.z[i];
         if (lengths)
             problem_.target_softening[k] = problem_.softening[i];
     });
@@ -162,7 +168,8 @@ void Solver::field_at(const ParticleInput& input, const ParticleInput& points, c
     report_.valid = false;
     import_sources(input, executor);
     check_count(points.n, "points");
-    import_positions(executor, points, settings_.dimension, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+    import_positions(executor, points, settings_.dimension,
+                     {&problem_.point_x, &problem_.point_y, &problem_.point_z});
     problem_.points = true;
     problem_.all_targets = false;
     gather_targets(executor);

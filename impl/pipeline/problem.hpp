@@ -7,10 +7,12 @@
 
 namespace graft::pipeline {
 
-/// Raw field at the targets, in target order and internal units: sum of q d / r^3 towards the sources, sum of q / r.
+/// Raw field at the targets, in target order and internal units: sum of q d / r^3 towards the sources, sum of
+/// q / r.
 struct RawField {
     explicit RawField(core::Memory& memory)
-        : ax(memory, "field x"), ay(memory, "field y"), az(memory, "field z"), potential(memory, "potentials") {}
+        : ax(memory, "field x"), ay(memory, "field y"), az(memory, "field z"),
+          potential(memory, "potentials") {}
     core::Buffer<double> ax, ay, az, potential;
     void resize(int64_t n, bool with_potential) {
         ax.resize(n), ay.resize(n), az.resize(n);
@@ -18,21 +20,23 @@ struct RawField {
     }
 };
 
-/// Sources (host order, contiguous) and targets, validated, charges scaled by a power of two to sum |q| in (0.5, 1].
+/// Sources (host order, contiguous) and targets, validated, charges scaled by a power of two to sum |q| in
+/// (0.5, 1].
 struct Problem {
     explicit Problem(core::Memory& memory)
-        : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"), softening(memory, "softening"),
-          target(memory, "targets"), point_x(memory, "point x"), point_y(memory, "point y"),
-          point_z(memory, "point z"), target_softening(memory, "target softening") {}
+        : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"),
+          softening(memory, "softening"), target(memory, "targets"), point_x(memory, "point x"),
+          point_y(memory, "point y"), point_z(memory, "point z"),
+          target_softening(memory, "target softening") {}
     int64_t n = 0;
     core::Buffer<double> x, y, z, charge;
-    core::Buffer<double> softening; // empty: one length for all
-    bool all_targets = true;        // every particle, in host order: `target` is empty
-    bool points = false;            // the targets are point_x, point_y, point_z
-    core::Buffer<int32_t> target;   // host indices otherwise
+    core::Buffer<double> softening;                 // empty: one length for all
+    bool all_targets = true;                        // every particle, in host order: `target` is empty
+    bool points = false;                            // the targets are point_x, point_y, point_z
+    core::Buffer<int32_t> target;                   // host indices otherwise
     core::Buffer<double> point_x, point_y, point_z; // the targets that are not simply all particles
     core::Buffer<double> target_softening;          // theirs; empty: one length for all
-    double charge_scale = 1; // internal charge = host charge * charge_scale
+    double charge_scale = 1;                        // internal charge = host charge * charge_scale
 
     int64_t target_count() const {
         return points ? point_x.size() : (all_targets ? n : static_cast<int64_t>(target.size()));

@@ -64,8 +64,9 @@ bool Report::find(const std::string& key, double* value) const {
 }
 
 std::string Report::json() const {
-    std::string text = core::format("{\"method\":\"%s\",\"backend\":\"cpu\",\"simd\":\"%s\",\"precision\":\"%s\"",
-                                    method, simd, precision);
+    std::string text =
+        core::format("{\"method\":\"%s\",\"backend\":\"cpu\",\"simd\":\"%s\",\"precision\":\"%s\"", method,
+                     simd, precision);
     const std::vector<Figure> list = figures(*this);
     for (const char* group : {"", "time_s", "interactions", "tree", "bytes"}) {
         std::string members;

@@ -46,11 +46,12 @@ void Solver::evaluate(const Outputs& outputs, const backend::Executor& executor)
     } else if (settings_.method == Method::tree) {
         if (!tree_force_)
             tree_force_ = std::make_unique<TreeForce>(memory_);
-        origin_ = tree_force_->evaluate(executor, settings_, problem_, with_potential, workspaces_, field_, report_,
-                                         log_);
+        origin_ = tree_force_->evaluate(executor, settings_, problem_, with_potential, workspaces_, field_,
+                                        report_, log_);
     } else {
         if (settings_.method == Method::direct)
-            evaluate_direct(executor, settings_, problem_, with_potential, direct_targets_, workspaces_, field_);
+            evaluate_direct(executor, settings_, problem_, with_potential, direct_targets_, workspaces_,
+                            field_);
         else
             evaluate_reference(executor, settings_, problem_, with_potential, field_);
         report_.pairs = static_cast<double>(problem_.n) * static_cast<double>(problem_.target_count());
@@ -64,7 +65,8 @@ void Solver::evaluate(const Outputs& outputs, const backend::Executor& executor)
     report_.threads = executor.threads;
 }
 
-/// A softened kernel counts the particle's own charge: phi_self = q / eps (Plummer) or its spline value at zero.
+/// A softened kernel counts the particle's own charge: phi_self = q / eps (Plummer) or its spline value at
+/// zero.
 void Solver::remove_self_potential(const backend::Executor& executor) {
     if (settings_.softening == Softening::none)
         return;
@@ -93,15 +95,17 @@ void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
             particles::export_weighted_reals(executor, raw[a], origin_, count, factor / problem_.charge_scale,
                                              problem_.charge.data(), outputs.add, outputs.acceleration[a]);
         else
-            particles::export_reals(executor, raw[a], origin_, count, factor, outputs.add, outputs.acceleration[a]);
+            particles::export_reals(executor, raw[a], origin_, count, factor, outputs.add,
+                                    outputs.acceleration[a]);
     }
     if (outputs.potential.present())
         particles::export_reals(executor, field_.potential.data(), origin_, count, -factor, outputs.add,
                                 outputs.potential);
 }
 
-/// Virial and energy, summed over fixed blocks in fixed order; positions relative to the first particle, so that a
-/// system far from the origin loses no digits (the net force times that shift is rounding only when all are active).
+/// Virial and energy, summed over fixed blocks in fixed order; positions relative to the first particle, so
+/// that a system far from the origin loses no digits (the net force times that shift is rounding only when
+/// all are active).
 void Solver::write_sums(const Outputs& outputs, const backend::Executor& executor) {
     const int64_t count = problem_.target_count();
     const int64_t blocks = (count + sum_block - 1) / sum_block;
@@ -114,7 +118,8 @@ void Solver::write_sums(const Outputs& outputs, const backend::Executor& executo
         for (int64_t k = begin; k < end; ++k) {
             const int64_t i = origin_ != nullptr ? origin_[k] : k;
             const double q = problem_.charge[i];
-            const double x = problem_.x[i] - centre[0], y = problem_.y[i] - centre[1], z = problem_.z[i] - centre[2];
+            const double x = problem_.x[i] - centre[0], y = problem_.y[i] - centre[1],
+                         z = problem_.z[i] - centre[2];
             const double fx = q * field_.ax[k], fy = q * field_.ay[k], fz = q * field_.az[k];
             s[0] += x * fx, s[1] += y * fy, s[2] += z * fz;
             s[3] += 0.5 * (x * fy + y * fx), s[4] += 0.5 * (x * fz + z * fx), s[5] += 0.5 * (y * fz + z * fy);
@@ -130,7 +135,8 @@ void Solver::write_sums(const Outputs& outputs, const backend::Executor& executo
     const double factor = sign * settings_.constant / (problem_.charge_scale * problem_.charge_scale);
     const backend::Executor serial{memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
-        particles::export_reals(serial, total + c, nullptr, 1, factor, outputs.add, outputs.virial.component(c));
+        particles::export_reals(serial, total + c, nullptr, 1, factor, outputs.add,
+                                outputs.virial.component(c));
     if (outputs.energy.present())
         particles::export_reals(serial, total + 6, nullptr, 1, -factor, outputs.add, outputs.energy);
 }

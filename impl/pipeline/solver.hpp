@@ -1,8 +1,8 @@
 // One force computation from the host's arrays to the host's arrays: the way of the data through all rooms.
 //
-// Invariants: outputs are written only after everything has succeeded; all memory comes from the Memory given and is
-// kept between calls, so that a second call of the same size allocates nothing; results are the same bits for any
-// number of threads.
+// Invariants: outputs are written only after everything has succeeded; all memory comes from the Memory given
+// and is kept between calls, so that a second call of the same size allocates nothing; results are the same
+// bits for any number of threads.
 #pragma once
 
 #include "backend/executor.hpp"
@@ -24,7 +24,7 @@ struct ParticleInput {
     particles::ArrayView position[3];
     particles::ArrayView charge; // absent: charge_all for everyone
     double charge_all = 1;
-    particles::ArrayView softening; // absent: the settings' length
+    particles::ArrayView softening;              // absent: the settings' length
     bool has_active = false, has_target = false; // given, though perhaps with no items
     particles::ArrayView active;
     particles::ArrayView target;

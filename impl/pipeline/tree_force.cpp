@@ -21,7 +21,8 @@ namespace graft::pipeline {
 
 namespace {
 
-/// Lists of this many groups are built and evaluated at a time: they stay in the last-level cache, and memory is bounded.
+/// Lists of this many groups are built and evaluated at a time: they stay in the last-level cache, and memory
+/// is bounded.
 constexpr int64_t batch_groups = 2048;
 constexpr int64_t groups_per_block = 8;
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
@@ -33,9 +34,10 @@ lists::WalkKind walk_kind(Walk walk) {
     return walk == Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
 }
 
-/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded by
-/// spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ within the node act
-/// like as much extent. The roots are taken one by one: S itself leaves double in very small or large units.
+/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded
+/// by spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ
+/// within the node act like as much extent. The roots are taken one by one: S itself leaves double in very
+/// small or large units.
 double error_reach(const moments::Moments& m, int32_t k, const Settings& settings) {
     double spread = m.spread[k], radius = m.radius[k];
     if (!m.softening.empty() && settings.softening == Softening::plummer) {
@@ -52,11 +54,12 @@ double error_reach(const moments::Moments& m, int32_t k, const Settings& setting
 
 struct TreeForce::State {
     explicit State(core::Memory& memory)
-        : builder(memory), tree(memory), moments(memory), single(memory, "expansions"), full(memory, "expansions"),
-          targets(memory), criterion(memory), list_builder(memory), lists(memory), reach(memory, "MAC reach"),
-          acceleration(memory, "group accelerations"), last(memory, "last accelerations"),
-          heap_of(memory, "heaps"), heap_x(memory, "heap x"), heap_y(memory, "heap y"), heap_z(memory, "heap z"),
-          heap_charge(memory, "heap charges"), pairs(memory, "pair counts"), cells(memory, "cell counts") {}
+        : builder(memory), tree(memory), moments(memory), single(memory, "expansions"),
+          full(memory, "expansions"), targets(memory), criterion(memory), list_builder(memory), lists(memory),
+          reach(memory, "MAC reach"), acceleration(memory, "group accelerations"),
+          last(memory, "last accelerations"), heap_of(memory, "heaps"), heap_x(memory, "heap x"),
+          heap_y(memory, "heap y"), heap_z(memory, "heap z"), heap_charge(memory, "heap charges"),
+          pairs(memory, "pair counts"), cells(memory, "cell counts") {}
 
     tree::TreeBuilder builder;
     tree::Tree tree;
@@ -83,7 +86,8 @@ struct TreeForce::State {
             return full;
     }
 
-    void build(const backend::Executor& executor, const Settings& settings, const Problem& problem, Report& report);
+    void build(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+               Report& report);
     void find_heaps(const Settings& settings);
     void choose_targets(const backend::Executor& executor, const Settings& settings, const Problem& problem);
     void scale_groups(const backend::Executor& executor, const Settings& settings, const Problem& problem);
@@ -95,18 +99,19 @@ struct TreeForce::State {
                   bool with_potential, Workspaces<T>& workspaces, RawField& field, Report& report);
     template <typename T>
     void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
-                const kernels::PairVariant& variant, double length, int64_t chunk, Workspace<T>& work, int64_t& sources);
+                const kernels::PairVariant& variant, double length, int64_t chunk, Workspace<T>& work,
+                int64_t& sources);
     double nearest_length(const lists::Group& group, int64_t in_batch) const;
     template <typename T>
-    void evaluate_group(const Settings& settings, int64_t group, int64_t in_batch, const kernels::PairVariant& variant,
-                        Workspace<T>& work, RawField& field);
+    void evaluate_group(const Settings& settings, int64_t group, int64_t in_batch,
+                        const kernels::PairVariant& variant, Workspace<T>& work, RawField& field);
 };
 
 TreeForce::TreeForce(core::Memory& memory) : state_(std::make_unique<State>(memory)) {}
 TreeForce::~TreeForce() = default;
 
-void TreeForce::State::build(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                             Report& report) {
+void TreeForce::State::build(const backend::Executor& executor, const Settings& settings,
+                             const Problem& problem, Report& report) {
     tree::TreeOptions options;
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
@@ -120,7 +125,8 @@ void TreeForce::State::build(const backend::Executor& executor, const Settings& 
     }
     tree::BuildTimes times;
     builder.build(executor, options, problem.n, problem.x.data(), problem.y.data(), problem.z.data(),
-                  problem.charge.data(), problem.softening.empty() ? nullptr : problem.softening.data(), tree, times);
+                  problem.charge.data(), problem.softening.empty() ? nullptr : problem.softening.data(), tree,
+                  times);
     report.time_s.sort = times.sort_s;
     report.time_s.tree = times.tree_s;
     find_heaps(settings);
@@ -152,8 +158,8 @@ void TreeForce::State::find_heaps(const Settings& settings) {
 void TreeForce::State::choose_targets(const backend::Executor& executor, const Settings& settings,
                                       const Problem& problem) {
     if (problem.points)
-        targets.set_points(executor, settings.dimension, problem.target_count(), problem.target_x(), problem.target_y(),
-                           problem.target_z(), problem.target_length(), settings.group);
+        targets.set_points(executor, settings.dimension, problem.target_count(), problem.target_x(),
+                           problem.target_y(), problem.target_z(), problem.target_length(), settings.group);
     else if (problem.all_targets)
         targets.set_all(executor, tree, settings.group);
     else
@@ -163,7 +169,8 @@ void TreeForce::State::choose_targets(const backend::Executor& executor, const S
 /// f_g of the error MAC: a node's error S / d^(p+3) may be accuracy * (size of the group's acceleration).
 void TreeForce::State::scale_groups(const backend::Executor& executor, const Settings& settings,
                                     const Problem& problem) {
-    const bool use_last = settings.mac_history && !problem.points && last.size() == problem.n && problem.n > 0;
+    const bool use_last =
+        settings.mac_history && !problem.points && last.size() == problem.n && problem.n > 0;
     if (!use_last)
         estimate_accelerations(executor, tree, moments, targets.groups(), acceleration);
     else
@@ -208,8 +215,8 @@ void TreeForce::State::set_criterion(const backend::Executor& executor, const Se
 /// P2P with the particles of lists.leaves[entry_begin ... entry_end), in batches that stay in cache.
 template <typename T>
 void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
-                              const kernels::PairVariant& variant, double length, int64_t chunk, Workspace<T>& work,
-                              int64_t& sources) {
+                              const kernels::PairVariant& variant, double length, int64_t chunk,
+                              Workspace<T>& work, int64_t& sources) {
     const kernels::ParticleArrays particles = kernels::tree_particles(tree);
     const kernels::ParticleArrays heaps{heap_x.data(),      heap_y.data(), heap_z.data(),
                                         heap_charge.data(), nullptr,       heap_x.size()};
@@ -229,8 +236,8 @@ void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kern
     }
 }
 
-/// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where every source
-/// is at that place, and for groups with an extent, which need no other length.
+/// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where
+/// every source is at that place, and for groups with an extent, which need no other length.
 double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_batch) const {
     const geometry::Box& box = group.target.box;
     if (box.longest_edge() > 0)
@@ -249,20 +256,23 @@ double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_ba
 
 template <typename T>
 void TreeForce::State::evaluate_group(const Settings& settings, int64_t g, int64_t in_batch,
-                                      const kernels::PairVariant& variant, Workspace<T>& work, RawField& field) {
+                                      const kernels::PairVariant& variant, Workspace<T>& work,
+                                      RawField& field) {
     const lists::Group& group = targets.groups()[g];
     const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
     const double reach = tree.boxes[0].furthest(group.target.box.lower);
-    const kernels::Frame frame = kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch), reach);
+    const kernels::Frame frame =
+        kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch), reach);
     const double length = settings.softening_length * frame.scale;
-    const kernels::ParticleArrays all{targets.x(), targets.y(), targets.z(), nullptr, targets.softening(),
-                                      targets.count()};
+    const kernels::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
+                                      nullptr,     targets.softening(), targets.count()};
     work.targets.fill(all, group.first, group.count, frame, variant);
     int64_t sources = 0;
     gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), work, sources);
 
     const bool plummer = variant.softening == kernels::Softening::plummer;
-    const kernels::CellVariant cell_variant{settings.order, plummer, plummer && variant.per_particle, variant.potential};
+    const kernels::CellVariant cell_variant{settings.order, plummer, plummer && variant.per_particle,
+                                            variant.potential};
     const int64_t node_end = lists.node_offset[in_batch + 1];
     for (int64_t e = lists.node_offset[in_batch]; e < node_end; e += kernels::CellBuffer<T>::capacity) {
         work.cells.fill(moments, expansion<T>().data(), lists.nodes.data() + e,
@@ -275,11 +285,13 @@ void TreeForce::State::evaluate_group(const Settings& settings, int64_t g, int64
 }
 
 template <typename T>
-void TreeForce::State::evaluate(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                                bool with_potential, Workspaces<T>& workspaces, RawField& field, Report& report) {
+void TreeForce::State::evaluate(const backend::Executor& executor, const Settings& settings,
+                                const Problem& problem, bool with_potential, Workspaces<T>& workspaces,
+                                RawField& field, Report& report) {
     core::Timer timer;
     const kernels::PairVariant variant = pair_variant(settings, problem, with_potential);
-    moments::fill_expansion(executor, moments, variant.softening == kernels::Softening::plummer, expansion<T>());
+    moments::fill_expansion(executor, moments, variant.softening == kernels::Softening::plummer,
+                            expansion<T>());
     report.time_s.moments += timer.lap();
     workspaces.prepare(executor.threads);
     const int64_t groups = targets.group_count();
@@ -287,8 +299,8 @@ void TreeForce::State::evaluate(const backend::Executor& executor, const Setting
     cells.resize(groups);
     for (int64_t begin = 0; begin < groups; begin += batch_groups) {
         const int64_t count = std::min(batch_groups, groups - begin);
-        list_builder.build(executor, tree, criterion, targets.groups().data() + begin, count, walk_kind(settings.walk),
-                           lists);
+        list_builder.build(executor, tree, criterion, targets.groups().data() + begin, count,
+                           walk_kind(settings.walk), lists);
         report.time_s.lists += timer.lap();
         executor.for_blocks(count, groups_per_block, [&](int64_t first, int64_t end, int thread) {
             for (int64_t k = first; k < end; ++k)
@@ -324,9 +336,9 @@ void TreeForce::State::count(Report& report) const {
     }
 }
 
-const int32_t* TreeForce::evaluate(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                                   bool with_potential, AllWorkspaces& workspaces, RawField& field, Report& report,
-                                   const core::Log& log) {
+const int32_t* TreeForce::evaluate(const backend::Executor& executor, const Settings& settings,
+                                   const Problem& problem, bool with_potential, AllWorkspaces& workspaces,
+                                   RawField& field, Report& report, const core::Log& log) {
     State& s = *state_;
     report.bytes_lists = 0;
     s.build(executor, settings, problem, report);
@@ -343,10 +355,11 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, const Sett
     s.remember(settings, problem, field);
     s.count(report);
     if (log.wants(core::LogLevel::info))
-        log.write(core::LogLevel::info,
-                  core::format("tree: %lld particles, %lld nodes, %lld groups; %.3g pairs and %.3g cells evaluated",
-                               static_cast<long long>(problem.n), static_cast<long long>(report.nodes),
-                               static_cast<long long>(report.groups), report.pairs, report.cells));
+        log.write(
+            core::LogLevel::info,
+            core::format("tree: %lld particles, %lld nodes, %lld groups; %.3g pairs and %.3g cells evaluated",
+                         static_cast<long long>(problem.n), static_cast<long long>(report.nodes),
+                         static_cast<long long>(report.groups), report.pairs, report.cells));
     return s.targets.origin();
 }
 

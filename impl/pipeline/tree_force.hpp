@@ -19,9 +19,9 @@ class TreeForce {
 
     /// Fills `field` in an order of its own and returns target k -> host item (valid until the next call).
     /// Adds times and counts to the report. Throws core::Error.
-    const int32_t* evaluate(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                            bool with_potential, AllWorkspaces& workspaces, RawField& field, Report& report,
-                            const core::Log& log);
+    const int32_t* evaluate(const backend::Executor& executor, const Settings& settings,
+                            const Problem& problem, bool with_potential, AllWorkspaces& workspaces,
+                            RawField& field, Report& report, const core::Log& log);
 
   private:
     struct State;

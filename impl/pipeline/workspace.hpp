@@ -20,7 +20,8 @@ struct Workspace {
 
     /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ...
     template <typename Place>
-    void store(const kernels::Frame& frame, int64_t count, bool with_potential, RawField& field, const Place& place) {
+    void store(const kernels::Frame& frame, int64_t count, bool with_potential, RawField& field,
+               const Place& place) {
         const kernels::FieldSums sums = targets.sums();
         const double square = frame.scale * frame.scale;
         for (int64_t k = 0; k < count; ++k) {
@@ -64,7 +65,8 @@ struct AllWorkspaces {
     }
 };
 
-inline kernels::PairVariant pair_variant(const Settings& settings, const Problem& problem, bool with_potential) {
+inline kernels::PairVariant pair_variant(const Settings& settings, const Problem& problem,
+                                         bool with_potential) {
     const bool per_particle = !problem.softening.empty();
     const bool softened = per_particle || settings.softening_length > 0;
     return {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
@@ -72,6 +74,8 @@ inline kernels::PairVariant pair_variant(const Settings& settings, const Problem
 }
 
 /// Sources whose float sums are flushed to double: all of them for fp32, some hundred for mixed.
-inline int64_t sum_chunk(const Settings& settings) { return settings.precision == Precision::mixed ? 512 : 0; }
+inline int64_t sum_chunk(const Settings& settings) {
+    return settings.precision == Precision::mixed ? 512 : 0;
+}
 
 } // namespace graft::pipeline

@@ -16,8 +16,8 @@
 namespace graft::test {
 
 /// A packed or strided view of caller memory.
-inline graft_array array_of(const void* data, int32_t dtype, int64_t n, int32_t components = 1, int64_t stride = 0,
-                            int64_t bytes = -1) {
+inline graft_array array_of(const void* data, int32_t dtype, int64_t n, int32_t components = 1,
+                            int64_t stride = 0, int64_t bytes = -1) {
     graft_array a{};
     a.struct_size = sizeof a;
     a.data = const_cast<void*>(data);
@@ -67,15 +67,21 @@ struct Field {
     std::vector<double> ax, ay, az, potential;
     std::array<double, 6> virial{};
     double energy = 0;
-    explicit Field(size_t n = 0, double fill = 0) : ax(n, fill), ay(n, fill), az(n, fill), potential(n, fill) {}
+    explicit Field(size_t n = 0, double fill = 0)
+        : ax(n, fill), ay(n, fill), az(n, fill), potential(n, fill) {}
 };
 
 /// Views of a Bodies and a Field, alive as long as both; fields may be changed before the call.
 struct Call {
     Call(const Bodies& b, Field& f)
-        : arrays{array_of(b.x), array_of(b.y), array_of(b.z), array_of(b.q)},
-          out{array_of(f.ax), array_of(f.ay), array_of(f.az), array_of(f.potential),
-              array_of(f.virial.data(), GRAFT_F64, 1, 6), array_of(&f.energy, GRAFT_F64, 1)} {
+        : arrays{array_of(b.x), array_of(b.y), array_of(b.z), array_of(b.q)}, out{array_of(f.ax),
+                                                                                  array_of(f.ay),
+                                                                                  array_of(f.az),
+                                                                                  array_of(f.potential),
+                                                                                  array_of(f.virial.data(),
+                                                                                           GRAFT_F64, 1, 6),
+                                                                                  array_of(&f.energy,
+                                                                                           GRAFT_F64, 1)} {
         particles.struct_size = sizeof particles;
         particles.n = static_cast<int64_t>(b.size());
         for (int a = 0; a < 3; ++a)

@@ -23,8 +23,7 @@ void* ledger_allocate(void* user, int64_t bytes, int64_t alignment) {
     if (ledger->calls.fetch_add(1) == ledger->refuse)
         return nullptr;
     ledger->held += bytes;
-    return std::aligned_alloc(static_cast<size_t>(alignment),
-                              (static_cast<size_t>(bytes) + 63) / 64 * 64);
+    return std::aligned_alloc(static_cast<size_t>(alignment), (static_cast<size_t>(bytes) + 63) / 64 * 64);
 }
 
 void ledger_release(void* user, void* pointer, int64_t bytes) {

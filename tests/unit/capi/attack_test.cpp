@@ -1,4 +1,5 @@
-// Hostile inputs that once gave wrong numbers: extreme units, particles alone in their group, outliers, 2-D boxes.
+// Hostile inputs that once gave wrong numbers: extreme units, particles alone in their group, outliers, 2-D
+// boxes.
 #include "host.hpp"
 
 #include <gtest/gtest.h>
@@ -60,12 +61,14 @@ TEST(Attack, LastBlockOfOneParticleInAnyUnit) {
         const Bodies bodies = scaled(plummer(257, 3), unit);
         const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
         for (const int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64})
-            EXPECT_LT(quantile(errors(field_of(bodies, options(GRAFT_METHOD_DIRECT, precision)), exact), 1), 1e-3)
+            EXPECT_LT(quantile(errors(field_of(bodies, options(GRAFT_METHOD_DIRECT, precision)), exact), 1),
+                      1e-3)
                 << "unit " << unit << ", precision " << precision;
     }
 }
 
-TEST(Attack, PairMuchCloserThanTheSystemIsWide) { // cos(pi / 2) is 6e-17: float overflowed at 1e19 group sizes
+TEST(Attack,
+     PairMuchCloserThanTheSystemIsWide) { // cos(pi / 2) is 6e-17: float overflowed at 1e19 group sizes
     Bodies bodies = plummer(600, 5);
     for (const double x : {0.0, 6e-17, 1.2e-16})
         bodies.add(x, 0, 0, 1e-40);
@@ -82,15 +85,23 @@ TEST(Attack, PairMuchCloserThanTheSystemIsWide) { // cos(pi / 2) is 6e-17: float
 TEST(Attack, OnePointInAnyUnit) {
     for (const double unit : {1e-25, 1e20}) {
         const Bodies bodies = scaled(plummer(1000, 4), unit);
-        const Bodies point = scaled([] { Bodies b; b.add(30, 20, 10, 0); return b; }(), unit);
+        const Bodies point = scaled(
+            [] {
+                Bodies b;
+                b.add(30, 20, 10, 0);
+                return b;
+            }(),
+            unit);
         Field field(1), exact(1);
-        for (const auto& [method, to] : {std::pair{GRAFT_METHOD_REFERENCE, &exact}, {GRAFT_METHOD_TREE, &field},
+        for (const auto& [method, to] : {std::pair{GRAFT_METHOD_REFERENCE, &exact},
+                                         {GRAFT_METHOD_TREE, &field},
                                          {GRAFT_METHOD_DIRECT, &field}}) {
             Context context(options(method, GRAFT_PRECISION_MIXED));
             Field unused(bodies.size());
             Call sources(bodies, unused), points(point, *to);
             points.results.virial = points.results.energy = nullptr;
-            ASSERT_EQ(capi::field_at(context, &sources.particles, &points.particles, &points.results), GRAFT_OK)
+            ASSERT_EQ(capi::field_at(context, &sources.particles, &points.particles, &points.results),
+                      GRAFT_OK)
                 << capi::last_error();
             EXPECT_LT(errors(*to, exact)[0], 1e-3) << "unit " << unit << ", method " << method;
             EXPECT_NEAR(to->potential[0] / exact.potential[0], 1, 1e-3);
@@ -107,15 +118,16 @@ TEST(Attack, ErrorCriterionHoldsInTinyUnits) { // its powers of lengths and forc
     }
 }
 
-/// Five clusters in a row, each ten times smaller than the last: leaves of a k-d tree span the gaps between them, and a
-/// target may stand just beside a node's outermost particles.
+/// Five clusters in a row, each ten times smaller than the last: leaves of a k-d tree span the gaps between
+/// them, and a target may stand just beside a node's outermost particles.
 Bodies clusters_in_a_row(size_t n) {
     std::mt19937_64 random(6);
     std::normal_distribution<double> normal;
     Bodies bodies;
     for (size_t i = 0; i < n; ++i) {
         const double number = static_cast<double>(random() % 5), size = std::pow(10, -number);
-        bodies.add(10 * number + size * normal(random), size * normal(random), size * normal(random), 1.0 / n);
+        bodies.add(10 * number + size * normal(random), size * normal(random), size * normal(random),
+                   1.0 / n);
     }
     return bodies;
 }
@@ -134,7 +146,8 @@ TEST(Attack, ErrorCriterionBesideTheRimOfANode) {
         }
 }
 
-TEST(Attack, StridesInElementsInsteadOfBytes) { // elements that overlap: outputs would be written by two threads at once
+TEST(Attack, StridesInElementsInsteadOfBytes) { // elements that overlap: outputs would be written by two
+                                                // threads at once
     const Bodies bodies = plummer(50);
     Field field(50);
     Context context(options(GRAFT_METHOD_DIRECT));

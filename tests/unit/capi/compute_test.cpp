@@ -17,7 +17,9 @@ namespace {
 
 constexpr int32_t methods[] = {GRAFT_METHOD_DIRECT, GRAFT_METHOD_TREE, GRAFT_METHOD_REFERENCE};
 
-bool mentions(const char* text) { return std::strstr(capi::last_error(), text) != nullptr; }
+bool mentions(const char* text) {
+    return std::strstr(capi::last_error(), text) != nullptr;
+}
 
 double quantile(std::vector<double> values, double q) {
     std::sort(values.begin(), values.end());
@@ -151,7 +153,7 @@ TEST_P(EveryMethod, FieldAtPoints) {
     Bodies b = plummer(400), points(0);
     points.add(5, 0, 0, 0);
     points.add(0.1, 0.2, 0.3, 0);
-    points.add(1000, -1000, 3, 0); // far outside
+    points.add(1000, -1000, 3, 0);         // far outside
     points.add(b.x[7], b.y[7], b.z[7], 0); // on a source: the source itself gives nothing
     Field f(4), self(400);
     graft_options_values o = options(GetParam());
@@ -160,7 +162,8 @@ TEST_P(EveryMethod, FieldAtPoints) {
     Call at(points, f), own(b, self);
     Call sources(b, self);
     at.results.virial = at.results.energy = nullptr;
-    ASSERT_EQ(capi::field_at(context, &sources.particles, &at.particles, &at.results), GRAFT_OK) << capi::last_error();
+    ASSERT_EQ(capi::field_at(context, &sources.particles, &at.particles, &at.results), GRAFT_OK)
+        << capi::last_error();
     ASSERT_EQ(capi::compute(context, &own.particles, &own.results), GRAFT_OK);
     EXPECT_NEAR(f.ax[3], self.ax[7], 1e-12);
     EXPECT_NEAR(f.potential[3], self.potential[7], 1e-12);
@@ -227,8 +230,8 @@ TEST(Tree, ZeroChargesAndZeroTotal) {
 TEST(Tree, FarApartClustersCostLittleMore) {
     Bodies one = plummer(4000), two = plummer(4000);
     for (size_t i = 0; i < 2000; ++i)
-        two.x[i] = two.x[i] * 1e-6, two.y[i] *= 1e-6, two.z[i] *= 1e-6, two.x[i + 2000] = two.x[i + 2000] * 1e-6 + 1e6,
-        two.y[i + 2000] *= 1e-6, two.z[i + 2000] *= 1e-6;
+        two.x[i] = two.x[i] * 1e-6, two.y[i] *= 1e-6, two.z[i] *= 1e-6,
+        two.x[i + 2000] = two.x[i + 2000] * 1e-6 + 1e6, two.y[i + 2000] *= 1e-6, two.z[i + 2000] *= 1e-6;
     double pairs[2];
     int k = 0;
     for (const Bodies* b : {&one, &two}) {
@@ -400,7 +403,8 @@ TEST(Compute, SoftenedMethodsAgree) {
                 Call call(b, f[method]);
                 if (per_particle)
                     call.particles.softening = &softening;
-                ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+                ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK)
+                    << capi::last_error();
             }
             const Field& reference = f[GRAFT_METHOD_REFERENCE];
             EXPECT_LT(quantile(errors(f[GRAFT_METHOD_DIRECT], reference), 1.0), 1e-11);
@@ -420,12 +424,14 @@ TEST(Context, CallOrderAndBusy) {
     ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
     EXPECT_EQ(capi::query(context, "time_s.total", &value), GRAFT_OK);
     EXPECT_GT(value, 0);
-    EXPECT_EQ(capi::query(context, "predicted_s.total", &value), GRAFT_ERROR_ABSENT) << "no model: absent, not zero";
+    EXPECT_EQ(capi::query(context, "predicted_s.total", &value), GRAFT_ERROR_ABSENT)
+        << "no model: absent, not zero";
     std::atomic<int> busy{0};
     std::thread other([&] {
         Field g(100000);
         Call second(b, g);
-        for (int done = 0; done < 20 && (done == 0 || busy == 0);) { // the queries below may hold the context: try again
+        for (int done = 0;
+             done < 20 && (done == 0 || busy == 0);) { // the queries below may hold the context: try again
             const int32_t status = capi::compute(context, &second.particles, &second.results);
             ASSERT_TRUE(status == GRAFT_OK || status == GRAFT_ERROR_BUSY) << capi::last_error();
             done += status == GRAFT_OK ? 1 : 0;
@@ -481,7 +487,8 @@ TEST(Context, BoxesAndUnits) {
     EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
     box.lower[1] = 0.5;
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK);
-    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE) << "particles outside the box";
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE)
+        << "particles outside the box";
     box.periodic[0] = 1;
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_UNSUPPORTED);
     EXPECT_EQ(capi::context_set_box(context, nullptr), GRAFT_OK);

@@ -42,7 +42,8 @@ TEST(Buffer, RefusedGrowthKeepsContentsAndNamesTheBuffer) {
     allocator.user = &budget;
     allocator.allocate = [](void* user, int64_t bytes, int64_t alignment) -> void* {
         return (*static_cast<int64_t*>(user))-- > 0
-                   ? std::aligned_alloc(static_cast<size_t>(alignment), (static_cast<size_t>(bytes) + 63) / 64 * 64)
+                   ? std::aligned_alloc(static_cast<size_t>(alignment),
+                                        (static_cast<size_t>(bytes) + 63) / 64 * 64)
                    : nullptr;
     };
     allocator.release = [](void*, void* pointer, int64_t) { std::free(pointer); };
