@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
 #include <limits>
-#include <thread>
 
 using namespace graft;
 using namespace graft::test;
@@ -412,96 +409,4 @@ TEST(Compute, SoftenedMethodsAgree) {
             EXPECT_NEAR(f[GRAFT_METHOD_DIRECT].energy, reference.energy, 1e-11);
             EXPECT_NEAR(f[GRAFT_METHOD_TREE].energy, reference.energy, 1e-4 * std::abs(reference.energy));
         }
-}
-
-TEST(Context, CallOrderAndBusy) {
-    double value = 0;
-    Context context(options(GRAFT_METHOD_TREE));
-    EXPECT_EQ(capi::query(context, "time_s.total", &value), GRAFT_ERROR_ABSENT);
-    Bodies b = plummer(100000);
-    Field f(100000);
-    Call call(b, f);
-    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
-    EXPECT_EQ(capi::query(context, "time_s.total", &value), GRAFT_OK);
-    EXPECT_GT(value, 0);
-    EXPECT_EQ(capi::query(context, "predicted_s.total", &value), GRAFT_ERROR_ABSENT)
-        << "no model: absent, not zero";
-    std::atomic<int> busy{0};
-    std::thread other([&] {
-        Field g(100000);
-        Call second(b, g);
-        for (int done = 0;
-             done < 20 && (done == 0 || busy == 0);) { // the queries below may hold the context: try again
-            const int32_t status = capi::compute(context, &second.particles, &second.results);
-            ASSERT_TRUE(status == GRAFT_OK || status == GRAFT_ERROR_BUSY) << capi::last_error();
-            done += status == GRAFT_OK ? 1 : 0;
-        }
-    });
-    for (int k = 0; k < 100000 && busy == 0; ++k) {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-        busy = capi::query(context, "n", &value) == GRAFT_ERROR_BUSY ? 1 : 0;
-    }
-    other.join();
-    EXPECT_EQ(busy, 1);
-}
-
-TEST(Context, TwoContextsInTwoThreads) {
-    Bodies b = plummer(5000);
-    Field f[2] = {Field(5000), Field(5000)};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 2; ++t)
-        threads.emplace_back([&, t] {
-            graft_options_values o = options(GRAFT_METHOD_TREE);
-            o.threads = 2;
-            Context context(o);
-            Call call(b, f[t]);
-            for (int k = 0; k < 5; ++k)
-                ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
-    EXPECT_EQ(f[0].ax, f[1].ax);
-}
-
-TEST(Context, TenThousandCreateDestroy) {
-    for (int k = 0; k < 10000; ++k) {
-        graft_context* context = nullptr;
-        ASSERT_EQ(capi::context_create(options(GRAFT_METHOD_TREE), nullptr, &context), GRAFT_OK);
-        ASSERT_EQ(capi::context_destroy(&context), GRAFT_OK);
-        ASSERT_EQ(context, nullptr);
-    }
-    EXPECT_EQ(capi::context_destroy(nullptr), GRAFT_OK);
-}
-
-TEST(Context, BoxesAndUnits) {
-    Context context(options(GRAFT_METHOD_TREE));
-    graft_box box{};
-    box.struct_size = sizeof box;
-    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT);
-    for (int a = 0; a < 3; ++a)
-        box.lower[a] = -2000, box.upper[a] = 2000;
-    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK) << capi::last_error();
-    Bodies b = plummer(1000);
-    Field f(1000), free_field(1000);
-    Call call(b, f);
-    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
-    box.lower[1] = 0.5;
-    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK);
-    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE)
-        << "particles outside the box";
-    box.periodic[0] = 1;
-    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_UNSUPPORTED);
-    EXPECT_EQ(capi::context_set_box(context, nullptr), GRAFT_OK);
-    graft_units units{};
-    units.struct_size = sizeof units;
-    units.length_m = 1.495978707e11, units.mass_kg = 1.98892e30, units.time_s = 86400;
-    ASSERT_EQ(capi::context_set_units(context, &units), GRAFT_OK) << capi::last_error();
-    Bodies pair;
-    pair.add(0, 0, 0, 1), pair.add(1, 0, 0, 0);
-    Field g(2);
-    Call sun(pair, g);
-    ASSERT_EQ(capi::compute(context, &sun.particles, &sun.results), GRAFT_OK);
-    EXPECT_NEAR(-g.ax[1], 2.9591e-4, 1e-7) << "Gauss's constant squared, in AU^3 / (Msun day^2)";
-    units.length_m = 0;
-    EXPECT_EQ(capi::context_set_units(context, &units), GRAFT_ERROR_ARGUMENT);
 }
