@@ -120,19 +120,6 @@ Sources<T> SourceBuffer<T>::view() {
 }
 
 template <typename T>
-void gather_sources(const tree::Tree& tree, const int32_t* nodes, int64_t node_count, const Frame& frame,
-                    const PairVariant& variant, SourceBuffer<T>& sources) {
-    const ParticleArrays particles = tree_particles(tree);
-    sources.clear();
-    for (int64_t k = 0; k < node_count; ++k) {
-        int64_t first = tree.nodes[nodes[k]].first, count = tree.nodes[nodes[k]].count;
-        for (; k + 1 < node_count && tree.nodes[nodes[k + 1]].first == first + count; ++k)
-            count += tree.nodes[nodes[k + 1]].count; // neighbours in memory are one copy
-        sources.append(particles, first, count, frame, variant);
-    }
-}
-
-template <typename T>
 void TargetBuffer<T>::fill(const ParticleArrays& targets, int64_t first, int64_t count, const Frame& frame,
                            const PairVariant& variant) {
     const int64_t room = padded(count) + source_pad;
@@ -154,10 +141,6 @@ template class SourceBuffer<float>;
 template class SourceBuffer<double>;
 template class TargetBuffer<float>;
 template class TargetBuffer<double>;
-template void gather_sources<float>(const tree::Tree&, const int32_t*, int64_t, const Frame&,
-                                    const PairVariant&, SourceBuffer<float>&);
-template void gather_sources<double>(const tree::Tree&, const int32_t*, int64_t, const Frame&,
-                                     const PairVariant&, SourceBuffer<double>&);
 
 } // namespace graft::kernels
 #endif

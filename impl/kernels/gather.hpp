@@ -50,12 +50,6 @@ class SourceBuffer {
     int64_t count_ = 0;
 };
 
-/// The sources of a group: all particles of the tree nodes `nodes`, in list order. Throws core::Error
-/// (memory).
-template <typename T>
-void gather_sources(const tree::Tree& tree, const int32_t* nodes, int64_t node_count, const Frame& frame,
-                    const PairVariant& variant, SourceBuffer<T>& sources);
-
 template <typename T>
 class TargetBuffer {
   public:

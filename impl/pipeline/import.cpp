@@ -140,7 +140,7 @@ void Solver::list_targets(const ParticleInput& input) {
 }
 
 /// Positions and softening of the targets that are some of the particles; points bring their own positions
-/// and are take part in per-particle softening with a length of zero of their own.
+/// and take part in per-particle softening with a length of zero of their own.
 void Solver::gather_targets(const backend::Executor& executor) {
     if (problem_.all_targets)
         return;
@@ -172,12 +172,7 @@ void Solver::field_at(const ParticleInput& input, const ParticleInput& points, c
                      {&problem_.point_x, &problem_.point_y, &problem_.point_z});
     problem_.points = true;
     problem_.all_targets = false;
-    gather_targets(executor);
-    report_.time_s = {};
-    report_.time_s.import = total.seconds();
-    evaluate(outputs, executor);
-    report_.time_s.total = total.seconds();
-    finish_report();
+    solve(outputs, executor, total);
 }
 
 void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
@@ -186,6 +181,11 @@ void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
     report_.valid = false;
     import_sources(input, executor);
     import_targets(input);
+    solve(outputs, executor, total);
+}
+
+/// What both calls share once sources and targets are known; `total` has run since the call began.
+void Solver::solve(const Outputs& outputs, const backend::Executor& executor, const core::Timer& total) {
     gather_targets(executor);
     report_.time_s = {};
     report_.time_s.import = total.seconds();

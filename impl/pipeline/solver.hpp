@@ -8,6 +8,7 @@
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
 #include "core/log.hpp"
+#include "core/timer.hpp"
 #include "lists/targets.hpp"
 #include "particles/array_view.hpp"
 #include "pipeline/problem.hpp"
@@ -61,6 +62,7 @@ class Solver {
     void import_targets(const ParticleInput& particles);
     void list_targets(const ParticleInput& particles);
     void gather_targets(const backend::Executor& executor);
+    void solve(const Outputs& outputs, const backend::Executor& executor, const core::Timer& total);
     void evaluate(const Outputs& outputs, const backend::Executor& executor);
     void remove_self_potential(const backend::Executor& executor);
     void write(const Outputs& outputs, const backend::Executor& executor);
