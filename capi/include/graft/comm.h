@@ -1,0 +1,60 @@
+/* How the ranks of a host talk: a table of functions that the host, the MPI shim or the library itself fills. C99.
+ *
+ * The library knows ranks only through this table; it links no MPI. Every function returns a status (0 = success);
+ * a failing one may be explained by error_text. Counts and offsets are in bytes unless an element type is given.
+ * barrier ... alltoallv, split are collective: every rank of the table calls them in the same order. One table is
+ * used by one thread at a time. */
+#ifndef GRAFT_COMM_H
+#define GRAFT_COMM_H
+
+#include <stdint.h>
+
+#define GRAFT_COMM_SUM 0
+#define GRAFT_COMM_MIN 1
+#define GRAFT_COMM_MAX 2
+
+#define GRAFT_COMM_DEVICE_AWARE 1u /* buffers may be device pointers */
+
+typedef struct graft_comm_v1 {
+    uint32_t struct_size;
+    uint32_t flags; /* GRAFT_COMM_* */
+    void *self;     /* first argument of every function */
+    int32_t rank;   /* 0 ... size - 1 */
+    int32_t size;
+
+    int32_t (*barrier)(void *self);
+    /* data of rank root to all. */
+    int32_t (*bcast)(void *self, void *data, int64_t bytes, int32_t root);
+    /* receive[i] = send[i] of all ranks combined; the same bits on every rank. dtype GRAFT_F64, GRAFT_I32, GRAFT_I64 or
+     * GRAFT_U64; send may equal receive. */
+    int32_t (*allreduce)(void *self, const void *send, void *receive, int64_t count, int32_t dtype, int32_t operation);
+    /* Rank r's send_bytes bytes to receive + receive_offset[r] on every rank; receive_bytes[r] equals its send_bytes. */
+    int32_t (*allgatherv)(void *self, const void *send, int64_t send_bytes, void *receive, const int64_t *receive_bytes,
+                          const int64_t *receive_offset);
+    /* send_bytes[r] bytes at send + send_offset[r] to rank r; receive_bytes[r] is what r sends to us. */
+    int32_t (*alltoallv)(void *self, const void *send, const int64_t *send_bytes, const int64_t *send_offset,
+                         void *receive, const int64_t *receive_bytes, const int64_t *receive_offset);
+    /* Starts a message; data stays untouched until waitall has returned. 0 <= tag < 32768. Messages from one rank to
+     * another with one tag arrive in order. *request is a number that waitall takes. */
+    int32_t (*isend)(void *self, const void *data, int64_t bytes, int32_t to, int32_t tag, int64_t *request);
+    /* The message must have exactly `bytes` bytes. */
+    int32_t (*irecv)(void *self, void *data, int64_t bytes, int32_t from, int32_t tag, int64_t *request);
+    int32_t (*waitall)(void *self, int64_t count, int64_t *requests);
+    /* Ranks of equal colour (>= 0) get a table of their own, ordered by key, then rank; free it with its free. */
+    int32_t (*split)(void *self, int32_t colour, int32_t key, struct graft_comm_v1 **part);
+    /* Frees the table itself, too. Not collective. Safe after MPI_Finalize. */
+    void (*free)(struct graft_comm_v1 *comm);
+
+    /* May be NULL. What the last failing call on this rank had to say; valid until the next call. */
+    const char *(*error_text)(void *self);
+    /* May be NULL. From now on a call that waits longer than this many seconds fails; 0 = waits for ever. */
+    int32_t (*set_deadline)(void *self, double seconds);
+    /* May be NULL. This rank gives up where its peers cannot see it: their calls that wait now, and every later call
+     * of any rank on this table, fail at once with error_text naming this rank and `text`. Not collective. */
+    void (*fail)(void *self, const char *text);
+    /* May be NULL: wall clock. Seconds on this rank's own clock; a simulated rank has a clock of its own. */
+    double (*time_s)(void *self);
+    uint64_t reserved[4];
+} graft_comm_v1;
+
+#endif

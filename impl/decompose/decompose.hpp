@@ -1,0 +1,130 @@
+// Who owns which point: orthogonal recursive bisection (ORB) and space-filling-curve (prefix) partitions of
+// points that lie on any number of ranks.
+//
+// The result is a pure function of the set of points: any order of points, any spread over ranks and any
+// strategy give the same owners for the same number of parts when `tolerance` is 0 (coincident points without
+// ids excepted: they are split by rank, then index). Weights are summed as 128-bit integers of a common
+// scale, so sums have no order. A cut sends (x, id) to the left when x < cut, or x == cut and id < tie: heaps
+// of equal coordinates are split too. Cell k has children 2 k and 2 k + 1; parts d of a cell go left and
+// right as in a left-filled nearly complete binary tree; the cell is cut across its longest side. Sources:
+// rehmann2022 chapters 3 and 5 (equations 1-7 derived anew: 4 is wrong at d = 2, 6 is off by one), liu2022
+// chapter 2.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "comm/communicator.hpp"
+#include "core/buffer.hpp"
+#include "geometry/box.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace graft::decompose {
+
+enum class Shape : int32_t { orb = 0, prefix = 1 };
+/// level: all cells of a level in one collective, every rank knows all cells (O(parts) data a rank).
+/// halving: ranks and points are halved together, points move at each level; O(log parts) data a rank; parts
+/// = ranks. central: gather on one rank, solve there, scatter.
+enum class Strategy : int32_t { level = 0, halving = 1, central = 2 };
+enum class CutFinder : int32_t { bisection = 0, histogram = 1, sampled = 2 };
+enum class Curve : int32_t { hilbert = 0, morton = 1 };
+
+struct Options {
+    Shape shape = Shape::orb;
+    Strategy strategy = Strategy::level;
+    CutFinder finder = CutFinder::histogram;
+    Curve curve = Curve::hilbert;
+    int dimension = 3;
+    int32_t parts = 1;
+    /// A cut is good enough when its weight is within tolerance * (mean weight of a part) of the wanted one;
+    /// 0: the best cut there is, down to one point.
+    double tolerance = 0;
+    /// Weight of point i = (1 - mix) / (number of points) + mix * cost_i / (sum of costs): memory against
+    /// work.
+    double mix = 1;
+    /// Most points a part may get; 0: no cap. Cuts give way in weight to hold it.
+    int64_t cap = 0;
+    /// halving: below threshold_a points a group of ranks is solved centrally; below threshold_b points in
+    /// the best bin these are collected on the leader instead of binned again (liu2022, listing 2.1).
+    int64_t threshold_a = 4096;
+    int64_t threshold_b = 1024;
+    int bins = 0; // histogram and halving; 0: chosen
+};
+
+/// This rank's points: n values each, contiguous, finite. z NULL in two dimensions; cost NULL: 1 each (>= 0
+/// otherwise, finite); id NULL: none (else unique over all ranks).
+struct Points {
+    int64_t n = 0;
+    const double* x = nullptr;
+    const double* y = nullptr;
+    const double* z = nullptr;
+    const double* cost = nullptr;
+    const int64_t* id = nullptr;
+};
+
+/// One cell of the cut tree. Leaves have parts == 1 and are numbered left to right by first_part.
+struct Cell {
+    double lower[3], upper[3]; // the domain's share: cells of a level tile the domain
+    double cut = 0;
+    int64_t tie = 0;   // ids (or ranks and indices) below it go left where x == cut
+    int32_t axis = -1; // -1: a leaf
+    int32_t parts = 0;
+    int32_t first_part = 0;
+};
+
+struct Statistics {
+    double imbalance_count = 1, imbalance_weight = 1; // max / mean over parts, afterwards
+    int64_t passes = 0;                               // reads of all local points
+    double iterations_per_cut = 0;
+    int64_t cuts = 0;
+    int64_t collectives = 0, bytes = 0, messages = 0; // by this rank
+    double cuts_s = 0, partition_s = 0, total_s = 0;
+};
+
+/// The finished partition. Complete (cells of all parts known here) after level and central; halving leaves
+/// each rank the path to its own part, and complete() gathers the rest.
+class Decomposition {
+  public:
+    virtual ~Decomposition() = default;
+    virtual int32_t parts() const = 0;
+    virtual bool is_complete() const = 0;
+    /// Collective. O(parts) data on every rank afterwards.
+    virtual void complete(comm::Communicator& comm) = 0;
+    /// The part of a point anywhere in space (outside the domain: that of the nearest cell). Needs
+    /// is_complete(), or throws Error(call_order). A point without id at a tie goes left.
+    virtual int32_t owner_of(double x, double y, double z, int64_t id) const = 0;
+    /// The domain's share of one part (ORB), or the tight box of its points (prefix). Needs is_complete() or
+    /// the own part.
+    virtual geometry::Box box_of(int32_t part) const = 0;
+    /// ORB: the heap, cells[1] the root; empty for prefix.
+    virtual const std::vector<Cell>& cells() const = 0;
+};
+
+struct Result {
+    explicit Result(core::Memory& memory)
+        : owner(memory, "owners"), permutation(memory, "part order"), part_offset(memory, "part offsets") {}
+    core::Buffer<int32_t> owner;       // part of each local point
+    core::Buffer<int32_t> permutation; // local points sorted by part: position -> index; only when asked for
+    core::Buffer<int64_t> part_offset; // parts + 1, into permutation; only when asked for
+    std::shared_ptr<const Decomposition> domains;
+    Statistics statistics;
+};
+
+/// Keeps its working memory between calls.
+class Decomposer {
+  public:
+    explicit Decomposer(core::Memory& memory);
+    ~Decomposer();
+    /// Collective. with_permutation: fill permutation and part_offset, too. Throws Error (argument: parts <
+    /// 1, halving with parts != ranks, a cap that cannot hold all points; value: a coordinate or cost that is
+    /// not finite or negative, the first bad one named; memory), the same on all ranks.
+    void run(comm::Communicator& comm, const backend::Executor& executor, const Options& options,
+             const Points& points, bool with_permutation, Result& result);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace graft::decompose
