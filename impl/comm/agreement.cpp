@@ -1,0 +1,110 @@
+// How ranks come to throw one error: agree() and give_up() of the Communicator.
+#include "comm/communicator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace graft::comm {
+
+using core::Error;
+using core::Status;
+
+namespace {
+
+constexpr int64_t longest_message = 1000; // bytes of an error text that travel
+
+/// An Error that every rank of `source` throws at the same point.
+class AgreedError : public Error {
+  public:
+    AgreedError(Status status, std::string message, const Communicator* source)
+        : Error(status, std::move(message)), source_(source) {}
+    const Communicator* source() const noexcept { return source_; }
+
+  private:
+    const Communicator* source_;
+};
+
+struct Failure {
+    Status status = Status::ok;
+    std::string text;
+};
+
+Failure describe(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& e) {
+        return {e.status(), e.what()};
+    } catch (const std::bad_alloc&) {
+        return {Status::memory, "out of memory: a small allocation was refused by the system"};
+    } catch (const std::exception& e) {
+        return {Status::internal, e.what()};
+    } catch (...) {
+        return {Status::internal, "an exception of unknown type"};
+    }
+}
+
+/// What agree() reduces by minimum: the lowest failing rank wins and brings its status and its text's length.
+struct Vote {
+    static constexpr int64_t all_well = INT64_MAX;
+    static constexpr int status_bits = 12, length_bits = 12;
+
+    static int64_t of(int rank, const Failure& failure) {
+        const int64_t status = static_cast<int64_t>(failure.status);
+        return (static_cast<int64_t>(rank) << status_bits | status) << length_bits |
+               std::min(static_cast<int64_t>(failure.text.size()), longest_message);
+    }
+    static int rank(int64_t vote) { return static_cast<int>(vote >> (status_bits + length_bits)); }
+    static Status status(int64_t vote) {
+        return static_cast<Status>(vote >> length_bits & ((1 << status_bits) - 1));
+    }
+    static int64_t length(int64_t vote) { return vote & ((1 << length_bits) - 1); }
+};
+
+} // namespace
+
+void Communicator::give_up(std::exception_ptr error) {
+    ensure_good();
+    if (size_ == 1)
+        std::rethrow_exception(error);
+    try {
+        std::rethrow_exception(error);
+    } catch (const AgreedError& agreed) {
+        if (agreed.source() == this)
+            throw;
+        for (const Communicator* ancestor : ancestors_)
+            if (agreed.source() == ancestor)
+                throw;
+    } catch (...) {
+        // told below
+    }
+    const Failure failure = describe(error);
+    const std::string text =
+        core::format("%s (status %d; it happened where the other ranks could not see it)",
+                     failure.text.c_str(), static_cast<int>(failure.status));
+    poison_ = core::format("rank %d gave up: %s", rank_, text.c_str());
+    poison_peers(text);
+    throw Error(Status::communication, poison_);
+}
+
+void Communicator::agree(std::exception_ptr error) {
+    ensure_good();
+    if (size_ == 1) {
+        if (error)
+            std::rethrow_exception(error);
+        return;
+    }
+    const Failure mine = error ? describe(error) : Failure{};
+    const int64_t vote = min(error ? Vote::of(rank_, mine) : Vote::all_well);
+    if (vote == Vote::all_well)
+        return;
+    char text[longest_message + 1] = {};
+    const int64_t length = Vote::length(vote);
+    const int first = Vote::rank(vote);
+    if (first == rank_)
+        std::memcpy(text, mine.text.data(), static_cast<size_t>(length));
+    broadcast(text, length, first);
+    throw AgreedError(Vote::status(vote), core::format("rank %d: %s", first, text), this);
+}
+
+} // namespace graft::comm

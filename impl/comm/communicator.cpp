@@ -1,0 +1,223 @@
+// Calls of the table, with their failures turned into errors. agreement.cpp has agree() and give_up().
+#include "comm/communicator.hpp"
+
+#include "comm/self_messages.hpp"
+#include "comm/table_checks.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace graft::comm {
+
+using core::Error;
+using core::Status;
+
+namespace {
+
+double steady_time_s() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+} // namespace
+
+Communicator::Communicator() = default;
+
+Communicator::Communicator(const graft_comm_v1* table) : table_(table) {
+    if (table == nullptr)
+        return;
+    check_table(*table);
+    rank_ = table->rank;
+    size_ = table->size;
+}
+
+Communicator::~Communicator() {
+    if (owned_ != nullptr)
+        owned_->free(owned_);
+}
+
+double Communicator::time_s() const {
+    return table_ != nullptr && table_->time_s != nullptr ? table_->time_s(table_->self) : steady_time_s();
+}
+
+void Communicator::set_deadline(double seconds) {
+    ensure_good();
+    if (!(seconds >= 0))
+        core::fail(Status::argument, "the deadline of a communicator is %g s; expected 0 (none) or more",
+                   seconds);
+    if (table_ == nullptr || table_->set_deadline == nullptr)
+        return;
+    if (const int32_t status = table_->set_deadline(table_->self, seconds); status != 0)
+        lose("set_deadline", status);
+}
+
+void Communicator::ensure_good() const {
+    if (!poison_.empty())
+        throw Error(Status::communication, poison_);
+}
+
+/// Runs one of the table's functions with the stopwatch on; a status other than 0 ends this communicator.
+template <typename Call>
+void Communicator::timed(const char* what, Call&& call) {
+    const double start_s = time_s();
+    const int32_t status = call(*table_);
+    traffic_.wait_s += time_s() - start_s;
+    if (status != 0)
+        lose(what, status);
+}
+
+void Communicator::poison_peers(const std::string& text) noexcept {
+    if (table_ != nullptr && table_->fail != nullptr)
+        table_->fail(table_->self, text.c_str());
+}
+
+void Communicator::lose(const char* what, int32_t status) {
+    const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
+    const std::string text =
+        core::format("%s failed (status %d)%s%s", what, status, told != nullptr && *told != '\0' ? ": " : "",
+                     told != nullptr ? told : "");
+    poison_ = core::format("rank %d: %s", rank_, text.c_str());
+    poison_peers(text);
+    throw Error(Status::communication, poison_);
+}
+
+SelfMessages& Communicator::self_messages() {
+    if (!self_messages_)
+        self_messages_ = std::make_unique<SelfMessages>();
+    return *self_messages_;
+}
+
+void Communicator::barrier() {
+    ensure_good();
+    ++traffic_.collectives;
+    if (table_ != nullptr)
+        timed("barrier", [](const graft_comm_v1& table) { return table.barrier(table.self); });
+}
+
+void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
+    ensure_good();
+    ++traffic_.collectives;
+    if (table_ == nullptr)
+        return;
+    if (root == rank_ && size_ > 1)
+        traffic_.bytes_sent += bytes;
+    timed("bcast", [&](const graft_comm_v1& table) { return table.bcast(table.self, data, bytes, root); });
+}
+
+void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation) {
+    ensure_good();
+    ++traffic_.collectives;
+    if (table_ == nullptr)
+        return;
+    if (size_ > 1)
+        traffic_.bytes_sent += count * (dtype == GRAFT_I32 ? 4 : 8);
+    timed("allreduce", [&](const graft_comm_v1& table) {
+        return table.allreduce(table.self, data, data, count, dtype, static_cast<int32_t>(operation));
+    });
+}
+
+void Communicator::allgatherv_bytes(const void* send, int64_t send_bytes, void* receive,
+                                    const int64_t* receive_bytes, const int64_t* receive_offset) {
+    ensure_good();
+    ++traffic_.collectives;
+    if (table_ == nullptr) {
+        if (send_bytes > 0)
+            std::memmove(static_cast<char*>(receive) + receive_offset[0], send,
+                         static_cast<size_t>(send_bytes));
+        return;
+    }
+    if (size_ > 1)
+        traffic_.bytes_sent += send_bytes;
+    timed("allgatherv", [&](const graft_comm_v1& table) {
+        return table.allgatherv(table.self, send, send_bytes, receive, receive_bytes, receive_offset);
+    });
+}
+
+void Communicator::allgather_bytes(const void* send, int64_t bytes, void* receive) {
+    ensure_good();
+    std::vector<int64_t> receive_bytes(static_cast<size_t>(size_), bytes);
+    std::vector<int64_t> receive_offset(static_cast<size_t>(size_));
+    for (int r = 0; r < size_; ++r)
+        receive_offset[static_cast<size_t>(r)] = r * bytes;
+    allgatherv_bytes(send, bytes, receive, receive_bytes.data(), receive_offset.data());
+}
+
+void Communicator::alltoallv_bytes(const void* send, const int64_t* send_bytes, const int64_t* send_offset,
+                                   void* receive, const int64_t* receive_bytes,
+                                   const int64_t* receive_offset) {
+    ensure_good();
+    ++traffic_.collectives;
+    if (table_ == nullptr) {
+        if (send_bytes[0] > 0)
+            std::memmove(static_cast<char*>(receive) + receive_offset[0],
+                         static_cast<const char*>(send) + send_offset[0], static_cast<size_t>(send_bytes[0]));
+        return;
+    }
+    for (int r = 0; r < size_; ++r)
+        traffic_.bytes_sent += r == rank_ ? 0 : send_bytes[r];
+    timed("alltoallv", [&](const graft_comm_v1& table) {
+        return table.alltoallv(table.self, send, send_bytes, send_offset, receive, receive_bytes,
+                               receive_offset);
+    });
+}
+
+Request Communicator::isend(const void* data, int64_t bytes, int to, int tag) {
+    ensure_good();
+    if (table_ == nullptr)
+        return self_messages().send(data, bytes, tag);
+    if (to != rank_) {
+        ++traffic_.messages;
+        traffic_.bytes_sent += bytes;
+    }
+    Request request = 0;
+    timed("isend", [&](const graft_comm_v1& table) {
+        return table.isend(table.self, data, bytes, to, tag, &request);
+    });
+    return request;
+}
+
+Request Communicator::irecv(void* data, int64_t bytes, int from, int tag) {
+    ensure_good();
+    if (table_ == nullptr)
+        return self_messages().receive(data, bytes, tag);
+    Request request = 0;
+    timed("irecv", [&](const graft_comm_v1& table) {
+        return table.irecv(table.self, data, bytes, from, tag, &request);
+    });
+    return request;
+}
+
+void Communicator::wait_all(int64_t count, Request* requests) {
+    ensure_good();
+    if (table_ == nullptr) {
+        for (int64_t i = 0; i < count; ++i)
+            self_messages().wait(requests[i]);
+        return;
+    }
+    timed("waitall", [&](const graft_comm_v1& table) { return table.waitall(table.self, count, requests); });
+}
+
+std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
+    ensure_good();
+    ++traffic_.collectives;
+    auto part = std::make_unique<Communicator>();
+    if (table_ != nullptr) {
+        graft_comm_v1* table = nullptr;
+        const int32_t given = colour < 0 ? INT32_MAX : colour; // not every table takes "in no part"
+        timed("split",
+              [&](const graft_comm_v1& parent) { return parent.split(parent.self, given, key, &table); });
+        if (table == nullptr)
+            lose("split: it returned no table;", 0);
+        part->owned_ = table;
+        part->table_ = table;
+        part->rank_ = table->rank;
+        part->size_ = table->size;
+    }
+    part->ancestors_ = ancestors_;
+    part->ancestors_.push_back(this);
+    if (colour < 0)
+        part.reset();
+    return part;
+}
+
+} // namespace graft::comm
