@@ -54,24 +54,31 @@ Link link_of(const tree::Tree& tree, const CriterionOptions& options, int64_t i)
 
 void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
                     const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion) {
+    criterion.root = 0;
+    criterion.levels = tree.levels();
+    criterion.compact_softening = options.compact_softening;
+    criterion.softening_length = options.softening_length;
+    for (core::Buffer<double>* values :
+         {&criterion.cx, &criterion.cy, &criterion.cz, &criterion.a, &criterion.b})
+        values->resize(tree.node_count() + Criterion::padding); // no doubling, as resize_keep would
+    criterion.links.resize(tree.node_count());
+    criterion.softening.resize(properties.softening != nullptr ? tree.node_count() : 0);
+    extend_criterion(executor, tree, 0, options, properties, criterion);
+    criterion.root_terminal = tree.node_count() > 0 && is_terminal(tree, options, 0);
+}
+
+void extend_criterion(const backend::Executor& executor, const tree::Tree& tree, int64_t begin,
+                      const CriterionOptions& options, const NodeProperties& properties,
+                      Criterion& criterion) {
     if (!(options.theta >= 0))
         core::fail(core::Status::argument, "tree.theta: expected an opening angle >= 0, found %g",
                    options.theta);
     const int64_t n = tree.node_count();
-    criterion.node_count = n;
-    criterion.root_terminal = n > 0 && is_terminal(tree, options, 0);
-    criterion.compact_softening = options.compact_softening;
-    criterion.softening_length = options.softening_length;
-    for (core::Buffer<double>* values :
-         {&criterion.cx, &criterion.cy, &criterion.cz, &criterion.a, &criterion.b}) {
-        values->resize(n + Criterion::padding);
-        std::fill(values->begin() + n, values->end(), 0.0);
-    }
-    criterion.softening.resize(properties.softening != nullptr ? n : 0);
-    criterion.links.resize(n);
+    criterion.resize_keep(n, properties.softening != nullptr);
     executor.for_each(
-        n,
-        [&](int64_t i) {
+        n - begin,
+        [&](int64_t k) {
+            const int64_t i = begin + k;
             criterion.cx[i] = properties.cx[i], criterion.cy[i] = properties.cy[i],
             criterion.cz[i] = properties.cz[i];
             criterion.a[i] =
@@ -83,6 +90,16 @@ void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
             criterion.links[i] = link_of(tree, options, i);
         },
         1024);
+}
+
+void Criterion::resize_keep(int64_t nodes, bool with_softening) {
+    node_count = nodes;
+    for (core::Buffer<double>* values : {&cx, &cy, &cz, &a, &b}) {
+        values->resize_keep(nodes + padding);
+        std::fill(values->begin() + nodes, values->end(), 0.0);
+    }
+    softening.resize_keep(with_softening ? nodes : 0);
+    links.resize_keep(nodes);
 }
 
 } // namespace graft::lists

@@ -62,16 +62,26 @@ struct Criterion {
         8; // entries behind the last node, so that a vector of children may be loaded
 
     int64_t node_count = 0;
+    int32_t root = 0; // where the walk begins
+    int levels = 0;   // no node is further below the root
     bool root_terminal = false;
     bool compact_softening = false;
     double softening_length = 0;
     core::Buffer<double> cx, cy, cz, a, b; // node_count + padding
     core::Buffer<double> softening;        // node_count, or empty
     core::Buffer<Link> links;              // node_count
+
+    /// Room for so many nodes; those there keep their values.
+    void resize_keep(int64_t nodes, bool with_softening);
 };
 
 /// Fills `criterion` for the tree. Throws Error(argument) for theta < 0 or NaN; Error(memory).
 void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
                     const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion);
+
+/// Adds the nodes [begin, tree.node_count()); those before keep their numbers, root and levels stay. Errors as above.
+void extend_criterion(const backend::Executor& executor, const tree::Tree& tree, int64_t begin,
+                      const CriterionOptions& options, const NodeProperties& properties,
+                      Criterion& criterion);
 
 } // namespace graft::lists

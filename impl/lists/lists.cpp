@@ -11,20 +11,21 @@ namespace {
 constexpr int64_t walk_block = 64;    // groups handed to a thread at once
 constexpr int64_t notes_block = 128;  // groups that share a notebook
 
-WalkInput input_of(const tree::Tree& tree, const Criterion& criterion) {
-    return {criterion.cx.data(),        criterion.cy.data(),
-            criterion.cz.data(),        criterion.a.data(),
-            criterion.b.data(),         criterion.links.data(),
-            tree.boxes.data(),          criterion.softening.empty() ? nullptr : criterion.softening.data(),
-            criterion.softening_length, criterion.compact_softening,
-            criterion.root_terminal,    tree.levels()};
-}
-
 WalkOutput output_of(InteractionLists& lists) {
     return {lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(), lists.leaves.data()};
 }
 
 } // namespace
+
+WalkInput walk_input(const tree::Tree& tree, const Criterion& criterion) {
+    return {criterion.cx.data(),        criterion.cy.data(),
+            criterion.cz.data(),        criterion.a.data(),
+            criterion.b.data(),         criterion.links.data(),
+            tree.boxes.data(),          criterion.softening.empty() ? nullptr : criterion.softening.data(),
+            criterion.softening_length, criterion.compact_softening,
+            criterion.root,             criterion.root_terminal,
+            criterion.levels};
+}
 
 void ListBuilder::build(const backend::Executor& executor, const tree::Tree& tree, const Criterion& criterion,
                         const Group* groups, int64_t count, WalkKind kind, InteractionLists& lists) {
@@ -38,8 +39,8 @@ void ListBuilder::build(const backend::Executor& executor, const tree::Tree& tre
         lists.leaves.clear();
         return;
     }
-    stacks_.resize(executor.threads * walk_scratch(tree.levels()));
-    const WalkInput input = input_of(tree, criterion);
+    stacks_.resize(executor.threads * walk_scratch(criterion.levels));
+    const WalkInput input = walk_input(tree, criterion);
     if (kind == WalkKind::recorded)
         build_recorded(executor, input, groups, count, lists);
     else

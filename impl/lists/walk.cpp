@@ -187,10 +187,10 @@ template <typename Sink>
 HWY_INLINE void walk_one(const WalkInput& input, const Target& target, int32_t* stack, Sink& sink) {
     const WideTarget wide = widen(target);
     int64_t depth = 0;
-    const Verdict root = judge(input, target, wide, 0, 1, input.root_terminal ? 1 : 0);
-    sink.put(0, root.accepted, root.leaves);
+    const Verdict root = judge(input, target, wide, input.root, 1, input.root_terminal ? 1 : 0);
+    sink.put(input.root, root.accepted, root.leaves);
     if (root.opened != 0)
-        stack[depth++] = 0;
+        stack[depth++] = input.root;
     while (depth > 0) {
         const Link link = input.links[stack[--depth]];
         const Verdict verdict =
@@ -258,19 +258,60 @@ HWY_INLINE void walk_transposed(const WalkInput& input, const Group* groups, int
     for (int32_t k = 0; k < end - begin; ++k) {
         sinks[k].begin(begin + k);
         const Target& target = groups[begin + k].target;
-        const Verdict root = judge(input, target, widen(target), 0, 1, input.root_terminal ? 1 : 0);
-        sinks[k].put(0, root.accepted, root.leaves);
+        const Verdict root =
+            judge(input, target, widen(target), input.root, 1, input.root_terminal ? 1 : 0);
+        sinks[k].put(input.root, root.accepted, root.leaves);
         scratch[met_count] = k;
         met_count += root.opened != 0;
     }
     if (met_count > 0)
-        Transposed<Sink>{input, groups + begin, sinks.data()}.open(0, scratch, met_count,
+        Transposed<Sink>{input, groups + begin, sinks.data()}.open(input.root, scratch, met_count,
                                                                    scratch + met_count);
     for (int64_t k = 0; k < end - begin; ++k)
         sinks[k].end(begin + k);
 }
 
+/// Calls visit(number of the target) for every set bit.
+template <typename Visit>
+HWY_INLINE void for_bits(uint64_t bits, const Visit& visit) {
+    for (; bits != 0; bits &= bits - 1)
+        visit(std::countr_zero(bits));
+}
+
 } // namespace
+
+void open_for_targets(const WalkInput& input, int32_t root_begin, int32_t root_end, const Target* targets,
+                      int count, uint8_t* terminal, core::Buffer<Opening>& openings) {
+    const uint64_t all = count == 0 ? 0 : ~uint64_t{0} >> (64 - count);
+    int64_t next = openings.size();
+    for (int32_t root = root_begin; root < root_end; ++root) {
+        uint8_t& is_terminal = terminal[root - root_begin];
+        uint64_t opened_by = 0, wanted_by = 0;
+        for_bits(all, [&](int t) {
+            const Verdict verdict = judge(input, targets[t], widen(targets[t]), root, 1, is_terminal);
+            opened_by |= uint64_t{verdict.opened} << t;
+            wanted_by |= uint64_t{verdict.leaves} << t;
+        });
+        is_terminal = wanted_by != 0;
+        if (opened_by != 0)
+            openings.push_back({root, 0, 0, 0, opened_by});
+    }
+    for (; next < openings.size(); ++next) {
+        const Link link = input.links[openings[next].node];
+        uint64_t opened_by[8] = {};
+        uint32_t opened = 0, leaves = 0;
+        for_bits(openings[next].targets, [&](int t) {
+            const Verdict verdict = judge(input, targets[t], widen(targets[t]), link.first_child,
+                                          link.child_count, link.terminal_mask);
+            opened |= verdict.opened;
+            leaves |= verdict.leaves;
+            for_bits(verdict.opened, [&](int c) { opened_by[c] |= uint64_t{1} << t; });
+        });
+        openings[next].opened = static_cast<uint8_t>(opened);
+        openings[next].leaves = static_cast<uint8_t>(leaves);
+        for_bits(opened, [&](int c) { openings.push_back({link.first_child + c, 0, 0, 0, opened_by[c]}); });
+    }
+}
 
 void count_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
                   const WalkOutput& output) {
@@ -317,12 +358,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::lists {
 
+HWY_EXPORT(open_for_targets);
 HWY_EXPORT(count_groups);
 HWY_EXPORT(fill_groups);
 HWY_EXPORT(note_groups);
 HWY_EXPORT(fill_from_notes);
 HWY_EXPORT(count_transposed);
 HWY_EXPORT(fill_transposed);
+
+void open_for_targets(const WalkInput& input, int32_t root_begin, int32_t root_end, const Target* targets,
+                      int count, uint8_t* terminal, core::Buffer<Opening>& openings) {
+    HWY_DYNAMIC_DISPATCH(open_for_targets)(input, root_begin, root_end, targets, count, terminal, openings);
+}
 
 int64_t walk_scratch(int levels) {
     // The stack of one walk holds at most 7 nodes a level; the transposed one two numbers per level and

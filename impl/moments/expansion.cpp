@@ -108,21 +108,32 @@ void fill_node(const double* m, int order, bool softened, int size, T* out) {
 } // namespace
 
 template <typename T>
-void fill_expansion(const backend::Executor& executor, const Moments& moments, bool softened,
-                    core::Buffer<T>& out) {
+void extend_expansion(const backend::Executor& executor, const Moments& moments, bool softened, int64_t begin,
+                      int64_t end, core::Buffer<T>& out) {
     const int size = record_size(moments.order, softened);
-    const int64_t nodes = moments.magnitude.size();
-    out.resize(nodes * size);
+    out.resize_keep(end * size);
     executor.for_each(
-        nodes,
-        [&](int64_t k) {
+        end - begin,
+        [&](int64_t i) {
+            const int64_t k = begin + i;
             fill_node(moments.of(static_cast<int32_t>(k)), moments.order, softened, size,
                       out.data() + k * size);
         },
         1024);
 }
 
+template <typename T>
+void fill_expansion(const backend::Executor& executor, const Moments& moments, bool softened,
+                    core::Buffer<T>& out) {
+    out.resize(moments.magnitude.size() * record_size(moments.order, softened)); // no doubling
+    extend_expansion(executor, moments, softened, 0, moments.magnitude.size(), out);
+}
+
 template void fill_expansion<float>(const backend::Executor&, const Moments&, bool, core::Buffer<float>&);
 template void fill_expansion<double>(const backend::Executor&, const Moments&, bool, core::Buffer<double>&);
+template void extend_expansion<float>(const backend::Executor&, const Moments&, bool, int64_t, int64_t,
+                                      core::Buffer<float>&);
+template void extend_expansion<double>(const backend::Executor&, const Moments&, bool, int64_t, int64_t,
+                                       core::Buffer<double>&);
 
 } // namespace graft::moments

@@ -38,4 +38,9 @@ template <typename T>
 void fill_expansion(const backend::Executor& executor, const Moments& moments, bool softened,
                     core::Buffer<T>& out);
 
+/// The same for the nodes [begin, end) alone; those before keep their records.
+template <typename T>
+void extend_expansion(const backend::Executor& executor, const Moments& moments, bool softened, int64_t begin,
+                      int64_t end, core::Buffer<T>& out);
+
 } // namespace graft::moments

@@ -208,7 +208,29 @@ void all_levels(const backend::Executor& executor, const Tree& tree, Moments& m)
     }
 }
 
+template <int Order>
+void combine(const Tree& tree, int32_t index, Moments& m) {
+    inner_frame(tree, index, m);
+    m2m<Order>(tree, index, m, m.values.data() + static_cast<int64_t>(index) * m.stride());
+    if (!m.softening.empty())
+        node_softening(tree, index, m);
+}
+
 } // namespace
+
+void resize_moments(Moments& m, int64_t nodes, bool with_softening) {
+    for (core::Buffer<double>* buffer : {&m.cx, &m.cy, &m.cz, &m.magnitude, &m.radius, &m.spread, &m.rho})
+        buffer->resize_keep(nodes);
+    m.softening.resize_keep(with_softening ? nodes : 0);
+    m.softening_square.resize_keep(m.softening.size());
+    m.values.resize_keep(nodes * m.stride());
+}
+
+void combine_moments(const Tree& tree, int32_t node, Moments& m) {
+    constexpr void (*combine_order[])(const Tree&, int32_t, Moments&) = {combine<0>, combine<1>, combine<2>,
+                                                                         combine<3>, combine<4>};
+    combine_order[m.order](tree, node, m);
+}
 
 void compute_moments(const backend::Executor& executor, const Tree& tree, int order, Moments& m) {
     const int64_t nodes = tree.node_count();

@@ -13,6 +13,10 @@ enum class Interaction : int32_t { gravity = 0, coulomb = 1 };
 enum class MacType : int32_t { edge = 0, box = 1, error = 2 };
 enum class Softening : int32_t { none = 0, plummer = 1, spline = 2 };
 enum class Walk : int32_t { group = 0, transposed = 1 };
+/// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree only).
+enum class TreeScope : int32_t { local = 0, global = 1 };
+/// Over ranks: a rank sends what the others' domains may need, or they ask for the nodes they come to open.
+enum class Exchange : int32_t { push = 0, fetch = 1 };
 
 struct Settings {
     Method method = Method::tree;
@@ -21,6 +25,8 @@ struct Settings {
     int dimension = 3;
     int threads = 0; // 0 = what the host's OpenMP would use
     tree::TreeType tree_type = tree::TreeType::octree;
+    TreeScope tree_scope = TreeScope::local;
+    Exchange exchange = Exchange::push;
     int leaf = 64;   // N_leaf
     int group = 128; // N_group
     MacType mac = MacType::error;
