@@ -1,0 +1,101 @@
+// Weights as integers, see weights.hpp.
+#include "decompose/weights.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+namespace graft::decompose {
+namespace {
+
+constexpr int lane_bits = 42, lanes = 3;
+constexpr uint64_t lane_mask = (uint64_t{1} << lane_bits) - 1;
+constexpr int64_t sum_block = 1 << 15;
+
+/// 2^exponent as two factors that are finite and normal for every exponent of a double's reciprocal.
+void set_scale(int exponent, double& first, double& second) {
+    first = std::ldexp(1.0, exponent / 2);
+    second = std::ldexp(1.0, exponent - exponent / 2);
+}
+
+/// Exponent that brings the largest cost to [2^61, 2^62).
+int cost_exponent(double max_cost) {
+    int exponent = 0;
+    std::frexp(max_cost, &exponent);
+    return 62 - exponent;
+}
+
+/// The weight that the mean point shall have.
+double mean_weight(Wide count) {
+    const int bits = std::bit_width(static_cast<uint64_t>(std::max<Wide>(count, 1)) - 1);
+    return std::ldexp(1.0, std::max(38, 62 - bits));
+}
+
+} // namespace
+
+void allreduce_wide(comm::Communicator& comm, Wide* values, int64_t count) {
+    if (comm.alone() || count == 0)
+        return;
+    std::vector<uint64_t> buffer(static_cast<size_t>(lanes * count));
+    for (int64_t i = 0; i < count; ++i)
+        for (int lane = 0; lane < lanes; ++lane)
+            buffer[static_cast<size_t>(lanes * i + lane)] =
+                static_cast<uint64_t>(values[i] >> (lane * lane_bits)) & lane_mask;
+    comm.allreduce(buffer.data(), lanes * count, comm::Operation::sum);
+    for (int64_t i = 0; i < count; ++i) {
+        values[i] = 0;
+        for (int lane = 0; lane < lanes; ++lane)
+            values[i] += static_cast<Wide>(buffer[static_cast<size_t>(lanes * i + lane)])
+                         << (lane * lane_bits);
+    }
+}
+
+Wide sum_wide(const backend::Executor& executor, int64_t n, const WideTerm& term) {
+    std::vector<Wide> partial(static_cast<size_t>((n + sum_block - 1) / sum_block), 0);
+    executor.for_blocks(n, sum_block, [&](int64_t begin, int64_t end, int) {
+        partial[static_cast<size_t>(begin / sum_block)] = term(begin, end);
+    });
+    Wide sum = 0;
+    for (const Wide part : partial)
+        sum += part;
+    return sum;
+}
+
+WeightRule::Sums WeightRule::Sums::of(const backend::Executor& executor, const double* cost, int64_t n,
+                                      double max_cost) {
+    Sums sums;
+    sums.count = static_cast<Wide>(n);
+    if (cost == nullptr || !(max_cost > 0))
+        return sums;
+    double scale1, scale2;
+    set_scale(cost_exponent(max_cost), scale1, scale2);
+    sums.cost = sum_wide(executor, n, [&](int64_t begin, int64_t end) {
+        Wide sum = 0;
+        for (int64_t i = begin; i < end; ++i)
+            sum += static_cast<uint64_t>(cost[i] * scale1 * scale2);
+        return sum;
+    });
+    return sums;
+}
+
+WeightRule::WeightRule(const double* cost, double max_cost, const Sums& sums, double mix)
+    : cost_(cost), unit_(!(max_cost > 0) || !(mix > 0) || sums.cost == 0) {
+    if (unit_)
+        return;
+    set_scale(cost_exponent(max_cost), scale1_, scale2_);
+    const double mean_cost = to_double(sums.cost) / to_double(sums.count); // in the scale of the sums
+    const double largest = std::ldexp(1.0, 62);
+    const double mean = std::min(mean_weight(sums.count), largest / (1 - mix + mix * (largest / mean_cost)));
+    base_ = (1 - mix) * mean;
+    factor_ = mix * mean / mean_cost;
+    if (mix == 1) {
+        int exponent = 0;
+        std::frexp(factor_, &exponent);
+        factor_ = std::ldexp(1.0, exponent - 1);
+    }
+}
+
+} // namespace graft::decompose
