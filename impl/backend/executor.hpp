@@ -5,6 +5,7 @@
 // a block ends the loop early and is thrown again on the calling thread.
 #pragma once
 
+#include "backend/work.hpp"
 #include "core/memory.hpp"
 
 #include <algorithm>
@@ -43,6 +44,7 @@ struct Executor {
 template <typename Body>
 void Executor::for_blocks(int64_t n, int64_t block, Body&& body) const {
     const int64_t blocks = n > 0 ? (n + block - 1) / block : 0;
+    count_work(n);
     if (threads <= 1 || blocks <= 1) {
         for (int64_t b = 0; b < blocks; ++b)
             body(b * block, std::min(n, (b + 1) * block), 0);
