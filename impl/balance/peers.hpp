@@ -24,4 +24,19 @@ struct Shares {
 /// on all ranks alike.
 void exchange_shares(comm::Communicator& comm, const Shares& to, Shares& from);
 
+/// Collective. Sends `to.count[k]` records of `bytes` bytes to each peer, one peer's after another's, and
+/// receives likewise; from and receive are of the right size already. Throws Error(memory) on all ranks
+/// alike.
+void exchange_bytes(comm::Communicator& comm, const Shares& to, const void* send, int64_t bytes,
+                    const Shares& from, void* receive);
+
+/// Collective. The same with records of one type; from and receive are filled, by ascending rank.
+template <typename T>
+void exchange_records(comm::Communicator& comm, const Shares& to, const T* send, Shares& from,
+                      core::Buffer<T>& receive) {
+    exchange_shares(comm, to, from);
+    comm.together([&] { receive.resize(from.total()); });
+    exchange_bytes(comm, to, send, sizeof(T), from, receive.data());
+}
+
 } // namespace graft::balance
