@@ -1,0 +1,124 @@
+// Point-to-point messages of threads: halves are matched when the second one is started, in order within a
+// tag.
+//
+// Small payloads are kept by the inbox, so that their sends are complete at once; large ones are copied once,
+// from the sender's buffer to the receiver's, as MPI's rendezvous does: their sends wait for the receive.
+#include "comm/thread_group.hpp"
+
+#include "core/error.hpp"
+
+#include <cstring>
+
+namespace graft::comm {
+
+namespace {
+
+constexpr int64_t kept_bytes = 16384; // of the largest message that the inbox keeps
+
+std::string describe(const Transfer& transfer) {
+    return core::format(transfer.receives ? "a message from rank %d (tag %d, %lld bytes)"
+                                          : "rank %d to receive a message (tag %d, %lld bytes)",
+                        transfer.receives ? transfer.from : transfer.to, transfer.tag,
+                        static_cast<long long>(transfer.bytes));
+}
+
+} // namespace
+
+/// Copies outside the lock; until it is done, neither side may leave its wait.
+void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted) {
+    if (sent.bytes != wanted.bytes)
+        fail_and_throw(core::format(
+            "rank %d sends %lld bytes with tag %d to rank %d, whose receive expects %lld", sent.from,
+            static_cast<long long>(sent.bytes), sent.tag, sent.to, static_cast<long long>(wanted.bytes)));
+    sent.state = wanted.state = Transfer::State::copying;
+    if (sent.bytes > 0) {
+        lock.unlock();
+        std::memcpy(wanted.target, sent.source, static_cast<size_t>(sent.bytes));
+        lock.lock();
+    }
+    sent.state = wanted.state = Transfer::State::done;
+    inbox(sent.from).changed.notify_all();
+    inbox(sent.to).changed.notify_all();
+}
+
+std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const void* data, int64_t bytes) {
+    auto mine = std::make_shared<Transfer>();
+    mine->from = from, mine->to = to, mine->tag = tag, mine->bytes = bytes;
+    mine->source = static_cast<const char*>(data);
+    Lock lock(mutex_);
+    ensure_good();
+    const auto channel = inbox(to).channels.try_emplace({from, tag}).first;
+    auto& [sent, wanted] = channel->second;
+    if (!wanted.empty()) {
+        const std::shared_ptr<Transfer> theirs = std::move(wanted.front());
+        wanted.pop_front();
+        if (wanted.empty())
+            inbox(to).channels.erase(channel);
+        deliver(lock, *mine, *theirs);
+        return mine;
+    }
+    if (bytes <= kept_bytes) {
+        mine->kept.assign(mine->source, mine->source + bytes);
+        mine->source = mine->kept.data();
+        mine->state = Transfer::State::done;
+    }
+    sent.push_back(mine);
+    return mine;
+}
+
+std::shared_ptr<Transfer> ThreadGroup::receive(int from, int to, int tag, void* data, int64_t bytes) {
+    auto mine = std::make_shared<Transfer>();
+    mine->receives = true;
+    mine->from = from, mine->to = to, mine->tag = tag, mine->bytes = bytes;
+    mine->target = static_cast<char*>(data);
+    Lock lock(mutex_);
+    ensure_good();
+    const auto channel = inbox(to).channels.try_emplace({from, tag}).first;
+    auto& [sent, wanted] = channel->second;
+    if (sent.empty()) {
+        wanted.push_back(mine);
+        return mine;
+    }
+    const std::shared_ptr<Transfer> theirs = std::move(sent.front());
+    sent.pop_front();
+    if (sent.empty())
+        inbox(to).channels.erase(channel);
+    deliver(lock, *theirs, *mine);
+    return mine;
+}
+
+void ThreadGroup::wait(int rank, const Transfer& transfer, double deadline_s) {
+    Lock lock(mutex_);
+    const int peer = transfer.receives ? transfer.from : transfer.to;
+    const auto done = [&] { return transfer.state == Transfer::State::done; };
+    const auto hopeless = [&] {
+        return gone_[static_cast<size_t>(peer)] != 0 && transfer.state == Transfer::State::waiting;
+    };
+    if (!wait_until(lock, inbox(rank).changed, deadline_s, [&] { return done() || hopeless(); })) {
+        ensure_good();
+        fail_and_throw(
+            core::format("rank %d waited %g s for %s", rank, deadline_s, describe(transfer).c_str()));
+    }
+    if (!done())
+        fail_and_throw(core::format("rank %d waits for %s, but that rank has freed its communicator", rank,
+                                    describe(transfer).c_str()));
+}
+
+void ThreadGroup::withdraw(const std::vector<std::shared_ptr<Transfer>>& transfers) {
+    Lock lock(mutex_);
+    for (const auto& mine : transfers) {
+        if (mine->state == Transfer::State::waiting) {
+            Inbox& where = inbox(mine->to);
+            const auto channel = where.channels.find({mine->from, mine->tag});
+            std::erase(mine->receives ? channel->second.wanted : channel->second.sent, mine);
+            if (channel->second.wanted.empty() && channel->second.sent.empty())
+                where.channels.erase(channel);
+            mine->state = Transfer::State::done;
+        }
+        inbox(mine->receives ? mine->to : mine->from).changed.wait(lock, [&] {
+            return mine->state == Transfer::State::done;
+        });
+    }
+}
+
+} // namespace graft::comm

@@ -1,0 +1,90 @@
+// Making in-process ranks, and running a body on each.
+#include "comm/threads.hpp"
+
+#include "comm/thread_table.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace graft::comm {
+
+using core::Error;
+using core::Status;
+
+namespace {
+
+struct FreeTable {
+    void operator()(graft_comm_v1* table) const { table->free(table); }
+};
+
+void run_rank(graft_comm_v1* table, const std::function<void(Communicator&)>& body,
+              std::exception_ptr& error) {
+    try {
+        Communicator comm(table);
+        body(comm);
+    } catch (const std::exception& e) {
+        error = std::current_exception();
+        table->fail(table->self, e.what());
+    } catch (...) {
+        error = std::current_exception();
+        table->fail(table->self, "an exception of unknown type");
+    }
+}
+
+bool is_echo(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& e) {
+        return e.status() == Status::communication;
+    } catch (...) {
+        return false;
+    }
+}
+
+} // namespace
+
+std::vector<graft_comm_v1*> create_thread_ranks(int size, double deadline_s) {
+    if (size < 1)
+        core::fail(Status::argument, "in-process ranks: expected at least 1, found %d", size);
+    if (!(deadline_s >= 0))
+        core::fail(Status::argument, "in-process ranks: the deadline is %g s; expected 0 (none) or more",
+                   deadline_s);
+    const auto group = std::make_shared<ThreadGroup>(size);
+    std::vector<std::unique_ptr<graft_comm_v1, FreeTable>> made;
+    for (int r = 0; r < size; ++r)
+        made.emplace_back(make_thread_table(group, r, deadline_s));
+    std::vector<graft_comm_v1*> tables(made.size());
+    std::transform(made.begin(), made.end(), tables.begin(), [](auto& table) { return table.release(); });
+    return tables;
+}
+
+std::vector<std::exception_ptr> run_ranks_collecting(int size, const std::function<void(Communicator&)>& body,
+                                                     double deadline_s) {
+    std::vector<std::unique_ptr<graft_comm_v1, FreeTable>> tables;
+    for (graft_comm_v1* table : create_thread_ranks(size, deadline_s))
+        tables.emplace_back(table);
+    std::vector<std::exception_ptr> errors(tables.size());
+    {
+        std::vector<std::jthread> threads;
+        try {
+            for (size_t r = 0; r < tables.size(); ++r)
+                threads.emplace_back([&, r] { run_rank(tables[r].get(), body, errors[r]); });
+        } catch (...) { // no more threads to be had
+            tables.back()->fail(tables.back()->self, "its thread could not be started");
+            throw;
+        }
+    }
+    return errors;
+}
+
+void run_ranks(int size, const std::function<void(Communicator&)>& body, double deadline_s) {
+    const std::vector<std::exception_ptr> errors = run_ranks_collecting(size, body, deadline_s);
+    std::exception_ptr first;
+    for (const std::exception_ptr& error : errors)
+        if (error && (!first || (is_echo(first) && !is_echo(error))))
+            first = error;
+    if (first)
+        std::rethrow_exception(first);
+}
+
+} // namespace graft::comm
