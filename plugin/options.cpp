@@ -44,7 +44,7 @@ class Use {
     const graft_options* options_;
 };
 
-constexpr uint32_t smallest_values = offsetof(graft_options_values, reserved); // the first release's fields
+constexpr uint32_t smallest_values = offsetof(graft_options_values, decompose_shape); // minor 0
 constexpr uint32_t largest_struct = 1u << 16u; // a larger struct_size is not a size but garbage
 
 uint32_t checked_size(const graft_options_values* values) {
@@ -69,6 +69,8 @@ void refuse_unknown(const graft_options_values* values, uint32_t size) {
                  i);
     if (values->flags != 0)
         fail(Status::abi, "values.flags is 0x%x; this library knows no flags", values->flags);
+    if (size >= offsetof(graft_options_values, pad) + sizeof values->pad && values->pad != 0)
+        fail(Status::abi, "values.pad is %d; expected 0", values->pad);
 }
 
 } // namespace
@@ -145,7 +147,7 @@ int32_t options_write_struct(graft_options* options, const graft_options_values*
         const Use use(options);
         const uint32_t size = checked_size(values);
         refuse_unknown(values, size);
-        graft_options_values copy = capi::default_options();
+        graft_options_values copy = options->settings.values(); // what an older caller's struct lacks stays
         std::memcpy(&copy, values, std::min<size_t>(size, sizeof copy));
         copy.struct_size = sizeof copy;
         Settings changed = options->settings;

@@ -47,6 +47,11 @@ constexpr graft_api_v1 table = {
     graft::capi::query,
     graft::capi::query_text,
     graft::plugin::run_tool,
+    graft::capi::context_set_communicator,
+    graft::capi::comm_create_threads,
+    graft::capi::migrate_plan,
+    graft::capi::migrate,
+    graft::capi::migrate_back,
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the Fortran module graft_c (constants, bind(C) types, interfaces) from graft/types.h and graft/api.h.
+"""Writes the Fortran module graft_c (constants, bind(C) types, interfaces) from graft/types.h, graft/comm.h
+and graft/api.h.
 
 The C headers are the one table: a line this script cannot read is an error, never skipped, so that the module cannot
 fall behind the header in silence. Struct sizes are those of the LP64 ABI and are tested against C's sizeof.
@@ -18,8 +19,10 @@ SCALARS = {  # C type -> (Fortran declaration, bytes)
     "double": ("real(c_double)", 8),
     "float": ("real(c_float)", 4),
 }
-CALLBACKS = {"graft_sink", "graft_log_function"}
-NULLABLE = {"allocator", "box"}  # pointers to structs that api.h allows to be NULL: c_ptr by value
+CALLBACKS = {"graft_sink", "graft_log_function", "graft_split_function"}
+NULLABLE = {"allocator", "box", "communicator"}  # pointers to structs that api.h allows to be NULL: c_ptr by value
+
+ARRAYS = {"comms"}  # handles of which the caller gets several
 
 
 def without_comments(text):
@@ -47,6 +50,8 @@ def member(declaration):
     c_type, star, name, count = match[1], match[2], match[3], int(match[4] or 1)
     if star:
         return name, "type(c_ptr)", 8, count
+    if c_type in CALLBACKS:
+        return name, "type(c_funptr)", 8, count
     if c_type not in SCALARS:
         raise SystemExit(f"generate_bindings: unknown type '{c_type}' of member '{name}'")
     return (name, *SCALARS[c_type], count)
@@ -84,13 +89,16 @@ def write_type(name, members):
 
 def argument(declaration, types):
     """(name, Fortran declaration) of one C parameter."""
+    array = re.fullmatch(r"const\s+\w+\s*\*\s*const\s*\*\s*(\w+)", declaration.strip())
+    if array:  # pointers to structs, as many as another parameter says
+        return array[1], "type(c_ptr), intent(in)", "(*)"
     match = re.fullmatch(r"(const\s+)?(\w+)\s*(\**)\s*(\w+)", declaration.strip())
     if not match:
         raise SystemExit(f"generate_bindings: cannot read the parameter '{declaration.strip()}'")
     const, c_type, stars, name = bool(match[1]), match[2], len(match[3]), match[4]
     intent = "intent(in)" if const else "intent(inout)"
     if stars == 2:
-        return name, "type(c_ptr), intent(inout)", ""
+        return name, "type(c_ptr), intent(inout)", "(*)" if name in ARRAYS else ""
     if stars == 1 and c_type == "char":
         return name, f"character(kind=c_char), {intent}", "(*)"
     if stars == 1 and c_type in types and name not in NULLABLE:
@@ -128,18 +136,18 @@ def write_interface(result, name, parameters, types):
     yield f"        end function graft_{name}"
 
 
-def module(types_text, api_text):
-    struct_list = list(structs(types_text))
+def module(types_text, comm_text, api_text):
+    struct_list = list(structs(types_text)) + list(structs(comm_text))
     names = {name for name, _ in struct_list}
     yield "! The C interface of Graft as Fortran sees it: constants, structs, functions by name (libgraft_api.a)."
-    yield "! Made by generate_bindings.py from graft/types.h and graft/api.h, where everything is documented: do not edit."
+    yield "! Made by generate_bindings.py from graft/types.h, comm.h and api.h, where everything is documented: do not edit."
     yield "! Hosts want module graft, which is made of this one."
     yield "module graft_c"
     yield "    use, intrinsic :: iso_c_binding"
     yield "    implicit none"
     yield "    public"
     yield ""
-    for name, value in constants(types_text):
+    for name, value in constants(types_text) + constants(comm_text):
         yield f"    integer(c_int32_t), parameter :: {name} = {value}_c_int32_t"
     yield ""
     for name, members in struct_list:
@@ -156,7 +164,7 @@ def main():
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
     folder = Path(sys.argv[1]) / "graft"
-    lines = module((folder / "types.h").read_text(), (folder / "api.h").read_text())
+    lines = module(*((folder / name).read_text() for name in ("types.h", "comm.h", "api.h")))
     Path(sys.argv[2]).write_text("\n".join(lines) + "\n")
 
 

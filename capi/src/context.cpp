@@ -1,45 +1,27 @@
-// graft_context: options, memory and a solver behind the ABI, used by one thread at a time.
-#include "entries.hpp"
-#include "guard.hpp"
-#include "structs.hpp"
+// graft_context: life, settings, and the two entries that compute forces.
+#include "context.hpp"
 
-#include <atomic>
+#include "entries.hpp"
+
 #include <cmath>
-#include <memory>
 #include <new>
 
 using graft::core::fail;
 using graft::core::Status;
 
-struct graft_context {
-    graft_context(const graft::pipeline::Settings& settings, const graft::core::Allocator& allocator)
-        : memory(allocator), solver(settings, memory) {}
-    graft::core::Memory memory;
-    graft::pipeline::Solver solver;
-    std::atomic_flag in_use = ATOMIC_FLAG_INIT;
-};
+graft_context::graft_context(const graft_options_values& options, const graft::core::Allocator& allocator)
+    : memory(allocator), solver(graft::capi::read_options(options), memory),
+      rank_settings(graft::capi::read_rank_options(options)),
+      ranks(std::make_unique<graft::comm::Communicator>()),
+      domains(std::make_unique<graft::capi::DomainState>(memory)) {
+    graft_options_values common = options; // what all ranks must agree on
+    common.threads = common.backend = 0;
+    options_fingerprint = graft::capi::fingerprint(&common, sizeof common);
+}
 
 namespace graft::capi {
 
 namespace {
-
-/// Holds the context for one call; a second thread gets Error(busy) instead of a race.
-class Use {
-  public:
-    explicit Use(graft_context* context) : context_(context) {
-        if (context == nullptr)
-            fail(Status::argument, "context is NULL; expected one made by context_create");
-        if (context->in_use.test_and_set(std::memory_order_acquire))
-            fail(Status::busy, "this context is in use by another thread; expected one thread at a time. "
-                               "Make one context per thread");
-    }
-    ~Use() { context_->in_use.clear(std::memory_order_release); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-
-  private:
-    graft_context* context_;
-};
 
 void check_box(const graft_box& box, int dimension) {
     for (int a = 0; a < dimension; ++a) {
@@ -74,6 +56,25 @@ double constant_of(const graft_units& units, pipeline::Interaction interaction) 
 
 } // namespace
 
+/// Until forces over ranks are finished: refused rather than computed from this rank's particles alone.
+void refuse_many_ranks(const comm::Communicator& ranks) {
+    if (!ranks.alone())
+        fail(Status::unsupported, "forces over %d ranks are not in this library yet; it computes on one rank",
+             ranks.size());
+}
+
+Use::Use(graft_context* context) : context_(context) {
+    if (context == nullptr)
+        fail(Status::argument, "context is NULL; expected one made by context_create");
+    if (context->in_use.test_and_set(std::memory_order_acquire))
+        fail(Status::busy, "this context is in use by another thread; expected one thread at a time. "
+                           "Make one context per thread");
+}
+
+backend::Executor executor_of(graft_context& context) {
+    return {context.memory, backend::resolve_threads(context.solver.settings().threads)};
+}
+
 graft_options_values default_options() noexcept {
     const pipeline::Settings s;
     graft_options_values v{};
@@ -96,6 +97,7 @@ graft_options_values default_options() noexcept {
     v.mac_accuracy = s.accuracy;
     v.softening_length = s.softening_length;
     v.constant = s.constant;
+    set_default_rank_options(v);
     return v;
 }
 
@@ -110,7 +112,7 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
                  "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
                  "plummer or spline, or length 0",
                  settings.softening_length);
-        *context = new graft_context(settings, read_allocator(allocator));
+        *context = new graft_context(options, read_allocator(allocator));
     });
 }
 
@@ -162,69 +164,32 @@ int32_t context_set_units(graft_context* context, const graft_units* units) noex
 
 int32_t compute(graft_context* context, const graft_particles* particles,
                 const graft_results* results) noexcept {
-    return guard([&] {
-        const Use use(context);
+    return collective(context, [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
-        const pipeline::ParticleInput input = read_particles(particles, dimension, "particles");
-        context->solver.compute(input, read_results(results, input.n, dimension, false));
+        pipeline::ParticleInput input;
+        pipeline::Outputs outputs;
+        ranks.together([&] {
+            refuse_many_ranks(ranks);
+            input = read_particles(particles, dimension, "particles");
+            outputs = read_results(results, input.n, dimension, false);
+        });
+        context->solver.compute(input, outputs);
     });
 }
 
 int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
                  const graft_results* results) noexcept {
-    return guard([&] {
-        const Use use(context);
+    return collective(context, [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
-        const pipeline::ParticleInput input = read_particles(sources, dimension, "sources");
-        const pipeline::ParticleInput at = read_points(points, dimension);
-        context->solver.field_at(input, at, read_results(results, at.n, dimension, true));
-    });
-}
-
-namespace {
-
-const pipeline::Report& report_of(graft_context* context) {
-    const pipeline::Report& report = context->solver.report();
-    if (!report.valid)
-        fail(Status::absent,
-             "query: no computation has succeeded on this context yet; call compute or field_at first");
-    return report;
-}
-
-} // namespace
-
-int32_t query(graft_context* context, const char* key, double* value) noexcept {
-    return guard([&] {
-        const Use use(context);
-        if (key == nullptr || value == nullptr)
-            fail(Status::argument, "query: key and value must not be NULL");
-        const pipeline::Report& report = report_of(context);
-        if (!report.find(key, value))
-            fail(Status::absent, "query: the last computation has no figure '%s'; it has %s", key,
-                 report.json().c_str());
-    });
-}
-
-int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept {
-    return guard([&] {
-        const Use use(context);
-        if (key == nullptr || sink == nullptr)
-            fail(Status::argument, "query_text: key and sink must not be NULL");
-        const pipeline::Report& report = report_of(context);
-        const std::string name = key;
-        double value = 0;
-        std::string text;
-        if (name.empty())
-            text = report.json();
-        else if (name == "backend")
-            text = "cpu";
-        else if (name == "simd" || name == "method" || name == "precision")
-            text = name == "simd" ? report.simd : name == "method" ? report.method : report.precision;
-        else if (report.find(name, &value))
-            text = core::format("%.17g", value);
-        else
-            fail(Status::absent, "query_text: the last computation has no figure '%s'", key);
-        sink(user, text.data(), static_cast<int64_t>(text.size()));
+        pipeline::ParticleInput input, at;
+        pipeline::Outputs outputs;
+        ranks.together([&] {
+            refuse_many_ranks(ranks);
+            input = read_particles(sources, dimension, "sources");
+            at = read_points(points, dimension);
+            outputs = read_results(results, at.n, dimension, true);
+        });
+        context->solver.field_at(input, at, outputs);
     });
 }
 

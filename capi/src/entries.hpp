@@ -24,6 +24,19 @@ int32_t compute(graft_context* context, const graft_particles* particles,
                 const graft_results* results) noexcept;
 int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
                  const graft_results* results) noexcept;
+int32_t context_set_communicator(graft_context* context, const graft_comm_v1* communicator) noexcept;
+int32_t comm_create_threads(int32_t size, graft_comm_v1** comms) noexcept;
+int32_t decompose(graft_context* context, const graft_particles* particles,
+                  const graft_decomposition* decomposition) noexcept;
+int32_t owner_of(graft_context* context, const graft_particles* points, const graft_array* owner) noexcept;
+int32_t balance(graft_context* context, const graft_particles* particles,
+                const graft_balancing* balancing) noexcept;
+int32_t balance_objects(graft_context* context, const graft_objects* objects) noexcept;
+int32_t migrate_plan(graft_context* context, const graft_array* owner, int64_t* n_after) noexcept;
+int32_t migrate(graft_context* context, int32_t count, const graft_array* const* from,
+                const graft_array* const* to) noexcept;
+int32_t migrate_back(graft_context* context, int32_t count, const graft_array* const* from,
+                     const graft_array* const* to) noexcept;
 int32_t query(graft_context* context, const char* key, double* value) noexcept;
 int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept;
 

@@ -14,12 +14,20 @@ namespace {
 constexpr uint32_t header_bytes = 8;           // struct_size and flags
 constexpr uint32_t largest_struct = 1u << 16u; // a larger struct_size is not a size but garbage
 
-const char* expected_types(bool integers) {
-    return integers ? "GRAFT_I32 or GRAFT_I64" : "GRAFT_F32 or GRAFT_F64";
-}
+struct ElementRange {
+    int32_t first, last; // of the dtype codes
+    const char* words;
+};
 
-bool type_fits(int32_t dtype, bool integers) {
-    return integers ? dtype == GRAFT_I32 || dtype == GRAFT_I64 : dtype == GRAFT_F32 || dtype == GRAFT_F64;
+constexpr ElementRange element_ranges[] = {{GRAFT_F32, GRAFT_F64, "GRAFT_F32 or GRAFT_F64"},
+                                           {GRAFT_I32, GRAFT_I64, "GRAFT_I32 or GRAFT_I64"},
+                                           {GRAFT_I32, GRAFT_U64, "GRAFT_I32, GRAFT_I64 or GRAFT_U64"},
+                                           {GRAFT_F32, GRAFT_U64, "GRAFT_F32 (1) to GRAFT_U64 (5)"}};
+
+void check_type(int32_t dtype, Elements elements, const char* name) {
+    const ElementRange& range = element_ranges[static_cast<int>(elements)];
+    if (dtype < range.first || dtype > range.last)
+        fail(Status::array, "%s: dtype is %d; expected %s", name, dtype, range.words);
 }
 
 void check_place(const graft_array& array, const char* name) {
@@ -77,17 +85,20 @@ T read_struct(const T* given, const char* name, uint32_t known_flags) {
 
 template graft_box read_struct(const graft_box*, const char*, uint32_t);
 template graft_units read_struct(const graft_units*, const char*, uint32_t);
+template graft_particles read_struct(const graft_particles*, const char*, uint32_t);
+template graft_decomposition read_struct(const graft_decomposition*, const char*, uint32_t);
+template graft_balancing read_struct(const graft_balancing*, const char*, uint32_t);
+template graft_objects read_struct(const graft_objects*, const char*, uint32_t);
 
-particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components, bool integers,
-                                int64_t expected_n) {
+particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components,
+                                Elements elements, int64_t expected_n) {
     if (array == nullptr)
         return {};
     const graft_array a = read_struct(array, name, GRAFT_ARRAY_INDEX_FROM_1);
-    if (!type_fits(a.dtype, integers))
-        fail(Status::array, "%s: dtype is %d; expected %s", name, a.dtype, expected_types(integers));
+    check_type(a.dtype, elements, name);
     check_place(a, name);
-    if (a.components < components)
-        fail(Status::array, "%s: components is %d; expected %d", name, a.components, components);
+    if (a.components < std::max(components, 1))
+        fail(Status::array, "%s: components is %d; expected %d", name, a.components, std::max(components, 1));
     if (expected_n >= 0 && a.n != expected_n)
         fail(Status::array, "%s: n is %lld; expected %lld, one item per particle or point", name,
              static_cast<long long>(a.n), static_cast<long long>(expected_n));
@@ -97,7 +108,7 @@ particles::ArrayView read_array(const graft_array* array, const char* name, int3
     particles::ArrayView view;
     view.data = static_cast<char*>(a.data);
     view.type = static_cast<particles::ElementType>(a.dtype);
-    view.components = components;
+    view.components = components > 0 ? components : a.components;
     view.n = a.n;
     view.component_stride = a.component_stride != 0 ? a.component_stride : particles::element_size(view.type);
     view.item_stride = a.item_stride != 0 ? a.item_stride : a.components * particles::element_size(view.type);
@@ -105,9 +116,20 @@ particles::ArrayView read_array(const graft_array* array, const char* name, int3
     return view;
 }
 
-namespace {
+bool counts_from_1(const graft_array* array) {
+    return array != nullptr && (read_struct(array, "index array", GRAFT_ARRAY_INDEX_FROM_1).flags &
+                                GRAFT_ARRAY_INDEX_FROM_1) != 0;
+}
 
-/// Three arrays of one component, or one of `dimension` components, as one view per axis.
+particles::ArrayView read_owner(const graft_array* array, const char* name, int64_t n) {
+    if (counts_from_1(array))
+        fail(Status::array,
+             "%s: GRAFT_ARRAY_INDEX_FROM_1 is set, but ranks and parts count from 0; expected "
+             "flags 0",
+             name);
+    return read_array(array, name, 1, Elements::integers, n);
+}
+
 void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
                bool required, particles::ArrayView (&axes)[3]) {
     if (given[0] == nullptr) {
@@ -123,10 +145,12 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
             fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name.c_str(),
                  dimension);
         const particles::ArrayView view =
-            read_array(given[split ? a : 0], axis_name.c_str(), split ? 1 : dimension, false, n);
+            read_array(given[split ? a : 0], axis_name.c_str(), split ? 1 : dimension, Elements::reals, n);
         axes[a] = split ? view : view.component(a);
     }
 }
+
+namespace {
 
 pipeline::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name) {
     if (p.n < 0)
@@ -143,16 +167,16 @@ pipeline::ParticleInput read_particles(const graft_particles* particles, int dim
     const graft_particles p = read_struct(particles, name);
     pipeline::ParticleInput input = read_positions(p, dimension, name);
     const std::string prefix = std::string(name) + ".";
-    input.charge = read_array(p.charge, (prefix + "charge").c_str(), 1, false, p.n);
+    input.charge = read_array(p.charge, (prefix + "charge").c_str(), 1, Elements::reals, p.n);
     input.charge_all = p.charge_all;
-    input.softening = read_array(p.softening, (prefix + "softening").c_str(), 1, false, p.n);
-    input.active = read_array(p.active, (prefix + "active").c_str(), 1, true, p.n);
+    input.softening = read_array(p.softening, (prefix + "softening").c_str(), 1, Elements::reals, p.n);
+    input.active = read_array(p.active, (prefix + "active").c_str(), 1, Elements::integers, p.n);
     input.has_target = p.target != nullptr;
     input.has_active = p.active != nullptr;
-    input.target = read_array(p.target, (prefix + "target").c_str(), 1, true, -1);
-    if (p.target != nullptr)
-        input.target_from_1 =
-            (read_struct(p.target, "target", GRAFT_ARRAY_INDEX_FROM_1).flags & GRAFT_ARRAY_INDEX_FROM_1) != 0;
+    input.target = read_array(p.target, (prefix + "target").c_str(), 1, Elements::integers, -1);
+    input.target_from_1 = counts_from_1(p.target);
+    read_array(p.id, (prefix + "id").c_str(), 1, Elements::ids, p.n); // checked also where nothing reads them
+    read_array(p.cost, (prefix + "cost").c_str(), 1, Elements::reals, p.n);
     return input;
 }
 
@@ -167,9 +191,9 @@ pipeline::Outputs read_results(const graft_results* results, int64_t n, int dime
              r.mode);
     pipeline::Outputs outputs;
     read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration);
-    outputs.potential = read_array(r.potential, "results.potential", 1, false, n);
-    outputs.virial = read_array(r.virial, "results.virial", 6, false, 1);
-    outputs.energy = read_array(r.energy, "results.energy", 1, false, 1);
+    outputs.potential = read_array(r.potential, "results.potential", 1, Elements::reals, n);
+    outputs.virial = read_array(r.virial, "results.virial", 6, Elements::reals, 1);
+    outputs.energy = read_array(r.energy, "results.energy", 1, Elements::reals, 1);
     outputs.add = r.mode == GRAFT_MODE_ADD;
     outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
     if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))

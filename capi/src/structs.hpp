@@ -14,8 +14,20 @@ namespace graft::capi {
 template <typename T>
 T read_struct(const T* given, const char* name, uint32_t known_flags = 0);
 
-particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components, bool integers,
-                                int64_t expected_n);
+/// The element types that an array may have.
+enum class Elements { reals, integers, ids, any };
+
+/// The checked view of an array; not present() for NULL. components 0 and expected_n -1: as the array says.
+particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components,
+                                Elements elements, int64_t expected_n);
+/// Whether an index array counts from 1; false for NULL.
+bool counts_from_1(const graft_array* array);
+/// An array of n parts or ranks, which count from 0 in every language: throws Error(array) for a flag that
+/// says otherwise.
+particles::ArrayView read_owner(const graft_array* array, const char* name, int64_t n);
+/// Three arrays of one component, or one of `dimension` components, as one view per axis.
+void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
+               bool required, particles::ArrayView (&axes)[3]);
 
 pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name);
 /// For points only the positions are read.

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
+#include "simulate_tool.hpp"
 
 #include <cstdlib>
 
@@ -83,7 +84,7 @@ struct Tool {
     std::string (*run)(const ToolArguments&);
 };
 
-constexpr Tool tools[] = {{"info", info}, {"bench", bench}};
+constexpr Tool tools[] = {{"info", info}, {"bench", bench}, {"simulate", simulate_tool}};
 
 } // namespace
 

@@ -38,6 +38,8 @@ struct Range {
     bool maximum_open = false;
 };
 
+constexpr double largest_count = 9007199254740992.0; // whole numbers that a double holds exactly
+
 /// One key. Engine keys point to their field of graft_options_values, whose default they have; the others are
 /// kept as text for the host, and `fallback` is their default (nullptr: none).
 struct Key {
@@ -54,7 +56,7 @@ struct Key {
     bool is_engine() const { return integer != nullptr || real != nullptr; }
 };
 
-/// All keys, section by section.
+/// All keys, section by section (deck/keys.cpp).
 std::span<const Key> schema();
 /// The key of this name, nullptr when there is none.
 const Key* find_key(std::string_view name);

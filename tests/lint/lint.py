@@ -18,9 +18,9 @@ ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balan
 EXTRA = {"balance": {"model"}, "kernels": {"model"}, "pipeline": {"model", "reference"}}
 ALONE = {"model": {"core", "geometry"}, "reference": {"core", "geometry"}}
 ALL_ROOMS = set(ROOMS) | set(ALONE)
-# capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend) and
-# views of host arrays (particles).
-CAPI = {"core", "backend", "particles", "decompose", "balance", "kernels", "pipeline"}
+# capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend), ranks
+# (comm), boxes (geometry) and views of host arrays (particles).
+CAPI = {"core", "backend", "comm", "geometry", "particles", "decompose", "balance", "kernels", "pipeline"}
 OUTSIDE = {"hwy"} # headers of others that are included with quotes
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500

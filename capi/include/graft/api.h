@@ -2,11 +2,12 @@
  * (graft_api.c, graft/functions.h) and the Fortran bindings are generated from: one member a line group,
  * `type (*name)(parameters);`. Append only; an entry is never moved, changed or removed within a major.
  *
- * All entries may be called from any thread; one context or options object by one thread at a time (a second thread
+ * Collective calls and ranks: see context_set_communicator. All entries may be called from any thread; one context or options object by one thread at a time (a second thread
  * gets GRAFT_ERROR_BUSY). Entries return a status unless said otherwise; none of them exits, prints, or throws. */
 #ifndef GRAFT_API_H
 #define GRAFT_API_H
 
+#include <graft/comm.h>
 #include <graft/types.h>
 
 #ifdef __cplusplus
@@ -40,7 +41,8 @@ typedef struct graft_api_v1 {
                            int64_t *needed);
     /* Fills the caller's struct (struct_size set) with the present values. ABI. */
     int32_t (*options_read_struct)(const graft_options *options, graft_options_values *values);
-    /* Takes all values of the struct; all or none. ABI, DECK_RANGE. */
+    /* Takes all values of the struct; all or none. Fields that a shorter struct lacks keep their values.
+     * ABI, DECK_RANGE. */
     int32_t (*options_write_struct)(graft_options *options, const graft_options_values *values);
     /* A YAML deck from a file; all keys or none. DECK_*: the message has file:line:column, key, allowed, nearest key. */
     int32_t (*options_read_file)(graft_options *options, const char *path);
@@ -72,6 +74,42 @@ typedef struct graft_api_v1 {
     /* Tools of the library by name ("bench", "info"), arguments as YAML text, answer as JSON. ARGUMENT for an unknown
      * name (known ones are listed in the message). */
     int32_t (*run_tool)(const char *name, const char *yaml, graft_sink sink, void *user);
+
+    /* ---- Since minor 1: many ranks. ----
+     * The calls marked "collective" are made by all ranks of the context's communicator, in the same order, each with
+     * its own particles (n may be 0). They return the same status on every rank, whichever rank failed and wherever,
+     * and write nothing when it is not GRAFT_OK; last_error() then names the rank. Only what cannot be told to the
+     * others is a rank's own: a NULL context and BUSY, after which the others wait for this rank until their deadline
+     * (deck key comm.deadline_s) - or for ever. Options, box and units must be the same on all ranks (threads and log
+     * may differ): ARGUMENT. A failure outside of what ranks agree on (the communicator's own, an exception between
+     * two messages) poisons the context: this and every later collective call returns COMMUNICATION at once, until
+     * another communicator is set. */
+
+    /* The ranks that this context works with; NULL: this one alone, as after context_create. The table must outlive the
+     * context or the next context_set_communicator. Not collective, but all ranks must do it before the next collective
+     * call; compute and field_at are collective from then on. Domains and plans of the context are forgotten.
+     * ARGUMENT: a missing function, an impossible rank or size; ABI: of another size, unknown flags. */
+    int32_t (*context_set_communicator)(graft_context *context, const graft_comm_v1 *communicator);
+    /* `size` ranks inside this process, for hosts with threads and for tests: comms gets size tables, rank r's at
+     * comms[r], each to be used by one thread and freed with comms[r]->free(comms[r]). Calls of different ranks wait for
+     * each other, so each rank needs a thread of its own. ARGUMENT (size < 1 or > 4096), MEMORY. */
+    int32_t (*comm_create_threads)(int32_t size, graft_comm_v1 **comms);
+    /* Collective. Plans the moves of items to the ranks owner[i] (I32 or I64, n items, 0 ... size - 1); *n_after gets
+     * how many items this rank will have. The plan stays until the next one. Items arrive sorted by the rank they come
+     * from, then by their index there. Cost O(n) and one small message to each rank that gets some.
+     * ARGUMENT, ARRAY, VALUE (first bad owner named), MEMORY, COMMUNICATION. */
+    int32_t (*migrate_plan)(graft_context *context, const graft_array *owner, int64_t *n_after);
+    /* Collective. Moves `count` fields by the plan: from[f] has as many items as migrate_plan's owner, to[f] n_after
+     * items; type and components of from[f] and to[f] are equal and the same on all ranks, strides are each array's own.
+     * All fields travel in the same messages. to[f] may overlap from[f] (a move in place). Nothing is written unless
+     * everything has arrived everywhere. query: "migrate.items_moved", "migrate.bytes_moved", "migrate.count_after".
+     * CALL_ORDER (no plan), ARGUMENT, ARRAY, MEMORY, COMMUNICATION. */
+    int32_t (*migrate)(graft_context *context, int32_t count, const graft_array *const *from,
+                       const graft_array *const *to);
+    /* Collective. The way back: from[f] has n_after items, to[f] as many as migrate_plan's owner, every item where it came
+     * from. Undoes migrate, or brings results of the new owners home. As migrate. */
+    int32_t (*migrate_back)(graft_context *context, int32_t count, const graft_array *const *from,
+                            const graft_array *const *to);
 } graft_api_v1;
 
 #define GRAFT_CAPABILITY_OPENMP (1ull << 0)

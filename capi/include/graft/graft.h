@@ -5,6 +5,7 @@
 #define GRAFT_GRAFT_H
 
 #include <graft/api.h>
+#include <graft/comm.h>
 #include <graft/types.h>
 
 #define GRAFT_INIT(struct_name) {(uint32_t)sizeof(struct_name)}

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRAFT_ABI_MAJOR 1u
-#define GRAFT_ABI_MINOR 0u
+#define GRAFT_ABI_MINOR 1u
 
 /* Statuses: stable numbers, never reused. 0 is success, every other value a failure whose text last_error() gives. */
 #define GRAFT_OK 0
@@ -84,7 +84,10 @@ typedef struct graft_particles {
     const graft_array *active;    /* I32 or I64, n values: compute only where non-zero; NULL: everywhere */
     const graft_array *target;    /* I32 or I64: indices to compute, in any order, each at most once; not with active */
     double charge_all;
-    uint64_t reserved[4];
+    const graft_array *id;   /* I32, I64 or U64 (below 2^63), n values, unique over all ranks; NULL: none. decompose and
+                                balance split coincident particles by it */
+    const graft_array *cost; /* F32 or F64, n values >= 0: work of each particle, for decompose and balance; NULL: none */
+    uint64_t reserved[2];
 } graft_particles;
 
 /* What to compute and where to put it: an array that is NULL is not computed. Arrays have one item per particle in the
@@ -117,6 +120,54 @@ typedef struct graft_box {
     int32_t pad;
     uint64_t reserved[4];
 } graft_box;
+
+/* What decompose answers; arrays that are NULL are not wanted. Parts count from 0, as ranks do, also where the indices
+ * count from 1. Which arrays are given may differ from rank to rank. Nothing is written on failure. */
+typedef struct graft_decomposition {
+    uint32_t struct_size;
+    uint32_t flags;                 /* 0 */
+    const graft_array *owner;       /* I32 or I64, n items: the part of each of this rank's particles */
+    const graft_array *permutation; /* I32 or I64, n items: this rank's particles sorted by part (position -> index);
+                                       GRAFT_ARRAY_INDEX_FROM_1 counts as Fortran does */
+    const graft_array *part_offset; /* I32 or I64, parts + 1 items: part p is items part_offset[p] ... part_offset[p + 1]
+                                       - 1 of permutation (counted as permutation is); its own flag says how it counts */
+    const graft_array *boxes;       /* F32 or F64, parts items, 6 components: lower x y z, upper x y z of each part. orb:
+                                       the boxes tile the smallest box around all particles; prefix: the tight box of the
+                                       part's particles, lower > upper for an empty part. z is 0 in two dimensions */
+    uint64_t reserved[4];
+} graft_decomposition;
+
+/* What balance needs beside the particles, and where it puts the new owners. */
+typedef struct graft_balancing {
+    uint32_t struct_size;
+    uint32_t flags;           /* 0 */
+    const graft_array *owner; /* I32 or I64, n items: the rank each particle should go to; this rank's own number where
+                                 the old owners stay */
+    double step_s;         /* seconds one force evaluation takes on this rank; 0: what the last compute of this context took
+                              (unknown before any: then only balance.tolerance decides) */
+    double bytes_per_item; /* what the host will move per particle; 0: unknown, taken as 64 */
+    uint64_t reserved[4];
+} graft_balancing;
+
+/* Called on the rank that has the object, for one heavier than the mean load of a rank: returns how many pieces the host
+ * has made of it (1: it cannot be split). The host gives the pieces as objects in its next call. */
+typedef int32_t (*graft_split_function)(void *user, int64_t object, double load, double mean);
+
+/* The objects of a host that balances patches, blocks or tasks instead of particles. */
+typedef struct graft_objects {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    int64_t n;
+    const graft_array *position[3]; /* centres, laid out as a graft_particles' positions */
+    const graft_array *load;        /* F32 or F64, n values >= 0; NULL: 1 each */
+    const graft_array *bytes;       /* F32 or F64, n values >= 0: what moving an object costs; NULL: unknown */
+    const graft_array *id;          /* I32, I64 or U64 (below 2^63), unique over all ranks; NULL: none */
+    const graft_array *owner;       /* written: I32 or I64, n items, the rank each object should go to */
+    double step_s;                  /* seconds that the load of this rank took; 0: unknown */
+    graft_split_function split;     /* NULL: objects cannot be split */
+    void *split_user;
+    uint64_t reserved[4];
+} graft_objects;
 
 /* The constant in front of the force law: either given (constant > 0), or made from the sizes of the host's units in SI
  * (constant = 0): G = 6.67430e-11 mass time^2 / length^3; Coulomb: 8.9875517923e9 charge^2 time^2 / (mass length^3). */
@@ -162,6 +213,28 @@ typedef struct graft_allocator {
 #define GRAFT_SOFTENING_SPLINE 2     /* spline */
 #define GRAFT_WALK_GROUP 0           /* group */
 #define GRAFT_WALK_TRANSPOSED 1      /* transposed */
+#define GRAFT_SHAPE_ORB 0            /* orb: orthogonal recursive bisection */
+#define GRAFT_SHAPE_PREFIX 1         /* prefix: equal pieces of a space-filling curve */
+#define GRAFT_STRATEGY_LEVEL 0       /* level: all cells of a level in one collective */
+#define GRAFT_STRATEGY_HALVING 1     /* halving: ranks and particles halved together; parts = ranks */
+#define GRAFT_STRATEGY_CENTRAL 2     /* central: one rank solves for all */
+#define GRAFT_FINDER_BISECTION 0     /* bisection */
+#define GRAFT_FINDER_HISTOGRAM 1     /* histogram */
+#define GRAFT_FINDER_SAMPLED 2       /* sampled */
+#define GRAFT_CURVE_HILBERT 0        /* hilbert */
+#define GRAFT_CURVE_MORTON 1         /* morton */
+#define GRAFT_BALANCER_ORB_CENTRAL 0        /* orb-central */
+#define GRAFT_BALANCER_ORB_DISTRIBUTED 1    /* orb-distributed */
+#define GRAFT_BALANCER_PREFIX_CENTRAL 2     /* prefix-central */
+#define GRAFT_BALANCER_PREFIX_DISTRIBUTED 3 /* prefix-distributed */
+#define GRAFT_COST_COUNT 0           /* count: every particle the same */
+#define GRAFT_COST_GIVEN 1           /* given: graft_particles.cost */
+#define GRAFT_COST_INTERACTIONS 2    /* interactions of the last force evaluation */
+#define GRAFT_COST_TIME 3            /* time of the last force evaluation */
+#define GRAFT_SCOPE_LOCAL 0          /* local: each rank's tree has its own root */
+#define GRAFT_SCOPE_GLOBAL 1         /* global: one root cube and key grid for all ranks */
+#define GRAFT_EXCHANGE_PUSH 0        /* push: each rank sends what the others' domains may need */
+#define GRAFT_EXCHANGE_FETCH 1       /* fetch: remote nodes are fetched on demand */
 
 /* All engine options as one struct; options_read_struct fills it with the current (default) values. */
 typedef struct graft_options_values {
@@ -185,6 +258,29 @@ typedef struct graft_options_values {
     double mac_accuracy;     /* error MAC: force error per node allowed, relative to the group's acceleration */
     double softening_length; /* Plummer length, or support of the spline */
     double constant;         /* G or Coulomb's constant */
+    /* Since minor 1. The first eight took the reserved words of minor 0, where a zero means what it meant then. */
+    int32_t decompose_shape;
+    int32_t decompose_strategy;
+    int32_t decompose_parts; /* 0 = the number of ranks */
+    int32_t decompose_curve;
+    int32_t decompose_bins; /* 0 = chosen by the library */
+    int32_t balance_force;  /* 1 = take every result */
+    int32_t tree_scope;
+    int32_t ranks_exchange;
+    int32_t decompose_finder;
+    int32_t decompose_cap;         /* most particles in a part; 0 = any number */
+    int32_t decompose_threshold_a; /* halving: fewer particles in a group of ranks are solved centrally */
+    int32_t decompose_threshold_b; /* halving: fewer particles in a bin are collected instead of binned again */
+    int32_t balance_kind;
+    int32_t balance_cost;
+    int32_t balance_fuzzy; /* 1 = swap a super-object at a cut for small ones */
+    int32_t pad;
+    double decompose_tolerance; /* of a cut's weight, in mean weights of a part; 0 = down to one particle */
+    double decompose_mix;       /* 0: particles count 1 each (memory) ... 1: their cost (work) */
+    double balance_tolerance;   /* balance when max / mean of the work exceeds this */
+    double balance_steps;       /* force evaluations until the host asks again */
+    double balance_super;       /* a super-object weighs more than this many times the mean object */
+    double comm_deadline_s;     /* a rank that waits longer fails; 0 = waits for ever */
     uint64_t reserved[4];
 } graft_options_values;
 

@@ -10,11 +10,12 @@ import tempfile
 from pathlib import Path
 
 
-def generate(generator, types, api):
+def generate(generator, types, api, comm):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "graft").mkdir()
         (Path(folder) / "graft" / "types.h").write_text(types)
         (Path(folder) / "graft" / "api.h").write_text(api)
+        (Path(folder) / "graft" / "comm.h").write_text(comm)
         output = Path(folder) / "graft_c.f90"
         done = subprocess.run([sys.executable, generator, folder, output], capture_output=True, text=True)
         return done.returncode, output.read_text() if output.exists() else done.stderr
@@ -22,8 +23,8 @@ def generate(generator, types, api):
 
 def main():
     generator, include = sys.argv[1], Path(sys.argv[2]) / "graft"
-    types, api = (include / "types.h").read_text(), (include / "api.h").read_text()
-    code, module = generate(generator, types, api)
+    types, api, comm = ((include / name).read_text() for name in ("types.h", "api.h", "comm.h"))
+    code, module = generate(generator, types, api, comm)
     assert code == 0, module
     table = re.sub(r"/\*.*?\*/", "", api, flags=re.S).split("} graft_api_v1;")[0]
     entries = re.findall(r"\(\*(\w+)\)\(", table)
@@ -34,7 +35,7 @@ def main():
         count = 0 if declared.strip() == "void" else declared.count(",") + 1
         found = re.search(rf"function graft_{entry}\((.*?)\)", module)[1]
         assert count == (found.count(",") + 1 if found else 0), f"{entry}: {count} parameters in C, ({found}) in Fortran"
-    for constant in re.findall(r"^#define (GRAFT_(?!TYPES_H)\w+) +\d", types, flags=re.M):
+    for constant in re.findall(r"^#define (GRAFT_(?!TYPES_H|COMM_H)\w+) +\d", types + comm, flags=re.M):
         assert re.search(rf":: {constant} = ", module), f"constant {constant} is missing"
 
     unreadable = {
@@ -46,7 +47,7 @@ def main():
     }
     for what, (changed_types, changed_api) in unreadable.items():
         assert (changed_types, changed_api) != (types, api), f"{what}: the header has changed, mend this test"
-        code, text = generate(generator, changed_types, changed_api)
+        code, text = generate(generator, changed_types, changed_api, comm)
         assert code != 0 and "generate_bindings" in text, f"{what} was taken in silence"
     print(f"generator_test: passed, {len(entries)} entries")
 

@@ -1,0 +1,28 @@
+// What decompose, balance and migrate keep between calls: working memory, the last domains, the last plan.
+#pragma once
+
+#include "balance/migrate.hpp"
+
+#include <memory>
+
+namespace graft::capi {
+
+/// The host's particles or objects as decompose and balance want them: contiguous doubles and ids.
+struct PointBuffers {
+    explicit PointBuffers(core::Memory& memory)
+        : x(memory, "points x"), y(memory, "points y"), z(memory, "points z"), cost(memory, "point costs"),
+          bytes(memory, "object bytes"), id(memory, "point ids") {}
+    core::Buffer<double> x, y, z, cost, bytes;
+    core::Buffer<int64_t> id;
+};
+
+struct DomainState {
+    explicit DomainState(core::Memory& memory)
+        : points(memory), migration(memory), owner(memory, "new owners") {}
+    PointBuffers points;
+    balance::Migration migration;
+    bool has_plan = false;
+    core::Buffer<int32_t> owner;
+};
+
+} // namespace graft::capi

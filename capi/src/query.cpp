@@ -1,0 +1,90 @@
+// query and query_text: the figures of the last computation, and those of ranks, decompose, balance, migrate.
+#include "context.hpp"
+#include "entries.hpp"
+
+namespace graft::capi {
+
+using core::fail;
+using core::Status;
+
+namespace {
+
+/// What this rank has sent and waited for since set_communicator.
+Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
+    const comm::Traffic& traffic = ranks.traffic();
+    return {{"rank", ranks.rank()},
+            {"size", ranks.size()},
+            {"bytes_sent", static_cast<double>(traffic.bytes_sent)},
+            {"messages", static_cast<double>(traffic.messages)},
+            {"collectives", static_cast<double>(traffic.collectives)},
+            {"wait_s", traffic.wait_s}};
+}
+
+/// Refreshes "comm", which is there from set_communicator on.
+const Figures& figures_of(graft_context* context) {
+    context->figures.set("comm", communicator_figures(*context->ranks));
+    return context->figures;
+}
+
+bool find(graft_context* context, const std::string& key, double* value) {
+    const pipeline::Report& report = context->solver.report();
+    return (report.valid && report.find(key, value)) || figures_of(context).find(key, value);
+}
+
+std::string json(graft_context* context) {
+    const pipeline::Report& report = context->solver.report();
+    const std::string members = figures_of(context).json_members();
+    if (!report.valid)
+        return "{" + members + "}";
+    std::string text = report.json();
+    text.pop_back();
+    return text + "," + members + "}";
+}
+
+/// Nothing has been done on this context yet: every figure is absent.
+void require_something(graft_context* context) {
+    if (!context->solver.report().valid && context->figures.empty() && context->ranks->alone())
+        fail(Status::absent,
+             "query: no computation has succeeded on this context yet; call compute or field_at first");
+}
+
+} // namespace
+
+int32_t query(graft_context* context, const char* key, double* value) noexcept {
+    return guard([&] {
+        const Use use(context);
+        if (key == nullptr || value == nullptr)
+            fail(Status::argument, "query: key and value must not be NULL");
+        require_something(context);
+        if (!find(context, key, value))
+            fail(Status::absent, "query: there is no figure '%s' of the last computation; there are %s", key,
+                 json(context).c_str());
+    });
+}
+
+int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept {
+    return guard([&] {
+        const Use use(context);
+        if (key == nullptr || sink == nullptr)
+            fail(Status::argument, "query_text: key and sink must not be NULL");
+        require_something(context);
+        const pipeline::Report& report = context->solver.report();
+        const std::string name = key;
+        double value = 0;
+        std::string text;
+        if (name.empty())
+            text = json(context);
+        else if (name == "backend")
+            text = "cpu";
+        else if (report.valid && (name == "simd" || name == "method" || name == "precision"))
+            text = name == "simd" ? report.simd : name == "method" ? report.method : report.precision;
+        else if (!context->figures.find_words(name, &text)) {
+            if (!find(context, name, &value))
+                fail(Status::absent, "query_text: there is no figure '%s' of the last computation", key);
+            text = core::format("%.17g", value);
+        }
+        sink(user, text.data(), static_cast<int64_t>(text.size()));
+    });
+}
+
+} // namespace graft::capi

@@ -1,0 +1,11 @@
+// run_tool("simulate"): one balancing on simulated ranks.
+#pragma once
+
+#include "entries.hpp"
+
+namespace graft::capi {
+
+/// Answers a JSON object; throws core::Error(argument) for an unknown or impossible argument.
+std::string simulate_tool(const ToolArguments& arguments);
+
+} // namespace graft::capi

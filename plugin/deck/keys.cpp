@@ -1,0 +1,201 @@
+// The table of deck keys: the one place where a key is written down.
+#include "deck/schema.hpp"
+
+namespace graft::plugin {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr Range positive = {0, infinity, true, true};
+constexpr Range not_negative = {0, infinity, false, true};
+constexpr double largest_whole = std::numeric_limits<int32_t>::max();
+constexpr Range count = {0, largest_count};
+
+constexpr Choice methods[] = {
+    {"direct", GRAFT_METHOD_DIRECT}, {"tree", GRAFT_METHOD_TREE}, {"reference", GRAFT_METHOD_REFERENCE}};
+constexpr Choice backends[] = {{"auto", GRAFT_BACKEND_AUTO}, {"cpu", GRAFT_BACKEND_CPU}};
+constexpr Choice precisions[] = {
+    {"fp32", GRAFT_PRECISION_FP32}, {"mixed", GRAFT_PRECISION_MIXED}, {"fp64", GRAFT_PRECISION_FP64}};
+constexpr Choice interactions[] = {{"gravity", GRAFT_INTERACTION_GRAVITY},
+                                   {"coulomb", GRAFT_INTERACTION_COULOMB}};
+constexpr Choice trees[] = {{"octree", GRAFT_TREE_OCTREE}, {"orb", GRAFT_TREE_ORB}};
+constexpr Choice criteria[] = {{"edge", GRAFT_MAC_EDGE}, {"box", GRAFT_MAC_BOX}, {"error", GRAFT_MAC_ERROR}};
+constexpr Choice softenings[] = {
+    {"none", GRAFT_SOFTENING_NONE}, {"plummer", GRAFT_SOFTENING_PLUMMER}, {"spline", GRAFT_SOFTENING_SPLINE}};
+constexpr Choice walks[] = {{"group", GRAFT_WALK_GROUP}, {"transposed", GRAFT_WALK_TRANSPOSED}};
+constexpr Choice scopes[] = {{"local", GRAFT_SCOPE_LOCAL}, {"global", GRAFT_SCOPE_GLOBAL}};
+constexpr Choice exchanges[] = {{"push", GRAFT_EXCHANGE_PUSH}, {"fetch", GRAFT_EXCHANGE_FETCH}};
+constexpr Choice shapes[] = {{"orb", GRAFT_SHAPE_ORB}, {"prefix", GRAFT_SHAPE_PREFIX}};
+constexpr Choice strategies[] = {{"level", GRAFT_STRATEGY_LEVEL},
+                                 {"halving", GRAFT_STRATEGY_HALVING},
+                                 {"central", GRAFT_STRATEGY_CENTRAL}};
+constexpr Choice finders[] = {{"histogram", GRAFT_FINDER_HISTOGRAM},
+                              {"bisection", GRAFT_FINDER_BISECTION},
+                              {"sampled", GRAFT_FINDER_SAMPLED}};
+constexpr Choice curves[] = {{"hilbert", GRAFT_CURVE_HILBERT}, {"morton", GRAFT_CURVE_MORTON}};
+constexpr Choice balancers[] = {{"orb-central", GRAFT_BALANCER_ORB_CENTRAL},
+                                {"orb-distributed", GRAFT_BALANCER_ORB_DISTRIBUTED},
+                                {"prefix-central", GRAFT_BALANCER_PREFIX_CENTRAL},
+                                {"prefix-distributed", GRAFT_BALANCER_PREFIX_DISTRIBUTED}};
+constexpr Choice costs[] = {{"interactions", GRAFT_COST_INTERACTIONS},
+                            {"time", GRAFT_COST_TIME},
+                            {"given", GRAFT_COST_GIVEN},
+                            {"count", GRAFT_COST_COUNT}};
+constexpr Choice log_levels[] = {{"error", GRAFT_LOG_ERROR},
+                                 {"warning", GRAFT_LOG_WARNING},
+                                 {"info", GRAFT_LOG_INFO},
+                                 {"debug", GRAFT_LOG_DEBUG}};
+
+using Values = graft_options_values;
+
+constexpr Key choice(const char* name, const char* meaning, std::span<const Choice> words,
+                     int32_t Values::*field) {
+    return {.name = name,
+            .type = Type::choice,
+            .unit = "",
+            .meaning = meaning,
+            .choices = words,
+            .integer = field};
+}
+
+constexpr Key whole(const char* name, const char* unit, const char* meaning, Range range,
+                    int32_t Values::*field) {
+    return {.name = name,
+            .type = Type::integer,
+            .unit = unit,
+            .meaning = meaning,
+            .range = range,
+            .integer = field};
+}
+
+constexpr Key real(const char* name, const char* unit, const char* meaning, Range range,
+                   double Values::*field) {
+    return {
+        .name = name, .type = Type::real, .unit = unit, .meaning = meaning, .range = range, .real = field};
+}
+
+constexpr Key truth(const char* name, const char* meaning, int32_t Values::*field) {
+    return {.name = name, .type = Type::boolean, .unit = "", .meaning = meaning, .integer = field};
+}
+
+/// A key that is kept for the host: the engine does not read it.
+constexpr Key kept(const char* name, Type type, const char* unit, const char* meaning, Range range = {},
+                   const char* fallback = nullptr) {
+    return {
+        .name = name, .type = type, .unit = unit, .meaning = meaning, .range = range, .fallback = fallback};
+}
+
+constexpr Key log_level = {.name = "log.level",
+                           .type = Type::choice,
+                           .unit = "",
+                           .meaning = "how much the host should pass on of what Graft has to say",
+                           .choices = log_levels,
+                           .fallback = "warning"};
+
+constexpr Key keys[] = {
+    choice("method",
+           "how forces are summed: all pairs, a tree code, or slow compensated sums to compare with", methods,
+           &Values::method),
+    choice("backend", "what computes: auto takes the fastest there is, and says in the log which", backends,
+           &Values::backend),
+    choice("precision", "fp32; fp64; mixed: fp32 pairs relative to the group of targets, summed in fp64",
+           precisions, &Values::precision),
+    choice("interaction", "gravity: charges are masses and attract; coulomb: like charges repel",
+           interactions, &Values::interaction),
+    whole("dimension", "", "space dimensions of the tree and the positions", {2, 3}, &Values::dimension),
+    whole("threads", "", "threads to use; 0: as many as the host's OpenMP would", {0, 4096},
+          &Values::threads),
+    real("constant", "length^3 mass^-1 time^-2, or Coulomb's",
+         "the constant in front of the force law; not together with units", positive, &Values::constant),
+    whole("order", "", "order of the multipole expansion: 0 monopole ... 4 hexadecapole", {0, 4},
+          &Values::order),
+    choice("walk", "group: lists per group of targets; transposed: one pass over the source nodes", walks,
+           &Values::walk),
+    choice("tree.type", "octree along Morton keys, or binary tree by orthogonal bisection", trees,
+           &Values::tree_type),
+    whole("tree.leaf", "particles", "most particles in a leaf", {1, 4096}, &Values::tree_leaf),
+    whole("tree.group", "particles", "most targets that share one list", {1, 1024}, &Values::tree_group),
+    choice("tree.scope",
+           "many ranks: local, a root for each rank's tree; global, one for all (same forces for any ranks)",
+           scopes, &Values::tree_scope),
+    choice("mac.type",
+           "when a node is far enough: edge (size/distance), box (tight group box), error (estimate)",
+           criteria, &Values::mac_type),
+    real("mac.theta", "",
+         "opening angle (error: its upper limit, where above 0.85 changes nothing): smaller is more accurate "
+         "and slower",
+         {0, 2}, &Values::mac_theta),
+    real("mac.accuracy", "", "criterion error: force error per node, relative to the last acceleration",
+         {0, 1, true, true}, &Values::mac_accuracy),
+    truth("mac.history",
+          "criterion error: use the accelerations of the last call (needs the same particles in each)",
+          &Values::mac_history),
+    choice("softening.kind", "none; plummer; spline: compact, Newtonian beyond its length", softenings,
+           &Values::softening_kind),
+    real("softening.length", "length", "Plummer length or support of the spline, for all particles",
+         not_negative, &Values::softening_length),
+    choice("ranks.exchange",
+           "push: ranks send what the domains of the others may need; fetch: they fetch nodes on demand",
+           exchanges, &Values::ranks_exchange),
+    real("comm.deadline_s", "s", "a rank that waits longer for the others fails; 0: waits for ever", {0, 1e9},
+         &Values::comm_deadline_s),
+    choice("decompose.shape", "orb: orthogonal recursive bisection; prefix: pieces of a space-filling curve",
+           shapes, &Values::decompose_shape),
+    choice("decompose.strategy",
+           "level: all cells of a level at once; halving: ranks and particles halved together; central: one "
+           "rank solves",
+           strategies, &Values::decompose_strategy),
+    choice("decompose.finder", "how cuts are found; all of them find the same ones", finders,
+           &Values::decompose_finder),
+    choice("decompose.curve", "shape prefix: the curve", curves, &Values::decompose_curve),
+    whole("decompose.parts", "", "parts to make; 0: as many as there are ranks", {0, 16777216},
+          &Values::decompose_parts),
+    real("decompose.tolerance", "", "how far a cut may miss its weight, in mean weights of a part; 0: exact",
+         {0, 1}, &Values::decompose_tolerance),
+    real("decompose.mix", "", "weight of a particle: 0 counts it as 1 (memory) ... 1 takes its cost (work)",
+         {0, 1}, &Values::decompose_mix),
+    whole("decompose.cap", "particles", "most particles in a part; 0: any number", {0, largest_whole},
+          &Values::decompose_cap),
+    whole("decompose.threshold_a", "particles", "halving: smaller groups of ranks are solved centrally",
+          {0, largest_whole}, &Values::decompose_threshold_a),
+    whole("decompose.threshold_b", "particles", "halving: smaller bins are collected instead of binned again",
+          {0, largest_whole}, &Values::decompose_threshold_b),
+    whole("decompose.bins", "", "bins of a histogram; 0: chosen", {0, 65536}, &Values::decompose_bins),
+    choice("balance.kind", "what makes the new domains: one rank or all of them, by bisection or curve",
+           balancers, &Values::balance_kind),
+    choice("balance.cost", "what a particle costs: the last force evaluation, the host's array, or 1", costs,
+           &Values::balance_cost),
+    real("balance.tolerance", "", "balance when the busiest rank has more than this many times the mean",
+         {1, 1000}, &Values::balance_tolerance),
+    real("balance.steps", "steps", "force evaluations until the host asks again: what balancing must earn in",
+         positive, &Values::balance_steps),
+    truth("balance.force", "take every result, also one that is not worth it", &Values::balance_force),
+    truth("balance.fuzzy", "swap a super-object at a cut for small ones", &Values::balance_fuzzy),
+    real("balance.super", "", "a super-object weighs more than this many times the mean object", positive,
+         &Values::balance_super),
+    log_level,
+    kept("units.length", Type::length, "", "size of the host's length unit: \"kpc\", \"0.5 kpc\", \"1e3*m\""),
+    kept("units.mass", Type::mass, "", "size of the host's mass unit: \"Msun\", \"1e10Msun\""),
+    kept("units.time", Type::time, "", "size of the host's time unit: \"Gyr\", \"ps\""),
+    kept("units.charge", Type::charge, "", "size of the host's charge unit, for interaction coulomb: \"e\""),
+    kept("run.input", Type::input_path, "", "snapshot that `graft run` starts from"),
+    kept("run.output", Type::path, "",
+         "where `graft run` writes: snapshots, energies, restarts begin with this", {}, "graft"),
+    kept("run.time_step", Type::real, "time", "length of a leapfrog step", positive),
+    kept("run.steps", Type::integer, "", "steps to take", count),
+    kept("run.snapshot_every", Type::integer, "steps", "steps between snapshots; 0: first and last only",
+         count, "0"),
+    kept("run.energy_every", Type::integer, "steps", "steps between lines of the energy log; 0: never", count,
+         "1"),
+    kept("run.restart", Type::boolean, "", "continue from the restart file of run.output", {}, "false"),
+    kept("run.progress", Type::boolean, "", "show a progress bar (plain lines when not a terminal)", {},
+         "true"),
+};
+
+} // namespace
+
+std::span<const Key> schema() {
+    return keys;
+}
+
+} // namespace graft::plugin
