@@ -77,7 +77,7 @@ struct Balancer::State {
     core::Buffer<Load> loads;
     Bandwidth bandwidth;
     double known_cost_s = 0; // of the last balancing, the same on all ranks
-    std::shared_ptr<const decompose::Decomposition> domains;
+    std::shared_ptr<decompose::Decomposition> domains;
 };
 
 namespace {
@@ -240,7 +240,7 @@ void Balancer::note_migration(double seconds, int64_t bytes) {
     state_->bandwidth.note(seconds, bytes);
 }
 
-std::shared_ptr<const decompose::Decomposition> Balancer::domains() const {
+std::shared_ptr<decompose::Decomposition> Balancer::domains() const {
     return state_->domains;
 }
 

@@ -111,7 +111,7 @@ class Balancer {
     /// What a migration really took on this rank; the next run() estimates by the slowest rank's.
     void note_migration(double seconds, int64_t bytes);
     /// The domains of the last partition taken; null before. Objects swapped by fuzzy ORB lie outside theirs.
-    std::shared_ptr<const decompose::Decomposition> domains() const;
+    std::shared_ptr<decompose::Decomposition> domains() const;
 
   private:
     struct State;

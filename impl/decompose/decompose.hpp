@@ -107,7 +107,7 @@ struct Result {
     core::Buffer<int32_t> owner;       // part of each local point
     core::Buffer<int32_t> permutation; // local points sorted by part: position -> index; only when asked for
     core::Buffer<int64_t> part_offset; // parts + 1, into permutation; only when asked for
-    std::shared_ptr<const Decomposition> domains;
+    std::shared_ptr<Decomposition> domains;
     Statistics statistics;
 };
 
