@@ -80,18 +80,19 @@ double Simulator::State::now() const {
 
 void Simulator::State::enter(SimulatedRank& rank) {
     const double spent = now() - rank.stamp;
+    running_rank = -1;
     rank.clock_s += options.gamma_s < 0 ? std::max(0.0, spent - timer_cost_s) * options.measured_scale
                                         : spent * options.gamma_s;
 }
 
 void Simulator::State::leave(SimulatedRank& rank) {
+    running_rank = rank.world.machine_rank;
     rank.stamp = now();
 }
 
 int32_t Simulator::State::wait(SimulatedCall& call) {
     ranks[static_cast<size_t>(call.endpoint->machine_rank)].call = &call;
     fibers->yield();
-    running_rank = call.endpoint->machine_rank;
     return call.status;
 }
 
@@ -152,9 +153,7 @@ void Simulator::State::schedule(const std::function<void(int32_t)>& body) {
         const int32_t rank = ready.front();
         ready.pop_front();
         ++report.switches;
-        running_rank = rank;
         fibers->resume(rank, body);
-        running_rank = -1;
         if (fibers->ended(rank))
             ++ended;
     }
@@ -169,6 +168,7 @@ void Simulator::State::start_rank(int32_t rank, const Body& body) {
         body(communicator, memory);
         enter(self);
     } catch (...) {
+        running_rank = -1;
         if (!error) {
             error = std::current_exception();
             error_rank = rank;

@@ -62,7 +62,7 @@ class Simulator {
     /// The clock of one rank at its end.
     double time_s(int32_t rank) const;
 
-    /// The simulated rank that runs on this thread now, -1: none.
+    /// The simulated rank whose own code runs on this thread now; -1: none, or the simulator's.
     static int32_t current_rank() noexcept;
 
     struct State; // simulated_state.hpp

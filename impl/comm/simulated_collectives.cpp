@@ -130,7 +130,10 @@ void split(Simulator::State& simulator, SimulatedGroup& group, const Calls& call
     std::stable_sort(sorted.begin(), sorted.end(), [](const SimulatedCall* a, const SimulatedCall* b) {
         return a->root != b->root ? a->root < b->root : a->operation < b->operation;
     });
-    for (size_t first = 0; first < sorted.size();) {
+    size_t first = 0;
+    for (; first < sorted.size() && sorted[first]->root < 0; ++first)
+        *sorted[first]->part = nullptr; // a negative colour: in no part
+    while (first < sorted.size()) {
         auto part = std::make_shared<SimulatedGroup>();
         part->id = ++simulator.groups;
         part->parent = calls[0]->endpoint->group;

@@ -14,6 +14,7 @@ int ic_command(const Words& words);
 int convert_command(const Words& words);
 int check_command(const Words& words);
 int bench_command(const Words& words);
+int simulate_command(const Words& words);
 int deck_command(const Words& words);
 int info_command(const Words& words);
 

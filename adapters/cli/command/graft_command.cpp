@@ -20,6 +20,7 @@ constexpr Entry entries[] = {
     {"convert", "turn a snapshot into another format, or into a picture", convert_command},
     {"check", "errors against direct summation, times and counts of one force evaluation", check_command},
     {"bench", "measure the kernels of this machine", bench_command},
+    {"simulate", "what balancing would cost on thousands of ranks", simulate_command},
     {"deck", "explain every deck key, or check a deck", deck_command},
     {"info", "the library that is loaded, and what it can do", info_command},
 };

@@ -219,6 +219,9 @@ TEST(Simulated, SplitMakesGroupsOrderedByKey) {
         const auto half = part->split(part->rank() / 2, 0);
         EXPECT_EQ(half->size(), 2);
         EXPECT_EQ(half->sum(1), 2);
+        const auto some = comm.split(comm.rank() < 5 ? 1 : -1, 0); // a negative colour: in no part
+        EXPECT_EQ(some != nullptr, comm.rank() < 5);
+        EXPECT_EQ(some ? some->size() : 0, comm.rank() < 5 ? 5 : 0);
     });
 }
 
