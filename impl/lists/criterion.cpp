@@ -10,8 +10,8 @@ namespace graft::lists {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Error MAC: largest radius / distance of an accepted node, whatever theta. Its estimate S / d^(p+3) is that of a far
-/// node; the true error grows like 1 / (d - radius)^2 beside the particles on the node's rim.
+/// Error MAC: largest radius / distance of an accepted node, whatever theta. Its estimate S / d^(p+3) is that
+/// of a far node; the true error grows like 1 / (d - radius)^2 beside the particles on the node's rim.
 constexpr double closest_ratio = 0.85;
 
 double distance_from_box_centre(const geometry::Box& box, double x, double y, double z) {

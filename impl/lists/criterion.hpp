@@ -79,7 +79,8 @@ struct Criterion {
 void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
                     const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion);
 
-/// Adds the nodes [begin, tree.node_count()); those before keep their numbers, root and levels stay. Errors as above.
+/// Adds the nodes [begin, tree.node_count()); those before keep their numbers, root and levels stay. Errors
+/// as above.
 void extend_criterion(const backend::Executor& executor, const tree::Tree& tree, int64_t begin,
                       const CriterionOptions& options, const NodeProperties& properties,
                       Criterion& criterion);

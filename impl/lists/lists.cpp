@@ -8,8 +8,8 @@ namespace graft::lists {
 
 namespace {
 
-constexpr int64_t walk_block = 64;    // groups handed to a thread at once
-constexpr int64_t notes_block = 128;  // groups that share a notebook
+constexpr int64_t walk_block = 64;   // groups handed to a thread at once
+constexpr int64_t notes_block = 128; // groups that share a notebook
 
 WalkOutput output_of(InteractionLists& lists) {
     return {lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(), lists.leaves.data()};
@@ -18,12 +18,18 @@ WalkOutput output_of(InteractionLists& lists) {
 } // namespace
 
 WalkInput walk_input(const tree::Tree& tree, const Criterion& criterion) {
-    return {criterion.cx.data(),        criterion.cy.data(),
-            criterion.cz.data(),        criterion.a.data(),
-            criterion.b.data(),         criterion.links.data(),
-            tree.boxes.data(),          criterion.softening.empty() ? nullptr : criterion.softening.data(),
-            criterion.softening_length, criterion.compact_softening,
-            criterion.root,             criterion.root_terminal,
+    return {criterion.cx.data(),
+            criterion.cy.data(),
+            criterion.cz.data(),
+            criterion.a.data(),
+            criterion.b.data(),
+            criterion.links.data(),
+            tree.boxes.data(),
+            criterion.softening.empty() ? nullptr : criterion.softening.data(),
+            criterion.softening_length,
+            criterion.compact_softening,
+            criterion.root,
+            criterion.root_terminal,
             criterion.levels};
 }
 

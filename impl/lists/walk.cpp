@@ -258,8 +258,7 @@ HWY_INLINE void walk_transposed(const WalkInput& input, const Group* groups, int
     for (int32_t k = 0; k < end - begin; ++k) {
         sinks[k].begin(begin + k);
         const Target& target = groups[begin + k].target;
-        const Verdict root =
-            judge(input, target, widen(target), input.root, 1, input.root_terminal ? 1 : 0);
+        const Verdict root = judge(input, target, widen(target), input.root, 1, input.root_terminal ? 1 : 0);
         sinks[k].put(input.root, root.accepted, root.leaves);
         scratch[met_count] = k;
         met_count += root.opened != 0;

@@ -56,8 +56,8 @@ void count_transposed(const WalkInput& input, const Group* groups, int64_t begin
 void fill_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
                      int32_t* scratch, const WalkOutput& output);
 
-/// A node that some of up to 64 targets open: which of its children are opened in turn, and of which the particles
-/// are wanted.
+/// A node that some of up to 64 targets open: which of its children are opened in turn, and of which the
+/// particles are wanted.
 struct Opening {
     int32_t node;
     uint8_t opened, leaves;
@@ -66,10 +66,10 @@ struct Opening {
 };
 
 /// What a set of targets sees of the tree below the roots [root_begin, root_end): appends the opened nodes to
-/// `openings`, roots first, then level by level, the children of a node together and in order. `terminal[r]` tells of
-/// each root whether it is never opened; it is set to 1 where the root's particles are wanted, and to 0 otherwise.
-/// Everything a target refuses, and only that, is opened or wanted: as the test is monotone in the target's box, factor
-/// and softening, a group inside a target finds all it asks for.
+/// `openings`, roots first, then level by level, the children of a node together and in order. `terminal[r]`
+/// tells of each root whether it is never opened; it is set to 1 where the root's particles are wanted, and
+/// to 0 otherwise. Everything a target refuses, and only that, is opened or wanted: as the test is monotone
+/// in the target's box, factor and softening, a group inside a target finds all it asks for.
 void open_for_targets(const WalkInput& input, int32_t root_begin, int32_t root_end, const Target* targets,
                       int count, uint8_t* terminal, core::Buffer<Opening>& openings);
 

@@ -43,7 +43,8 @@ void compute_moments(const backend::Executor& executor, const tree::Tree& tree, 
 /// Room for so many nodes; those there keep their values.
 void resize_moments(Moments& moments, int64_t nodes, bool with_softening);
 
-/// Frame and moments of one inner node (any of `tree`, whose box is known) from its children's, as compute_moments does.
+/// Frame and moments of one inner node (any of `tree`, whose box is known) from its children's, as
+/// compute_moments does.
 void combine_moments(const tree::Tree& tree, int32_t node, Moments& moments);
 
 } // namespace graft::moments

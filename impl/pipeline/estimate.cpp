@@ -15,13 +15,14 @@ constexpr int stack_size = 2048; // levels times seven siblings, for any depth o
 struct Walker {
     const tree::Tree& tree;
     const moments::Moments& moments;
+    int32_t root;
 
     /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
     double size_at(const double (&at)[3], double extent) const {
         int32_t stack[stack_size];
         int top = 0;
         double sum[3] = {0, 0, 0}, total = 0;
-        stack[top++] = 0;
+        stack[top++] = root;
         while (top > 0) {
             const int32_t node = stack[--top];
             const double edge = tree.boxes[node].longest_edge();
@@ -50,10 +51,10 @@ struct Walker {
 } // namespace
 
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
-                            const moments::Moments& moments, const core::Buffer<lists::Group>& groups,
-                            core::Buffer<double>& size) {
+                            const moments::Moments& moments, int32_t root,
+                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size) {
     size.resize(groups.size());
-    const Walker walker{tree, moments};
+    const Walker walker{tree, moments, root};
     executor.for_each(
         groups.size(),
         [&](int64_t g) {

@@ -12,9 +12,10 @@ namespace graft::pipeline {
 /// size[g] = |acceleration| at the centre of group g from a coarse walk with monopoles (opening angle 1,
 /// nodes too close softened by their own size), and at least a twentieth of the sum of the contributions'
 /// sizes, so that a place where forces cancel does not ask for the impossible. Internal units; cost about 200
-/// nodes a group.
+/// nodes a group. The walk begins at `root`; of the tree it reads nodes and the size of their boxes, of the
+/// moments centres and magnitudes.
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
-                            const moments::Moments& moments, const core::Buffer<lists::Group>& groups,
-                            core::Buffer<double>& size);
+                            const moments::Moments& moments, int32_t root,
+                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size);
 
 } // namespace graft::pipeline

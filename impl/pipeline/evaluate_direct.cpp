@@ -19,89 +19,115 @@ constexpr int64_t source_block = 2048;
 
 /// Distance of the nearest source at another place than targets in `box`, which are at one place; 0: there is
 /// none, or the targets have an extent and need no other length for their frame.
-double nearest_length(const Problem& problem, const geometry::Box& box) {
+double nearest_length(const Sources& sources, const geometry::Box& box) {
     if (box.longest_edge() > 0)
         return 0;
     double nearest = std::numeric_limits<double>::infinity();
-    for (int64_t i = 0; i < problem.n; ++i) {
+    for (int64_t i = 0; i < sources.count; ++i) {
         const double distance =
-            std::max({std::abs(problem.x[i] - box.lower[0]), std::abs(problem.y[i] - box.lower[1]),
-                      std::abs(problem.z[i] - box.lower[2])});
+            std::max({std::abs(sources.x[i] - box.lower[0]), std::abs(sources.y[i] - box.lower[1]),
+                      std::abs(sources.z[i] - box.lower[2])});
         nearest = distance > 0 ? std::min(nearest, distance) : nearest;
     }
     return std::isfinite(nearest) ? nearest : 0;
 }
 
-geometry::Box box_of_sources(const Problem& problem) {
+geometry::Box box_of_sources(const Sources& sources) {
     geometry::Box box;
-    for (int64_t i = 0; i < problem.n; ++i)
-        box.include(problem.x[i], problem.y[i], problem.z[i]);
+    for (int64_t i = 0; i < sources.count; ++i)
+        box.include(sources.x[i], sources.y[i], sources.z[i]);
     return box;
 }
 
+/// What is the same for all blocks of targets.
+struct Pass {
+    const Settings& settings;
+    const Sources& sources;
+    geometry::Box box; // of the sources
+    kernels::PairVariant variant;
+    const lists::TargetSet& set;
+    bool add;
+    RawField& field;
+};
+
 template <typename T>
-void direct_block(const Settings& settings, const Problem& problem, const lists::TargetSet& set,
-                  const lists::Group& block, const geometry::Box& all, bool with_potential,
-                  Workspace<T>& work, RawField& field) {
-    const kernels::PairVariant variant = pair_variant(settings, problem, with_potential);
-    const kernels::ParticleArrays sources{problem.x.data(),
-                                          problem.y.data(),
-                                          problem.z.data(),
-                                          problem.charge.data(),
-                                          problem.softening.empty() ? nullptr : problem.softening.data(),
-                                          problem.n};
+void direct_block(const Pass& pass, const lists::Group& block, Workspace<T>& work) {
+    const lists::TargetSet& set = pass.set;
     const kernels::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
     const geometry::Box& box = block.target.box;
     const kernels::Frame frame =
-        kernels::make_frame<T>(box, nearest_length(problem, box), all.furthest(box.lower));
-    work.targets.fill(targets, block.first, block.count, frame, variant);
-    for (int64_t first = 0; first < problem.n; first += source_block) {
+        kernels::make_frame<T>(box, nearest_length(pass.sources, box), pass.box.furthest(box.lower));
+    work.targets.fill(targets, block.first, block.count, frame, pass.variant);
+    for (int64_t first = 0; first < pass.sources.count; first += source_block) {
         work.sources.clear();
-        work.sources.append(sources, first, std::min(source_block, problem.n - first), frame, variant);
-        kernels::p2p(variant, settings.softening_length * frame.scale, work.sources.view(),
-                     work.targets.view(), sum_chunk(settings), work.targets.sums());
+        work.sources.append(pass.sources, first, std::min(source_block, pass.sources.count - first), frame,
+                            pass.variant);
+        kernels::p2p(pass.variant, pass.settings.softening_length * frame.scale, work.sources.view(),
+                     work.targets.view(), sum_chunk(pass.settings), work.targets.sums());
     }
-    work.store(frame, block.count, with_potential, field,
+    work.store(frame, block.count, pass.variant.potential, pass.add, pass.field,
                [&](int64_t k) { return set.origin()[block.first + k]; });
 }
 
 template <typename T>
-void direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-            bool with_potential, const lists::TargetSet& set, AllWorkspaces& all, RawField& field) {
-    Workspaces<T>& workspaces = all.of<T>();
+void direct(const backend::Executor& executor, const Pass& pass, Workspaces<T>& workspaces) {
     workspaces.prepare(executor.threads);
-    const geometry::Box all_sources = box_of_sources(problem);
-    executor.for_blocks(set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
+    executor.for_blocks(pass.set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
         for (int64_t g = begin; g < end; ++g)
-            direct_block(settings, problem, set, set.groups()[g], all_sources, with_potential,
-                         workspaces[thread], field);
+            direct_block(pass, pass.set.groups()[g], workspaces[thread]);
     });
+}
+
+void add_to(core::Buffer<double>& sum, const core::Buffer<double>& values) {
+    for (int64_t k = 0; k < values.size(); ++k)
+        sum[k] += values[k];
 }
 
 } // namespace
 
-void evaluate_direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                     bool with_potential, lists::TargetSet& targets, AllWorkspaces& workspaces,
-                     RawField& field) {
+Sources own_sources(const Problem& problem) {
+    return {problem.x.data(),
+            problem.y.data(),
+            problem.z.data(),
+            problem.charge.data(),
+            problem.softening.empty() ? nullptr : problem.softening.data(),
+            problem.n};
+}
+
+void set_direct_targets(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+                        lists::TargetSet& targets) {
     targets.set_points(executor, settings.dimension, problem.target_count(), problem.target_x(),
                        problem.target_y(), problem.target_z(), problem.target_length(), target_block);
+}
+
+void evaluate_direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+                     const Sources& sources, bool with_potential, bool add, const lists::TargetSet& targets,
+                     AllWorkspaces& workspaces, RawField& field) {
+    const Pass pass{
+        settings, sources, box_of_sources(sources), pair_variant(settings, problem, with_potential), targets,
+        add,      field};
     if (settings.precision == Precision::fp64)
-        direct<double>(executor, settings, problem, with_potential, targets, workspaces, field);
+        direct(executor, pass, workspaces.full);
     else
-        direct<float>(executor, settings, problem, with_potential, targets, workspaces, field);
+        direct(executor, pass, workspaces.single);
 }
 
 void evaluate_reference(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                        bool with_potential, RawField& field) {
-    const auto lengths = problem.softening.empty() ? nullptr : problem.softening.data();
-    const reference::Points sources{problem.n, problem.x.data(), problem.y.data(), problem.z.data(), lengths};
+                        const Sources& sources, bool with_potential, bool add, RawField& scratch,
+                        RawField& field) {
+    const reference::Points from{sources.count, sources.x, sources.y, sources.z, sources.softening};
     const reference::Points targets{problem.target_count(), problem.target_x(), problem.target_y(),
                                     problem.target_z(), problem.target_length()};
-    reference::direct_sum(sources, problem.charge.data(), targets, nullptr,
-                          static_cast<reference::Softening>(settings.softening), settings.softening_length,
-                          executor.threads,
-                          {field.ax.data(), field.ay.data(), field.az.data(),
-                           with_potential ? field.potential.data() : nullptr});
+    scratch.resize(add ? targets.count : 0, with_potential);
+    RawField& to = add ? scratch : field;
+    reference::direct_sum(
+        from, sources.charge, targets, nullptr, static_cast<reference::Softening>(settings.softening),
+        settings.softening_length, executor.threads,
+        {to.ax.data(), to.ay.data(), to.az.data(), with_potential ? to.potential.data() : nullptr});
+    if (!add)
+        return;
+    add_to(field.ax, to.ax), add_to(field.ay, to.ay), add_to(field.az, to.az);
+    add_to(field.potential, to.potential);
 }
 
 } // namespace graft::pipeline

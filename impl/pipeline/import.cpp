@@ -88,11 +88,10 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
             fail(Status::value, "charge_all is %g; expected a finite number", input.charge_all);
         executor.for_each(input.n, [&](int64_t i) { q[i] = input.charge_all; });
     }
-    const double scale = power_of_two_scale(sum_of_magnitudes(executor, q, input.n, sums_));
-    problem_.charge_scale = scale;
-    executor.for_each(input.n, [&](int64_t i) { q[i] *= scale; });
+    magnitude_ = sum_of_magnitudes(executor, q, input.n, sums_);
 
     problem_.softening.resize(0);
+    problem_.per_particle_softening = input.softening.present();
     if (!input.softening.present())
         return;
     if (settings_.softening == Softening::none)
@@ -145,7 +144,7 @@ void Solver::gather_targets(const backend::Executor& executor) {
     if (problem_.all_targets)
         return;
     const int64_t count = problem_.target_count();
-    const bool lengths = !problem_.softening.empty();
+    const bool lengths = problem_.per_particle_softening;
     problem_.target_softening.resize(lengths ? count : 0);
     if (problem_.points) {
         std::fill(problem_.target_softening.begin(), problem_.target_softening.end(), 0.0);
@@ -162,36 +161,57 @@ void Solver::gather_targets(const backend::Executor& executor) {
     });
 }
 
+/// One power of two for the charges of all ranks, and lengths for all particles if any rank's have their own.
+void Solver::scale_sources(const backend::Executor& executor, double magnitude) {
+    const double scale = power_of_two_scale(magnitude);
+    double* q = problem_.charge.data();
+    problem_.charge_scale = scale;
+    executor.for_each(problem_.n, [&](int64_t i) { q[i] *= scale; });
+    if (problem_.per_particle_softening && problem_.softening.empty()) {
+        problem_.softening.resize(problem_.n);
+        std::fill(problem_.softening.begin(), problem_.softening.end(), settings_.softening_length);
+    }
+}
+
 void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
-    core::Timer total;
-    const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
-    report_.valid = false;
-    import_sources(input, executor);
-    check_count(points.n, "points");
-    import_positions(executor, points, settings_.dimension,
-                     {&problem_.point_x, &problem_.point_y, &problem_.point_z});
-    problem_.points = true;
-    problem_.all_targets = false;
-    solve(outputs, executor, total);
+    run(Call::field_at, outputs, [&](const backend::Executor& executor) {
+        import_sources(input, executor);
+        check_count(points.n, "points");
+        import_positions(executor, points, settings_.dimension,
+                         {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+        problem_.points = true;
+        problem_.all_targets = false;
+    });
 }
 
 void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
+    run(Call::compute, outputs, [&](const backend::Executor& executor) {
+        import_sources(input, executor);
+        import_targets(input);
+    });
+}
+
+/// What both calls share. `import` fills the problem from this rank's arrays.
+void Solver::run(Call call, const Outputs& outputs,
+                 const std::function<void(const backend::Executor&)>& import) {
     core::Timer total;
     const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
     report_.valid = false;
-    import_sources(input, executor);
-    import_targets(input);
-    solve(outputs, executor, total);
-}
-
-/// What both calls share once sources and targets are known; `total` has run since the call began.
-void Solver::solve(const Outputs& outputs, const backend::Executor& executor, const core::Timer& total) {
-    gather_targets(executor);
-    report_.time_s = {};
-    report_.time_s.import = total.seconds();
-    evaluate(outputs, executor);
-    report_.time_s.total = total.seconds();
-    finish_report();
+    const auto body = [&] {
+        comm_->together([&] { import(executor); });
+        agree_on(call, outputs);
+        comm_->together([&] {
+            scale_sources(executor, magnitude_);
+            gather_targets(executor);
+        });
+        report_.time_s = {};
+        report_.time_s.import = total.seconds();
+        evaluate(executor);
+        write(outputs, executor);
+        report_.time_s.total = total.seconds();
+        finish_report();
+    };
+    comm_->guarded(body);
 }
 
 } // namespace graft::pipeline

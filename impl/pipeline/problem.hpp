@@ -30,7 +30,8 @@ struct Problem {
           target_softening(memory, "target softening") {}
     int64_t n = 0;
     core::Buffer<double> x, y, z, charge;
-    core::Buffer<double> softening;                 // empty: one length for all
+    core::Buffer<double> softening;                 // empty: one length for all, or no particle here
+    bool per_particle_softening = false;            // some rank's particles have lengths of their own
     bool all_targets = true;                        // every particle, in host order: `target` is empty
     bool points = false;                            // the targets are point_x, point_y, point_z
     core::Buffer<int32_t> target;                   // host indices otherwise

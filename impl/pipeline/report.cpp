@@ -42,6 +42,22 @@ std::vector<Figure> figures(const Report& report) {
         };
         list.insert(list.end(), tree.begin(), tree.end());
     }
+    if (report.ranks.size > 0) {
+        const Report::Ranks& r = report.ranks;
+        const std::vector<Figure> ranks = {
+            {"time_s", "ranks", t.ranks},
+            {"ranks", "size", static_cast<double>(r.size)},
+            {"ranks", "rank", static_cast<double>(r.rank)},
+            {"ranks", "bytes_sent", static_cast<double>(r.bytes_sent)},
+            {"ranks", "messages", static_cast<double>(r.messages)},
+            {"ranks", "collectives", static_cast<double>(r.collectives)},
+            {"ranks", "wait_s", r.wait_s},
+            {"ranks", "imbalance", r.imbalance},
+            {"ranks", "nodes", static_cast<double>(r.nodes)},
+            {"ranks", "particles", static_cast<double>(r.particles)},
+        };
+        list.insert(list.end(), ranks.begin(), ranks.end());
+    }
     list.push_back({"bytes", "total", static_cast<double>(report.bytes_total)});
     list.push_back({"bytes", "peak", static_cast<double>(report.bytes_peak)});
     list.push_back({"", "allocations", static_cast<double>(report.allocations)});
@@ -68,7 +84,7 @@ std::string Report::json() const {
         core::format("{\"method\":\"%s\",\"backend\":\"cpu\",\"simd\":\"%s\",\"precision\":\"%s\"", method,
                      simd, precision);
     const std::vector<Figure> list = figures(*this);
-    for (const char* group : {"", "time_s", "interactions", "tree", "bytes"}) {
+    for (const char* group : {"", "time_s", "interactions", "tree", "ranks", "bytes"}) {
         std::string members;
         for (const Figure& figure : list)
             if (std::string(figure.group) == group)

@@ -18,7 +18,8 @@ struct Report {
     int64_t targets = 0;
 
     struct Times {
-        double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0;
+        double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, ranks = 0, output = 0,
+               total = 0;
     } time_s;
 
     double pairs = 0; // P2P interactions: targets times sources, as evaluated
@@ -26,6 +27,14 @@ struct Report {
     bool has_tree = false;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0;
     int64_t bytes_lists = 0, bytes_total = 0, bytes_peak = 0;
+    /// What the last computation was to the ranks together; size 0: there was one rank.
+    struct Ranks {
+        int size = 0, rank = 0;
+        int64_t bytes_sent = 0, messages = 0, collectives = 0; // by this rank
+        double wait_s = 0;                                     // in communication, this rank
+        double imbalance = 1;                                  // largest work of a rank over the mean
+        int64_t nodes = 0, particles = 0;                      // that came from other ranks
+    } ranks;
     int64_t allocations = 0; // by the context since its creation
 
     /// true and *value set when `key` names a figure of this report.

@@ -13,7 +13,8 @@ enum class Interaction : int32_t { gravity = 0, coulomb = 1 };
 enum class MacType : int32_t { edge = 0, box = 1, error = 2 };
 enum class Softening : int32_t { none = 0, plummer = 1, spline = 2 };
 enum class Walk : int32_t { group = 0, transposed = 1 };
-/// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree only).
+/// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree
+/// only).
 enum class TreeScope : int32_t { local = 0, global = 1 };
 /// Over ranks: a rank sends what the others' domains may need, or they ask for the nodes they come to open.
 enum class Exchange : int32_t { push = 0, fetch = 1 };

@@ -15,7 +15,7 @@ namespace graft::pipeline {
 namespace {
 
 constexpr int64_t sum_block = 8192;
-constexpr int sum_count = 7; // six virial components and the energy
+constexpr int sum_count = 7; // six virial components and the energy: Solver::totals_
 
 const char* name_of(Method method) {
     return method == Method::direct ? "direct" : method == Method::tree ? "tree" : "reference";
@@ -28,41 +28,60 @@ const char* name_of(Precision precision) {
 } // namespace
 
 Solver::Solver(const Settings& settings, core::Memory& memory)
-    : settings_(settings), memory_(memory), problem_(memory), field_(memory), seen_(memory, "target marks"),
-      sums_(memory, "block sums"), direct_targets_(memory), workspaces_(memory) {}
+    : settings_(settings), memory_(memory), problem_(memory), field_(memory), scratch_(memory),
+      seen_(memory, "target marks"), sums_(memory, "block sums"), direct_targets_(memory),
+      workspaces_(memory), ring_(memory) {}
 
 Solver::~Solver() = default;
 
-void Solver::evaluate(const Outputs& outputs, const backend::Executor& executor) {
-    const bool with_potential = outputs.potential.present() || outputs.energy.present();
-    core::Timer timer;
+void Solver::evaluate(const backend::Executor& executor) {
+    const comm::Traffic before = comm_->traffic();
     report_.has_tree = false;
     report_.pairs = report_.cells = 0;
-    field_.resize(problem_.target_count(), with_potential);
+    report_.ranks = {};
+    comm_->together([&] { field_.resize(problem_.target_count(), with_potential_); });
     origin_ = problem_.points || problem_.all_targets ? nullptr : problem_.target.data();
-    if (problem_.n == 0) {
+    if (all_particles_ == 0) {
         for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
             std::fill(values->begin(), values->end(), 0.0);
     } else if (settings_.method == Method::tree) {
-        if (!tree_force_)
-            tree_force_ = std::make_unique<TreeForce>(memory_);
-        origin_ = tree_force_->evaluate(executor, settings_, problem_, with_potential, workspaces_, field_,
-                                        report_, log_);
+        comm_->together([&] {
+            if (!tree_force_)
+                tree_force_ = std::make_unique<TreeForce>(memory_);
+        });
+        origin_ = tree_force_->evaluate(executor, *comm_, settings_, problem_, with_potential_, workspaces_,
+                                        field_, report_, log_);
     } else {
-        if (settings_.method == Method::direct)
-            evaluate_direct(executor, settings_, problem_, with_potential, direct_targets_, workspaces_,
-                            field_);
-        else
-            evaluate_reference(executor, settings_, problem_, with_potential, field_);
-        report_.pairs = static_cast<double>(problem_.n) * static_cast<double>(problem_.target_count());
-        report_.time_s.forces = timer.seconds();
+        evaluate_pairs(executor);
     }
-    timer.lap();
-    if (with_potential && !problem_.points)
+    if (with_potential_ && !problem_.points)
         remove_self_potential(executor);
-    write(outputs, executor);
-    report_.time_s.output = timer.seconds();
+    if (with_sums_)
+        sum_up(executor);
+    if (!comm_->alone())
+        measure_ranks(before);
     report_.threads = executor.threads;
+}
+
+/// All pairs, also those with other ranks' sources.
+void Solver::evaluate_pairs(const backend::Executor& executor) {
+    core::Timer timer;
+    const bool direct = settings_.method == Method::direct;
+    comm_->together([&] {
+        if (direct)
+            set_direct_targets(executor, settings_, problem_, direct_targets_);
+    });
+    ring_.run(*comm_, own_sources(problem_), problem_.per_particle_softening,
+              [&](const Sources& sources, bool add) {
+                  if (direct)
+                      evaluate_direct(executor, settings_, problem_, sources, with_potential_, add,
+                                      direct_targets_, workspaces_, field_);
+                  else
+                      evaluate_reference(executor, settings_, problem_, sources, with_potential_, add,
+                                         scratch_, field_);
+              });
+    report_.pairs = static_cast<double>(all_particles_) * static_cast<double>(problem_.target_count());
+    report_.time_s.forces = timer.seconds();
 }
 
 /// A softened kernel counts the particle's own charge: phi_self = q / eps (Plummer) or its spline value at
@@ -81,12 +100,12 @@ void Solver::remove_self_potential(const backend::Executor& executor) {
 }
 
 void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
+    core::Timer timer;
     // Gravity pulls towards like charges, Coulomb pushes away: one sign for field and potential.
     const double sign = settings_.interaction == Interaction::gravity ? 1 : -1;
     const double factor = sign * settings_.constant / problem_.charge_scale;
     const int64_t count = problem_.target_count();
-    if (outputs.virial.present() || outputs.energy.present())
-        write_sums(outputs, executor);
+    write_sums(outputs);
     const double* raw[3] = {field_.ax.data(), field_.ay.data(), field_.az.data()};
     for (int a = 0; a < settings_.dimension; ++a) {
         if (!outputs.acceleration[a].present())
@@ -101,18 +120,30 @@ void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
     if (outputs.potential.present())
         particles::export_reals(executor, field_.potential.data(), origin_, count, -factor, outputs.add,
                                 outputs.potential);
+    report_.time_s.output = timer.seconds();
 }
 
-/// Virial and energy, summed over fixed blocks in fixed order; positions relative to the first particle, so
-/// that a system far from the origin loses no digits (the net force times that shift is rounding only when
-/// all are active).
-void Solver::write_sums(const Outputs& outputs, const backend::Executor& executor) {
+void Solver::write_sums(const Outputs& outputs) {
+    const double sign = settings_.interaction == Interaction::gravity ? 1 : -1;
+    const double factor = sign * settings_.constant / (problem_.charge_scale * problem_.charge_scale);
+    const backend::Executor serial{memory_, 1};
+    for (int c = 0; c < 6 && outputs.virial.present(); ++c)
+        particles::export_reals(serial, totals_ + c, nullptr, 1, factor, outputs.add,
+                                outputs.virial.component(c));
+    if (outputs.energy.present())
+        particles::export_reals(serial, totals_ + 6, nullptr, 1, -factor, outputs.add, outputs.energy);
+}
+
+/// Virial and energy of this rank's targets, summed over fixed blocks in fixed order, then over the ranks;
+/// positions relative to the first particle of the lowest rank that has any, so that a system far from the
+/// origin loses no digits (the net force times that shift is rounding only when all are active).
+void Solver::sum_up(const backend::Executor& executor) {
     const int64_t count = problem_.target_count();
     const int64_t blocks = (count + sum_block - 1) / sum_block;
-    const double centre[3] = {count > 0 ? problem_.x[0] : 0, count > 0 ? problem_.y[0] : 0,
-                              count > 0 ? problem_.z[0] : 0};
+    double centre[3];
+    find_origin(centre);
     const bool with_potential = !field_.potential.empty();
-    sums_.resize(blocks * sum_count);
+    comm_->together([&] { sums_.resize(blocks * sum_count); });
     executor.for_blocks(count, sum_block, [&](int64_t begin, int64_t end, int) {
         double s[sum_count] = {};
         for (int64_t k = begin; k < end; ++k) {
@@ -127,18 +158,11 @@ void Solver::write_sums(const Outputs& outputs, const backend::Executor& executo
         }
         std::copy(s, s + sum_count, sums_.data() + (begin / sum_block) * sum_count);
     });
-    double total[sum_count] = {};
+    std::fill(std::begin(totals_), std::end(totals_), 0.0);
     for (int64_t b = 0; b < blocks; ++b)
         for (int c = 0; c < sum_count; ++c)
-            total[c] += sums_[b * sum_count + c];
-    const double sign = settings_.interaction == Interaction::gravity ? 1 : -1;
-    const double factor = sign * settings_.constant / (problem_.charge_scale * problem_.charge_scale);
-    const backend::Executor serial{memory_, 1};
-    for (int c = 0; c < 6 && outputs.virial.present(); ++c)
-        particles::export_reals(serial, total + c, nullptr, 1, factor, outputs.add,
-                                outputs.virial.component(c));
-    if (outputs.energy.present())
-        particles::export_reals(serial, total + 6, nullptr, 1, -factor, outputs.add, outputs.energy);
+            totals_[c] += sums_[b * sum_count + c];
+    comm_->allreduce(totals_, sum_count, comm::Operation::sum);
 }
 
 void Solver::finish_report() {

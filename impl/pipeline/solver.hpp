@@ -6,16 +6,20 @@
 #pragma once
 
 #include "backend/executor.hpp"
+#include "comm/communicator.hpp"
 #include "core/buffer.hpp"
 #include "core/log.hpp"
 #include "core/timer.hpp"
 #include "lists/targets.hpp"
 #include "particles/array_view.hpp"
+#include "pipeline/evaluate_direct.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/ring.hpp"
 #include "pipeline/settings.hpp"
 #include "pipeline/workspace.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace graft::pipeline {
@@ -48,9 +52,17 @@ class Solver {
     Solver(const Settings& settings, core::Memory& memory);
     ~Solver();
 
-    /// Field of the particles at their active ones. Throws core::Error (value, argument, memory).
+    /// The ranks among which the particles are spread, each rank with its own; NULL: this one alone. The
+    /// communicator must outlive the solver or the next call of this function. Not collective.
+    void set_communicator(comm::Communicator* comm) { comm_ = comm != nullptr ? comm : &alone_; }
+
+    /// Field of the particles at their active ones. Collective over the communicator: all ranks call it with
+    /// equal settings, each with its own particles (perhaps none) and outputs; virial and energy are those of
+    /// all ranks' targets. All ranks throw the same core::Error (value, argument, memory), or
+    /// Error(communication); outputs are then untouched.
     void compute(const ParticleInput& particles, const Outputs& outputs);
-    /// Field of the particles at points (positions and n of `points` only).
+    /// Field of all ranks' particles at this rank's points (positions and n of `points` only). Collective as
+    /// above.
     void field_at(const ParticleInput& particles, const ParticleInput& points, const Outputs& outputs);
 
     Settings& settings() { return settings_; }
@@ -58,15 +70,22 @@ class Solver {
     const Report& report() const { return report_; }
 
   private:
+    enum class Call : int32_t { compute = 1, field_at = 2 };
+    void run(Call call, const Outputs& outputs, const std::function<void(const backend::Executor&)>& import);
     void import_sources(const ParticleInput& particles, const backend::Executor& executor);
     void import_targets(const ParticleInput& particles);
     void list_targets(const ParticleInput& particles);
+    void scale_sources(const backend::Executor& executor, double magnitude);
     void gather_targets(const backend::Executor& executor);
-    void solve(const Outputs& outputs, const backend::Executor& executor, const core::Timer& total);
-    void evaluate(const Outputs& outputs, const backend::Executor& executor);
+    void agree_on(Call call, const Outputs& outputs);
+    void evaluate(const backend::Executor& executor);
+    void evaluate_pairs(const backend::Executor& executor);
     void remove_self_potential(const backend::Executor& executor);
+    void sum_up(const backend::Executor& executor);
+    void find_origin(double (&origin)[3]);
+    void measure_ranks(const comm::Traffic& before);
     void write(const Outputs& outputs, const backend::Executor& executor);
-    void write_sums(const Outputs& outputs, const backend::Executor& executor);
+    void write_sums(const Outputs& outputs);
     void finish_report();
 
     Settings settings_;
@@ -75,11 +94,20 @@ class Solver {
     Report report_;
     Problem problem_;
     RawField field_;
+    RawField scratch_; // reference method over ranks
     core::Buffer<char> seen_;
     core::Buffer<double> sums_;
     lists::TargetSet direct_targets_; // direct method: the targets in compact blocks
     AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
+    Ring ring_;
+    comm::Communicator alone_;
+    comm::Communicator* comm_ = &alone_;
+    double magnitude_ = 0;            // sum of |charge|: of this rank, then of all
+    int64_t all_particles_ = 0;       // of all ranks
+    bool with_potential_ = false;     // some rank wants potentials or the energy
+    bool with_sums_ = false;          // some rank wants the virial or the energy
+    double totals_[7] = {};           // virial and energy of all ranks
     const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/executor.hpp"
+#include "comm/communicator.hpp"
 #include "core/log.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/report.hpp"
@@ -17,11 +18,11 @@ class TreeForce {
     explicit TreeForce(core::Memory& memory);
     ~TreeForce();
 
-    /// Fills `field` in an order of its own and returns target k -> host item (valid until the next call).
-    /// Adds times and counts to the report. Throws core::Error.
-    const int32_t* evaluate(const backend::Executor& executor, const Settings& settings,
-                            const Problem& problem, bool with_potential, AllWorkspaces& workspaces,
-                            RawField& field, Report& report, const core::Log& log);
+    /// Collective. Fills `field` in an order of its own and returns target k -> host item (valid until the
+    /// next call). Adds times and counts to the report. Throws core::Error, the same on all ranks.
+    const int32_t* evaluate(const backend::Executor& executor, comm::Communicator& comm,
+                            const Settings& settings, const Problem& problem, bool with_potential,
+                            AllWorkspaces& workspaces, RawField& field, Report& report, const core::Log& log);
 
   private:
     struct State;

@@ -18,19 +18,21 @@ struct Workspace {
     kernels::TargetBuffer<T> targets;
     kernels::CellBuffer<T> cells;
 
-    /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ...
+    /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ..., or
+    /// added.
     template <typename Place>
-    void store(const kernels::Frame& frame, int64_t count, bool with_potential, RawField& field,
+    void store(const kernels::Frame& frame, int64_t count, bool with_potential, bool add, RawField& field,
                const Place& place) {
         const kernels::FieldSums sums = targets.sums();
         const double square = frame.scale * frame.scale;
         for (int64_t k = 0; k < count; ++k) {
             const int64_t to = place(k);
-            field.ax[to] = sums.ax[k] * square;
-            field.ay[to] = sums.ay[k] * square;
-            field.az[to] = sums.az[k] * square;
+            const auto put = [=](double& value, double sum) { value = add ? value + sum : sum; };
+            put(field.ax[to], sums.ax[k] * square);
+            put(field.ay[to], sums.ay[k] * square);
+            put(field.az[to], sums.az[k] * square);
             if (with_potential)
-                field.potential[to] = sums.potential[k] * frame.scale;
+                put(field.potential[to], sums.potential[k] * frame.scale);
         }
     }
 };
@@ -67,7 +69,7 @@ struct AllWorkspaces {
 
 inline kernels::PairVariant pair_variant(const Settings& settings, const Problem& problem,
                                          bool with_potential) {
-    const bool per_particle = !problem.softening.empty();
+    const bool per_particle = problem.per_particle_softening;
     const bool softened = per_particle || settings.softening_length > 0;
     return {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
             softened && per_particle, with_potential};

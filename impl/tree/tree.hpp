@@ -39,8 +39,8 @@ struct Node {
 struct Tree {
     explicit Tree(core::Memory& memory)
         : nodes(memory, "tree nodes"), boxes(memory, "tree boxes"), edges(memory, "tree cell edges"),
-          keys(memory, "tree keys"), level_offset(memory, "tree levels"), order(memory, "tree order"),
-          x(memory, "sorted x"), y(memory, "sorted y"), z(memory, "sorted z"),
+          keys(memory, "tree keys"), root_keys(memory, "root cells"), level_offset(memory, "tree levels"),
+          order(memory, "tree order"), x(memory, "sorted x"), y(memory, "sorted y"), z(memory, "sorted z"),
           charge(memory, "sorted charges"), softening(memory, "sorted softening") {}
 
     TreeOptions options;
@@ -52,6 +52,8 @@ struct Tree {
         edges; // octree: edge of the smallest key cell that holds the node; ORB: longest box edge
     core::Buffer<uint64_t>
         keys; // octree: Morton keys in tree order, each in the frame of its leaf; ORB: empty
+    core::Buffer<uint64_t>
+        root_keys; // a tree over a range of keys: first key of each root's cell; else empty
     core::Buffer<int32_t> level_offset;   // levels + 1 entries
     core::Buffer<int32_t> order;          // tree position -> host index
     core::Buffer<double> x, y, z, charge; // particles in tree order

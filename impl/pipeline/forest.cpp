@@ -1,0 +1,102 @@
+// See forest.hpp.
+#include "pipeline/forest.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr int64_t direct_counts[moments::max_order + 1] = {1, 2, 3, 5, 8};
+
+/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded
+/// by spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ
+/// within the node act like as much extent. The roots are taken one by one: S itself leaves double in very
+/// small or large units.
+double error_reach(const moments::Moments& m, int64_t k, const Settings& settings) {
+    double spread = m.spread[k], radius = m.radius[k];
+    if (!m.softening.empty() && settings.softening == Softening::plummer) {
+        spread += m.magnitude[k] * m.softening_square[k];
+        radius = std::hypot(radius, m.softening[k]);
+    }
+    const double root = 1.0 / (settings.order + 3);
+    if (settings.order == 0)
+        return std::pow(m.magnitude[k], 0.5 * root) * std::pow(spread, 0.5 * root);
+    return std::pow(spread, root) * std::pow(radius, (settings.order - 1) * root);
+}
+
+} // namespace
+
+int64_t direct_count(const Settings& settings) {
+    return direct_counts[settings.order];
+}
+
+void Forest::find_heaps(int leaf) {
+    heap_of.resize(0);
+    heaps.resize_keep(0, false);
+    if (!tree.softening.empty()) // they may differ in their lengths
+        return;
+    for (int32_t k = 0; k < tree.node_count(); ++k) {
+        const tree::Node& node = tree.nodes[k];
+        if (node.child_count > 0 || node.count <= leaf)
+            continue;
+        if (heap_of.empty()) {
+            heap_of.resize(tree.node_count());
+            std::fill(heap_of.begin(), heap_of.end(), -1);
+        }
+        double charge = 0;
+        for (int64_t i = node.first; i < node.first + node.count; ++i)
+            charge += tree.charge[i];
+        heap_of[k] = static_cast<int32_t>(heaps.x.size());
+        heaps.x.push_back(tree.x[node.first]), heaps.y.push_back(tree.y[node.first]);
+        heaps.z.push_back(tree.z[node.first]), heaps.charge.push_back(charge);
+    }
+}
+
+void Forest::fill_own_criterion(const backend::Executor& executor, const Settings& settings) {
+    fill_criterion(executor, settings, 0, true);
+}
+
+void Forest::fill_top_criterion(const backend::Executor& executor, const Settings& settings) {
+    fill_criterion(executor, settings, own_end, false);
+}
+
+void Forest::fill_criterion(const backend::Executor& executor, const Settings& settings, int64_t begin,
+                            bool own) {
+    const bool error = settings.mac == MacType::error;
+    const int64_t nodes = tree.node_count();
+    if (error) {
+        own ? reach.resize(nodes) : reach.resize_keep(nodes);
+        executor.for_each(nodes - begin,
+                          [&](int64_t k) { reach[begin + k] = error_reach(moments, begin + k, settings); });
+    }
+    lists::CriterionOptions options;
+    options.mac = static_cast<lists::Mac>(settings.mac);
+    options.theta = settings.theta;
+    options.direct_count = own ? direct_count(settings) : 0;
+    options.compact_softening = settings.softening == Softening::spline;
+    options.softening_length = settings.softening_length;
+    lists::NodeProperties properties;
+    properties.cx = moments.cx.data(), properties.cy = moments.cy.data(), properties.cz = moments.cz.data();
+    properties.radius = moments.radius.data();
+    properties.reach = error ? reach.data() : nullptr;
+    properties.softening = moments.softening.empty() ? nullptr : moments.softening.data();
+    if (own)
+        lists::fill_criterion(executor, tree, options, properties, criterion);
+    else
+        lists::extend_criterion(executor, tree, begin, options, properties, criterion);
+}
+
+void Forest::fill_expansions(const backend::Executor& executor, const Settings& settings, bool softened,
+                             int32_t begin) {
+    const auto fill = [&](auto& out) {
+        if (begin == 0)
+            moments::fill_expansion(executor, moments, softened, out);
+        else
+            moments::extend_expansion(executor, moments, softened, begin, moments.magnitude.size(), out);
+    };
+    settings.precision == Precision::fp64 ? fill(full) : fill(single);
+}
+
+} // namespace graft::pipeline

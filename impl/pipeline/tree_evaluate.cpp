@@ -1,0 +1,129 @@
+// Tree method, last part: lists and sums, group by group.
+#include "kernels/cells.hpp"
+#include "kernels/gather.hpp"
+#include "kernels/m2p.hpp"
+#include "kernels/p2p.hpp"
+#include "pipeline/tree_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace graft::pipeline {
+
+namespace {
+
+/// Lists of this many groups are built and evaluated at a time: they stay in the last-level cache, and memory
+/// is bounded.
+constexpr int64_t batch_groups = 2048;
+constexpr int64_t groups_per_block = 8;
+/// Sources gathered before the kernel runs: they stay in the first-level cache.
+constexpr int64_t source_batch = 2048;
+
+lists::WalkKind walk_kind(Walk walk) {
+    return walk == Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
+}
+
+} // namespace
+
+/// P2P with the particles of lists.leaves[entry_begin ... entry_end), in batches that stay in cache.
+template <typename T>
+void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
+                              const kernels::PairVariant& variant, double length, int64_t chunk,
+                              Workspace<T>& work, int64_t& sources) {
+    work.sources.clear();
+    for (int64_t e = entry_begin; e < entry_end; ++e) {
+        const Forest::Source source = forest.source_of(lists.leaves[e]);
+        work.sources.append(source.from, source.first, source.count, frame, variant);
+        if (work.sources.particle_count() < source_batch && e + 1 < entry_end)
+            continue;
+        sources += work.sources.particle_count();
+        kernels::p2p(variant, length, work.sources.view(), work.targets.view(), chunk, work.targets.sums());
+        work.sources.clear();
+    }
+}
+
+/// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where
+/// every source is at that place, and for groups with an extent, which need no other length.
+double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const {
+    const geometry::Box& box = group.target.box;
+    if (box.longest_edge() > 0)
+        return 0;
+    double nearest = std::numeric_limits<double>::infinity();
+    const auto look_at = [&](int32_t node) {
+        const double length = forest.tree.boxes[node].furthest(box.lower);
+        nearest = length > 0 ? std::min(nearest, length) : nearest;
+    };
+    std::for_each(lists.leaves.data() + lists.leaf_offset[in_batch],
+                  lists.leaves.data() + lists.leaf_offset[in_batch + 1], look_at);
+    std::for_each(lists.nodes.data() + lists.node_offset[in_batch], lists.nodes.data() + node_end, look_at);
+    return std::isfinite(nearest) ? nearest : 0;
+}
+
+template <typename T>
+void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
+                                      const kernels::PairVariant& variant, Workspace<T>& work) {
+    const Settings& settings = job.settings;
+    const lists::Group& group = targets.groups()[g];
+    const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
+    const int64_t node_begin = lists.node_offset[in_batch];
+    int64_t node_end = lists.node_offset[in_batch + 1];
+    if (remote) // branches that were accepted as a whole have been summed in the first pass
+        node_end = std::remove_if(lists.nodes.data() + node_begin, lists.nodes.data() + node_end,
+                                  [&](int32_t node) { return node < forest.top_end; }) -
+                   lists.nodes.data();
+    const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
+    const kernels::Frame frame =
+        kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch, node_end), reach);
+    const double length = settings.softening_length * frame.scale;
+    const kernels::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
+                                      nullptr,     targets.softening(), targets.count()};
+    work.targets.fill(all, group.first, group.count, frame, variant);
+    int64_t sources = 0;
+    gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), work, sources);
+
+    const bool plummer = variant.softening == kernels::Softening::plummer;
+    const kernels::CellVariant cell_variant{settings.order, plummer, plummer && variant.per_particle,
+                                            variant.potential};
+    for (int64_t e = node_begin; e < node_end; e += kernels::CellBuffer<T>::capacity) {
+        work.cells.fill(forest.moments, forest.expansion<T>().data(), lists.nodes.data() + e,
+                        std::min(kernels::CellBuffer<T>::capacity, node_end - e), frame, cell_variant);
+        kernels::m2p(cell_variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
+    }
+    work.store(frame, group.count, variant.potential, remote, job.field,
+               [&](int64_t k) { return group.first + k; });
+    pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
+    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin) * group.count;
+}
+
+template <typename T>
+void TreeForce::State::evaluate_all(const Job& job, bool remote) {
+    core::Timer timer;
+    const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
+    Workspaces<T>& workspaces = job.workspaces.of<T>();
+    workspaces.prepare(job.executor.threads);
+    const int64_t groups = targets.group_count();
+    pairs.resize(groups);
+    cells.resize(groups);
+    Report& report = job.report;
+    for (int64_t begin = 0; begin < groups; begin += batch_groups) {
+        const int64_t count = std::min(batch_groups, groups - begin);
+        list_builder.build(job.executor, forest.tree, forest.criterion, targets.groups().data() + begin,
+                           count, walk_kind(job.settings.walk), lists);
+        report.time_s.lists += timer.lap();
+        job.executor.for_blocks(count, groups_per_block, [&](int64_t first, int64_t end, int thread) {
+            for (int64_t k = first; k < end; ++k)
+                evaluate_group(job, begin + k, k, remote, variant, workspaces[thread]);
+        });
+        report.bytes_lists = std::max(report.bytes_lists, 4 * (lists.nodes.size() + lists.leaves.size()) +
+                                                              16 * (lists.group_count() + 1));
+        report.time_s.forces += timer.lap();
+    }
+}
+
+void TreeForce::State::evaluate(const Job& job, bool remote) {
+    job.settings.precision == Precision::fp64 ? evaluate_all<double>(job, remote)
+                                              : evaluate_all<float>(job, remote);
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,86 @@
+// What the steps of the tree method share; tree_force.cpp builds, tree_ranks.cpp meets the other ranks,
+// tree_evaluate.cpp walks and sums.
+#pragma once
+
+#include "core/timer.hpp"
+#include "lists/lists.hpp"
+#include "lists/targets.hpp"
+#include "pipeline/domain.hpp"
+#include "pipeline/forest.hpp"
+#include "pipeline/let.hpp"
+#include "pipeline/top_tree.hpp"
+#include "pipeline/tree_force.hpp"
+#include "tree/build.hpp"
+
+namespace graft::pipeline {
+
+struct TreeForce::State {
+    explicit State(core::Memory& memory)
+        : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
+          acceleration(memory, "group accelerations"), last(memory, "last accelerations"),
+          pairs(memory, "pair counts"), cells(memory, "cell counts"), top(memory), domains(memory),
+          let(memory), coarse(memory) {}
+
+    tree::TreeBuilder builder;
+    Forest forest;
+    lists::TargetSet targets;
+    lists::ListBuilder list_builder;
+    lists::InteractionLists lists;
+    core::Buffer<double> acceleration;  // error MAC: per group
+    core::Buffer<double> last;          // |field| of the last computation by host index; empty: none
+    core::Buffer<int64_t> pairs, cells; // per group
+
+    // Many ranks.
+    TopTree top;
+    Domains domains;
+    LetExchange let;
+    lists::Criterion coarse; // own nodes: what the estimate of accelerations opens
+
+    /// What stays the same in all steps of one computation.
+    struct Job {
+        const backend::Executor& executor;
+        const Settings& settings;
+        const Problem& problem;
+        bool with_potential;
+        AllWorkspaces& workspaces;
+        RawField& field;
+        Report& report;
+        comm::Communicator& comm;
+    };
+
+    // tree_force.cpp
+    void build_own(const Job& job);
+    void build_tree(const Job& job);
+    void choose_targets(const Job& job);
+    bool has_last(const Job& job) const;
+    void scale_groups(const Job& job, bool use_last);
+    void remember(const Job& job);
+    void count(Report& report) const;
+
+    // tree_ranks.cpp
+    /// Collective: the top, the domains, the factors of the error MAC; starts the exchange of essential
+    /// trees.
+    void meet_ranks(const Job& job);
+    void estimate_over_ranks(const Job& job);
+    /// Collective: what has come from the others joins the forest. `error`: what happened since meet_ranks,
+    /// or NULL.
+    void join_ranks(const Job& job, std::exception_ptr error);
+
+    // tree_evaluate.cpp
+    /// Lists and sums of all groups. On many ranks the first pass takes own nodes and accepted branches, the
+    /// second
+    /// (`remote`) nodes from other ranks alone, and adds.
+    void evaluate(const Job& job, bool remote);
+    template <typename T>
+    void evaluate_all(const Job& job, bool remote);
+    template <typename T>
+    void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
+                        const kernels::PairVariant& variant, Workspace<T>& work);
+    template <typename T>
+    void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
+                const kernels::PairVariant& variant, double length, int64_t chunk, Workspace<T>& work,
+                int64_t& sources);
+    double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
+};
+
+} // namespace graft::pipeline

@@ -1,0 +1,119 @@
+// The unit-charge test over ranks: every source counts 1, every target must meet each of them exactly once.
+//
+// Charges of 1 and a Plummer length of 2^40 make every interaction, pair or cell, the same number: the
+// potential times that length counts the sources (without the target itself). Geometric criteria do not know
+// the length, so walk, lists and essential trees are those of any computation.
+#include "ranks_scene.hpp"
+
+namespace graft::pipeline {
+namespace {
+
+using namespace testing;
+
+constexpr double length = 1099511627776; // 2^40
+
+Settings counting(tree::TreeType type, MacType mac, double theta) {
+    Settings settings;
+    settings.precision = Precision::fp64;
+    settings.softening = Softening::plummer;
+    settings.softening_length = length;
+    settings.order = 0;
+    settings.tree_type = type;
+    settings.mac = mac;
+    settings.theta = theta;
+    settings.leaf = 6;
+    settings.group = 10;
+    return settings;
+}
+
+Cloud unit_cloud(int64_t n) {
+    Cloud cloud = make_cloud(n);
+    std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
+    return cloud;
+}
+
+void expect_all_met(const Results& results, double expected, const std::string& where) {
+    for (size_t i = 0; i < results.potential.size(); ++i)
+        ASSERT_NEAR(-results.potential[i] * length, expected, 1e-6) << "target " << i << ", " << where;
+}
+
+std::string name(int ranks, const char* owners, tree::TreeType type, MacType mac) {
+    return std::to_string(ranks) + " ranks, " + owners + ", tree " + std::to_string(int(type)) + ", MAC " +
+           std::to_string(int(mac));
+}
+
+class UnitCharge : public ::testing::TestWithParam<int> {};
+
+TEST_P(UnitCharge, EveryTargetMeetsEverySourceOnce) {
+    const int ranks = GetParam();
+    const Cloud cloud = unit_cloud(1500);
+    const std::pair<const char*, Owners> spreads[] = {
+        {"slabs", slabs(cloud, ranks)},
+        {"bisection", bisection(cloud, ranks)},
+        {"scattered", scattered(cloud, ranks)},
+        {"all on the last", all_on(cloud, ranks - 1)},
+        {"half of the ranks", bisection(cloud, (ranks + 1) / 2)}};
+    for (const auto& [what, owners] : spreads)
+        for (const tree::TreeType type : {tree::TreeType::octree, tree::TreeType::orb})
+            for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+                expect_all_met(compute_over(ranks, cloud, owners, counting(type, mac, 0.8)),
+                               static_cast<double>(cloud.size() - 1), name(ranks, what, type, mac));
+}
+
+TEST_P(UnitCharge, AtPointsAnywhere) {
+    const int ranks = GetParam();
+    const Cloud cloud = unit_cloud(1200);
+    const Cloud points = make_cube(150);
+    Choice choice;
+    choice.points = &points;
+    for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+        for (const Owners& owners : {scattered(points, ranks), all_on(points, 0), slabs(points, ranks)}) {
+            choice.point_owners = owners;
+            expect_all_met(compute_over(ranks, cloud, bisection(cloud, (ranks + 1) / 2),
+                                        counting(tree::TreeType::octree, mac, 0.9), choice),
+                           static_cast<double>(cloud.size()), "points");
+        }
+}
+
+TEST_P(UnitCharge, ForActiveTargetsOnSomeRanks) {
+    const int ranks = GetParam();
+    const Cloud cloud = unit_cloud(1200);
+    Choice choice;
+    for (int64_t i = 0; i < cloud.size(); ++i)
+        choice.active.push_back(cloud.x[static_cast<size_t>(i)] > 1.5 && i % 3 == 0);
+    const Results results = compute_over(ranks, cloud, slabs(cloud, ranks),
+                                         counting(tree::TreeType::octree, MacType::box, 0.9), choice);
+    for (size_t i = 0; i < results.potential.size(); ++i)
+        ASSERT_NEAR(-results.potential[i] * length,
+                    choice.active[i] != 0 ? static_cast<double>(cloud.size() - 1) : 0, 1e-6);
+}
+
+TEST_P(UnitCharge, WithHeapsOfEqualPoints) {
+    const int ranks = GetParam();
+    Cloud cloud = unit_cloud(1000);
+    for (size_t i = 0; i < 300; ++i) // on all ranks, and a leaf of 100 and one of 200
+        cloud.x[3 * i] = i % 3 ? 0.5 : -3, cloud.y[3 * i] = cloud.z[3 * i] = 0.25;
+    for (const Owners& owners : {scattered(cloud, ranks), slabs(cloud, ranks)})
+        expect_all_met(
+            compute_over(ranks, cloud, owners, counting(tree::TreeType::octree, MacType::box, 0.7)),
+            static_cast<double>(cloud.size() - 1), "heaps");
+}
+
+TEST_P(UnitCharge, WithFewerParticlesThanRanks) {
+    const int ranks = GetParam();
+    for (const int64_t n : {1, 2, 3, 5}) {
+        const Cloud cloud = unit_cloud(n);
+        for (const Owners& owners : {slabs(cloud, ranks), all_on(cloud, 0)})
+            expect_all_met(
+                compute_over(ranks, cloud, owners, counting(tree::TreeType::octree, MacType::error, 1)),
+                static_cast<double>(n - 1), "few particles");
+    }
+    const Cloud nothing = unit_cloud(0);
+    compute_over(ranks, nothing, {}, counting(tree::TreeType::octree, MacType::error, 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, UnitCharge, ::testing::Values(1, 2, 3, 4, 7, 8),
+                         [](const auto& info) { return std::to_string(info.param) + "Ranks"; });
+
+} // namespace
+} // namespace graft::pipeline
