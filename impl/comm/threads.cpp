@@ -17,18 +17,19 @@ struct FreeTable {
     void operator()(graft_comm_v1* table) const { table->free(table); }
 };
 
-void run_rank(graft_comm_v1* table, const std::function<void(Communicator&)>& body,
-              std::exception_ptr& error) {
+void run_table(graft_comm_v1* table, const std::function<void(graft_comm_v1*)>& body,
+               std::exception_ptr& error) {
+    const char* text = "an exception of unknown type";
     try {
-        Communicator comm(table);
-        body(comm);
+        return body(table);
     } catch (const std::exception& e) {
         error = std::current_exception();
-        table->fail(table->self, e.what());
+        text = e.what();
     } catch (...) {
         error = std::current_exception();
-        table->fail(table->self, "an exception of unknown type");
     }
+    if (table->fail != nullptr)
+        table->fail(table->self, text);
 }
 
 bool is_echo(const std::exception_ptr& error) {
@@ -58,23 +59,32 @@ std::vector<graft_comm_v1*> create_thread_ranks(int size, double deadline_s) {
     return tables;
 }
 
+std::vector<std::exception_ptr> run_tables(const std::vector<graft_comm_v1*>& tables,
+                                           const std::function<void(graft_comm_v1*)>& body) {
+    std::vector<std::exception_ptr> errors(tables.size());
+    std::vector<std::jthread> threads;
+    try {
+        for (size_t r = 0; r < tables.size(); ++r)
+            threads.emplace_back([&, r] { run_table(tables[r], body, errors[r]); });
+    } catch (...) {                                             // no more threads to be had
+        for (size_t r = threads.size(); r < tables.size(); ++r) // the others are in use
+            if (tables[r]->fail != nullptr)
+                tables[r]->fail(tables[r]->self, "its thread could not be started");
+        throw;
+    }
+    for (std::jthread& thread : threads)
+        thread.join();
+    return errors;
+}
+
 std::vector<std::exception_ptr> run_ranks_collecting(int size, const std::function<void(Communicator&)>& body,
                                                      double deadline_s) {
-    std::vector<std::unique_ptr<graft_comm_v1, FreeTable>> tables;
-    for (graft_comm_v1* table : create_thread_ranks(size, deadline_s))
-        tables.emplace_back(table);
-    std::vector<std::exception_ptr> errors(tables.size());
-    {
-        std::vector<std::jthread> threads;
-        try {
-            for (size_t r = 0; r < tables.size(); ++r)
-                threads.emplace_back([&, r] { run_rank(tables[r].get(), body, errors[r]); });
-        } catch (...) { // no more threads to be had
-            tables.back()->fail(tables.back()->self, "its thread could not be started");
-            throw;
-        }
-    }
-    return errors;
+    const std::vector<graft_comm_v1*> tables = create_thread_ranks(size, deadline_s);
+    const std::vector<std::unique_ptr<graft_comm_v1, FreeTable>> owner(tables.begin(), tables.end());
+    return run_tables(tables, [&](graft_comm_v1* table) {
+        Communicator comm(table);
+        body(comm);
+    });
 }
 
 void run_ranks(int size, const std::function<void(Communicator&)>& body, double deadline_s) {

@@ -19,9 +19,13 @@ namespace graft::comm {
 /// Throws Error(argument) for size < 1 or a negative or NaN deadline.
 std::vector<graft_comm_v1*> create_thread_ranks(int size, double deadline_s = 0);
 
-/// Runs `body` once per rank, each on a thread of its own, and waits for all. An exception that leaves the
-/// body fails the rank's table, so peers do not wait for it. Result: what left each rank's body (NULL:
-/// nothing).
+/// Runs body(table) for each of the tables at once, each on a thread of its own, and waits for all. An
+/// exception that leaves the body fails the rank's table, so peers do not wait for it. Result: what left each
+/// rank's body (NULL: nothing). The tables stay the caller's.
+std::vector<std::exception_ptr> run_tables(const std::vector<graft_comm_v1*>& tables,
+                                           const std::function<void(graft_comm_v1*)>& body);
+
+/// The same on `size` new ranks.
 std::vector<std::exception_ptr> run_ranks_collecting(int size, const std::function<void(Communicator&)>& body,
                                                      double deadline_s = 60);
 
