@@ -1,0 +1,124 @@
+// Contexts on many ranks: setting the communicator, the same status everywhere, deadlines, poison.
+#include "ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+using namespace graft;
+using namespace graft::test;
+
+namespace {
+
+/// The status of a plan that rank `rank` makes with these owners.
+int32_t plan(graft_context* context, const std::vector<int32_t>& owner, int64_t* n_after) {
+    const graft_array view = array_of(owner);
+    return capi::migrate_plan(context, &view, n_after);
+}
+
+} // namespace
+
+TEST(Ranks, CommunicatorsAreChecked) {
+    Context context(options(GRAFT_METHOD_TREE));
+    EXPECT_EQ(capi::context_set_communicator(nullptr, nullptr), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK) << "NULL: alone";
+    graft_comm_v1* comms[2] = {};
+    EXPECT_EQ(capi::comm_create_threads(0, comms), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(capi::comm_create_threads(5000, comms), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(capi::comm_create_threads(1, nullptr), GRAFT_ERROR_ARGUMENT);
+    ASSERT_EQ(capi::comm_create_threads(1, comms), GRAFT_OK);
+    EXPECT_EQ(comms[0]->rank, 0);
+    EXPECT_EQ(comms[0]->size, 1);
+    EXPECT_EQ(capi::context_set_communicator(context, comms[0]), GRAFT_OK);
+    graft_comm_v1 broken = *comms[0];
+    broken.barrier = nullptr;
+    EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ARGUMENT);
+    broken = *comms[0];
+    broken.rank = 1;
+    EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ARGUMENT);
+    broken = *comms[0];
+    broken.struct_size = 16;
+    EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ABI);
+    EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK);
+    comms[0]->free(comms[0]);
+}
+
+TEST(Ranks, OneRankOfACommunicatorComputesAsAlone) {
+    const Bodies b = plummer(500);
+    Field alone(500), ranked(500);
+    Context context(options(GRAFT_METHOD_TREE));
+    Call first(b, alone), second(b, ranked);
+    ASSERT_EQ(capi::compute(context, &first.particles, &first.results), GRAFT_OK);
+    graft_comm_v1* comm = nullptr;
+    ASSERT_EQ(capi::comm_create_threads(1, &comm), GRAFT_OK);
+    ASSERT_EQ(capi::context_set_communicator(context, comm), GRAFT_OK);
+    ASSERT_EQ(capi::compute(context, &second.particles, &second.results), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(alone.ax, ranked.ax);
+    double size = 0;
+    EXPECT_EQ(capi::query(context, "comm.size", &size), GRAFT_OK);
+    EXPECT_EQ(size, 1);
+    EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK);
+    comm->free(comm);
+}
+
+TEST(Ranks, DifferentOptionsAreRefusedOnAllRanks) {
+    on_ranks(3, [](int rank, graft_comm_v1* table) {
+        graft_options_values o = options(GRAFT_METHOD_TREE);
+        o.threads = rank; // may differ
+        Context context(o);
+        ASSERT_EQ(capi::context_set_communicator(context, table), GRAFT_OK);
+        int64_t n_after = -1;
+        EXPECT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << capi::last_error();
+        o.order = rank == 1 ? 3 : 2;
+        Context other(o);
+        ASSERT_EQ(capi::context_set_communicator(other, table), GRAFT_OK);
+        EXPECT_EQ(plan(other, {0, 1, 2}, &n_after), GRAFT_ERROR_ARGUMENT);
+        EXPECT_NE(std::string(capi::last_error()).find("different options"), std::string::npos);
+        EXPECT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << "not poisoned: " << capi::last_error();
+    });
+}
+
+TEST(Ranks, DifferentBoxesAreRefusedOnAllRanks) {
+    on_contexts(2, options(GRAFT_METHOD_TREE), [](int rank, graft_context* context) {
+        graft_box box{};
+        box.struct_size = sizeof box;
+        for (int a = 0; a < 3; ++a)
+            box.upper[a] = 1 + rank;
+        ASSERT_EQ(capi::context_set_box(context, &box), GRAFT_OK);
+        int64_t n_after = -1;
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        box.upper[0] = box.upper[1] = box.upper[2] = 5;
+        ASSERT_EQ(capi::context_set_box(context, &box), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << capi::last_error();
+    });
+}
+
+// A rank that never comes: the others end at the deadline, and from then on at once.
+TEST(Ranks, ADeadlineEndsTheWaitAndPoisonsTheContext) {
+    graft_options_values o = options(GRAFT_METHOD_TREE);
+    o.comm_deadline_s = 0.3;
+    on_contexts(3, o, [](int rank, graft_context* context) {
+        if (rank == 1)
+            return;
+        int64_t n_after = -5;
+        const auto start = std::chrono::steady_clock::now();
+        const auto elapsed_s = [&] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        };
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_COMMUNICATION);
+        const double first_s = elapsed_s();
+        EXPECT_GT(first_s, 0.1);
+        EXPECT_LT(first_s, 20);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_COMMUNICATION);
+        EXPECT_LT(elapsed_s() - first_s, 0.1) << "at once";
+        Bodies b = plummer(10);
+        Field f(10, 7.0);
+        Call call(b, f);
+        EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_COMMUNICATION);
+        EXPECT_EQ(f.ax, std::vector<double>(10, 7.0));
+        EXPECT_EQ(n_after, -5);
+        EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK) << "alone again, and well";
+        EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    });
+}
