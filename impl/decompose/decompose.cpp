@@ -37,9 +37,9 @@ void Decomposer::run(comm::Communicator& comm, const backend::Executor& executor
     if (with_permutation && result.part_offset.empty())
         comm.together([&] { sort_by_owner(executor, options.parts, result); });
     const comm::Traffic& after = comm.traffic();
-    result.statistics.collectives = after.collectives - before.collectives;
-    result.statistics.bytes = after.bytes_sent - before.bytes_sent;
-    result.statistics.messages = after.messages - before.messages;
+    result.statistics.collectives += after.collectives - before.collectives;
+    result.statistics.bytes += after.bytes_sent - before.bytes_sent;
+    result.statistics.messages += after.messages - before.messages;
     result.statistics.total_s = comm.time_s() - start_s;
 }
 

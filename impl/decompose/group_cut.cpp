@@ -1,0 +1,315 @@
+// See group_cut.hpp.
+#include "decompose/group_cut.hpp"
+
+#include "backend/work.hpp"
+#include "decompose/ruler.hpp"
+#include "decompose/tree_gather.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace graft::decompose {
+namespace {
+
+constexpr int header = 2; // ranks that have failed, that are crowded
+constexpr int lane_bits = 21, lanes_of_weight = 3;
+constexpr uint64_t lane_mask = (uint64_t{1} << lane_bits) - 1;
+constexpr int default_words = 256; // 2 KiB
+
+/// A point of the best bin, on its way to the leader.
+struct Near {
+    double x;
+    int64_t id;
+    uint64_t weight;
+};
+
+/// The leader's word.
+struct Verdict {
+    Cut cut;
+    int64_t count = 0;
+    uint64_t weight_low = 0, weight_high = 0;
+    int64_t last_id = 0;
+    int64_t heap_goes_on = 0; // the tie is the next id of the heap after last_id
+};
+
+class Search {
+  public:
+    Search(comm::Communicator& group, const Item* items, int64_t n, const GroupQuestion& question,
+           int32_t* candidates, uint64_t* sums);
+
+    GroupAnswer run(bool failed, bool crowded);
+
+  private:
+    const Item& candidate(int64_t i) const { return all_ ? items_[i] : items_[candidates_[i]]; }
+    void bin();
+    Wide weight_of_bin(int b) const;
+    void choose();
+    bool accept(GroupAnswer& answer) const;
+    void narrow();
+    bool ask_range();
+    GroupAnswer collect();
+    Verdict decide(std::vector<Near>& near) const;
+    int64_t next_in_heap(int64_t id) const;
+    GroupAnswer cut_beside_heap() const;
+
+    comm::Communicator& group_;
+    const Item* items_;
+    const GroupQuestion& question_;
+    int32_t* candidates_;
+    uint64_t* sums_;
+    int lanes_, bins_;
+    Ruler ruler_;
+
+    bool all_ = true;   // every point is a candidate still
+    int64_t local_;     // candidates here
+    int64_t n_;         // points here
+    int64_t global_;    // candidates in the group
+    int64_t below_ = 0; // points left of all candidates
+    Wide below_weight_ = 0;
+    bool in_heap_ = false; // all candidates have one coordinate
+    double heap_x_ = 0;
+    int64_t heap_begin_ = 0, heap_end_ = 0; // places of the heap in the order
+
+    int chosen_ = 0; // the bin with the crossing point, what is left of it, what it holds
+    int64_t before_ = 0, inside_ = 0;
+    Wide before_weight_ = 0, inside_weight_ = 0;
+};
+
+Search::Search(comm::Communicator& group, const Item* items, int64_t n, const GroupQuestion& question,
+               int32_t* candidates, uint64_t* sums)
+    : group_(group), items_(items), question_(question), candidates_(candidates), sums_(sums),
+      lanes_(question.unit                     ? 0
+             : question.goal.weight >> 63 == 0 ? 1
+                                               : lanes_of_weight),
+      local_(n), n_(n), global_(question.goal.count) {
+    bins_ = std::max(2, question.bins > 0 ? question.bins : (default_words - header) / (1 + lanes_));
+    ruler_ = Ruler::between(question.lower, question.upper, question.axis, bins_, question.images);
+}
+
+/// Counts and weights of the local candidates by bin, then of all.
+void Search::bin() {
+    const int bins = ruler_.bins;
+    std::fill(sums_ + header, sums_ + header + (1 + lanes_) * bins, 0);
+    uint64_t* count = sums_ + header;
+    uint64_t* weight = count + bins;
+    for (int64_t i = 0; i < local_; ++i) {
+        const Item& item = candidate(i);
+        const int b = ruler_(item);
+        ++count[b];
+        if (lanes_ == 1)
+            weight[b] += item.weight;
+        else
+            for (int lane = 0; lane < lanes_; ++lane)
+                weight[lane * bins + b] += item.weight >> (lane * lane_bits) & lane_mask;
+    }
+    backend::count_work(local_ + bins);
+    group_.allreduce(sums_, header + (1 + lanes_) * bins, comm::Operation::sum);
+}
+
+Wide Search::weight_of_bin(int b) const {
+    const uint64_t* count = sums_ + header;
+    if (lanes_ == 0)
+        return count[b];
+    Wide weight = 0;
+    for (int lane = lanes_; lane > 0; --lane)
+        weight = (weight << lane_bits) + count[lane * ruler_.bins + b];
+    return weight;
+}
+
+/// The first bin after which the goal is past: the crossing point is in it.
+void Search::choose() {
+    before_ = below_, before_weight_ = below_weight_;
+    for (chosen_ = 0;; ++chosen_) {
+        inside_ = static_cast<int64_t>(sums_[header + chosen_]);
+        inside_weight_ = weight_of_bin(chosen_);
+        const bool last = chosen_ + 1 == ruler_.bins;
+        if (last || (inside_ > 0 && question_.goal.past(before_ + inside_, before_weight_ + inside_weight_)))
+            return;
+        before_ += inside_, before_weight_ += inside_weight_;
+    }
+}
+
+/// A border of the chosen bin is good enough, and has candidates on both sides: they hold it in its place.
+bool Search::accept(GroupAnswer& answer) const {
+    if (question_.slack == 0 || in_heap_)
+        return false;
+    const CutGoal& goal = question_.goal;
+    const int64_t after = before_ + inside_;
+    const Wide after_weight = before_weight_ + inside_weight_;
+    const bool at_lower = before_ > below_ && goal.good_enough(before_, before_weight_, question_.slack);
+    const bool at_upper = after < below_ + global_ && goal.good_enough(after, after_weight, question_.slack);
+    if (!at_lower && !at_upper)
+        return false;
+    const bool upper =
+        at_upper && (!at_lower || goal.error(after, after_weight) < goal.error(before_, before_weight_));
+    answer.cut = ruler_.border(upper ? chosen_ + 1 : chosen_);
+    answer.count = upper ? after : before_;
+    answer.weight = upper ? after_weight : before_weight_;
+    return true;
+}
+
+/// Only the chosen bin's points stay candidates.
+void Search::narrow() {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < local_; ++i) {
+        const int32_t index = all_ ? static_cast<int32_t>(i) : candidates_[i];
+        if (ruler_(items_[index]) == chosen_)
+            candidates_[kept++] = index;
+    }
+    backend::count_work(local_);
+    all_ = false;
+    local_ = kept;
+    global_ = inside_;
+    below_ = before_, below_weight_ = before_weight_;
+}
+
+/// Sets the ruler to the exact range of the candidates: their coordinates, or ids when those are all one.
+/// False: not even the ids tell them apart.
+bool Search::ask_range() {
+    const auto range_of = [&](auto&& image_of, uint64_t& low, uint64_t& high) {
+        uint64_t range[2] = {UINT64_MAX, UINT64_MAX};
+        for (int64_t i = 0; i < local_; ++i) {
+            const uint64_t image = image_of(candidate(i));
+            range[0] = std::min(range[0], image);
+            range[1] = std::min(range[1], ~image);
+        }
+        backend::count_work(local_);
+        group_.allreduce(range, 2, comm::Operation::min);
+        low = range[0], high = ~range[1];
+    };
+    uint64_t low = 0, high = 0;
+    if (!in_heap_) {
+        range_of([&](const Item& item) { return ordered_image(item.x[question_.axis]); }, low, high);
+        if (low < high) {
+            ruler_ = Ruler::whole(Ruler::Scale::image, low, high, question_.axis, bins_);
+            return true;
+        }
+        in_heap_ = true;
+        heap_x_ = from_ordered_image(low);
+        heap_begin_ = below_, heap_end_ = below_ + global_;
+    }
+    range_of([](const Item& item) { return ordered_id(item.id); }, low, high);
+    ruler_ = Ruler::whole(Ruler::Scale::id, low, high, question_.axis, bins_);
+    return low < high;
+}
+
+int64_t Search::next_in_heap(int64_t id) const {
+    uint64_t next = UINT64_MAX;
+    for (int64_t i = 0; i < n_; ++i)
+        if (items_[i].x[question_.axis] == heap_x_ && items_[i].id > id)
+            next = std::min(next, ordered_id(items_[i].id));
+    group_.allreduce(&next, 1, comm::Operation::min);
+    return from_ordered_id(next);
+}
+
+/// The crossing point among all candidates, and the cut beside it.
+Verdict Search::decide(std::vector<Near>& near) const {
+    const CutGoal& goal = question_.goal;
+    std::sort(near.begin(), near.end(), [](const Near& a, const Near& b) {
+        return Place{a.x, a.id} < Place{b.x, b.id};
+    });
+    backend::count_work(backend::sort_work(global_));
+    Wide weight = below_weight_;
+    size_t c = 0;
+    while (c + 1 < near.size() && !goal.past(below_ + static_cast<int64_t>(c) + 1, weight + near[c].weight))
+        weight += near[c++].weight;
+    const Near& at = near[c];
+    const int64_t place = below_ + static_cast<int64_t>(c);
+    Verdict verdict;
+    const bool takes = goal.takes(place + 1, weight, weight + at.weight);
+    if (!takes) {
+        const bool heap_split = (c > 0 && near[c - 1].x == at.x) || (in_heap_ && place > heap_begin_);
+        verdict.cut = cut_before({at.x, at.id}, heap_split);
+    } else if (c + 1 < near.size() && near[c + 1].x == at.x) {
+        verdict.cut = cut_before({at.x, near[c + 1].id}, true);
+    } else {
+        verdict.heap_goes_on = in_heap_ && place + 1 < heap_end_;
+        verdict.cut = verdict.heap_goes_on != 0 ? cut_before({at.x, at.id}, true) : cut_after({at.x, at.id});
+    }
+    weight += takes ? at.weight : 0;
+    verdict.count = place + (takes ? 1 : 0);
+    verdict.weight_low = static_cast<uint64_t>(weight);
+    verdict.weight_high = static_cast<uint64_t>(weight >> 64);
+    verdict.last_id = at.id;
+    return verdict;
+}
+
+GroupAnswer Search::collect() {
+    TreeGather tree;
+    tree.plan(group_, local_);
+    std::vector<Near> near(static_cast<size_t>(tree.subtree_items()));
+    for (int64_t i = 0; i < local_; ++i) {
+        const Item& item = candidate(i);
+        near[static_cast<size_t>(i)] = {item.x[question_.axis], item.id, item.weight};
+    }
+    tree.gather(group_, near.data(), sizeof(Near));
+    Verdict verdict;
+    if (group_.rank() == 0)
+        verdict = decide(near);
+    group_.broadcast(&verdict, 1, 0);
+    GroupAnswer answer;
+    answer.cut = verdict.cut;
+    if (verdict.heap_goes_on != 0)
+        answer.cut.tie = next_in_heap(verdict.last_id);
+    answer.count = verdict.count;
+    answer.weight = static_cast<Wide>(verdict.weight_high) << 64 | verdict.weight_low;
+    return answer;
+}
+
+/// All candidates have one coordinate and one id (the host broke its word): they stay together, on the side
+/// that is nearer to the goal.
+GroupAnswer Search::cut_beside_heap() const {
+    const CutGoal& goal = question_.goal;
+    const int64_t after = below_ + global_;
+    const Wide after_weight = below_weight_ + inside_weight_;
+    const bool left =
+        after <= goal.most && goal.error(after, after_weight) < goal.error(below_, below_weight_);
+    const int64_t id = from_ordered_id(ruler_.low);
+    GroupAnswer answer;
+    answer.cut = left ? Cut{heap_x_, id + 1} : cut_before({heap_x_, id}, below_ > heap_begin_);
+    answer.count = left ? after : below_;
+    answer.weight = left ? after_weight : below_weight_;
+    return answer;
+}
+
+GroupAnswer Search::run(bool failed, bool crowded) {
+    GroupAnswer answer;
+    sums_[0] = failed, sums_[1] = crowded;
+    for (int64_t rounds = 1;; ++rounds) {
+        bin();
+        answer.rounds = rounds;
+        answer.failed = sums_[0] > 0, answer.crowded = sums_[1] > 0;
+        if (answer.failed || answer.crowded)
+            return answer;
+        choose();
+        if (accept(answer))
+            return answer;
+        const bool narrower = inside_ < global_;
+        narrow();
+        if (global_ <= question_.few || global_ == 1)
+            break;
+        const bool finest = ruler_.scale != Ruler::Scale::linear && ruler_.shift == 0;
+        if (narrower && !finest)
+            ruler_ = ruler_.inside(chosen_, bins_);
+        else if (!ask_range())
+            return cut_beside_heap();
+    }
+    const int64_t rounds = answer.rounds;
+    answer = collect();
+    answer.rounds = rounds;
+    return answer;
+}
+
+} // namespace
+
+void GroupCut::reserve_bins(int bins) {
+    sums_.resize(
+        std::max<int64_t>(default_words, header + int64_t{std::max(2, bins)} * (1 + lanes_of_weight)));
+}
+
+GroupAnswer GroupCut::find(comm::Communicator& group, const Item* items, int64_t n,
+                           const GroupQuestion& question, bool failed, bool crowded) {
+    return Search(group, items, n, question, candidates_.data(), sums_.data()).run(failed, crowded);
+}
+
+} // namespace graft::decompose
