@@ -1,6 +1,8 @@
 // See peers.hpp.
 #include "balance/peers.hpp"
 
+#include "comm/sparse_exchange.hpp"
+
 #include <cstring>
 #include <vector>
 
@@ -13,29 +15,22 @@ int64_t Shares::total() const {
     return sum;
 }
 
-// TODO: sparse exchange; until then O(ranks) data.
 void exchange_shares(comm::Communicator& comm, const Shares& to, Shares& from) {
-    const size_t ranks = static_cast<size_t>(comm.size());
-    std::vector<int64_t> sent, received, bytes, offset;
+    std::vector<comm::Notice> notices;
     comm.together([&] {
-        sent.assign(ranks, 0);
-        received.assign(ranks, 0);
-        bytes.assign(ranks, sizeof(int64_t));
-        offset.resize(ranks);
-        for (size_t r = 0; r < ranks; ++r)
-            offset[r] = static_cast<int64_t>(r * sizeof(int64_t));
-        for (int64_t k = 0; k < to.size(); ++k)
-            sent[static_cast<size_t>(to.rank[k])] = to.count[k];
+        notices.resize(static_cast<size_t>(to.size()));
+        for (int64_t k = 0; k < to.size(); ++k) {
+            notices[static_cast<size_t>(k)].to = to.rank[k];
+            notices[static_cast<size_t>(k)].value = to.count[k];
+        }
     });
-    comm.alltoallv_bytes(sent.data(), bytes.data(), offset.data(), received.data(), bytes.data(),
-                         offset.data());
+    comm::route(comm, notices);
     comm.together([&] {
         from.clear();
-        for (size_t r = 0; r < ranks; ++r)
-            if (received[r] > 0) {
-                from.rank.push_back(static_cast<int32_t>(r));
-                from.count.push_back(received[r]);
-            }
+        for (const comm::Notice& notice : notices) {
+            from.rank.push_back(notice.from);
+            from.count.push_back(notice.value);
+        }
     });
 }
 
