@@ -144,6 +144,32 @@ TEST_F(Table, StructsOfOtherVersions) {
     expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "flags");
 }
 
+// A host of minor 0 knows 128 bytes; its four reserved words are now fields, where zero means what it meant.
+TEST_F(Table, OptionsOfMinorZeroLeaveTheNewFieldsAlone) {
+    constexpr uint32_t old_size = 128;
+    ASSERT_EQ(api->options_set(options, "balance.tolerance", "1.5"), GRAFT_OK);
+    ASSERT_EQ(api->options_set(options, "decompose.finder", "bisection"), GRAFT_OK);
+    alignas(8) char old[old_size + 8] = {};
+    std::memset(old + old_size, 0x5a, 8);
+    std::memcpy(old, &old_size, sizeof old_size);
+    auto* values = reinterpret_cast<graft_options_values*>(old);
+    ASSERT_EQ(api->options_read_struct(options, values), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(old[old_size], 0x5a) << "written beyond the caller's struct";
+    values->order = 1;
+    ASSERT_EQ(api->options_write_struct(options, values), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(value("order"), "1");
+    EXPECT_EQ(value("balance.tolerance"), "1.5");
+    EXPECT_EQ(value("decompose.finder"), "bisection");
+    std::memset(old + offsetof(graft_options_values, decompose_shape), 0,
+                32); // as a host of that day leaves it
+    ASSERT_EQ(api->options_write_struct(options, values), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(value("decompose.shape"), "orb");
+    EXPECT_EQ(value("decompose.strategy"), "level");
+    EXPECT_EQ(value("tree.scope"), "local");
+    values->decompose_shape = 77;
+    expect_error(api->options_write_struct(options, values), GRAFT_ERROR_DECK_RANGE, "decompose.shape");
+}
+
 TEST_F(Table, DecksAreAllOrNothing) {
     const std::string deck = "order: 3\nmac:\n  theta: 9\n";
     expect_error(api->options_read_text(options, deck.data(), static_cast<int64_t>(deck.size()), "my.yaml"),
@@ -182,8 +208,7 @@ TEST_F(Table, ToolDeckChecksDecksAndOthersAreNamed) {
                  "deck:1:8");
     expect_error(api->run_tool("deck", "colour: red", append, &answer), GRAFT_ERROR_ARGUMENT, "file or text");
     expect_error(api->run_tool("deck", "a: [", append, &answer), GRAFT_ERROR_DECK_SYNTAX, "arguments:");
-    expect_error(api->run_tool("no such tool", nullptr, append, &answer), GRAFT_ERROR_ARGUMENT,
-                 ", deck");
+    expect_error(api->run_tool("no such tool", nullptr, append, &answer), GRAFT_ERROR_ARGUMENT, ", deck");
     EXPECT_NE(std::string(api->last_error()).find("there is no tool 'no such tool'"), std::string::npos);
 }
 

@@ -107,6 +107,33 @@ TEST(Deck, EveryKeyArrivesInItsField) {
     EXPECT_EQ(settings.get("log.level"), "debug");
 }
 
+TEST(Deck, EveryKeyAboutRanksArrivesInItsField) {
+    Settings settings;
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/ranks.yaml");
+    const graft_options_values& v = settings.values();
+    EXPECT_EQ(v.tree_scope, GRAFT_SCOPE_GLOBAL);
+    EXPECT_EQ(v.ranks_exchange, GRAFT_EXCHANGE_FETCH);
+    EXPECT_EQ(v.comm_deadline_s, 30);
+    EXPECT_EQ(v.decompose_shape, GRAFT_SHAPE_PREFIX);
+    EXPECT_EQ(v.decompose_strategy, GRAFT_STRATEGY_CENTRAL);
+    EXPECT_EQ(v.decompose_finder, GRAFT_FINDER_BISECTION);
+    EXPECT_EQ(v.decompose_curve, GRAFT_CURVE_MORTON);
+    EXPECT_EQ(v.decompose_parts, 64);
+    EXPECT_EQ(v.decompose_tolerance, 1e-3);
+    EXPECT_EQ(v.decompose_mix, 0.5);
+    EXPECT_EQ(v.decompose_cap, 1000000);
+    EXPECT_EQ(v.decompose_threshold_a, 100);
+    EXPECT_EQ(v.decompose_threshold_b, 10);
+    EXPECT_EQ(v.decompose_bins, 128);
+    EXPECT_EQ(v.balance_kind, GRAFT_BALANCER_PREFIX_DISTRIBUTED);
+    EXPECT_EQ(v.balance_cost, GRAFT_COST_COUNT);
+    EXPECT_EQ(v.balance_tolerance, 1.1);
+    EXPECT_EQ(v.balance_steps, 12.5);
+    EXPECT_EQ(v.balance_force, 1);
+    EXPECT_EQ(v.balance_fuzzy, 1);
+    EXPECT_EQ(v.balance_super, 3);
+}
+
 // Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
 // the 138.935458 kJ mol^-1 nm e^-2 of MD codes.
 TEST(Deck, UnitsMakeTheConstantOthersUse) {
