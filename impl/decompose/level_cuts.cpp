@@ -1,0 +1,269 @@
+// Finding the cuts of all open cells of a level together, see level_loop.hpp.
+#include "decompose/cut_tree.hpp"
+#include "decompose/level_loop.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+
+namespace graft::decompose {
+namespace {
+
+constexpr int64_t sample_budget = 1 << 20;  // sampled points on a rank, of all ranks and cells
+constexpr int64_t counter_budget = 1 << 18; // counters that one pass reduces over ranks
+
+/// Points to sample of a cell: the cost of sorting the sample against that of the points left in its bracket.
+int64_t sample_size(int64_t inside) {
+    const double best = std::pow(0.13 * static_cast<double>(inside), 2.0 / 3.0);
+    return std::clamp<int64_t>(static_cast<int64_t>(best), 32, 16384);
+}
+
+uint64_t pack(uint32_t key, float share) {
+    return uint64_t{key} << 32 | std::bit_cast<uint32_t>(share);
+}
+
+void add(Tally& to, const Tally& from) {
+    std::atomic_ref<uint64_t>(to.count).fetch_add(from.count, std::memory_order_relaxed);
+    std::atomic_ref<uint64_t>(to.low).fetch_add(from.low, std::memory_order_relaxed);
+    std::atomic_ref<uint64_t>(to.high).fetch_add(from.high, std::memory_order_relaxed);
+}
+
+} // namespace
+
+void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm) {
+    for (Search& search : searches_) {
+        if (search.goal.count == 0) {
+            search.cut = middle_cut(ground.cells[static_cast<size_t>(search.cell)], search.axis);
+            search.stage = Stage::found;
+        } else if (search.low == search.high || search.inside.count <= ground.settings.few) {
+            search.stage = Stage::few;
+        }
+    }
+    for (;;) {
+        active_.clear();
+        for (size_t i = 0; i < segments_.size(); ++i)
+            if (searches_[static_cast<size_t>(segments_[i].slot)].stage == Stage::search)
+                active_.push_back(static_cast<int32_t>(i));
+        if (active_.empty())
+            break;
+        take_samples(ground, comm);
+        plan_passes(ground);
+        sweep(ground, executor);
+        reduce(ground, comm);
+        draw_conclusions(ground);
+    }
+    collect_few(ground, executor, comm);
+    for (const Search& search : searches_) {
+        statistics_.rounds += search.rounds;
+        ++statistics_.cuts;
+    }
+}
+
+void LevelLoop::sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out) {
+    const Segment& first = segments_[static_cast<size_t>(search.first_segment)];
+    const Segment& last = segments_[static_cast<size_t>(search.first_segment + search.segments - 1)];
+    const int64_t count = last.begin + last.full - first.begin, size = std::min(wanted, count);
+    const Shelf shelf = ground.shelf[side_] + first.begin;
+    const bool weigh = shelf.weight != nullptr && !search.goal.by_count;
+    const float stands_for =
+        size > 0 ? static_cast<float>(static_cast<double>(count) / static_cast<double>(size)) : 0;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < size; ++i) {
+        const int64_t at = (2 * i + 1) * count / (2 * size);
+        const uint32_t key = shelf.key[search.axis][at];
+        if (key < search.low || key > search.high)
+            continue;
+        const float weight = weigh ? static_cast<float>(shelf.weight[at]) : 1.0F;
+        out[kept++] = pack(key, weight * stands_for);
+    }
+    std::fill(out + kept, out + wanted, pack(0, -1.0F)); // no point
+}
+
+void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
+    sampled_.clear();
+    int64_t wanted = 0;
+    for (size_t slot = 0; slot < searches_.size(); ++slot)
+        if (searches_[slot].stage == Stage::search && wants_sample(ground.settings, searches_[slot])) {
+            sampled_.push_back(static_cast<int32_t>(slot));
+            wanted = std::max(wanted, sample_size(searches_[slot].inside.count));
+        }
+    samples_.clear();
+    const int64_t ranks = comm != nullptr ? comm->size() : 1, cells = static_cast<int64_t>(sampled_.size());
+    if (cells == 0)
+        return;
+    const int64_t each =
+        std::min((wanted + ranks - 1) / ranks + (ranks > 1 ? 8 : 0), sample_budget / (ranks * cells));
+    if (each < 8) { // too many cells or ranks for samples
+        sampled_.clear();
+        return;
+    }
+    sample_.resize(static_cast<size_t>(cells * each));
+    for (int64_t i = 0; i < cells; ++i)
+        sample_cell(ground, searches_[static_cast<size_t>(sampled_[static_cast<size_t>(i)])], each,
+                    sample_.data() + i * each);
+    if (comm == nullptr) {
+        samples_.swap(sample_);
+        return;
+    }
+    samples_.resize(static_cast<size_t>(ranks * cells * each));
+    comm->allgather(sample_.data(), cells * each, samples_.data());
+}
+
+void LevelLoop::plan_passes(const Ground& ground) {
+    FinderSettings settings = ground.settings;
+    int64_t open = 0;
+    for (const Search& search : searches_)
+        open += search.stage == Stage::search ? 1 : 0;
+    const auto share = static_cast<int32_t>(std::bit_floor(static_cast<uint64_t>(counter_budget / open)));
+    settings.most_bins = std::clamp(share, 2, settings.most_bins);
+    const size_t cells = sampled_.size();
+    const size_t each = cells > 0 ? samples_.size() / cells : 0; // over all ranks
+    int64_t payload = 0;
+    size_t next = 0;
+    for (size_t slot = 0; slot < searches_.size(); ++slot) {
+        Search& search = searches_[slot];
+        if (search.stage != Stage::search)
+            continue;
+        points_.clear();
+        if (next < cells && sampled_[next] == static_cast<int32_t>(slot)) {
+            const size_t ranks = each > 0 ? each * cells / std::max<size_t>(sample_.size(), 1) : 0;
+            const size_t local = ranks > 0 ? each / ranks : each, blocks = each / std::max<size_t>(local, 1);
+            for (size_t rank = 0; rank < blocks; ++rank)
+                for (size_t i = 0; i < local; ++i) {
+                    const uint64_t packed = samples_[(rank * cells + next) * local + i];
+                    const auto part = std::bit_cast<float>(static_cast<uint32_t>(packed));
+                    if (part >= 0)
+                        points_.push_back({static_cast<uint32_t>(packed >> 32), part});
+                }
+            ++next;
+        }
+        plan_pass(settings, points_, search);
+        search.payload = payload;
+        payload += search.bins + 1;
+    }
+    counters_.assign(static_cast<size_t>(payload), Tally{});
+}
+
+void LevelLoop::sweep_segment(Ground& ground, Segment& segment, Search& search) {
+    const int axis = search.axis;
+    const Shelf all = ground.shelf[side_] + segment.begin, list = ground.shelf[1 - side_] + segment.begin;
+    const Shelf& from = search.listed ? list : all;
+    const int64_t n = search.listed ? segment.count : segment.full;
+    std::vector<Tally> own;
+    Tally* counters = counters_.data() + search.payload;
+    if (search.segments > 1) {
+        own.assign(static_cast<size_t>(search.bins) + 1, Tally{});
+        counters = own.data();
+    }
+    if (search.bins == 0) {
+        counters[0] = tally_left(from.key[axis], from.weight, n, search.first);
+    } else if (search.collect) {
+        segment.count = collect(from.key[axis], from.index, from.weight, n, search.first, search.last,
+                                list.key[axis], list.index, list.weight, counters[0]);
+        Tally none;
+        add_to_histogram(list.key[axis], list.weight, segment.count, search.first, search.last, search.shift,
+                         counters + 1, none);
+    } else {
+        add_to_histogram(from.key[axis], from.weight, n, search.first, search.last, search.shift,
+                         counters + 1, counters[0]);
+    }
+    for (size_t i = 0; i < own.size(); ++i)
+        if (own[i].count > 0)
+            add(counters_[static_cast<size_t>(search.payload) + i], own[i]);
+}
+
+void LevelLoop::sweep(Ground& ground, const backend::Executor& executor) {
+    for (const int32_t i : active_) {
+        const Segment& segment = segments_[static_cast<size_t>(i)];
+        const Search& search = searches_[static_cast<size_t>(segment.slot)];
+        statistics_.records_read += search.listed ? segment.count : segment.full;
+    }
+    executor.for_each(
+        static_cast<int64_t>(active_.size()),
+        [&](int64_t i) {
+            Segment& segment = segments_[static_cast<size_t>(active_[static_cast<size_t>(i)])];
+            sweep_segment(ground, segment, searches_[static_cast<size_t>(segment.slot)]);
+        },
+        1);
+}
+
+void LevelLoop::reduce(const Ground& ground, comm::Communicator* comm) {
+    const size_t n = counters_.size();
+    const bool weigh = weighted(ground);
+    amounts_.resize(n);
+    if (comm != nullptr) {
+        // All weights together may fit one lane; else three of 42 bits.
+        const bool narrow = ground.problem.weight < (Wide{1} << 63);
+        constexpr uint64_t mask = (uint64_t{1} << 42) - 1;
+        const size_t lanes = !weigh ? 1 : narrow ? 2 : 4;
+        lanes_.resize(lanes * n);
+        for (size_t i = 0; i < n; ++i) {
+            uint64_t* out = lanes_.data() + lanes * i;
+            const Wide weight = counters_[i].weight();
+            out[0] = counters_[i].count;
+            for (size_t lane = 1; lane < lanes; ++lane)
+                out[lane] =
+                    static_cast<uint64_t>(weight >> (42 * (lane - 1))) & (narrow ? ~uint64_t{0} : mask);
+        }
+        comm->allreduce(lanes_.data(), static_cast<int64_t>(lanes_.size()), comm::Operation::sum);
+        for (size_t i = 0; i < n; ++i) {
+            const uint64_t* in = lanes_.data() + lanes * i;
+            amounts_[i] = {static_cast<int64_t>(in[0]), weigh ? 0 : static_cast<Wide>(in[0])};
+            for (size_t lane = 1; lane < lanes; ++lane)
+                amounts_[i].weight += static_cast<Wide>(in[lane]) << (42 * (lane - 1));
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; ++i)
+        amounts_[i] = {static_cast<int64_t>(counters_[i].count),
+                       weigh ? counters_[i].weight() : static_cast<Wide>(counters_[i].count)};
+}
+
+void LevelLoop::draw_conclusions(const Ground& ground) {
+    const geometry::Box& box = ground.problem.box;
+    for (Search& search : searches_)
+        if (search.stage == Stage::search)
+            narrow(ground.settings, amounts_.data() + search.payload, ground.frame[search.axis],
+                   box.lower[search.axis], box.upper[search.axis], search);
+}
+
+void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor, comm::Communicator* comm) {
+    active_.clear();
+    for (size_t i = 0; i < segments_.size(); ++i)
+        if (searches_[static_cast<size_t>(segments_[i].slot)].stage == Stage::few)
+            active_.push_back(static_cast<int32_t>(i));
+    for (Search& search : searches_)
+        if (search.stage == Stage::few) {
+            search.first = search.low;
+            search.last = search.high;
+        }
+    executor.for_each(
+        static_cast<int64_t>(active_.size()),
+        [&](int64_t i) {
+            Segment& segment = segments_[static_cast<size_t>(active_[static_cast<size_t>(i)])];
+            const Search& search = searches_[static_cast<size_t>(segment.slot)];
+            const Shelf list = ground.shelf[1 - side_] + segment.begin;
+            const Shelf from = search.listed ? list : ground.shelf[side_] + segment.begin;
+            Tally none;
+            segment.count = collect(from.key[search.axis], from.index, from.weight,
+                                    search.listed ? segment.count : segment.full, search.low, search.high,
+                                    list.key[search.axis], list.index, list.weight, none);
+        },
+        1);
+    candidates_.clear();
+    for (const int32_t i : active_) {
+        const Segment& segment = segments_[static_cast<size_t>(i)];
+        const Search& search = searches_[static_cast<size_t>(segment.slot)];
+        const Shelf list = ground.shelf[1 - side_] + segment.begin;
+        const double* x = ground.coordinate(search.axis);
+        for (int64_t k = 0; k < segment.count; ++k)
+            candidates_.push_back({ordered_image(x[list.index[k]]),
+                                   ordered_id(ground.problem.id_of(list.index[k])),
+                                   list.weight != nullptr ? list.weight[k] : 1, segment.slot});
+        statistics_.records_read += search.listed ? 0 : segment.full;
+    }
+    decide_exactly(comm, ground.settings.few, candidates_, searches_);
+}
+
+} // namespace graft::decompose

@@ -1,0 +1,185 @@
+// One level after the other, see level_loop.hpp; the passes that find cuts are in level_cuts.cpp.
+#include "decompose/level_loop.hpp"
+
+#include "core/timer.hpp"
+#include "decompose/cut_tree.hpp"
+
+#include <algorithm>
+
+namespace graft::decompose {
+namespace {
+
+constexpr int64_t block_points = 1 << 16;
+
+} // namespace
+
+const double* Ground::coordinate(int axis) const {
+    const Points& points = problem.points;
+    return axis == 0 ? points.x : axis == 1 ? points.y : points.z;
+}
+
+void LoopStatistics::add(const LoopStatistics& other) {
+    cuts += other.cuts;
+    rounds += other.rounds;
+    records_read += other.records_read;
+    cuts_s += other.cuts_s;
+    partition_s += other.partition_s;
+}
+
+void LevelLoop::run(Ground& ground, const backend::Executor& executor, comm::Communicator* comm,
+                    const std::vector<OpenCell>& roots, std::vector<OpenCell>* subtrees) {
+    open_ = roots;
+    while (!open_.empty()) {
+        if (subtrees != nullptr) {
+            const auto small = [&](const OpenCell& cell) { return cell.count <= ground.cache_points; };
+            std::copy_if(open_.begin(), open_.end(), std::back_inserter(*subtrees), small);
+            open_.erase(std::remove_if(open_.begin(), open_.end(), small), open_.end());
+            if (open_.empty())
+                return;
+        }
+        side_ = open_[0].side;
+        core::Timer timer;
+        open_searches(ground);
+        find_cuts(ground, executor, comm);
+        statistics_.cuts_s += timer.lap();
+        split(ground, executor);
+        children_.clear();
+        open_children(ground, open_);
+        statistics_.partition_s += timer.lap();
+        open_.swap(children_);
+    }
+}
+
+void LevelLoop::open_searches(Ground& ground) {
+    searches_.clear();
+    segments_.clear();
+    for (const OpenCell& open : open_) {
+        const Cell& cell = ground.cells[static_cast<size_t>(open.cell)];
+        const geometry::Box& box = ground.problem.box;
+        Search search;
+        search.cell = open.cell;
+        search.axis = cut_axis(cell, ground.problem.options.dimension);
+        search.goal = CutGoal(open.all.count, open.all.weight, cell.parts, ground.problem.options.cap);
+        const auto key = [&](double x) {
+            return ground.frame[search.axis].key(x, box.lower[search.axis], box.upper[search.axis]);
+        };
+        if (open.all.count > 0) {
+            search.low = key(cell.lower[search.axis]);
+            search.high = key(cell.upper[search.axis]);
+        }
+        search.inside = open.all;
+        search.span_count = open.all.count;
+        search.first_segment = static_cast<int32_t>(segments_.size());
+        const auto slot = static_cast<int32_t>(searches_.size());
+        // Blocks of a cell that one thread works alone on are not needed.
+        const int64_t block =
+            ground.cache_points >= open.count ? std::max<int64_t>(open.count, 1) : block_points;
+        for (int64_t begin = 0; begin < open.count || begin == 0; begin += block) {
+            const int64_t count = std::min(block, open.count - begin);
+            segments_.push_back({slot, open.begin + begin, count, count, 0, 0, 0});
+        }
+        search.segments = static_cast<int32_t>(segments_.size()) - search.first_segment;
+        searches_.push_back(search);
+    }
+}
+
+void LevelLoop::count_segment(const Ground& ground, Segment& segment) {
+    const Search& search = searches_[static_cast<size_t>(segment.slot)];
+    const Problem& problem = ground.problem;
+    const int axis = search.axis;
+    const uint32_t key =
+        ground.frame[axis].key(search.cut.x, problem.box.lower[axis], problem.box.upper[axis]);
+    const Shelf from = ground.shelf[side_] + segment.begin;
+    const TieRule rule{ground.coordinate(axis), problem.points.id, implied_id(problem.comm.rank(), 0),
+                       search.cut};
+    segment.left = count_left_exactly(from.key[axis], from.index, segment.full, key, rule);
+}
+
+void LevelLoop::place_segments(const Search& search) {
+    int64_t left = 0;
+    for (int32_t s = 0; s < search.segments; ++s)
+        left += segments_[static_cast<size_t>(search.first_segment + s)].left;
+    int64_t left_at = segments_[static_cast<size_t>(search.first_segment)].begin, right_at = left_at + left;
+    for (int32_t s = 0; s < search.segments; ++s) {
+        Segment& segment = segments_[static_cast<size_t>(search.first_segment + s)];
+        segment.left_at = left_at;
+        segment.right_at = right_at;
+        left_at += segment.left;
+        right_at += segment.full - segment.left;
+    }
+}
+
+void LevelLoop::move_segment(Ground& ground, const Segment& segment) {
+    const Search& search = searches_[static_cast<size_t>(segment.slot)];
+    const Problem& problem = ground.problem;
+    const int axis = search.axis;
+    const uint32_t key =
+        ground.frame[axis].key(search.cut.x, problem.box.lower[axis], problem.box.upper[axis]);
+    const TieRule rule{ground.coordinate(axis), problem.points.id, implied_id(problem.comm.rank(), 0),
+                       search.cut};
+    const int32_t parts = search.goal.parts, left_parts = search.goal.parts_left;
+    Shelf to = ground.shelf[1 - side_];
+    if (parts == 2) { // both children are parts: only the indices are wanted, in their final place
+        to = {};
+        to.index = ground.order;
+    }
+    const int64_t right = segment.full - segment.left;
+    partition(ground.shelf[side_] + segment.begin, segment.full, axis, key, rule, to + segment.left_at,
+              segment.left, to + segment.right_at);
+    if (parts != 2 && left_parts == 1)
+        std::copy_n(to.index + segment.left_at, segment.left, ground.order + segment.left_at);
+    if (parts != 2 && parts - left_parts == 1)
+        std::copy_n(to.index + segment.right_at, right, ground.order + segment.right_at);
+}
+
+void LevelLoop::split(Ground& ground, const backend::Executor& executor) {
+    const auto count = static_cast<int64_t>(segments_.size());
+    const auto alone = [&](const Segment& s) { return searches_[static_cast<size_t>(s.slot)].segments == 1; };
+    executor.for_each(
+        count,
+        [&](int64_t i) {
+            Segment& segment = segments_[static_cast<size_t>(i)];
+            if (!alone(segment))
+                count_segment(ground, segment);
+        },
+        1);
+    for (const Search& search : searches_)
+        if (search.segments > 1)
+            place_segments(search);
+    executor.for_each(
+        count,
+        [&](int64_t i) {
+            Segment& segment = segments_[static_cast<size_t>(i)];
+            if (alone(segment)) {
+                count_segment(ground, segment);
+                place_segments(searches_[static_cast<size_t>(segment.slot)]);
+            }
+            move_segment(ground, segment);
+        },
+        1);
+}
+
+void LevelLoop::open_children(Ground& ground, const std::vector<OpenCell>& parents) {
+    for (size_t slot = 0; slot < searches_.size(); ++slot) {
+        const Search& search = searches_[slot];
+        const OpenCell& parent = parents[slot];
+        const auto k = static_cast<size_t>(search.cell);
+        cut_cell(ground.cells[k], search.axis, search.cut, ground.cells[2 * k], ground.cells[2 * k + 1]);
+        const Segment& first = segments_[static_cast<size_t>(search.first_segment)];
+        OpenCell child[2];
+        child[0] = {2 * search.cell, 1 - side_, parent.begin, first.right_at - parent.begin, search.left};
+        child[1] = {2 * search.cell + 1, 1 - side_, first.right_at, parent.count - child[0].count,
+                    parent.all - search.left};
+        for (const OpenCell& open : child) {
+            const Cell& cell = ground.cells[static_cast<size_t>(open.cell)];
+            if (cell.parts > 1) {
+                children_.push_back(open);
+                continue;
+            }
+            ground.parts[static_cast<size_t>(cell.first_part)] = open.all;
+            ground.part_end[static_cast<size_t>(cell.first_part)] = open.begin + open.count;
+        }
+    }
+}
+
+} // namespace graft::decompose

@@ -1,0 +1,102 @@
+// The recursion of ORB, one level at a time: find the cuts of all open cells together, partition, go on with
+// their children.
+//
+// It is written over a reducer: with a communicator the counters of every pass are summed over its ranks and
+// candidates are gathered; without one (a rank alone) the same code runs on this rank's points, and cells
+// that fit the cache are handed, each with the whole subtree under it, to one thread's own loop. Records of a
+// cell lie together, in the order of the host's indices; they move between two shelves, once a level.
+// Sources: rehmann2022 sections 3.2-3.6 and 5.4-5.6.
+#pragma once
+
+#include "decompose/exact.hpp"
+#include "decompose/problem.hpp"
+#include "decompose/records.hpp"
+#include "decompose/search.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace graft::decompose {
+
+/// What all loops of one run share; each writes only what belongs to its own cells.
+struct Ground {
+    const Problem& problem;
+    KeyFrame frame[3];
+    Shelf shelf[2];
+    int32_t* order = nullptr;       // local indices by part, when all is done
+    std::vector<Cell>& cells;       // heap
+    std::vector<Amount>& parts;     // points of each part, over all ranks
+    std::vector<int64_t>& part_end; // end of each part's run in `order`
+    FinderSettings settings;
+    int64_t cache_points = 0; // cells of at most so many points go to one thread; 0: none do
+
+    const double* coordinate(int axis) const;
+};
+
+/// A cell that waits: its records are [begin, begin + count) of shelf[side].
+struct OpenCell {
+    int32_t cell = 1;
+    int side = 0;
+    int64_t begin = 0, count = 0;
+    Amount all; // over all ranks
+};
+
+struct LoopStatistics {
+    int64_t cuts = 0, rounds = 0;
+    int64_t records_read = 0; // by passes that look for cuts, over all of a cell's points or a list of them
+    double cuts_s = 0, partition_s = 0;
+    void add(const LoopStatistics& other);
+};
+
+class LevelLoop {
+  public:
+    /// Cuts the cells under `roots` down to parts. comm NULL: this rank alone. With a communicator
+    /// collective, and all of `roots` are the same cells on all ranks. Cells that are left to others go to
+    /// `subtrees`.
+    void run(Ground& ground, const backend::Executor& executor, comm::Communicator* comm,
+             const std::vector<OpenCell>& roots, std::vector<OpenCell>* subtrees);
+    const LoopStatistics& statistics() const { return statistics_; }
+    void reset_statistics() { statistics_ = {}; }
+
+  private:
+    struct Segment {
+        int32_t slot;
+        int64_t begin, full, count; // count: of the list at `begin` of the other shelf
+        int64_t left;               // records that go left
+        int64_t left_at, right_at;
+    };
+
+    void open_searches(Ground& ground);
+    void find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
+    void take_samples(const Ground& ground, comm::Communicator* comm);
+    void sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out);
+    void plan_passes(const Ground& ground);
+    void sweep(Ground& ground, const backend::Executor& executor);
+    void sweep_segment(Ground& ground, Segment& segment, Search& search);
+    void reduce(const Ground& ground, comm::Communicator* comm);
+    void draw_conclusions(const Ground& ground);
+    void collect_few(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
+    void split(Ground& ground, const backend::Executor& executor);
+    void count_segment(const Ground& ground, Segment& segment);
+    void place_segments(const Search& search);
+    void move_segment(Ground& ground, const Segment& segment);
+    void open_children(Ground& ground, const std::vector<OpenCell>& parents);
+
+    bool weighted(const Ground& ground) const { return ground.shelf[0].weight != nullptr; }
+
+    int side_ = 0;
+    std::vector<OpenCell> open_, children_;
+    std::vector<Search> searches_;
+    std::vector<Segment> segments_;
+    std::vector<int32_t> active_; // segments of searches that go on
+    std::vector<int32_t> sampled_;
+    std::vector<uint64_t> sample_, samples_;
+    std::vector<SamplePoint> points_;
+    std::vector<Tally> counters_;
+    std::vector<Amount> amounts_;
+    std::vector<uint64_t> lanes_;
+    std::vector<Candidate> candidates_;
+    LoopStatistics statistics_;
+};
+
+} // namespace graft::decompose
