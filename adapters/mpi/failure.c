@@ -35,17 +35,6 @@ int32_t shim_refuse(shim* s, int32_t status, const char* pattern, ...) {
     return status;
 }
 
-int32_t shim_enter(shim* s, const char* doing) {
-    int finalized = 0;
-    s->doing = doing;
-    if (s->failed)
-        return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s", s->why);
-    MPI_Finalized(&finalized);
-    if (finalized)
-        return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s: MPI_Finalize has been called", doing);
-    return GRAFT_OK;
-}
-
 static void mark(shim* s, const char* text) {
     if (s->failed)
         return;
@@ -76,6 +65,19 @@ static void look_around(family* kin) {
         message.text[sizeof message.text - 1] = '\0';
         mark_with_descendants(kin, message.table, message.text);
     }
+}
+
+int32_t shim_enter(shim* s, const char* doing) {
+    int finalized = 0;
+    s->doing = doing;
+    MPI_Finalized(&finalized);
+    if (!finalized && !s->failed && s->table.size > 1)
+        look_around(s->kin);
+    if (s->failed)
+        return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s", s->why);
+    if (finalized)
+        return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s: MPI_Finalize has been called", doing);
+    return GRAFT_OK;
 }
 
 /* The ranks of the table as ranks of the watch communicator; NULL without memory. */

@@ -16,7 +16,7 @@
 
 static __thread char error[1024];
 static int started_here = 0;
-static shim* kept_tables = NULL; /* failed ones that MPI may still write into */
+static shim* kept_tables = NULL; /* failed ones, from which messages may still be leaving */
 
 const char* graft_mpi_error(void) {
     return error;
@@ -85,7 +85,7 @@ static void free_table(graft_comm_v1* table) {
     }
     free(s->slots);
     free(s->numbers);
-    if (s->failed && !finalized) { /* a collective may be pending: MPI writes into bounce */
+    if (s->failed && !finalized) { /* a message may still be leaving from bounce */
         s->next = kept_tables;
         kept_tables = s;
         return;
@@ -115,7 +115,6 @@ static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     s->chunk = chunk != NULL && atoll(chunk) > 0 ? atoll(chunk) : 1 << 30;
     s->doing = "";
     s->free_slot = -1;
-    s->collective = MPI_REQUEST_NULL;
     table->struct_size = (uint32_t)sizeof *table;
     table->self = s;
     table->rank = rank;
@@ -227,9 +226,9 @@ static int32_t check_tags(MPI_Comm data) {
     void* attribute = NULL;
     int there = 0;
     MPI_Comm_get_attr(data, MPI_TAG_UB, &attribute, &there);
-    if (there && *(int*)attribute < SHIM_EXCHANGE_TAG)
+    if (there && *(int*)attribute < SHIM_MOST_TAG)
         return refuse(GRAFT_ERROR_UNSUPPORTED, "this MPI has tags up to %d only; %d are needed",
-                      *(int*)attribute, SHIM_EXCHANGE_TAG);
+                      *(int*)attribute, SHIM_MOST_TAG);
     return GRAFT_OK;
 }
 

@@ -16,8 +16,10 @@
 #include <stddef.h>
 
 #define SHIM_TEXT 512
-#define SHIM_EXCHANGE_TAG 32768 /* of our own messages; the host's tags are below */
-#define SHIM_PIECE (1 << 20)    /* bytes of a collective at a time, through bounce */
+#define SHIM_OWN_TAGS 32768 /* of the messages that collectives are made of; the host's tags are below */
+#define SHIM_SEQUENCES 4096 /* collectives of one kind before a tag comes again */
+#define SHIM_MOST_TAG (SHIM_OWN_TAGS + 5 * SHIM_SEQUENCES - 1)
+#define SHIM_PIECE (1 << 18) /* bytes of a broadcast at a time */
 
 typedef struct shim shim;
 
@@ -52,7 +54,7 @@ struct shim {
     char text[SHIM_TEXT]; /* of the last failing call */
     char* bounce;
     int64_t bounce_bytes;
-    MPI_Request collective; /* pending while a collective runs, and for ever when it failed */
+    int32_t sequence; /* of the last collective */
     slot* slots;
     int32_t slot_count, free_slot;
     int64_t* numbers; /* an exchange's requests */
@@ -83,7 +85,17 @@ int32_t shim_wait_for(shim* s, int64_t count, const int64_t* requests);
 int32_t shim_wait_all(void* self, int64_t count, int64_t* requests);
 void shim_cancel_all(shim* s);
 
-/* Collectives (collectives.c). */
+/* What collectives are made of (collectives.c). shim_reserve: bounce with this many bytes, or NULL and the
+ * table has failed. */
+enum { kind_barrier, kind_broadcast, kind_allreduce, kind_allgatherv, kind_alltoallv };
+int32_t shim_next_tag(shim* s, int32_t kind);
+char* shim_reserve(shim* s, int64_t bytes);
+int32_t shim_send_receive(shim* s, const void* out, int64_t out_bytes, int32_t to, void* in, int64_t in_bytes,
+                          int32_t from, int32_t tag);
+int32_t shim_send_one(shim* s, const void* data, int64_t bytes, int32_t to, int32_t tag);
+int32_t shim_receive_one(shim* s, void* data, int64_t bytes, int32_t from, int32_t tag);
+
+/* Collectives (collectives.c, allreduce.c). */
 int32_t shim_barrier(void* self);
 int32_t shim_broadcast(void* self, void* data, int64_t bytes, int32_t root);
 int32_t shim_allreduce(void* self, const void* send, void* receive, int64_t count, int32_t dtype,

@@ -103,9 +103,9 @@ static int32_t check(shim* s, const void* data, int64_t bytes, int32_t peer, int
     if (peer < 0 || peer >= s->table.size)
         return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: rank %d does not exist; ranks are 0 to %d", s->doing,
                            (int)peer, (int)s->table.size - 1);
-    if (tag < 0 || tag >= SHIM_EXCHANGE_TAG)
+    if (tag < 0 || tag >= SHIM_OWN_TAGS)
         return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: tag %d; expected 0 to %d", s->doing, (int)tag,
-                           SHIM_EXCHANGE_TAG - 1);
+                           SHIM_OWN_TAGS - 1);
     if (bytes < 0 || (data == NULL && bytes > 0) || request == NULL)
         return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: bytes negative, or a NULL pointer", s->doing);
     return GRAFT_OK;
