@@ -52,6 +52,8 @@ constexpr graft_api_v1 table = {
     graft::capi::migrate_plan,
     graft::capi::migrate,
     graft::capi::migrate_back,
+    graft::capi::decompose,
+    graft::capi::owner_of,
 };
 
 } // namespace

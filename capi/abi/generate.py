@@ -74,6 +74,13 @@ extern "C" {
 int32_t graft_open(const char *path);
 /* The loaded library's table, loading it first when necessary; NULL when that fails. */
 const graft_api_v1 *graft_table(void);
+/* A communicator table over the MPI communicator with this Fortran handle (MPI_Comm_c2f(comm)), by the shim that fits
+ * the MPI of this process: see graft_load_mpi_comm (graft_mpi_loader.h) for the search, and for the statuses beside those
+ * of loading libgraft. Collective over the communicator. Free it with (*comm)->free(*comm) after the contexts that use
+ * it; that is not collective, and safe after MPI_Finalize. */
+int32_t graft_mpi_comm(int32_t fortran_handle, graft_comm_v1 **comm);
+/* (*comm)->free(*comm), then *comm = NULL; NULL is fine. For languages that cannot call through the table. */
+int32_t graft_mpi_comm_destroy(graft_comm_v1 **comm);
 
 """
 
@@ -83,6 +90,7 @@ SOURCE = """\
 #include <graft/functions.h>
 
 #include "graft_loader.h"
+#include "graft_mpi_loader.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -152,6 +160,24 @@ int32_t graft_open(const char *path) {
 const graft_api_v1 *graft_table(void) {
     const graft_api_v1 *table;
     return load(NULL, &table) == GRAFT_OK ? table : NULL;
+}
+
+int32_t graft_mpi_comm(int32_t fortran_handle, graft_comm_v1 **comm) {
+    const graft_api_v1 *table;
+    int32_t status = load(NULL, &table);
+    if (status == GRAFT_OK)
+        return graft_load_mpi_comm(fortran_handle, comm, own_error, (int64_t)sizeof own_error);
+    if (comm != NULL)
+        *comm = NULL;
+    return status;
+}
+
+int32_t graft_mpi_comm_destroy(graft_comm_v1 **comm) {
+    if (comm != NULL && *comm != NULL)
+        (*comm)->free(*comm);
+    if (comm != NULL)
+        *comm = NULL;
+    return GRAFT_OK;
 }
 """
 

@@ -56,13 +56,6 @@ double constant_of(const graft_units& units, pipeline::Interaction interaction) 
 
 } // namespace
 
-/// Until forces over ranks are finished: refused rather than computed from this rank's particles alone.
-void refuse_many_ranks(const comm::Communicator& ranks) {
-    if (!ranks.alone())
-        fail(Status::unsupported, "forces over %d ranks are not in this library yet; it computes on one rank",
-             ranks.size());
-}
-
 Use::Use(graft_context* context) : context_(context) {
     if (context == nullptr)
         fail(Status::argument, "context is NULL; expected one made by context_create");
@@ -169,7 +162,6 @@ int32_t compute(graft_context* context, const graft_particles* particles,
         pipeline::ParticleInput input;
         pipeline::Outputs outputs;
         ranks.together([&] {
-            refuse_many_ranks(ranks);
             input = read_particles(particles, dimension, "particles");
             outputs = read_results(results, input.n, dimension, false);
         });
@@ -184,7 +176,6 @@ int32_t field_at(graft_context* context, const graft_particles* sources, const g
         pipeline::ParticleInput input, at;
         pipeline::Outputs outputs;
         ranks.together([&] {
-            refuse_many_ranks(ranks);
             input = read_particles(sources, dimension, "sources");
             at = read_points(points, dimension);
             outputs = read_results(results, at.n, dimension, true);

@@ -1,7 +1,9 @@
 // What decompose, balance and migrate keep between calls: working memory, the last domains, the last plan.
 #pragma once
 
+#include "balance/balance.hpp"
 #include "balance/migrate.hpp"
+#include "decompose/decompose.hpp"
 
 #include <memory>
 
@@ -18,8 +20,13 @@ struct PointBuffers {
 
 struct DomainState {
     explicit DomainState(core::Memory& memory)
-        : points(memory), migration(memory), owner(memory, "new owners") {}
+        : points(memory), decomposer(memory), decomposition(memory), balancer(memory), migration(memory),
+          owner(memory, "new owners") {}
     PointBuffers points;
+    decompose::Decomposer decomposer;
+    decompose::Result decomposition;
+    balance::Balancer balancer;
+    std::shared_ptr<decompose::Decomposition> domains; // of the last decompose or balance; null before
     balance::Migration migration;
     bool has_plan = false;
     core::Buffer<int32_t> owner;

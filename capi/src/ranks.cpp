@@ -40,6 +40,9 @@ void set_default_rank_options(graft_options_values& v) noexcept {
     v.balance_tolerance = b.tolerance;
     v.balance_steps = b.steps;
     v.balance_super = b.super;
+    const pipeline::Settings s;
+    v.tree_scope = static_cast<int32_t>(s.tree_scope);
+    v.ranks_exchange = static_cast<int32_t>(s.exchange);
     v.comm_deadline_s = 0;
 }
 
@@ -103,6 +106,7 @@ int32_t context_set_communicator(graft_context* context, const graft_comm_v1* co
         if (context->rank_settings.deadline_s > 0)
             ranks->set_deadline(context->rank_settings.deadline_s);
         auto domains = std::make_unique<DomainState>(context->memory);
+        context->solver.set_communicator(ranks.get());
         context->ranks = std::move(ranks);
         context->domains = std::move(domains);
         context->figures.clear();

@@ -211,6 +211,8 @@ pipeline::Settings read_options(const graft_options_values& v) {
     s.dimension = v.dimension;
     s.threads = v.threads;
     s.tree_type = static_cast<tree::TreeType>(v.tree_type);
+    s.tree_scope = static_cast<pipeline::TreeScope>(v.tree_scope);
+    s.exchange = static_cast<pipeline::Exchange>(v.ranks_exchange);
     s.leaf = v.tree_leaf;
     s.group = v.tree_group;
     s.mac = static_cast<pipeline::MacType>(v.mac_type);

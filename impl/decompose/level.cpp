@@ -64,7 +64,7 @@ void LevelStrategy::State::prepare(Ground& ground, bool alone) {
                    : alone                                ? 64
                            : std::clamp<int64_t>(gather_budget / options.parts, 8, 256);
     ground.cache_points = alone ? cache_points : 0;
-    for (int axis = 0; axis < options.dimension && n > 0; ++axis)
+    for (int axis = 0; axis < options.dimension && problem.count > 0; ++axis) // of all ranks
         ground.frame[axis] = KeyFrame(problem.box.lower[axis], problem.box.upper[axis]);
     if (!cut)
         return;

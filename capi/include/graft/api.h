@@ -110,6 +110,26 @@ typedef struct graft_api_v1 {
      * from. Undoes migrate, or brings results of the new owners home. As migrate. */
     int32_t (*migrate_back)(graft_context *context, int32_t count, const graft_array *const *from,
                             const graft_array *const *to);
+    /* Collective. Divides the particles of all ranks into parts (deck keys decompose.*; as many as there are ranks, or
+     * decompose.parts) of equal weight: 1 each, their cost, or a mix. Nothing is moved and no particle order changed:
+     * owner, permutation, part_offset and boxes are written as graft_decomposition says, n items each. With
+     * decompose.tolerance 0 the result depends on the set of particles only, neither on their order nor on their spread
+     * over ranks (coincident particles without ids excepted). active and target of the particles do not matter. Cost
+     * O(n (log parts + refinements)); strategy level holds O(parts), halving O(log parts), central O(all particles on
+     * one rank). Boxes of strategy halving are gathered first: O(parts). query: "decompose.imbalance_count",
+     * "decompose.imbalance_weight", "decompose.passes", "decompose.iterations_per_cut", "decompose.cuts",
+     * "decompose.collectives", "decompose.bytes", "decompose.messages" (of this rank), "decompose.time_s.cuts",
+     * "decompose.time_s.partition", "decompose.time_s.total", "decompose.parts".
+     * ARGUMENT (halving with parts other than ranks, a cap that cannot hold all particles, ids or costs on some ranks
+     * only), ARRAY, ABI, VALUE (first bad one named), MEMORY, COMMUNICATION. */
+    int32_t (*decompose)(graft_context *context, const graft_particles *particles,
+                         const graft_decomposition *decomposition);
+    /* Collective. owner[i] (I32 or I64) = the part in which point i lies, by the domains of the last decompose, or of the
+     * last balance that was taken; points outside of all domains belong to the nearest. Of `points` only n, position and
+     * id are read; a point without id that coincides with a split particle counts as lower. After strategy halving the
+     * first call gathers the domains: O(parts). Cost O(n log parts).
+     * CALL_ORDER (no domains yet), ARGUMENT, ARRAY, VALUE, MEMORY, COMMUNICATION. */
+    int32_t (*owner_of)(graft_context *context, const graft_particles *points, const graft_array *owner);
 } graft_api_v1;
 
 #define GRAFT_CAPABILITY_OPENMP (1ull << 0)
