@@ -65,7 +65,8 @@ struct Vote {
 
 void Communicator::give_up(std::exception_ptr error) {
     ensure_good();
-    if (size_ == 1)
+    const Failure failure = describe(error);
+    if (size_ == 1 && failure.status != Status::communication)
         std::rethrow_exception(error);
     try {
         std::rethrow_exception(error);
@@ -78,7 +79,6 @@ void Communicator::give_up(std::exception_ptr error) {
     } catch (...) {
         // told below
     }
-    const Failure failure = describe(error);
     const std::string text =
         core::format("%s (status %d; it happened where the other ranks could not see it)",
                      failure.text.c_str(), static_cast<int>(failure.status));
@@ -94,7 +94,9 @@ void Communicator::agree(std::exception_ptr error) {
             std::rethrow_exception(error);
         return;
     }
-    const Failure mine = error ? describe(error) : Failure{};
+    Failure mine = error ? describe(error) : Failure{};
+    if (error)
+        mine.text.insert(0, core::format("rank %d: ", root_rank_));
     const int64_t vote = min(error ? Vote::of(rank_, mine) : Vote::all_well);
     if (vote == Vote::all_well)
         return;
@@ -104,7 +106,7 @@ void Communicator::agree(std::exception_ptr error) {
     if (first == rank_)
         std::memcpy(text, mine.text.data(), static_cast<size_t>(length));
     broadcast(text, length, first);
-    throw AgreedError(Vote::status(vote), core::format("rank %d: %s", first, text), this);
+    throw AgreedError(Vote::status(vote), text, this);
 }
 
 } // namespace graft::comm

@@ -27,7 +27,7 @@ Communicator::Communicator(const graft_comm_v1* table) : table_(table) {
     if (table == nullptr)
         return;
     check_table(*table);
-    rank_ = table->rank;
+    rank_ = root_rank_ = table->rank;
     size_ = table->size;
 }
 
@@ -76,7 +76,7 @@ void Communicator::lose(const char* what, int32_t status) {
     const std::string text =
         core::format("%s failed (status %d)%s%s", what, status, told != nullptr && *told != '\0' ? ": " : "",
                      told != nullptr ? told : "");
-    poison_ = core::format("rank %d: %s", rank_, text.c_str());
+    poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
     poison_peers(text);
     throw Error(Status::communication, poison_);
 }
@@ -213,6 +213,7 @@ std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
         part->rank_ = table->rank;
         part->size_ = table->size;
     }
+    part->root_rank_ = root_rank_;
     part->ancestors_ = ancestors_;
     part->ancestors_.push_back(this);
     if (colour < 0)

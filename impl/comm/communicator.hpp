@@ -150,10 +150,11 @@ class Communicator {
     std::unique_ptr<Communicator> split(int colour, int key);
 
     /// Collective. Runs `body`, which must not communicate, then agrees: when it threw on any rank, every
-    /// rank throws the same status and the message of the lowest such rank, with its number in front when
-    /// size() > 1. std::bad_alloc counts as Status::memory, any other foreign exception as Status::internal;
-    /// one rank alone throws what the body threw. Cost: one allreduce of 8 bytes when all is well, and one
-    /// broadcast of the message (cut off at 1,000 bytes) when not.
+    /// rank throws the same status and the message of the lowest such rank, with its number (in the
+    /// communicator that all was split from) in front when size() > 1. std::bad_alloc counts as
+    /// Status::memory, any other foreign exception as Status::internal; one rank alone throws what the body
+    /// threw. Cost: one allreduce of 8 bytes when all is well, and one broadcast of the message (cut off at
+    /// 1,000 bytes) when not.
     template <typename Body>
     void together(Body&& body) {
         ensure_good();
@@ -170,9 +171,10 @@ class Communicator {
 
     /// Runs a body of collectives. An exception that agree() did not make known to all ranks of this
     /// communicator poisons it and is thrown on as Error(communication), as it is on every other rank. What
-    /// agree() of this communicator, or of one that it was split from, threw passes unchanged, as does
-    /// anything where there is one rank only. May be nested. Copying an agreed Error unmakes the agreement:
-    /// rethrow with `throw;`.
+    /// agree() of this communicator, or of one that it was split from, threw passes unchanged (what a part
+    /// agreed on poisons the whole: the other ranks do not know it), as does anything but an
+    /// Error(communication) where there is one rank only. May be nested. Copying an agreed Error unmakes the
+    /// agreement: rethrow with `throw;`.
     template <typename Body>
     void guarded(Body&& body) {
         try {
@@ -196,6 +198,7 @@ class Communicator {
     const graft_comm_v1* table_ = nullptr; // NULL: one rank alone
     graft_comm_v1* owned_ = nullptr;       // made by split()
     int rank_ = 0, size_ = 1;
+    int root_rank_ = 0; // in the communicator that all was split from: what messages call this rank
     Traffic traffic_;
     std::string poison_;
     std::vector<const Communicator*> ancestors_;  // compared, never followed

@@ -31,10 +31,10 @@ bool agree(const Contribution& a, const Contribution& b) {
 
 } // namespace
 
-ThreadGroup::ThreadGroup(int size)
-    : gone_(static_cast<size_t>(size)), contributions_(static_cast<size_t>(size)),
-      arrived_at_(static_cast<size_t>(size)) {
-    for (int r = 0; r < size; ++r)
+ThreadGroup::ThreadGroup(std::vector<int> names)
+    : names_(std::move(names)), gone_(names_.size()), contributions_(names_.size()),
+      arrived_at_(names_.size()) {
+    for (size_t r = 0; r < names_.size(); ++r)
         inboxes_.push_back(std::make_unique<Inbox>());
 }
 
@@ -75,7 +75,7 @@ void ThreadGroup::leave(int rank) {
     gone_[static_cast<size_t>(rank)] = 1;
     ++gone_count_;
     if (arrived_ > 0)
-        fail_locked(core::format("rank %d freed its communicator while others wait for it in %s", rank,
+        fail_locked(core::format("rank %d freed its communicator while others wait for it in %s", name(rank),
                                  missing_ranks().c_str()));
     for (const auto& inbox : inboxes_) // who waits for a message from it looks again
         inbox->changed.notify_all();
@@ -89,7 +89,7 @@ std::string ThreadGroup::missing_ranks() const {
         if (arrived_at_[static_cast<size_t>(r)] > completed_)
             waiting_in = describe(of(r));
         else if (++count <= 4)
-            missing += core::format("%s%d", count > 1 ? ", " : "", r);
+            missing += core::format("%s%d", count > 1 ? ", " : "", name(r));
     if (count > 4)
         missing += core::format(" and %d more", count - 4);
     return core::format("%s, collective %lld of this communicator, for rank%s %s", waiting_in.c_str(),
@@ -99,8 +99,8 @@ std::string ThreadGroup::missing_ranks() const {
 void ThreadGroup::check_agreement() {
     for (int r = 1; r < size(); ++r)
         if (!agree(of(0), of(r)))
-            fail_and_throw(core::format("ranks disagree: rank 0 calls %s, rank %d %s",
-                                        describe(of(0)).c_str(), r, describe(of(r)).c_str()));
+            fail_and_throw(core::format("ranks disagree: rank %d calls %s, rank %d %s", name(0),
+                                        describe(of(0)).c_str(), name(r), describe(of(r)).c_str()));
 }
 
 void ThreadGroup::collective(int rank, const Contribution& mine, double deadline_s,
@@ -112,7 +112,7 @@ void ThreadGroup::collective(int rank, const Contribution& mine, double deadline
     arrived_at_[static_cast<size_t>(rank)] = completed_ + 1;
     const int64_t number = ++arrived_ == size() ? 0 : completed_ + 1;
     if (gone_count_ > 0)
-        fail_and_throw(core::format("rank %d waits in %s; a rank has freed its communicator", rank,
+        fail_and_throw(core::format("rank %d waits in %s; a rank has freed its communicator", name(rank),
                                     missing_ranks().c_str()));
     if (number == 0) {
         check_agreement();
@@ -123,7 +123,8 @@ void ThreadGroup::collective(int rank, const Contribution& mine, double deadline
         complete_.notify_all();
     } else if (!wait_until(lock, complete_, deadline_s, [&] { return completed_ >= number; })) {
         ensure_good();
-        fail_and_throw(core::format("rank %d waited %g s in %s", rank, deadline_s, missing_ranks().c_str()));
+        fail_and_throw(
+            core::format("rank %d waited %g s in %s", name(rank), deadline_s, missing_ranks().c_str()));
     }
     if (copy) {
         lock.unlock();

@@ -55,10 +55,12 @@ struct Transfer {
 
 class ThreadGroup {
   public:
-    explicit ThreadGroup(int size);
+    /// names: what messages call the ranks, their numbers in the group that all was split from.
+    explicit ThreadGroup(std::vector<int> names);
 
     int size() const noexcept { return static_cast<int>(contributions_.size()); }
-    /// What rank r brought to the collective that has just completed.
+    int name(int rank) const { return names_[static_cast<size_t>(rank)]; }
+    /// What a rank brought to the collective that has just completed.
     const Contribution& of(int rank) const { return contributions_[static_cast<size_t>(rank)]; }
 
     /// Meets all ranks. `complete` runs once, on the last rank to arrive, alone. `copy`, where given, then
@@ -116,6 +118,9 @@ class ThreadGroup {
     void deliver(Lock& lock, Transfer& sent, Transfer& wanted);
     Inbox& inbox(int rank) { return *inboxes_[static_cast<size_t>(rank)]; }
 
+    std::string describe_message(const Transfer& transfer) const;
+
+    const std::vector<int> names_;
     std::mutex mutex_;
     std::string failure_; // "" while good
     std::vector<std::weak_ptr<ThreadGroup>> parts_;

@@ -15,21 +15,22 @@ namespace {
 
 constexpr int64_t kept_bytes = 16384; // of the largest message that the inbox keeps
 
-std::string describe(const Transfer& transfer) {
+} // namespace
+
+std::string ThreadGroup::describe_message(const Transfer& transfer) const {
     return core::format(transfer.receives ? "a message from rank %d (tag %d, %lld bytes)"
                                           : "rank %d to receive a message (tag %d, %lld bytes)",
-                        transfer.receives ? transfer.from : transfer.to, transfer.tag,
+                        name(transfer.receives ? transfer.from : transfer.to), transfer.tag,
                         static_cast<long long>(transfer.bytes));
 }
-
-} // namespace
 
 /// Copies outside the lock; until it is done, neither side may leave its wait.
 void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted) {
     if (sent.bytes != wanted.bytes)
-        fail_and_throw(core::format(
-            "rank %d sends %lld bytes with tag %d to rank %d, whose receive expects %lld", sent.from,
-            static_cast<long long>(sent.bytes), sent.tag, sent.to, static_cast<long long>(wanted.bytes)));
+        fail_and_throw(
+            core::format("rank %d sends %lld bytes with tag %d to rank %d, whose receive expects %lld",
+                         name(sent.from), static_cast<long long>(sent.bytes), sent.tag, name(sent.to),
+                         static_cast<long long>(wanted.bytes)));
     sent.state = wanted.state = Transfer::State::copying;
     if (sent.bytes > 0) {
         lock.unlock();
@@ -96,12 +97,12 @@ void ThreadGroup::wait(int rank, const Transfer& transfer, double deadline_s) {
     };
     if (!wait_until(lock, inbox(rank).changed, deadline_s, [&] { return done() || hopeless(); })) {
         ensure_good();
-        fail_and_throw(
-            core::format("rank %d waited %g s for %s", rank, deadline_s, describe(transfer).c_str()));
+        fail_and_throw(core::format("rank %d waited %g s for %s", name(rank), deadline_s,
+                                    describe_message(transfer).c_str()));
     }
     if (!done())
-        fail_and_throw(core::format("rank %d waits for %s, but that rank has freed its communicator", rank,
-                                    describe(transfer).c_str()));
+        fail_and_throw(core::format("rank %d waits for %s, but that rank has freed its communicator",
+                                    name(rank), describe_message(transfer).c_str()));
 }
 
 void ThreadGroup::withdraw(const std::vector<std::shared_ptr<Transfer>>& transfers) {

@@ -30,6 +30,11 @@ ThreadRank& of(void* self) {
     return *static_cast<ThreadRank*>(self);
 }
 
+/// What messages call this rank.
+int name(const ThreadRank& me) {
+    return me.group->name(me.table.rank);
+}
+
 void withdraw_all(ThreadRank& me) {
     std::vector<std::shared_ptr<Transfer>> transfers;
     for (const auto& [request, transfer] : me.open)
@@ -60,8 +65,7 @@ int32_t entry(void* self, const char* call, Body&& body) noexcept {
     } catch (const Error& error) {
         return lose(me, error.status(), error.what());
     } catch (const std::bad_alloc&) {
-        return lose(me, Status::memory,
-                    core::format("rank %d: %s: out of memory", me.table.rank, call).c_str());
+        return lose(me, Status::memory, core::format("rank %d: %s: out of memory", name(me), call).c_str());
     } catch (const std::exception& error) {
         return lose(me, Status::internal, error.what());
     }
@@ -69,8 +73,8 @@ int32_t entry(void* self, const char* call, Body&& body) noexcept {
 
 void require(const ThreadRank& me, bool condition, const char* call, const char* what, int64_t found) {
     if (!condition)
-        core::fail(Status::argument, "rank %d of %d: %s: %s, found %lld", me.table.rank, me.table.size, call,
-                   what, static_cast<long long>(found));
+        core::fail(Status::argument, "rank %d: %s: %s, found %lld", name(me), call, what,
+                   static_cast<long long>(found));
 }
 
 void require_bytes(const ThreadRank& me, const char* call, const void* data, int64_t bytes) {
@@ -166,9 +170,11 @@ int32_t allreduce(void* self, const void* send, void* receive, int64_t count, in
     });
 }
 
-std::string mismatch(const char* call, int from, int to, int64_t sent, int64_t expected) {
+std::string mismatch(const ThreadGroup& group, const char* call, int from, int to, int64_t sent,
+                     int64_t expected) {
     return core::format("ranks disagree in %s: rank %d sends %lld bytes to rank %d, which expects %lld", call,
-                        from, static_cast<long long>(sent), to, static_cast<long long>(expected));
+                        group.name(from), static_cast<long long>(sent), group.name(to),
+                        static_cast<long long>(expected));
 }
 
 int32_t allgatherv(void* self, const void* send, int64_t send_bytes, void* receive,
@@ -180,7 +186,8 @@ int32_t allgatherv(void* self, const void* send, int64_t send_bytes, void* recei
             for (int r = 0; r < me.table.size; ++r) {
                 const Contribution& theirs = me.group->of(r);
                 if (*theirs.send_bytes != receive_bytes[r])
-                    return mismatch("allgatherv", r, me.table.rank, *theirs.send_bytes, receive_bytes[r]);
+                    return mismatch(*me.group, "allgatherv", r, me.table.rank, *theirs.send_bytes,
+                                    receive_bytes[r]);
                 copy(static_cast<char*>(receive) + receive_offset[r], theirs.send, receive_bytes[r]);
             }
             return std::string();
@@ -199,7 +206,7 @@ int32_t alltoallv(void* self, const void* send, const int64_t* send_bytes, const
                 const Contribution& theirs = me.group->of(r);
                 const int64_t sent = theirs.send_bytes[me.table.rank];
                 if (sent != receive_bytes[r])
-                    return mismatch("alltoallv", r, me.table.rank, sent, receive_bytes[r]);
+                    return mismatch(*me.group, "alltoallv", r, me.table.rank, sent, receive_bytes[r]);
                 copy(static_cast<char*>(receive) + receive_offset[r],
                      static_cast<const char*>(theirs.send) + theirs.send_offset[me.table.rank], sent);
             }
@@ -263,7 +270,10 @@ void make_parts(ThreadGroup& group) {
             ++end;
         if (colour < 0)
             continue;
-        const auto part = std::make_shared<ThreadGroup>(static_cast<int>(end - begin));
+        std::vector<int> names;
+        for (size_t i = begin; i < end; ++i)
+            names.push_back(group.name(order[i]));
+        const auto part = std::make_shared<ThreadGroup>(std::move(names));
         group.adopt(part);
         for (size_t i = begin; i < end; ++i)
             group.seats[static_cast<size_t>(order[i])] = {part, static_cast<int>(i - begin)};
@@ -297,8 +307,8 @@ const char* error_text(void* self) {
 int32_t set_deadline(void* self, double seconds) {
     return entry(self, "set_deadline", [&](ThreadRank& me) {
         if (!(seconds >= 0))
-            core::fail(Status::argument, "rank %d: set_deadline: expected 0 s or more, found %g",
-                       me.table.rank, seconds);
+            core::fail(Status::argument, "rank %d: set_deadline: expected 0 s or more, found %g", name(me),
+                       seconds);
         me.deadline_s = seconds;
     });
 }
@@ -306,7 +316,7 @@ int32_t set_deadline(void* self, double seconds) {
 void fail(void* self, const char* text) {
     ThreadRank& me = of(self);
     lose(me, Status::communication,
-         core::format("rank %d gave up: %s", me.table.rank, text != nullptr ? text : "").c_str());
+         core::format("rank %d gave up: %s", name(me), text != nullptr ? text : "").c_str());
 }
 
 } // namespace

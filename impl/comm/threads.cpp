@@ -4,6 +4,7 @@
 #include "comm/thread_table.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace graft::comm {
@@ -50,7 +51,9 @@ std::vector<graft_comm_v1*> create_thread_ranks(int size, double deadline_s) {
     if (!(deadline_s >= 0))
         core::fail(Status::argument, "in-process ranks: the deadline is %g s; expected 0 (none) or more",
                    deadline_s);
-    const auto group = std::make_shared<ThreadGroup>(size);
+    std::vector<int> names(static_cast<size_t>(size));
+    std::iota(names.begin(), names.end(), 0);
+    const auto group = std::make_shared<ThreadGroup>(std::move(names));
     std::vector<std::unique_ptr<graft_comm_v1, FreeTable>> made;
     for (int r = 0; r < size; ++r)
         made.emplace_back(make_thread_table(group, r, deadline_s));

@@ -3,7 +3,8 @@
 //
 // What peers must agree on is checked: ranks that meet in different collectives, with different sizes,
 // roots or operations, all get an error that says so. A failed table stays failed, and so do the tables split
-// from it. Reductions combine in rank order, so their bits do not depend on timing.
+// from it. Messages name a rank by its number among all, in parts too. Reductions combine in rank order, so
+// their bits do not depend on timing.
 #pragma once
 
 #include "comm/communicator.hpp"

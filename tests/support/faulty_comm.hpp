@@ -38,6 +38,7 @@ struct FaultyTable {
     graft_comm_v1* inner = nullptr;
     std::shared_ptr<Fault> fault;
     std::string error;
+    graft_comm_v1* lost_part = nullptr; // made by a split that then "failed"
 };
 
 inline FaultyTable& faulty(void* self) {
@@ -101,8 +102,8 @@ inline void fill_collectives(graft_comm_v1& table) {
         graft_comm_v1* made = nullptr;
         const int32_t status = perhaps(
             self, "split", [&](graft_comm_v1& inner) { return inner.split(inner.self, colour, key, &made); });
-        if (status != 0 && made != nullptr)
-            made->free(made);
+        if (status != 0)
+            faulty(self).lost_part = made; // freed with the whole: its peers see the fault, not a freed part
         *part = status == 0 && made != nullptr ? make_faulty(made, faulty(self).fault) : nullptr;
         return status;
     };
@@ -128,6 +129,8 @@ inline void fill_messages(graft_comm_v1& table) {
 inline void fill_rest(graft_comm_v1& table, const graft_comm_v1& inner) {
     table.free = [](graft_comm_v1* table) {
         const std::unique_ptr<FaultyTable> me(&faulty(table->self));
+        if (me->lost_part != nullptr)
+            me->lost_part->free(me->lost_part);
         me->inner->free(me->inner);
     };
     table.error_text = [](void* self) -> const char* {
