@@ -65,6 +65,12 @@ class Solver {
     /// above.
     void field_at(const ParticleInput& particles, const ParticleInput& points, const Outputs& outputs);
 
+    /// What balancing weighs particles by: work[i] = pair interactions that the last compute() evaluated for
+    /// particle i, an expansion counting as the pairs it takes the time of; 0 where the field was not asked
+    /// for. work: as many values as that call had particles. Throws Error(call_order) unless the last call
+    /// was a compute() that succeeded. Not collective. Cost O(n).
+    void work_of_particles(double* work) const;
+
     Settings& settings() { return settings_; }
     core::Log& log() { return log_; }
     const Report& report() const { return report_; }
