@@ -94,6 +94,18 @@ bool set_problem(balance::Study& study, const std::string& key, const std::strin
     return true;
 }
 
+std::string kinds_json(const balance::StudyResult& r) {
+    constexpr const char* names[] = {"barrier",  "broadcast", "allreduce", "allgather",
+                                     "alltoall", "split",     "messages"};
+    std::string text;
+    for (int i = 0; i < 7; ++i)
+        text += core::format("%s\"%s\":[%lld,%lld,%lld]", i == 0 ? "" : ",", names[i],
+                             static_cast<long long>(r.kinds[i].calls),
+                             static_cast<long long>(r.kinds[i].messages),
+                             static_cast<long long>(r.kinds[i].bytes));
+    return text;
+}
+
 std::string json_of(const balance::StudyResult& r) {
     return core::format("\"time_s\":{\"init\":%.17g,\"strategy\":%.17g,\"total\":%.17g},\"wall_s\":%.3f,"
                         "\"messages\":%lld,\"bytes\":%lld,\"collectives\":%lld,"
@@ -129,7 +141,7 @@ std::string simulate_tool(const ToolArguments& arguments) {
                "{\"strategy\":\"%s\",\"ranks\":%d,\"alpha_s\":%g,\"beta_s_per_byte\":%g,\"gamma_s\":%s,",
                strategy.c_str(), study.ranks, study.alpha_s, study.beta_s_per_byte,
                study.gamma_s < 0 ? "\"measured\"" : core::format("%g", study.gamma_s).c_str()) +
-           json_of(result) + "}";
+           json_of(result) + ",\"calls_messages_bytes\":{" + kinds_json(result) + "}}";
 }
 
 } // namespace graft::capi

@@ -170,6 +170,7 @@ StudyResult simulate(const Study& study) {
     result.messages = report.messages;
     result.bytes = report.bytes;
     result.collectives = report.collectives;
+    std::copy(std::begin(report.kinds), std::end(report.kinds), std::begin(result.kinds));
     result.rank_bytes_peak = report.rank_bytes_peak;
     return result;
 }

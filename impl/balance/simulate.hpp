@@ -7,6 +7,7 @@
 #pragma once
 
 #include "balance/balance.hpp"
+#include "comm/simulated.hpp"
 
 #include <cstdint>
 #include <string>
@@ -37,6 +38,7 @@ struct StudyResult {
     double total_s = 0;    // the whole call of the balancer
     double wall_s = 0;
     int64_t messages = 0, bytes = 0, collectives = 0;
+    comm::SimulatorReport::Kind kinds[7];             // the same by what was called
     double imbalance_before = 1, imbalance_after = 1; // of the load, max / mean over ranks
     double imbalance_count_after = 1;
     int64_t items_moved = 0;

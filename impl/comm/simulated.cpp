@@ -96,6 +96,16 @@ int32_t Simulator::State::wait(SimulatedCall& call) {
     return call.status;
 }
 
+void Simulator::State::count(CallKind kind, int64_t messages, int64_t bytes) {
+    SimulatorReport::Kind& counted = report.kinds[static_cast<int>(kind)];
+    ++counted.calls;
+    counted.messages += messages;
+    counted.bytes += bytes;
+    report.messages += messages;
+    report.bytes += bytes;
+    report.collectives += kind != CallKind::messages;
+}
+
 void Simulator::State::wake(int32_t machine_rank) {
     SimulatedRank& rank = ranks[static_cast<size_t>(machine_rank)];
     rank.call = nullptr;

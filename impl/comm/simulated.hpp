@@ -38,6 +38,11 @@ struct SimulatorReport {
     int64_t messages = 0, bytes = 0; // all hops of all collectives, and point to point
     int64_t collectives = 0;         // each counted once for all its ranks
     int64_t switches = 0;
+    /// By what was called: barrier, broadcast, allreduce, allgather, alltoall, split, messages.
+    struct Kind {
+        int64_t calls = 0, messages = 0, bytes = 0;
+    };
+    Kind kinds[7];
     int64_t rank_bytes_peak = 0; // most bytes that one rank held through its core::Memory
 };
 

@@ -200,8 +200,7 @@ void perform_collective(Simulator::State& simulator, SimulatedGroup& group, cons
     }
     for (size_t i = 0; i < calls.size(); ++i)
         rank_of(i).clock_s = ranks.clock[i];
-    simulator.report.messages += ranks.messages;
-    simulator.report.bytes += ranks.bytes;
+    simulator.count(calls[0]->kind, ranks.messages, ranks.bytes);
 }
 
 } // namespace graft::comm

@@ -113,6 +113,7 @@ struct Simulator::State {
     std::string describe_waiting() const;
     void start_rank(int32_t rank, const Body& body);
     int32_t rendezvous(SimulatedCall& call);
+    void count(CallKind kind, int64_t messages, int64_t bytes);
 };
 
 /// Fills the function pointers of a table; simulated_table.cpp.

@@ -27,7 +27,6 @@ int32_t Simulator::State::rendezvous(SimulatedCall& call) {
     for (size_t i = 0; i < calls.size(); ++i)
         calls[i] = ranks[static_cast<size_t>(group.member[i])].call;
     calls[static_cast<size_t>(call.endpoint->rank)] = &call;
-    ++report.collectives;
     perform_collective(*this, group, calls);
     for (SimulatedCall* peer : calls)
         if (peer != &call)
@@ -179,8 +178,7 @@ void send_message(SimulatedEndpoint& endpoint, Simulator::State& simulator, Simu
     request.is_send = request.done = true;
     request.time_s = rank.send_port_s;
     if (machine_to != endpoint.machine_rank) {
-        ++simulator.report.messages;
-        simulator.report.bytes += bytes;
+        simulator.count(CallKind::messages, 1, bytes);
     }
     const MessageKey key{endpoint.group->id, endpoint.rank, to, tag};
     SimulatedChannel& channel = simulator.channels[key];

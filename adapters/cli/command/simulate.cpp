@@ -36,14 +36,20 @@ constexpr Option options[] = {
 
 /// {"a":1,"b":{"c":2}} as lines "a: 1", "b: c: 2".
 std::string lines_of(const std::string& json) {
-    std::string text;
-    for (const char c : json.substr(1, json.size() - 2)) {
-        if (c == ',')
-            text += '\n';
-        else if (c == ':' || c == '{')
-            text += c == ':' ? ": " : "\n    ";
-        else if (c != '"' && c != '}')
+    std::string text, outer;
+    for (size_t i = 1; i + 1 < json.size(); ++i) {
+        const char c = json[i];
+        if (c == '{') { // after the name of an object: it stands in front of its members
+            outer = text.substr(text.rfind('\n') + 1);
+        } else if (c == '}') {
+            outer.clear();
+        } else if (c == ',') {
+            text += "\n" + outer;
+        } else if (c == ':') {
+            text += ": ";
+        } else if (c != '"') {
             text += c;
+        }
     }
     return text;
 }
