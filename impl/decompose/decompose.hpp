@@ -82,8 +82,9 @@ struct Statistics {
     double cuts_s = 0, partition_s = 0, total_s = 0;
 };
 
-/// The finished partition. Complete (cells of all parts known here) after level and central; halving leaves
-/// each rank the path to its own part, and complete() gathers the rest.
+/// The finished partition. Complete (cells of all parts known here) after level. Halving leaves each rank the
+/// path to its own part, central the tree on rank 0 and every rank its own box (where parts = ranks);
+/// complete() then gathers or sends the rest. is_complete() is the same on all ranks.
 class Decomposition {
   public:
     virtual ~Decomposition() = default;

@@ -71,7 +71,8 @@ struct HalvingStrategy::State {
     std::vector<std::unique_ptr<comm::Communicator>> groups; // all so far: a part may need its whole to live
     std::vector<Cell> path;
     std::exception_ptr error; // of this rank
-    bool lost = false;        // this rank or one of its group has failed
+    bool lost = false;        // this rank or a partner has failed: the group must hear of it
+    bool stopped = false;     // the group knows that one of its ranks has failed
     bool spread = false;      // the points have been spread in this group
     bool solved = false;      // by the group's leader
     double count_max = 0, weight_max = 0;
@@ -82,7 +83,7 @@ struct HalvingStrategy::State {
 void HalvingStrategy::State::start(const Problem& problem, Result& result) {
     const Points& points = problem.points;
     error = nullptr;
-    lost = spread = solved = false;
+    lost = stopped = spread = solved = false;
     count_max = weight_max = 0;
     rounds = cuts = passes = 0;
     traffic = {};
@@ -108,7 +109,7 @@ void HalvingStrategy::State::start(const Problem& problem, Result& result) {
     path.push_back(group.cell);
 }
 
-/// Local work of this rank that all ranks of the group must be able to do; false stands in lost.
+/// Local work that all ranks of the group must be able to do, or the group is stopped.
 void HalvingStrategy::State::allow_in_group(const std::function<void()>& allocate) {
     try {
         group.comm->together([&] {
@@ -126,7 +127,7 @@ void HalvingStrategy::State::allow_in_group(const std::function<void()>& allocat
     } catch (const core::Error& failure) {
         if (failure.status() == Status::communication)
             throw;
-        lost = true;
+        stopped = true;
     }
 }
 
@@ -174,12 +175,13 @@ void HalvingStrategy::State::halve(const Problem& problem) {
                                         !spread && items.size() > group.most_here());
     rounds += answer.rounds;
     passes += 2 * answer.rounds;
-    lost = lost || answer.failed;
-    if (lost)
+    stopped = answer.failed;
+    if (stopped)
         return;
     if (answer.crowded) {
         passage.spread(*group.comm, group.first, group.count, items, error, lost);
         spread = true;
+        stopped = lost; // on all ranks alike
         return;
     }
     ++cuts, ++passes;
@@ -205,7 +207,7 @@ void HalvingStrategy::State::solve_centrally(const Problem& problem) {
         if (group.leader())
             solver.reserve(group.count);
     });
-    if (lost)
+    if (stopped)
         return;
     tree.gather(*group.comm, items.data(), sizeof(Item));
     if (group.leader()) {
@@ -239,12 +241,12 @@ void HalvingStrategy::State::cut_empty(const Problem& problem) {
 
 void HalvingStrategy::State::descend(const Problem& problem) {
     const Options& options = problem.options;
-    while (!lost && group.count > 0 && path.back().parts > 1 && !solved)
+    while (!stopped && group.count > 0 && path.back().parts > 1 && !solved)
         if (group.count <= options.threshold_a && path.back().parts <= central_ranks)
             solve_centrally(problem);
         else
             halve(problem);
-    if (!lost && !solved && group.count == 0)
+    if (!stopped && !solved && group.count == 0)
         cut_empty(problem);
     leave_groups();
 }
@@ -271,7 +273,7 @@ void HalvingStrategy::State::measure(const Problem& problem, Result& result) {
 void HalvingStrategy::State::finish(const Problem& problem, Result& result) {
     std::shared_ptr<Decomposition> domains;
     try {
-        if (!error && !lost) {
+        if (!error && !lost && !stopped) {
             if (!solved) {
                 owners.resize(items.size());
                 std::fill(owners.begin(), owners.end(), problem.comm.rank());

@@ -1,6 +1,8 @@
 // See tree_gather.hpp.
 #include "decompose/tree_gather.hpp"
 
+#include <algorithm>
+
 namespace graft::decompose {
 namespace {
 
@@ -37,6 +39,21 @@ void TreeGather::plan(comm::Communicator& comm, int64_t items) {
             subtree_items_ += count;
         }
     }
+}
+
+void TreeGather::plan_one_each(const comm::Communicator& comm) {
+    children_.clear();
+    own_items_ = subtree_items_ = 1;
+    parent_ = -1;
+    const int rank = comm.rank(), size = comm.size();
+    int step = 1;
+    for (; step < size && (rank & step) == 0; step *= 2)
+        if (rank + step < size) {
+            children_.push_back({rank + step, std::min(step, size - rank - step)});
+            subtree_items_ += children_.back().items;
+        }
+    if (step < size)
+        parent_ = rank - step;
 }
 
 void TreeGather::gather(comm::Communicator& comm, void* data, int64_t item_bytes) const {

@@ -18,6 +18,8 @@ class TreeGather {
     /// Collective. Tells the parents how many items will come. May not fail after it has begun, but for the
     /// communicator's own failures. Cost: ceil(log2 P) messages of 8 bytes one after the other.
     void plan(comm::Communicator& comm, int64_t items);
+    /// One item of every rank; costs no message.
+    void plan_one_each(const comm::Communicator& comm);
     /// Items that pass through this rank, its own included: what gather() and back() need room for.
     int64_t subtree_items() const { return subtree_items_; }
     int64_t own_items() const { return own_items_; }

@@ -1,0 +1,33 @@
+// An ORB that one rank has made for all: the tree stands on rank 0 until somebody asks for it everywhere.
+#pragma once
+
+#include "decompose/cut_tree.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace graft::decompose {
+
+class CentralTree final : public Decomposition {
+  public:
+    /// cells: as of CutTree on rank 0, empty elsewhere. own, box: this rank's part (-1: none) and its box.
+    CentralTree(int32_t parts, std::vector<Cell> cells, int32_t own, const geometry::Box& box)
+        : parts_(parts), own_(own), box_(box), cells_(std::move(cells)) {}
+
+    int32_t parts() const override { return parts_; }
+    bool is_complete() const override { return tree_ != nullptr; }
+    /// One broadcast of the root cell and the cuts, 24 bytes a part.
+    void complete(comm::Communicator& comm) override;
+    int32_t owner_of(double x, double y, double z, int64_t id) const override;
+    geometry::Box box_of(int32_t part) const override;
+    /// Empty until complete.
+    const std::vector<Cell>& cells() const override;
+
+  private:
+    int32_t parts_, own_;
+    geometry::Box box_;
+    std::vector<Cell> cells_; // rank 0, until complete
+    std::unique_ptr<CutTree> tree_;
+};
+
+} // namespace graft::decompose
