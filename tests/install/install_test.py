@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 EXPECTED = ("include/graft/graft.h", "include/graft/api.h", "include/graft/types.h", "include/graft/functions.h",
-            "share/graft/loader/graft_loader.c", "share/graft/loader/graft_loader.h")
+            "share/graft/loader/graft_loader.c", "share/graft/loader/graft_loader.h",
+            "share/graft/loader/graft_mpi_loader.c", "share/graft/loader/graft_mpi_loader.h")
 
 
 def run(*command, **options):

@@ -1,13 +1,16 @@
-/* Every function of the table against values worked out by hand, on any number of ranks. usage: functions_test SHIM
- * GRAFT_TEST_MPI_CHUNK=1000 in the environment cuts messages into many chunks, as those above 2^30 bytes are. */
+/* Every function of the table against values worked out by hand, on any number of ranks. usage:
+ * functions_test SHIM GRAFT_TEST_MPI_CHUNK=1000 in the environment cuts messages into many chunks, as those
+ * above 2^30 bytes are. */
 #include "support.h"
 
 #include <math.h>
 
-static graft_comm_v1 *t;
+static graft_comm_v1* t;
 static int rank, size;
 
-static unsigned char byte_of(int from, int to, int64_t i) { return (unsigned char)(7 * from + 31 * to + 3 * i + i / 251); }
+static unsigned char byte_of(int from, int to, int64_t i) {
+    return (unsigned char)(7 * from + 31 * to + 3 * i + i / 251);
+}
 
 static void test_barrier(void) {
     MPI_Request request;
@@ -23,7 +26,7 @@ static void test_barrier(void) {
 }
 
 static void test_broadcast(int64_t bytes) {
-    unsigned char *data = malloc((size_t)bytes + 1);
+    unsigned char* data = malloc((size_t)bytes + 1);
     int64_t i;
     int root;
     for (root = 0; root < size; ++root) {
@@ -39,7 +42,8 @@ static void test_broadcast(int64_t bytes) {
 
 /* Integers: exact. value(r, i) = (r + 1) * (i % 1000 + 1), with sign for signed types. */
 static void test_allreduce_i64(int64_t count) {
-    int64_t *send = malloc(sizeof *send * (size_t)(count + 1)), *receive = malloc(sizeof *send * (size_t)(count + 1));
+    int64_t *send = malloc(sizeof *send * (size_t)(count + 1)),
+            *receive = malloc(sizeof *send * (size_t)(count + 1));
     const int64_t ranks = size, weights = ranks * (ranks + 1) / 2;
     int64_t i, wrong = 0;
     for (i = 0; i < count; ++i)
@@ -78,21 +82,23 @@ static void test_allreduce_others(void) {
 /* Doubles: right to rounding, and the same bits on every rank whatever the order of summation. */
 static void test_allreduce_f64(int64_t count) {
     double *send = malloc(sizeof *send * (size_t)count), *receive = malloc(sizeof *send * (size_t)count);
-    double *first = malloc(sizeof *send * (size_t)count);
+    double* first = malloc(sizeof *send * (size_t)count);
     int64_t i, wrong = 0;
     int operation, r;
     for (operation = 0; operation < 3; ++operation) {
         for (i = 0; i < count; ++i)
-            send[i] = i % 3 == 0 ? (rank % 2 == 0 ? 0.0 : -0.0) : pow(10.0, (double)((i + 5 * rank) % 33) - 16) / 3;
+            send[i] =
+                i % 3 == 0 ? (rank % 2 == 0 ? 0.0 : -0.0) : pow(10.0, (double)((i + 5 * rank) % 33) - 16) / 3;
         CHECK_OK(t, t->allreduce(t->self, send, receive, count, GRAFT_F64, operation));
         for (i = 0; i < count; ++i) {
             double expected = 0, magnitude = 0;
             for (r = 0; r < size; ++r) {
                 const double value = i % 3 == 0 ? 0 : pow(10.0, (double)((i + 5 * r) % 33) - 16) / 3;
                 magnitude += value;
-                expected = r == 0 ? value
+                expected = r == 0           ? value
                            : operation == 0 ? expected + value
-                           : operation == 1 ? fmin(expected, value) : fmax(expected, value);
+                           : operation == 1 ? fmin(expected, value)
+                                            : fmax(expected, value);
             }
             wrong += !(fabs(receive[i] - expected) <= 1e-15 * magnitude);
         }
@@ -108,7 +114,8 @@ static void test_allreduce_f64(int64_t count) {
 
 /* Rank r sends per * (r % 3) bytes; blocks stand in reverse order with gaps that must stay as they were. */
 static void test_allgatherv(int64_t per) {
-    int64_t *bytes = malloc(sizeof *bytes * (size_t)size), *offset = malloc(sizeof *bytes * (size_t)size), at = 0, i;
+    int64_t *bytes = malloc(sizeof *bytes * (size_t)size), *offset = malloc(sizeof *bytes * (size_t)size),
+            at = 0, i;
     unsigned char *send = malloc((size_t)(2 * per) + 1), *receive;
     int64_t wrong = 0;
     int r;
@@ -135,7 +142,9 @@ static void test_allgatherv(int64_t per) {
     free(receive);
 }
 
-static int64_t pair_bytes(int from, int to, int64_t per) { return (from + 2 * to) % 4 == 1 ? 0 : per * (1 + (from + to) % 2); }
+static int64_t pair_bytes(int from, int to, int64_t per) {
+    return (from + 2 * to) % 4 == 1 ? 0 : per * (1 + (from + to) % 2);
+}
 
 static void test_alltoallv(int64_t per) {
     int64_t *plan = malloc(4 * sizeof *plan * (size_t)size), *out = plan, *out_at = plan + size;
@@ -177,14 +186,17 @@ static void test_messages(int64_t bytes) {
     int r, m;
     for (r = 0; r < size; ++r)
         for (m = each - 1; m >= 0; --m)
-            CHECK_OK(t, t->irecv(t->self, in + (r * each + m) * bytes, bytes, r, m == 2 ? 32767 : 4 * (m == 0), &requests[k++]));
+            CHECK_OK(t, t->irecv(t->self, in + (r * each + m) * bytes, bytes, r,
+                                 m == 2 ? 32767 : 4 * (m == 0), &requests[k++]));
     for (r = 0; r < size; ++r)
         for (m = 0; m < each; ++m) {
             for (i = 0; i < bytes; ++i)
                 out[(r * each + m) * bytes + i] = byte_of(rank + 10 * m, r, i);
-            CHECK_OK(t, t->isend(t->self, out + (r * each + m) * bytes, bytes, r, m == 2 ? 32767 : 4 * (m == 0), &requests[k++]));
+            CHECK_OK(t, t->isend(t->self, out + (r * each + m) * bytes, bytes, r,
+                                 m == 2 ? 32767 : 4 * (m == 0), &requests[k++]));
         }
-    CHECK_OK(t, t->waitall(t->self, k / 2, requests + k / 2)); /* sends first: those to oneself need the receives posted */
+    CHECK_OK(t, t->waitall(t->self, k / 2,
+                           requests + k / 2)); /* sends first: those to oneself need the receives posted */
     CHECK_OK(t, t->waitall(t->self, k / 2, requests));
     for (r = 0; r < size; ++r)
         for (m = 0; m < each; ++m)
@@ -226,8 +238,8 @@ static void test_bad_messages(void) {
 /* Thousands of requests grow the table of slots; waited for in another order. */
 static void test_many_requests(void) {
     enum { many = 3000 };
-    int64_t *requests = malloc(2 * many * sizeof *requests);
-    int32_t *values = malloc(2 * many * sizeof *values);
+    int64_t* requests = malloc(2 * many * sizeof *requests);
+    int32_t* values = malloc(2 * many * sizeof *values);
     int i;
     for (i = 0; i < many; ++i) {
         values[i] = rank * many + i;
@@ -243,7 +255,8 @@ static void test_many_requests(void) {
     free(values);
 }
 
-/* Odd and even ranks in reverse order; then halves of halves, used while the parents live and after one was freed. */
+/* Odd and even ranks in reverse order; then halves of halves, used while the parents live and after one was
+ * freed. */
 static void test_split(void) {
     graft_comm_v1 *part = NULL, *pair = NULL;
     int32_t mine = rank, sum = -1, expected = 0, r;
@@ -267,19 +280,19 @@ static void test_split(void) {
     CHECK_OK(t, t->barrier(t->self));
 }
 
-/* Far more tables than an MPI has communicators (MPICH: 2048): free gives them back. Few where ranks outnumber cores:
- * MPICH's own MPI_Comm_split spins there and takes 10 ms. */
-static void test_many_tables(const shim_library *shim) {
+/* Far more tables than an MPI has communicators (MPICH: 2048): free gives them back. Few where ranks
+ * outnumber cores: MPICH's own MPI_Comm_split spins there and takes 10 ms. */
+static void test_many_tables(const shim_library* shim) {
     const int many = size <= 2 ? 2500 : 10;
     int i;
     for (i = 0; i < many; ++i) {
-        graft_comm_v1 *part = NULL;
+        graft_comm_v1* part = NULL;
         CHECK_OK(t, t->split(t->self, rank % 2, 0, &part));
         if (part != NULL)
             part->free(part);
     }
     for (i = 0; i < many / 2; ++i) {
-        graft_comm_v1 *other = table_over(shim, MPI_COMM_WORLD);
+        graft_comm_v1* other = table_over(shim, MPI_COMM_WORLD);
         other->free(other);
     }
 }
@@ -298,7 +311,7 @@ static void test_apart_from_host(void) {
     CHECK(got == 1 && got_theirs == 2);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const int64_t sizes[] = {0, 1, 999, 1000, 1001, 70000, 1500000};
     shim_library shim;
     unsigned i;

@@ -1,16 +1,20 @@
-/* What watching for failures costs: the table's allreduce and barrier against MPI's own, in turn, the best of ten rounds.
- * usage: latency SHIM   prints one JSON line on rank 0. A measurement, not a test of speed: ranks may outnumber cores. */
+/* What watching for failures costs: the table's allreduce and barrier against MPI's own, in turn, the best of
+ * ten rounds. usage: latency SHIM   prints one JSON line on rank 0. A measurement, not a test of speed: ranks
+ * may outnumber cores. */
 #include "support.h"
 
 enum { calls = 2000, rounds = 10 };
 
-static double best(double a, double b) { return a < b ? a : b; }
+static double best(double a, double b) {
+    return a < b ? a : b;
+}
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     shim_library shim;
-    graft_comm_v1 *t;
+    graft_comm_v1* t;
     int64_t in = 1, out = 0;
-    double value = 1, sum = 0, start, ours = 1e9, ours_f64 = 1e9, theirs = 1e9, theirs_f64 = 1e9, nonblocking = 1e9;
+    double value = 1, sum = 0, start, ours = 1e9, ours_f64 = 1e9, theirs = 1e9, theirs_f64 = 1e9,
+           nonblocking = 1e9;
     MPI_Request request;
     int i, round;
     MPI_Init(&argc, &argv);
@@ -42,10 +46,11 @@ int main(int argc, char **argv) {
         ours_f64 = best(ours_f64, MPI_Wtime() - start);
     }
     if (t->rank == 0)
-        printf("{\"ranks\": %d, \"us\": {\"mpi\": %.3f, \"mpi_nonblocking\": %.3f, \"table\": %.3f, \"mpi_f64\": %.3f, "
+        printf("{\"ranks\": %d, \"us\": {\"mpi\": %.3f, \"mpi_nonblocking\": %.3f, \"table\": %.3f, "
+               "\"mpi_f64\": %.3f, "
                "\"table_f64\": %.3f}, \"ratio\": %.2f, \"ratio_f64\": %.2f}\n",
-               (int)t->size, theirs / calls * 1e6, nonblocking / calls * 1e6, ours / calls * 1e6, theirs_f64 / calls * 1e6,
-               ours_f64 / calls * 1e6, ours / theirs, ours_f64 / theirs_f64);
+               (int)t->size, theirs / calls * 1e6, nonblocking / calls * 1e6, ours / calls * 1e6,
+               theirs_f64 / calls * 1e6, ours_f64 / calls * 1e6, ours / theirs, ours_f64 / theirs_f64);
     t->free(t);
     i = result();
     MPI_Finalize();

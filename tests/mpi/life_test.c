@@ -2,8 +2,8 @@
  * usage: life_test SHIM */
 #include "support.h"
 
-static void test_before(const shim_library *shim) {
-    graft_comm_v1 *t = (graft_comm_v1 *)&failures;
+static void test_before(const shim_library* shim) {
+    graft_comm_v1* t = (graft_comm_v1*)&failures;
     CHECK(shim->from_fortran(0, &t) == GRAFT_ERROR_CALL_ORDER);
     CHECK(t == NULL);
     CHECK_TEXT(shim->error(), "MPI_Init has not been called");
@@ -11,9 +11,9 @@ static void test_before(const shim_library *shim) {
     CHECK(shim->finish() == GRAFT_OK); /* nothing was started here */
 }
 
-static void test_handles(const shim_library *shim, int rank) {
+static void test_handles(const shim_library* shim, int rank) {
     const int32_t bad[] = {-1, 123456789, -123456789, 0x7fffffff};
-    graft_comm_v1 *t = NULL;
+    graft_comm_v1* t = NULL;
     MPI_Comm half, inter;
     MPI_Errhandler handler;
     unsigned i;
@@ -49,8 +49,9 @@ static void test_handles(const shim_library *shim, int rank) {
     CHECK(handler == MPI_ERRORS_ARE_FATAL); /* as it was */
 }
 
-/* Rank 0 frees while the others go on to use the host's communicator and other tables: nobody waits for the rest. */
-static void test_lonely_free(const shim_library *shim, int rank) {
+/* Rank 0 frees while the others go on to use the host's communicator and other tables: nobody waits for the
+ * rest. */
+static void test_lonely_free(const shim_library* shim, int rank) {
     graft_comm_v1 *a = table_over(shim, MPI_COMM_WORLD), *b = table_over(shim, MPI_COMM_WORLD), *part = NULL;
     CHECK_OK(a, a->split(a->self, 0, 0, &part));
     if (rank == 0) {
@@ -67,9 +68,9 @@ static void test_lonely_free(const shim_library *shim, int rank) {
     b->free(b);
 }
 
-static void test_after(const shim_library *shim, graft_comm_v1 *t, graft_comm_v1 *part) {
+static void test_after(const shim_library* shim, graft_comm_v1* t, graft_comm_v1* part) {
     int64_t request, one = 1;
-    graft_comm_v1 *other = NULL;
+    graft_comm_v1* other = NULL;
     CHECK(t->barrier(t->self) == GRAFT_ERROR_COMMUNICATION);
     CHECK_TEXT(t->error_text(t->self), "MPI_Finalize");
     CHECK(t->bcast(t->self, &one, 8, 0) == GRAFT_ERROR_COMMUNICATION);
@@ -88,7 +89,7 @@ static void test_after(const shim_library *shim, graft_comm_v1 *t, graft_comm_v1
     CHECK(shim->start() == GRAFT_ERROR_CALL_ORDER);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const shim_library shim = open_shim(argv[1]);
     graft_comm_v1 *t, *part = NULL;
     int rank, others;
