@@ -14,6 +14,26 @@ class Cutter {
     Cutter(const tree::Tree& tree, const int32_t* before, int group_size, core::Buffer<Group>& groups)
         : tree_(tree), before_(before), group_size_(group_size), groups_(groups) {}
 
+    /// Roots that are sisters in the tree of all particles are packed together as there.
+    void cut_roots() {
+        for (int32_t k = 0; k < tree_.root_count(); ++k) {
+            if (k > 0 && !sisters(k - 1, k))
+                flush();
+            const tree::Node& root = tree_.nodes[k];
+            if (!pack(root.first, root.first + root.count))
+                cut_node(k);
+        }
+        flush();
+    }
+
+  private:
+    bool sisters(int32_t a, int32_t b) const {
+        const int level = tree_.root_levels[a], dimension = tree_.options.dimension;
+        const int shift = (geometry::key_levels(dimension) - level + 1) * dimension;
+        return level > 0 && level == tree_.root_levels[b] &&
+               tree_.root_keys[a] >> shift == tree_.root_keys[b] >> shift;
+    }
+
     void cut_node(int32_t index) {
         const tree::Node& node = tree_.nodes[index];
         const int64_t last = node.first + node.count;
@@ -30,7 +50,6 @@ class Cutter {
         flush();
     }
 
-  private:
     int64_t targets_before(int64_t place) const { return before_ != nullptr ? before_[place] : place; }
 
     /// Adds the targets at places [begin, end) to the open group, or starts a new one. False: too many for
@@ -94,8 +113,7 @@ class Cutter {
 void cut_groups(const tree::Tree& octree, const int32_t* before, int group_size,
                 core::Buffer<Group>& groups) {
     groups.clear();
-    if (octree.node_count() > 0)
-        Cutter(octree, before, group_size, groups).cut_node(0);
+    Cutter(octree, before, group_size, groups).cut_roots();
 }
 
 } // namespace graft::lists

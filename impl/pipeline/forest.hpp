@@ -59,7 +59,7 @@ struct Forest {
     }
 
     /// Roots of the own tree stand first: [0, own_roots()).
-    int32_t own_roots() const { return tree.levels() > 0 ? tree.level_offset[1] : 0; }
+    int32_t own_roots() const { return tree.root_count(); }
 
     /// Own tree built, charges sorted: heaps of leaves with more than `leaf` particles.
     void find_heaps(int leaf);

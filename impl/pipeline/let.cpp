@@ -62,9 +62,9 @@ void LetExchange::measure(const Forest& forest, const lists::Criterion& criterio
     const auto r = static_cast<size_t>(rank);
     WireHeader& h = headers_[r];
     h = {};
-    for (int32_t k = 0; k < forest.own_roots(); ++k)
+    for (int32_t k = 0; k < forest.own_roots() && content_ == Content::all; ++k)
         if (wanted_roots_[r][static_cast<size_t>(k)] != 0)
-            ++h.roots, h.particles += content_ == Content::all ? source_count(forest, k) : 0;
+            ++h.roots, h.particles += source_count(forest, k);
     for (const lists::Opening& opening : openings_[r]) {
         const lists::Link& link = criterion.links[opening.node];
         h.roots += opening.node < forest.own_roots();
@@ -72,8 +72,6 @@ void LetExchange::measure(const Forest& forest, const lists::Criterion& criterio
         for (uint32_t left = opening.leaves; left != 0 && content_ == Content::all; left &= left - 1)
             h.particles += source_count(forest, link.first_child + std::countr_zero(left));
     }
-    if (content_ == Content::masses && h.nodes == 0)
-        h.roots = 0;
 }
 
 void LetExchange::fill(const Settings& settings, const Forest& forest, const lists::Criterion& criterion,

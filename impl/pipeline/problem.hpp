@@ -20,6 +20,13 @@ struct RawField {
     }
 };
 
+/// A share of one tree over all ranks: a range of the keys of its root cube.
+struct KeyRange {
+    bool given = false;
+    double root_lower[3] = {0, 0, 0}, root_edge = 0;
+    uint64_t begin = 0, end = 0;
+};
+
 /// Sources (host order, contiguous) and targets, validated, charges scaled by a power of two to sum |q| in
 /// (0.5, 1].
 struct Problem {
@@ -27,7 +34,7 @@ struct Problem {
         : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"),
           softening(memory, "softening"), target(memory, "targets"), point_x(memory, "point x"),
           point_y(memory, "point y"), point_z(memory, "point z"),
-          target_softening(memory, "target softening") {}
+          target_softening(memory, "target softening"), last(memory, "last accelerations") {}
     int64_t n = 0;
     core::Buffer<double> x, y, z, charge;
     core::Buffer<double> softening;                 // empty: one length for all, or no particle here
@@ -37,7 +44,9 @@ struct Problem {
     core::Buffer<int32_t> target;                   // host indices otherwise
     core::Buffer<double> point_x, point_y, point_z; // the targets that are not simply all particles
     core::Buffer<double> target_softening;          // theirs; empty: one length for all
-    double charge_scale = 1;                        // internal charge = host charge * charge_scale
+    core::Buffer<double> last; // |field| of the particles in the last computation; empty: not known
+    KeyRange range;
+    double charge_scale = 1; // internal charge = host charge * charge_scale
 
     int64_t target_count() const {
         return points ? point_x.size() : (all_targets ? n : static_cast<int64_t>(target.size()));

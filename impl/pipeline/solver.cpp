@@ -6,9 +6,11 @@
 #include "kernels/softening.hpp"
 #include "particles/transfer.hpp"
 #include "pipeline/evaluate_direct.hpp"
+#include "pipeline/forest.hpp"
 #include "pipeline/tree_force.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace graft::pipeline {
 
@@ -29,8 +31,9 @@ const char* name_of(Precision precision) {
 
 Solver::Solver(const Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), scratch_(memory),
-      seen_(memory, "target marks"), sums_(memory, "block sums"), direct_targets_(memory),
-      workspaces_(memory), ring_(memory) {}
+      global_tree_(memory), spread_(memory), spread_field_(memory), work_(memory, "work of particles"),
+      spread_work_(memory, "work of particles"), seen_(memory, "target marks"), sums_(memory, "block sums"),
+      direct_targets_(memory), workspaces_(memory), ring_(memory) {}
 
 Solver::~Solver() = default;
 
@@ -45,12 +48,7 @@ void Solver::evaluate(const backend::Executor& executor) {
         for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
             std::fill(values->begin(), values->end(), 0.0);
     } else if (settings_.method == Method::tree) {
-        comm_->together([&] {
-            if (!tree_force_)
-                tree_force_ = std::make_unique<TreeForce>(memory_);
-        });
-        origin_ = tree_force_->evaluate(executor, *comm_, settings_, problem_, with_potential_, workspaces_,
-                                        field_, report_, log_);
+        evaluate_tree(executor);
     } else {
         evaluate_pairs(executor);
     }
@@ -61,6 +59,43 @@ void Solver::evaluate(const backend::Executor& executor) {
     if (!comm_->alone())
         measure_ranks(before);
     report_.threads = executor.threads;
+}
+
+void Solver::evaluate_tree(const backend::Executor& executor) {
+    comm_->together([&] {
+        if (!tree_force_)
+            tree_force_ = std::make_unique<TreeForce>(memory_);
+    });
+    work_.resize(0);
+    if (comm_->alone() || settings_.tree_scope == TreeScope::local) {
+        origin_ = tree_force_->evaluate(executor, *comm_, settings_, problem_, with_potential_, workspaces_,
+                                        field_, report_, log_);
+    } else {
+        global_tree_.spread(*comm_, executor, settings_, problem_, spread_);
+        comm_->together([&] { spread_field_.resize(spread_.target_count(), with_potential_); });
+        const int32_t* origin = tree_force_->evaluate(executor, *comm_, settings_, spread_, with_potential_,
+                                                      workspaces_, spread_field_, report_, log_);
+        comm_->together([&] {
+            spread_work_.resize(spread_.points ? 0 : spread_.n);
+            std::fill(spread_work_.begin(), spread_work_.end(), 0.0);
+            if (!spread_.points)
+                tree_force_->add_work(static_cast<double>(direct_count(settings_)), spread_work_.data());
+        });
+        global_tree_.bring_back(*comm_, problem_, spread_, origin, with_potential_, spread_field_,
+                                spread_work_, field_, work_);
+    }
+    comm_->together([&] { remember(); });
+}
+
+/// The size of the field at each particle, for the error MAC of the next call.
+void Solver::remember() {
+    problem_.last.resize(0);
+    if (settings_.mac != MacType::error || !settings_.mac_history || !problem_.all_targets)
+        return;
+    problem_.last.resize(problem_.n);
+    for (int64_t k = 0; k < problem_.n; ++k)
+        problem_.last[origin_ != nullptr ? origin_[k] : k] =
+            std::hypot(field_.ax[k], field_.ay[k], field_.az[k]);
 }
 
 /// All pairs, also those with other ranks' sources.

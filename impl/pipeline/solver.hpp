@@ -13,6 +13,7 @@
 #include "lists/targets.hpp"
 #include "particles/array_view.hpp"
 #include "pipeline/evaluate_direct.hpp"
+#include "pipeline/global_tree.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/report.hpp"
 #include "pipeline/ring.hpp"
@@ -85,6 +86,8 @@ class Solver {
     void gather_targets(const backend::Executor& executor);
     void agree_on(Call call, const Outputs& outputs);
     void evaluate(const backend::Executor& executor);
+    void evaluate_tree(const backend::Executor& executor);
+    void remember();
     void evaluate_pairs(const backend::Executor& executor);
     void remove_self_potential(const backend::Executor& executor);
     void sum_up(const backend::Executor& executor);
@@ -101,6 +104,10 @@ class Solver {
     Problem problem_;
     RawField field_;
     RawField scratch_; // reference method over ranks
+    GlobalTree global_tree_;
+    Problem spread_; // global tree: this rank's share of all particles
+    RawField spread_field_;
+    core::Buffer<double> work_, spread_work_; // global tree: of the own particles, of the share
     core::Buffer<char> seen_;
     core::Buffer<double> sums_;
     lists::TargetSet direct_targets_; // direct method: the targets in compact blocks

@@ -19,7 +19,12 @@ void TreeForce::State::build_tree(const Job& job) {
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
-    if (settings.has_box && settings.tree_type == tree::TreeType::octree) {
+    if (problem.range.given) {
+        options.has_root = options.has_range = true;
+        std::copy_n(problem.range.root_lower, 3, options.root_lower);
+        options.root_edge = problem.range.root_edge;
+        options.key_begin = problem.range.begin, options.key_end = problem.range.end;
+    } else if (settings.has_box && settings.tree_type == tree::TreeType::octree) {
         options.has_root = true;
         for (int a = 0; a < settings.dimension; ++a) {
             options.root_lower[a] = settings.box_lower[a];
@@ -66,7 +71,7 @@ void TreeForce::State::build_own(const Job& job) {
 }
 
 bool TreeForce::State::has_last(const Job& job) const {
-    return job.settings.mac_history && !job.problem.points && last.size() == job.problem.n;
+    return job.settings.mac_history && !job.problem.points && job.problem.last.size() == job.problem.n;
 }
 
 /// f_g of the error MAC: a node's error S / d^(p+3) may be accuracy * (size of the group's acceleration).
@@ -76,6 +81,7 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
                                targets.groups(), acceleration);
     else
         acceleration.resize(targets.group_count());
+    const core::Buffer<double>& last = job.problem.last;
     const double exponent = -1.0 / (job.settings.order + 3);
     job.executor.for_each(
         targets.group_count(),
@@ -87,16 +93,6 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
             group.target.factor = size > 0 ? std::pow(job.settings.accuracy * size, exponent) : 1e30;
         },
         256);
-}
-
-void TreeForce::State::remember(const Job& job) {
-    if (job.settings.mac != MacType::error || !job.settings.mac_history || !job.problem.all_targets) {
-        last.resize(0);
-        return;
-    }
-    last.resize(job.problem.n);
-    for (int64_t k = 0; k < job.problem.n; ++k)
-        last[targets.origin()[k]] = std::hypot(job.field.ax[k], job.field.ay[k], job.field.az[k]);
 }
 
 void TreeForce::State::count(Report& report) const {
@@ -139,7 +135,6 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
     } else if (error) {
         std::rethrow_exception(error);
     }
-    comm.together([&] { s.remember(job); });
     s.count(report);
     if (log.wants(core::LogLevel::info))
         log.write(

@@ -19,8 +19,7 @@ class TreeForce {
     ~TreeForce();
 
     /// Collective. Fills `field` in an order of its own and returns target k -> host item (valid until the
-    /// next call). `work` gets what each particle's field cost, in pairs (0: no target; empty: the targets
-    /// are points). Adds times and counts to the report. Throws core::Error, the same on all ranks.
+    /// next call). Adds times and counts to the report. Throws core::Error, the same on all ranks.
     const int32_t* evaluate(const backend::Executor& executor, comm::Communicator& comm,
                             const Settings& settings, const Problem& problem, bool with_potential,
                             AllWorkspaces& workspaces, RawField& field, Report& report, const core::Log& log);

@@ -17,9 +17,8 @@ namespace graft::pipeline {
 struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
-          acceleration(memory, "group accelerations"), last(memory, "last accelerations"),
-          pairs(memory, "pair counts"), cells(memory, "cell counts"), top(memory), domains(memory),
-          let(memory), coarse(memory) {}
+          acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
+          cells(memory, "cell counts"), top(memory), domains(memory), let(memory), coarse(memory) {}
 
     tree::TreeBuilder builder;
     Forest forest;
@@ -27,7 +26,6 @@ struct TreeForce::State {
     lists::ListBuilder list_builder;
     lists::InteractionLists lists;
     core::Buffer<double> acceleration;  // error MAC: per group
-    core::Buffer<double> last;          // |field| of the last computation by host index; empty: none
     core::Buffer<int64_t> pairs, cells; // per group
 
     // Many ranks.
@@ -54,7 +52,6 @@ struct TreeForce::State {
     void choose_targets(const Job& job);
     bool has_last(const Job& job) const;
     void scale_groups(const Job& job, bool use_last);
-    void remember(const Job& job);
     void count(Report& report) const;
 
     // tree_ranks.cpp

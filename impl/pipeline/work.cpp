@@ -30,6 +30,10 @@ void Solver::work_of_particles(double* work) const {
     std::fill(work, work + problem_.n, 0.0);
     if (all_particles_ == 0)
         return;
+    if (settings_.method == Method::tree && !comm_->alone() && settings_.tree_scope == TreeScope::global) {
+        std::copy(work_.begin(), work_.end(), work); // it came back with the forces
+        return;
+    }
     if (settings_.method == Method::tree)
         return tree_force_->add_work(static_cast<double>(direct_count(settings_)), work);
     for (int64_t k = 0; k < problem_.target_count(); ++k)

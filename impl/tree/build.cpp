@@ -16,6 +16,8 @@ using core::Status;
 namespace {
 
 void check_root(const TreeOptions& options) {
+    if (options.has_range && !options.has_root)
+        fail(Status::argument, "tree.root: a range of keys belongs to a given root cube");
     if (!options.has_root)
         return;
     if (options.type == TreeType::orb)
@@ -77,7 +79,7 @@ void gather(const backend::Executor& executor, const ParticleView& particles, Tr
 
 void clear(Tree& tree) {
     tree.nodes.clear(), tree.boxes.clear(), tree.edges.clear(), tree.keys.clear(), tree.level_offset.clear();
-    tree.order.clear();
+    tree.order.clear(), tree.root_keys.clear(), tree.root_levels.clear();
     tree.root_edge = 0;
 }
 

@@ -63,8 +63,11 @@ class Splitter {
           cells_(1 << tree.options.dimension) {}
 
     void run() {
-        add_root();
-        for (int32_t begin = 0, end = 1; begin < end;) {
+        if (tree_.options.has_range)
+            add_cells();
+        else
+            add_root(0, tree_.order.size());
+        for (int32_t begin = 0, end = tree_.node_count(); begin < end;) {
             tree_.level_offset.push_back(begin);
             key_again(executor_, begin, end, work_, tree_);
             const int32_t children = split_level(begin, end);
@@ -83,11 +86,33 @@ class Splitter {
         work_.base_levels.resize_keep(count);
     }
 
-    void add_root() {
-        resize_nodes(1);
-        tree_.nodes[0] = Node{0, 0, -1, 0, 0, tree_.order.size()};
-        tree_.edges[0] = tree_.root_edge;
-        work_.base_levels[0] = 0;
+    void add_root(int64_t first, int64_t count) {
+        const int32_t root = tree_.node_count();
+        resize_nodes(root + 1);
+        tree_.nodes[root] = Node{0, 0, -1, 0, first, count};
+        tree_.edges[root] = tree_.root_edge;
+        work_.base_levels[root] = 0;
+    }
+
+    /// A root for each of the largest key cells that tile the range, if it holds particles.
+    void add_cells() {
+        const int levels = geometry::key_levels(dimension_);
+        const uint64_t end = tree_.options.key_end;
+        int64_t first = 0;
+        for (uint64_t key = tree_.options.key_begin; key < end;) {
+            int level = levels;
+            const auto size = [&](int of) { return uint64_t{1} << (levels - of) * dimension_; };
+            while (level > 0 && key % size(level - 1) == 0 && size(level - 1) <= end - key)
+                --level;
+            const int64_t next = lower_bound(tree_.keys.data(), first, tree_.order.size(), key + size(level));
+            if (next > first) {
+                add_root(first, next - first);
+                tree_.root_keys.push_back(key);
+                tree_.root_levels.push_back(level);
+            }
+            key += size(level);
+            first = next;
+        }
     }
 
     /// Finds the children of every node of the level; returns how many there are.

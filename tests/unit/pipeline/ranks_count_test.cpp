@@ -112,7 +112,7 @@ TEST_P(UnitCharge, WithFewerParticlesThanRanks) {
     compute_over(ranks, nothing, {}, counting(tree::TreeType::octree, MacType::error, 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, UnitCharge, ::testing::Values(1, 2, 3, 4, 7, 8),
+INSTANTIATE_TEST_SUITE_P(Over, UnitCharge, ::testing::Values(1, 2, 3, 4, 7, 8, 21),
                          [](const auto& info) { return std::to_string(info.param) + "Ranks"; });
 
 } // namespace

@@ -240,7 +240,7 @@ inline double percentile(std::vector<double> values, double share) {
 }
 
 inline double largest(const std::vector<double>& values) {
-    return *std::max_element(values.begin(), values.end());
+    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
 } // namespace graft::pipeline::testing
