@@ -128,6 +128,7 @@ void CentralStrategy::run(const Problem& problem, Result& result) {
         state.pack(problem);
     });
     state.tree.gather(comm, state.words.data(), state.words_per_point * 8);
+    const double gathered_s = comm.time_s();
     comm.together([&] {
         if (root)
             state.solve(problem);
@@ -148,6 +149,7 @@ void CentralStrategy::run(const Problem& problem, Result& result) {
             own ? comm.rank() : -1, box);
     });
     result.statistics = statistics;
+    result.statistics.gather_s = gathered_s - start_s;
     result.statistics.cuts_s = cut_s - start_s;
     result.statistics.partition_s = comm.time_s() - cut_s;
 }

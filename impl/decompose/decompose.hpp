@@ -79,6 +79,7 @@ struct Statistics {
     double iterations_per_cut = 0;
     int64_t cuts = 0;
     int64_t collectives = 0, bytes = 0, messages = 0; // by this rank
+    double gather_s = 0; // central: until all points were on one rank, part of cuts_s
     double cuts_s = 0, partition_s = 0, total_s = 0;
 };
 
