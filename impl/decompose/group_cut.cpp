@@ -6,6 +6,7 @@
 #include "decompose/tree_gather.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 namespace graft::decompose {
@@ -18,29 +19,30 @@ constexpr int default_words = 256; // 2 KiB
 
 /// A point of the best bin, on its way to the leader.
 struct Near {
-    double x;
+    uint64_t image;
     int64_t id;
     uint64_t weight;
 };
 
 /// The leader's word.
 struct Verdict {
-    Cut cut;
+    Border border;
     int64_t count = 0;
     uint64_t weight_low = 0, weight_high = 0;
     int64_t last_id = 0;
     int64_t heap_goes_on = 0; // the tie is the next id of the heap after last_id
 };
 
+template <typename AnyItem>
 class Search {
   public:
-    Search(comm::Communicator& group, const Item* items, int64_t n, const GroupQuestion& question,
+    Search(comm::Communicator& group, const AnyItem* items, int64_t n, const GroupQuestion& question,
            int32_t* candidates, uint64_t* sums);
 
     GroupAnswer run(bool failed, bool crowded);
 
   private:
-    const Item& candidate(int64_t i) const { return all_ ? items_[i] : items_[candidates_[i]]; }
+    const AnyItem& candidate(int64_t i) const { return all_ ? items_[i] : items_[candidates_[i]]; }
     void bin();
     Wide weight_of_bin(int b) const;
     void choose();
@@ -53,7 +55,7 @@ class Search {
     GroupAnswer cut_beside_heap() const;
 
     comm::Communicator& group_;
-    const Item* items_;
+    const AnyItem* items_;
     const GroupQuestion& question_;
     int32_t* candidates_;
     uint64_t* sums_;
@@ -67,7 +69,7 @@ class Search {
     int64_t below_ = 0; // points left of all candidates
     Wide below_weight_ = 0;
     bool in_heap_ = false; // all candidates have one coordinate
-    double heap_x_ = 0;
+    uint64_t heap_image_ = 0;
     int64_t heap_begin_ = 0, heap_end_ = 0; // places of the heap in the order
 
     int chosen_ = 0; // the bin with the crossing point, what is left of it, what it holds
@@ -75,25 +77,30 @@ class Search {
     Wide before_weight_ = 0, inside_weight_ = 0;
 };
 
-Search::Search(comm::Communicator& group, const Item* items, int64_t n, const GroupQuestion& question,
-               int32_t* candidates, uint64_t* sums)
+template <typename AnyItem>
+Search<AnyItem>::Search(comm::Communicator& group, const AnyItem* items, int64_t n,
+                        const GroupQuestion& question, int32_t* candidates, uint64_t* sums)
     : group_(group), items_(items), question_(question), candidates_(candidates), sums_(sums),
       lanes_(question.unit                     ? 0
              : question.goal.weight >> 63 == 0 ? 1
                                                : lanes_of_weight),
       local_(n), n_(n), global_(question.goal.count) {
     bins_ = std::max(2, question.bins > 0 ? question.bins : (default_words - header) / (1 + lanes_));
-    ruler_ = Ruler::between(question.lower, question.upper, question.axis, bins_, question.images);
+    if constexpr (std::is_same_v<AnyItem, Item>)
+        ruler_ = Ruler::between(question.lower, question.upper, question.axis, bins_);
+    else
+        ruler_ = Ruler::whole(Ruler::Scale::image, question.first_key, question.last_key, 0, bins_);
 }
 
 /// Counts and weights of the local candidates by bin, then of all.
-void Search::bin() {
+template <typename AnyItem>
+void Search<AnyItem>::bin() {
     const int bins = ruler_.bins;
     std::fill(sums_ + header, sums_ + header + (1 + lanes_) * bins, 0);
     uint64_t* count = sums_ + header;
     uint64_t* weight = count + bins;
     for (int64_t i = 0; i < local_; ++i) {
-        const Item& item = candidate(i);
+        const AnyItem& item = candidate(i);
         const int b = ruler_(item);
         ++count[b];
         if (lanes_ == 1)
@@ -106,7 +113,8 @@ void Search::bin() {
     group_.allreduce(sums_, header + (1 + lanes_) * bins, comm::Operation::sum);
 }
 
-Wide Search::weight_of_bin(int b) const {
+template <typename AnyItem>
+Wide Search<AnyItem>::weight_of_bin(int b) const {
     const uint64_t* count = sums_ + header;
     if (lanes_ == 0)
         return count[b];
@@ -117,7 +125,8 @@ Wide Search::weight_of_bin(int b) const {
 }
 
 /// The first bin after which the goal is past: the crossing point is in it.
-void Search::choose() {
+template <typename AnyItem>
+void Search<AnyItem>::choose() {
     before_ = below_, before_weight_ = below_weight_;
     for (chosen_ = 0;; ++chosen_) {
         inside_ = static_cast<int64_t>(sums_[header + chosen_]);
@@ -130,7 +139,8 @@ void Search::choose() {
 }
 
 /// A border of the chosen bin is good enough, and has candidates on both sides: they hold it in its place.
-bool Search::accept(GroupAnswer& answer) const {
+template <typename AnyItem>
+bool Search<AnyItem>::accept(GroupAnswer& answer) const {
     if (question_.slack == 0 || in_heap_)
         return false;
     const CutGoal& goal = question_.goal;
@@ -142,14 +152,15 @@ bool Search::accept(GroupAnswer& answer) const {
         return false;
     const bool upper =
         at_upper && (!at_lower || goal.error(after, after_weight) < goal.error(before_, before_weight_));
-    answer.cut = ruler_.border(upper ? chosen_ + 1 : chosen_);
+    answer.border = ruler_.border(upper ? chosen_ + 1 : chosen_);
     answer.count = upper ? after : before_;
     answer.weight = upper ? after_weight : before_weight_;
     return true;
 }
 
 /// Only the chosen bin's points stay candidates.
-void Search::narrow() {
+template <typename AnyItem>
+void Search<AnyItem>::narrow() {
     int64_t kept = 0;
     for (int64_t i = 0; i < local_; ++i) {
         const int32_t index = all_ ? static_cast<int32_t>(i) : candidates_[i];
@@ -165,7 +176,8 @@ void Search::narrow() {
 
 /// Sets the ruler to the exact range of the candidates: their coordinates, or ids when those are all one.
 /// False: not even the ids tell them apart.
-bool Search::ask_range() {
+template <typename AnyItem>
+bool Search<AnyItem>::ask_range() {
     const auto range_of = [&](auto&& image_of, uint64_t& low, uint64_t& high) {
         uint64_t range[2] = {UINT64_MAX, UINT64_MAX};
         for (int64_t i = 0; i < local_; ++i) {
@@ -179,34 +191,36 @@ bool Search::ask_range() {
     };
     uint64_t low = 0, high = 0;
     if (!in_heap_) {
-        range_of([&](const Item& item) { return ordered_image(item.x[question_.axis]); }, low, high);
+        range_of([&](const AnyItem& item) { return item.image(question_.axis); }, low, high);
         if (low < high) {
             ruler_ = Ruler::whole(Ruler::Scale::image, low, high, question_.axis, bins_);
             return true;
         }
         in_heap_ = true;
-        heap_x_ = from_ordered_image(low);
+        heap_image_ = low;
         heap_begin_ = below_, heap_end_ = below_ + global_;
     }
-    range_of([](const Item& item) { return ordered_id(item.id); }, low, high);
+    range_of([](const AnyItem& item) { return ordered_id(item.id); }, low, high);
     ruler_ = Ruler::whole(Ruler::Scale::id, low, high, question_.axis, bins_);
     return low < high;
 }
 
-int64_t Search::next_in_heap(int64_t id) const {
+template <typename AnyItem>
+int64_t Search<AnyItem>::next_in_heap(int64_t id) const {
     uint64_t next = UINT64_MAX;
     for (int64_t i = 0; i < n_; ++i)
-        if (items_[i].x[question_.axis] == heap_x_ && items_[i].id > id)
+        if (items_[i].image(question_.axis) == heap_image_ && items_[i].id > id)
             next = std::min(next, ordered_id(items_[i].id));
     group_.allreduce(&next, 1, comm::Operation::min);
     return from_ordered_id(next);
 }
 
 /// The crossing point among all candidates, and the cut beside it.
-Verdict Search::decide(std::vector<Near>& near) const {
+template <typename AnyItem>
+Verdict Search<AnyItem>::decide(std::vector<Near>& near) const {
     const CutGoal& goal = question_.goal;
     std::sort(near.begin(), near.end(), [](const Near& a, const Near& b) {
-        return Place{a.x, a.id} < Place{b.x, b.id};
+        return a.image < b.image || (a.image == b.image && a.id < b.id);
     });
     backend::count_work(backend::sort_work(global_));
     Wide weight = below_weight_;
@@ -218,13 +232,13 @@ Verdict Search::decide(std::vector<Near>& near) const {
     Verdict verdict;
     const bool takes = goal.takes(place + 1, weight, weight + at.weight);
     if (!takes) {
-        const bool heap_split = (c > 0 && near[c - 1].x == at.x) || (in_heap_ && place > heap_begin_);
-        verdict.cut = cut_before({at.x, at.id}, heap_split);
-    } else if (c + 1 < near.size() && near[c + 1].x == at.x) {
-        verdict.cut = cut_before({at.x, near[c + 1].id}, true);
+        const bool heap_split = (c > 0 && near[c - 1].image == at.image) || (in_heap_ && place > heap_begin_);
+        verdict.border = {at.image, heap_split ? at.id : lowest_id};
+    } else if (c + 1 < near.size() && near[c + 1].image == at.image) {
+        verdict.border = {at.image, near[c + 1].id};
     } else {
         verdict.heap_goes_on = in_heap_ && place + 1 < heap_end_;
-        verdict.cut = verdict.heap_goes_on != 0 ? cut_before({at.x, at.id}, true) : cut_after({at.x, at.id});
+        verdict.border = {at.image + (verdict.heap_goes_on != 0 ? 0 : 1), lowest_id};
     }
     weight += takes ? at.weight : 0;
     verdict.count = place + (takes ? 1 : 0);
@@ -234,13 +248,14 @@ Verdict Search::decide(std::vector<Near>& near) const {
     return verdict;
 }
 
-GroupAnswer Search::collect() {
+template <typename AnyItem>
+GroupAnswer Search<AnyItem>::collect() {
     TreeGather tree;
     tree.plan(group_, local_);
     std::vector<Near> near(static_cast<size_t>(tree.subtree_items()));
     for (int64_t i = 0; i < local_; ++i) {
-        const Item& item = candidate(i);
-        near[static_cast<size_t>(i)] = {item.x[question_.axis], item.id, item.weight};
+        const AnyItem& item = candidate(i);
+        near[static_cast<size_t>(i)] = {item.image(question_.axis), item.id, item.weight};
     }
     tree.gather(group_, near.data(), sizeof(Near));
     Verdict verdict;
@@ -248,9 +263,9 @@ GroupAnswer Search::collect() {
         verdict = decide(near);
     group_.broadcast(&verdict, 1, 0);
     GroupAnswer answer;
-    answer.cut = verdict.cut;
+    answer.border = verdict.border;
     if (verdict.heap_goes_on != 0)
-        answer.cut.tie = next_in_heap(verdict.last_id);
+        answer.border.tie = next_in_heap(verdict.last_id);
     answer.count = verdict.count;
     answer.weight = static_cast<Wide>(verdict.weight_high) << 64 | verdict.weight_low;
     return answer;
@@ -258,7 +273,8 @@ GroupAnswer Search::collect() {
 
 /// All candidates have one coordinate and one id (the host broke its word): they stay together, on the side
 /// that is nearer to the goal.
-GroupAnswer Search::cut_beside_heap() const {
+template <typename AnyItem>
+GroupAnswer Search<AnyItem>::cut_beside_heap() const {
     const CutGoal& goal = question_.goal;
     const int64_t after = below_ + global_;
     const Wide after_weight = below_weight_ + inside_weight_;
@@ -266,13 +282,14 @@ GroupAnswer Search::cut_beside_heap() const {
         after <= goal.most && goal.error(after, after_weight) < goal.error(below_, below_weight_);
     const int64_t id = from_ordered_id(ruler_.low);
     GroupAnswer answer;
-    answer.cut = left ? Cut{heap_x_, id + 1} : cut_before({heap_x_, id}, below_ > heap_begin_);
+    answer.border = {heap_image_, left ? id + 1 : id};
     answer.count = left ? after : below_;
     answer.weight = left ? after_weight : below_weight_;
     return answer;
 }
 
-GroupAnswer Search::run(bool failed, bool crowded) {
+template <typename AnyItem>
+GroupAnswer Search<AnyItem>::run(bool failed, bool crowded) {
     GroupAnswer answer;
     sums_[0] = failed, sums_[1] = crowded;
     for (int64_t rounds = 1;; ++rounds) {
@@ -302,14 +319,19 @@ GroupAnswer Search::run(bool failed, bool crowded) {
 
 } // namespace
 
-void GroupCut::reserve_bins(int bins) {
+template <typename AnyItem>
+void GroupCut<AnyItem>::reserve_bins(int bins) {
     sums_.resize(
         std::max<int64_t>(default_words, header + int64_t{std::max(2, bins)} * (1 + lanes_of_weight)));
 }
 
-GroupAnswer GroupCut::find(comm::Communicator& group, const Item* items, int64_t n,
-                           const GroupQuestion& question, bool failed, bool crowded) {
-    return Search(group, items, n, question, candidates_.data(), sums_.data()).run(failed, crowded);
+template <typename AnyItem>
+GroupAnswer GroupCut<AnyItem>::find(comm::Communicator& group, const AnyItem* items, int64_t n,
+                                    const GroupQuestion& question, bool failed, bool crowded) {
+    return Search<AnyItem>(group, items, n, question, candidates_.data(), sums_.data()).run(failed, crowded);
 }
+
+template class GroupCut<Item>;
+template class GroupCut<KeyItem>;
 
 } // namespace graft::decompose

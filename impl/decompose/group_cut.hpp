@@ -5,9 +5,9 @@
 // evaluation there, every rank does the same evaluation after one allreduce; only the collected points go
 // through the leader. The rule is cut_goal.hpp's, in integers: with slack 0 the cut is the one that every
 // other strategy finds. Bins are even in the coordinate; where its doubles run out (or on demand) they are
-// even in its ordered image, and in a heap of equal coordinates even in the id. A round that does not narrow
-// the candidates down is followed by asking for their exact range, and the round after that does, so the
-// search ends.
+// even in its ordered image (keys always), and in a heap of equal coordinates even in the id. A round that
+// does not narrow the candidates down is followed by asking for their exact range, and the round after that
+// does, so the search ends.
 //
 // A rank that has failed before the call says so in the first reduction, and all ranks return together.
 #pragma once
@@ -25,22 +25,24 @@ struct GroupQuestion {
     CutGoal goal;   // goal.count >= 1
     Wide slack = 0; // of CutGoal::good_enough
     int axis = 0;
-    double lower = 0, upper = 0; // of the cell along the axis; all its points are inside
-    bool images = false;         // bins even in the ordered image
-    bool unit = false;           // every weight is 1
-    int bins = 0;                // 0: as many as fit into 2 KiB, where reductions are fastest
-    int64_t few = 0;             // collect on the leader at most this many points (threshold B)
+    double lower = 0, upper = 0; // of the cell along the axis, all its points are inside; not for keys
+    uint64_t first_key = 0, last_key = 0; // for keys: the same
+    bool unit = false;                    // every weight is 1
+    int bins = 0;                         // 0: as many as fit into 2 KiB, where reductions are fastest
+    int64_t few = 0;                      // collect on the leader at most this many points (threshold B)
 };
 
 struct GroupAnswer {
     bool failed = false;  // a rank of the group has failed: no cut
     bool crowded = false; // a rank of the group holds too many points: no cut yet
-    Cut cut;
+    Border border;
     int64_t count = 0; // on the left
     Wide weight = 0;
     int64_t rounds = 0; // of binning
 };
 
+/// For Item and KeyItem.
+template <typename AnyItem>
 class GroupCut {
   public:
     explicit GroupCut(core::Memory& memory)
@@ -52,8 +54,8 @@ class GroupCut {
     void reserve(int64_t n) { candidates_.resize(n); }
     /// Collective over `group`, after reserve(n) on every rank that has not failed (give n = 0 on one that
     /// has). Cost per round: n of this rank, one allreduce of about 2 KiB.
-    GroupAnswer find(comm::Communicator& group, const Item* items, int64_t n, const GroupQuestion& question,
-                     bool failed, bool crowded);
+    GroupAnswer find(comm::Communicator& group, const AnyItem* items, int64_t n,
+                     const GroupQuestion& question, bool failed, bool crowded);
 
   private:
     core::Buffer<int32_t> candidates_;

@@ -51,21 +51,24 @@ Partners partners_of(int rank, const Halves& halves) {
     return {begin + static_cast<int>(from), static_cast<int>(to - from)};
 }
 
-void Passage::start() {
+template <typename AnyItem>
+void Passage<AnyItem>::start() {
     stages_.clear();
     peers_.clear();
     sides_.clear();
 }
 
 /// Notes who leaves, and moves those to outgoing_. Allocates before it touches anything.
-void Passage::part(int axis, const Cut& cut, bool left, core::Buffer<Item>& items, Stage& stage) {
+template <typename AnyItem>
+void Passage<AnyItem>::part(int axis, const Border& border, bool left, core::Buffer<AnyItem>& items,
+                            Stage& stage) {
     stage.first_word = sides_.size();
     sides_.resize_keep(stage.first_word + divide_up(items.size(), 64));
     uint64_t* bits = sides_.data() + stage.first_word;
     std::fill(bits, sides_.end(), 0);
     int64_t leaving = 0;
     for (int64_t i = 0; i < items.size(); ++i)
-        if (is_left(cut, items[i].x[axis], items[i].id) != left) {
+        if (is_left(border, items[i], axis) != left) {
             bits[i / 64] |= uint64_t{1} << (i % 64);
             ++leaving;
         }
@@ -80,13 +83,14 @@ void Passage::part(int axis, const Cut& cut, bool left, core::Buffer<Item>& item
     backend::count_work(2 * stage.items);
 }
 
-void Passage::halve(comm::Communicator& comm, const Halves& halves, int axis, const Cut& cut,
-                    core::Buffer<Item>& items, std::exception_ptr& error, bool& lost) {
+template <typename AnyItem>
+void Passage<AnyItem>::halve(comm::Communicator& comm, const Halves& halves, int axis, const Border& border,
+                             core::Buffer<AnyItem>& items, std::exception_ptr& error, bool& lost) {
     const Partners partners = partners_of(comm.rank(), halves);
     Stage stage{0, 0, 0, peers_.size(), peers_.size() + static_cast<size_t>(partners.count)};
     if (!error) {
         try {
-            part(axis, cut, comm.rank() < halves.first + halves.left_ranks, items, stage);
+            part(axis, border, comm.rank() < halves.first + halves.left_ranks, items, stage);
         } catch (...) {
             error = std::current_exception();
         }
@@ -104,8 +108,9 @@ void Passage::halve(comm::Communicator& comm, const Halves& halves, int axis, co
 }
 
 /// Headers, then leave to send where the room announced does not do, then the items.
-void Passage::swap(comm::Communicator& comm, const Stage& stage, core::Buffer<Item>& items,
-                   std::exception_ptr& error, bool& lost) {
+template <typename AnyItem>
+void Passage<AnyItem>::swap(comm::Communicator& comm, const Stage& stage, core::Buffer<AnyItem>& items,
+                            std::exception_ptr& error, bool& lost) {
     const size_t count = stage.last_peer - stage.first_peer;
     Peer* peers = peers_.data() + stage.first_peer;
     std::vector<Header> mine(count), theirs(count);
@@ -159,8 +164,9 @@ void Passage::swap(comm::Communicator& comm, const Stage& stage, core::Buffer<It
     send_items(comm, 0, stage, items);
 }
 
-void Passage::spread(comm::Communicator& group, int first, int64_t count, core::Buffer<Item>& items,
-                     std::exception_ptr& error, bool& lost) {
+template <typename AnyItem>
+void Passage<AnyItem>::spread(comm::Communicator& group, int first, int64_t count,
+                              core::Buffer<AnyItem>& items, std::exception_ptr& error, bool& lost) {
     const int64_t share = divide_up(count, group.size());
     const int64_t surplus = std::max<int64_t>(0, items.size() - share);
     const int64_t begin = comm::exclusive_scan(group, surplus);
@@ -222,11 +228,12 @@ void Passage::spread(comm::Communicator& group, int first, int64_t count, core::
 }
 
 /// Receives the stage's items behind those that stay, sends outgoing_.
-void Passage::send_items(comm::Communicator& group, int first, const Stage& stage,
-                         core::Buffer<Item>& items) {
-    const Item* from = outgoing_.data();
-    Item* to = items.data() + stage.kept;
-    const int64_t size = sizeof(Item);
+template <typename AnyItem>
+void Passage<AnyItem>::send_items(comm::Communicator& group, int first, const Stage& stage,
+                                  core::Buffer<AnyItem>& items) {
+    const AnyItem* from = outgoing_.data();
+    AnyItem* to = items.data() + stage.kept;
+    const int64_t size = sizeof(AnyItem);
     for (size_t p = stage.first_peer; p < stage.last_peer; ++p) {
         const Peer& peer = peers_[p];
         if (peer.received > 0)
@@ -240,7 +247,8 @@ void Passage::send_items(comm::Communicator& group, int first, const Stage& stag
         group.wait_all(requests_);
 }
 
-void Passage::reserve_back(int64_t items_now) {
+template <typename AnyItem>
+void Passage<AnyItem>::reserve_back(int64_t items_now) {
     int64_t most = items_now, travelling = 0;
     for (const Stage& stage : stages_) {
         int64_t sent = 0, received = 0;
@@ -253,7 +261,8 @@ void Passage::reserve_back(int64_t items_now) {
     returning_.resize(travelling);
 }
 
-const int32_t* Passage::back(comm::Communicator& comm, const int32_t* answers, int64_t n) {
+template <typename AnyItem>
+const int32_t* Passage<AnyItem>::back(comm::Communicator& comm, const int32_t* answers, int64_t n) {
     if (n > 0)
         std::memcpy(answers_.data(), answers, static_cast<size_t>(n) * sizeof(int32_t));
     for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage)
@@ -262,7 +271,8 @@ const int32_t* Passage::back(comm::Communicator& comm, const int32_t* answers, i
 }
 
 /// Answers of received items go back, those of the items that left arrive and find their places.
-void Passage::undo(comm::Communicator& comm, const Stage& stage) {
+template <typename AnyItem>
+void Passage<AnyItem>::undo(comm::Communicator& comm, const Stage& stage) {
     const int64_t size = sizeof(int32_t);
     const int32_t* from = answers_.data() + stage.kept;
     int32_t* to = returning_.data();
@@ -284,5 +294,8 @@ void Passage::undo(comm::Communicator& comm, const Stage& stage) {
         answers_[i] = (bits[i / 64] >> (i % 64) & 1) != 0 ? returning_[--left] : answers_[--kept];
     backend::count_work(stage.items);
 }
+
+template class Passage<Item>;
+template class Passage<KeyItem>;
 
 } // namespace graft::decompose

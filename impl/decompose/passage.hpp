@@ -31,6 +31,8 @@ struct Partners {
 };
 Partners partners_of(int rank, const Halves& halves);
 
+/// For Item and KeyItem.
+template <typename AnyItem>
 class Passage {
   public:
     explicit Passage(core::Memory& memory)
@@ -39,17 +41,17 @@ class Passage {
 
     /// Forgets the last one.
     void start();
-    /// Collective over the ranks of `halves` of `comm`. Items that is_left() puts on the other side leave,
-    /// those of the partners arrive. error: of this rank so far, or set when it fails now; lost: set as well
-    /// when a partner has failed.
-    void halve(comm::Communicator& comm, const Halves& halves, int axis, const Cut& cut,
-               core::Buffer<Item>& items, std::exception_ptr& error, bool& lost);
+    /// Collective over the ranks of `halves` of `comm`. Items that is_left() of the border puts on the other
+    /// side leave, those of the partners arrive. error: of this rank so far, or set when it fails now; lost:
+    /// set as well when a partner has failed.
+    void halve(comm::Communicator& comm, const Halves& halves, int axis, const Border& border,
+               core::Buffer<AnyItem>& items, std::exception_ptr& error, bool& lost);
 
     /// Collective over `group`, whose rank 0 is rank `first` of the communicator that back() will be given,
     /// and which holds `count` items in all. Items beyond a rank's fair share (rounded up) are dealt out
     /// evenly, so that no rank holds more than twice the share, and one, afterwards. Errors as in halve().
     /// Data here: one notice per rank that gets some of this rank's items, so no more than it has items.
-    void spread(comm::Communicator& group, int first, int64_t count, core::Buffer<Item>& items,
+    void spread(comm::Communicator& group, int first, int64_t count, core::Buffer<AnyItem>& items,
                 std::exception_ptr& error, bool& lost);
 
     /// Not collective: room for the way back. Throws Error(memory).
@@ -68,13 +70,13 @@ class Passage {
         int64_t kept;
         size_t first_peer, last_peer;
     };
-    void part(int axis, const Cut& cut, bool left, core::Buffer<Item>& items, Stage& stage);
-    void swap(comm::Communicator& comm, const Stage& stage, core::Buffer<Item>& items,
+    void part(int axis, const Border& border, bool left, core::Buffer<AnyItem>& items, Stage& stage);
+    void swap(comm::Communicator& comm, const Stage& stage, core::Buffer<AnyItem>& items,
               std::exception_ptr& error, bool& lost);
-    void send_items(comm::Communicator& group, int first, const Stage& stage, core::Buffer<Item>& items);
+    void send_items(comm::Communicator& group, int first, const Stage& stage, core::Buffer<AnyItem>& items);
     void undo(comm::Communicator& comm, const Stage& stage);
 
-    core::Buffer<Item> outgoing_;
+    core::Buffer<AnyItem> outgoing_;
     core::Buffer<uint64_t> sides_; // a bit per item and stage: it left
     core::Buffer<int32_t> answers_, returning_;
     std::vector<Stage> stages_;

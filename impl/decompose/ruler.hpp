@@ -20,11 +20,11 @@ struct Ruler {
     uint64_t low = 0, high = 0;                       // image, id
     int shift = 0;
 
-    /// Even in the coordinate, or in its image where doubles are too coarse for that (or `images`).
-    static Ruler between(double lower, double upper, int axis, int bins, bool images) {
+    /// Even in the coordinate, or in its image where doubles are too coarse for that.
+    static Ruler between(double lower, double upper, int axis, int bins) {
         const double range = upper - lower;
         const double size = std::max(std::fabs(lower), std::fabs(upper));
-        if (images || !std::isfinite(range) || !(range > std::max(size * 0x1p-30, 1e-290)))
+        if (!std::isfinite(range) || !(range > std::max(size * 0x1p-30, 1e-290)))
             return whole(Scale::image, ordered_image(lower), ordered_image(upper), axis, bins);
         Ruler ruler;
         ruler.axis = axis, ruler.bins = bins;
@@ -46,37 +46,41 @@ struct Ruler {
     Ruler inside(int bin, int bins_wanted) const {
         if (scale == Scale::linear)
             return between(std::max(lower, lower + bin / bins_per_length),
-                           std::min(upper, lower + (bin + 1) / bins_per_length), axis, bins_wanted, false);
+                           std::min(upper, lower + (bin + 1) / bins_per_length), axis, bins_wanted);
         const uint64_t from = low + (static_cast<uint64_t>(bin) << shift);
         const uint64_t to = std::min(high, from + ((uint64_t{1} << shift) - 1));
         return whole(scale, from, to, axis, bins_wanted);
     }
 
-    int operator()(const Item& item) const {
-        return scale == Scale::id ? whole_bin(ordered_id(item.id)) : of(item.x[axis]);
+    template <typename AnyItem>
+    int operator()(const AnyItem& item) const {
+        if (scale == Scale::id)
+            return whole_bin(ordered_id(item.id));
+        if constexpr (requires { item.x[axis]; })
+            if (scale == Scale::linear)
+                return linear_bin(item.x[axis]);
+        return whole_bin(item.image(axis));
     }
-    int of(double x) const {
-        if (scale == Scale::image)
-            return whole_bin(ordered_image(x));
-        const double position = (x - lower) * bins_per_length;
-        return position > 0 ? (position < bins ? static_cast<int>(position) : bins - 1) : 0;
-    }
-    /// The cut at the lower border of a bin > 0: of() is below `bin` exactly left of it.
-    Cut border(int bin) const {
+    /// The lower border of a bin > 0: places left of it are in the bins below.
+    Border border(int bin) const {
+        if (scale != Scale::linear)
+            return {low + (static_cast<uint64_t>(bin) << shift), lowest_id};
         uint64_t left = ordered_image(lower), right = ordered_image(upper);
-        if (scale == Scale::image)
-            left = low, right = high;
         while (left < right) { // the smallest image in its bin or above
             const uint64_t middle = left + (right - left) / 2;
-            if (of(from_ordered_image(middle)) < bin)
+            if (linear_bin(from_ordered_image(middle)) < bin)
                 left = middle + 1;
             else
                 right = middle;
         }
-        return {from_ordered_image(left), lowest_id};
+        return {left, lowest_id};
     }
 
   private:
+    int linear_bin(double x) const {
+        const double position = (x - lower) * bins_per_length;
+        return position > 0 ? (position < bins ? static_cast<int>(position) : bins - 1) : 0;
+    }
     int whole_bin(uint64_t image) const {
         return image <= low ? 0 : static_cast<int>(std::min<uint64_t>((image - low) >> shift, bins - 1));
     }
