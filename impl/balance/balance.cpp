@@ -97,19 +97,27 @@ struct Call {
 /// Collective: validation, the largest cost, then the sums. Two agreements and two reductions.
 Load agree_on_scale(Call& call, core::Buffer<double>& partial, core::Buffer<Load>& loads) {
     const decompose::Points& points = call.objects.points;
-    double most[2] = {0, call.step_s};
+    const bool costs = points.cost != nullptr, none = points.n <= 0; // no items, no say
+    double most[4] = {0, 0, none || costs ? 0.0 : 1.0, none || !costs ? 0.0 : 1.0};
     call.comm.together([&] {
         check_settings(call.settings, call.objects, call.bytes_per_item, call.step_s);
         most[0] = largest_cost(call.executor, points, partial);
+        most[1] = call.step_s;
     });
-    call.comm.allreduce(most, 2, comm::Operation::max);
+    call.comm.allreduce(most, 4, comm::Operation::max);
     call.scale.largest = most[0];
     call.step_s = most[1];
     call.scale.mix = call.settings.decompose.mix;
     call.scale.ranks = call.comm.size();
     call.scale.dimension = call.settings.decompose.dimension;
     Load load;
-    call.comm.together([&] { load = local_load(call.executor, points, call.scale, loads); });
+    call.comm.together([&] {
+        if (most[2] > 0 && most[3] > 0)
+            fail(Status::argument,
+                 "balance: some ranks give costs and some do not; expected all or none (a rank "
+                 "without objects may give either)");
+        load = local_load(call.executor, points, call.scale, loads);
+    });
     double sums[2] = {load.work, static_cast<double>(load.items)};
     call.comm.allreduce(sums, 2, comm::Operation::sum);
     call.scale.work = sums[0];
