@@ -19,6 +19,7 @@ bool in_order(const Candidate& a, const Candidate& b) {
 struct Heap {
     bool known = false;
     int64_t begin = 0, end = 0;
+    uint64_t next_id = 0; // of the heap's point after the candidates, when there is one
 };
 
 struct Window {
@@ -63,9 +64,21 @@ void refine(comm::Communicator* comm, const Candidate* begin, const Candidate* e
     }
 }
 
+/// The smallest id above `id`, over all ranks; the largest number when there is none.
+uint64_t next_in_heap(comm::Communicator* comm, const Candidate* begin, const Candidate* end, uint64_t id) {
+    uint64_t most = 0; // of ~id
+    for (const Candidate* c = begin; c != end; ++c)
+        if (c->id > id)
+            most = std::max(most, ~c->id);
+    if (comm != nullptr)
+        comm->allreduce(&most, 1, comm::Operation::max);
+    return ~most;
+}
+
 /// Narrows a search with many candidates; returns the new end of those of this rank.
 Candidate* thin_out(comm::Communicator* comm, int64_t few, Candidate* begin, Candidate* end, Search& search,
                     Heap& heap) {
+    const Candidate* heap_end = end;
     for (uint64_t Candidate::*value : {&Candidate::image, &Candidate::id}) {
         Window window = window_of(comm, begin, end, value);
         while (search.inside.count > few && window.low < window.high) {
@@ -74,10 +87,14 @@ Candidate* thin_out(comm::Communicator* comm, int64_t few, Candidate* begin, Can
                 return c.*value >= window.low && c.*value <= window.high;
             });
         }
-        if (search.inside.count <= few)
-            return end;
-        if (value == &Candidate::image)
-            heap = {true, search.base.count, search.base.count + search.inside.count};
+        if (value == &Candidate::image && search.inside.count > few) {
+            heap = {true, search.base.count, search.base.count + search.inside.count, 0};
+            heap_end = end;
+        } else if (heap.known) {
+            heap.next_id = next_in_heap(comm, begin, heap_end, window.high);
+        } else {
+            break;
+        }
     }
     return end;
 }
@@ -130,8 +147,11 @@ bool decide(const Candidate* begin, const Candidate* end, const Heap& heap, Sear
         }
         const Place place{from_ordered_image(c->image), from_ordered_id(c->id)};
         if (search.goal.takes(after.count, before.weight, after.weight)) {
-            const bool last = heap.known ? after.count == heap.end : c + 1 == end || c[1].image != c->image;
-            search.cut = last ? cut_after(place) : Cut{place.x, place.id + 1};
+            const bool listed = c + 1 != end && c[1].image == c->image;
+            if (!listed && !(heap.known && after.count < heap.end))
+                search.cut = cut_after(place);
+            else
+                search.cut = {place.x, from_ordered_id(listed ? c[1].id : heap.next_id)};
             search.left = after;
         } else {
             const bool split = heap.known ? before.count > heap.begin : c != begin && c[-1].image == c->image;

@@ -13,7 +13,9 @@ namespace graft::decompose {
 namespace {
 
 constexpr int64_t block_points = 1 << 16;
-constexpr int64_t cache_points = 1 << 15;  // 16-byte records on two shelves: 1 MiB
+// A thread takes cells of so many points with all that is under them (both shelves: 8 MiB, of a shared
+// cache), and goes depth first through parts of them that fit its own cache (1 MiB).
+constexpr int64_t thread_points = 1 << 18, cache_points = 1 << 15;
 constexpr int64_t window_points = 1 << 17; // owners that are written while they are in the cache
 constexpr int64_t gather_budget = 1 << 16; // candidates of all cells of a level
 
@@ -25,6 +27,7 @@ struct LevelStrategy::State {
 
     void prepare(Ground& ground, bool alone);
     void cut(Ground& ground, comm::Communicator* comm);
+    void cut_subtrees(Ground& ground, const std::vector<OpenCell>& subtrees);
     void write_owners(const Ground& ground, Result& result);
     void fill_statistics(const Ground& ground, Result& result);
 
@@ -34,7 +37,11 @@ struct LevelStrategy::State {
     std::vector<Amount> parts;
     std::vector<int64_t> part_end;
     LevelLoop loop;
-    std::vector<LevelLoop> thread_loops;
+    struct ThreadLoops {
+        LevelLoop outer, inner;
+        std::vector<OpenCell> cells;
+    };
+    std::vector<ThreadLoops> thread_loops;
     LoopStatistics statistics;
 };
 
@@ -63,7 +70,6 @@ void LevelStrategy::State::prepare(Ground& ground, bool alone) {
     settings.few = options.finder == CutFinder::bisection ? 1
                    : alone                                ? 64
                            : std::clamp<int64_t>(gather_budget / options.parts, 8, 256);
-    ground.cache_points = alone ? cache_points : 0;
     for (int axis = 0; axis < options.dimension && problem.count > 0; ++axis) // of all ranks
         ground.frame[axis] = KeyFrame(problem.box.lower[axis], problem.box.upper[axis]);
     if (!cut)
@@ -74,8 +80,11 @@ void LevelStrategy::State::prepare(Ground& ground, bool alone) {
             make_keys(ground.coordinate(axis) + begin, end - begin, ground.frame[axis],
                       shelf.key[axis] + begin);
         std::iota(shelf.index + begin, shelf.index + end, static_cast<int32_t>(begin));
-        for (int64_t i = begin; weighted && i < end; ++i)
-            shelf.weight[i] = problem.weights(i);
+        for (int64_t i = begin; weighted && i < end; ++i) {
+            const uint64_t weight = problem.weights(i);
+            shelf.weight[0][i] = static_cast<uint32_t>(weight);
+            shelf.weight[1][i] = static_cast<uint32_t>(weight >> 32);
+        }
     });
 }
 
@@ -92,23 +101,36 @@ void LevelStrategy::State::cut(Ground& ground, comm::Communicator* comm) {
         return;
     }
     std::vector<OpenCell> subtrees;
-    loop.run(ground, problem.executor, comm, roots, comm == nullptr ? &subtrees : nullptr);
+    loop.run(ground, problem.executor, comm, roots, comm == nullptr ? thread_points : 0, subtrees);
     statistics = loop.statistics();
+    cut_subtrees(ground, subtrees);
+}
+
+void LevelStrategy::State::cut_subtrees(Ground& ground, const std::vector<OpenCell>& subtrees) {
+    const Problem& problem = ground.problem;
     core::Timer timer;
-    const auto threads = static_cast<size_t>(std::max(1, problem.executor.threads));
-    if (thread_loops.size() < threads)
-        thread_loops.resize(threads);
-    for (LevelLoop& own : thread_loops)
-        own.reset_statistics();
+    thread_loops.resize(
+        std::max(thread_loops.size(), static_cast<size_t>(std::max(1, problem.executor.threads))));
+    for (ThreadLoops& own : thread_loops) {
+        own.outer.reset_statistics();
+        own.inner.reset_statistics();
+    }
     const backend::Executor single{problem.executor.memory, 1};
     problem.executor.for_blocks(static_cast<int64_t>(subtrees.size()), 1,
                                 [&](int64_t i, int64_t, int thread) {
-                                    thread_loops[static_cast<size_t>(thread)].run(
-                                        ground, single, nullptr, {subtrees[static_cast<size_t>(i)]}, nullptr);
+                                    ThreadLoops& own = thread_loops[static_cast<size_t>(thread)];
+                                    std::vector<OpenCell> none;
+                                    own.cells.clear();
+                                    own.outer.run(ground, single, nullptr, {subtrees[static_cast<size_t>(i)]},
+                                                  cache_points, own.cells);
+                                    for (const OpenCell& cell : own.cells)
+                                        own.inner.run(ground, single, nullptr, {cell}, 0, none);
                                 });
     LoopStatistics inner;
-    for (const LevelLoop& own : thread_loops)
-        inner.add(own.statistics());
+    for (const ThreadLoops& own : thread_loops) {
+        inner.add(own.outer.statistics());
+        inner.add(own.inner.statistics());
+    }
     // The clocks of threads run side by side: their shares of the time that passed.
     const double share = timer.seconds() / std::max(inner.cuts_s + inner.partition_s, 1e-9);
     inner.cuts_s *= share;
@@ -121,7 +143,7 @@ void LevelStrategy::State::cut(Ground& ground, comm::Communicator* comm) {
 void LevelStrategy::State::write_owners(const Ground& ground, Result& result) {
     const int64_t n = ground.problem.points.n;
     const size_t count = part_end.size();
-    constexpr int64_t windows = 16; // of one task, which keeps its place in each part
+    constexpr int64_t windows = 8; // of one task, which keeps its place in each part
     int32_t* owner = result.owner.data();
     const int32_t* sorted = ground.order;
     ground.problem.executor.for_blocks(n, windows * window_points, [&](int64_t begin, int64_t end, int) {
@@ -168,7 +190,7 @@ void LevelStrategy::State::fill_statistics(const Ground& ground, Result& result)
 
 void LevelStrategy::run(const Problem& problem, Result& result) {
     State& state = *state_;
-    Ground ground{problem, {}, {}, nullptr, state.cells, state.parts, state.part_end, {}, 0};
+    Ground ground{problem, {}, {}, nullptr, state.cells, state.parts, state.part_end, {}};
     const bool alone = problem.comm.alone();
     const auto begin = [&] {
         result.owner.resize(problem.points.n);

@@ -65,7 +65,7 @@ void LevelLoop::sample_cell(const Ground& ground, const Search& search, int64_t 
     const Segment& last = segments_[static_cast<size_t>(search.first_segment + search.segments - 1)];
     const int64_t count = last.begin + last.full - first.begin, size = std::min(wanted, count);
     const Shelf shelf = ground.shelf[side_] + first.begin;
-    const bool weigh = shelf.weight != nullptr && !search.goal.by_count;
+    const bool weigh = shelf.weighted() && !search.goal.by_count;
     const float stands_for =
         size > 0 ? static_cast<float>(static_cast<double>(count) / static_cast<double>(size)) : 0;
     int64_t kept = 0;
@@ -74,7 +74,7 @@ void LevelLoop::sample_cell(const Ground& ground, const Search& search, int64_t 
         const uint32_t key = shelf.key[search.axis][at];
         if (key < search.low || key > search.high)
             continue;
-        const float weight = weigh ? static_cast<float>(shelf.weight[at]) : 1.0F;
+        const float weight = weigh ? static_cast<float>(shelf.weight_of(at)) : 1.0F;
         out[kept++] = pack(key, weight * stands_for);
     }
     std::fill(out + kept, out + wanted, pack(0, -1.0F)); // no point
@@ -98,6 +98,7 @@ void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
         sampled_.clear();
         return;
     }
+    sample_size_ = each;
     sample_.resize(static_cast<size_t>(cells * each));
     for (int64_t i = 0; i < cells; ++i)
         sample_cell(ground, searches_[static_cast<size_t>(sampled_[static_cast<size_t>(i)])], each,
@@ -110,6 +111,16 @@ void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
     comm->allgather(sample_.data(), cells * each, samples_.data());
 }
 
+void LevelLoop::unpack_samples(size_t which) {
+    const auto each = static_cast<size_t>(sample_size_), block = each * sampled_.size(); // of one rank
+    for (size_t rank = 0; rank < samples_.size(); rank += block)
+        for (size_t i = rank + which * each; i < rank + (which + 1) * each; ++i) {
+            const auto share = std::bit_cast<float>(static_cast<uint32_t>(samples_[i]));
+            if (share >= 0)
+                points_.push_back({static_cast<uint32_t>(samples_[i] >> 32), share});
+        }
+}
+
 void LevelLoop::plan_passes(const Ground& ground) {
     FinderSettings settings = ground.settings;
     int64_t open = 0;
@@ -117,8 +128,6 @@ void LevelLoop::plan_passes(const Ground& ground) {
         open += search.stage == Stage::search ? 1 : 0;
     const auto share = static_cast<int32_t>(std::bit_floor(static_cast<uint64_t>(counter_budget / open)));
     settings.most_bins = std::clamp(share, 2, settings.most_bins);
-    const size_t cells = sampled_.size();
-    const size_t each = cells > 0 ? samples_.size() / cells : 0; // over all ranks
     int64_t payload = 0;
     size_t next = 0;
     for (size_t slot = 0; slot < searches_.size(); ++slot) {
@@ -126,18 +135,8 @@ void LevelLoop::plan_passes(const Ground& ground) {
         if (search.stage != Stage::search)
             continue;
         points_.clear();
-        if (next < cells && sampled_[next] == static_cast<int32_t>(slot)) {
-            const size_t ranks = each > 0 ? each * cells / std::max<size_t>(sample_.size(), 1) : 0;
-            const size_t local = ranks > 0 ? each / ranks : each, blocks = each / std::max<size_t>(local, 1);
-            for (size_t rank = 0; rank < blocks; ++rank)
-                for (size_t i = 0; i < local; ++i) {
-                    const uint64_t packed = samples_[(rank * cells + next) * local + i];
-                    const auto part = std::bit_cast<float>(static_cast<uint32_t>(packed));
-                    if (part >= 0)
-                        points_.push_back({static_cast<uint32_t>(packed >> 32), part});
-                }
-            ++next;
-        }
+        if (next < sampled_.size() && sampled_[next] == static_cast<int32_t>(slot))
+            unpack_samples(next++);
         plan_pass(settings, points_, search);
         search.payload = payload;
         payload += search.bins + 1;
@@ -147,8 +146,12 @@ void LevelLoop::plan_passes(const Ground& ground) {
 
 void LevelLoop::sweep_segment(Ground& ground, Segment& segment, Search& search) {
     const int axis = search.axis;
-    const Shelf all = ground.shelf[side_] + segment.begin, list = ground.shelf[1 - side_] + segment.begin;
-    const Shelf& from = search.listed ? list : all;
+    Shelf from = ground.shelf[side_] + segment.begin;
+    const Shelf list = ground.shelf[1 - side_] + segment.begin;
+    if (search.listed)
+        from = list;
+    else
+        from.index = nullptr; // a list has places in it, for indices
     const int64_t n = search.listed ? segment.count : segment.full;
     std::vector<Tally> own;
     Tally* counters = counters_.data() + search.payload;
@@ -157,16 +160,14 @@ void LevelLoop::sweep_segment(Ground& ground, Segment& segment, Search& search) 
         counters = own.data();
     }
     if (search.bins == 0) {
-        counters[0] = tally_left(from.key[axis], from.weight, n, search.first);
+        counters[0] = tally_left(from, axis, n, search.first);
     } else if (search.collect) {
-        segment.count = collect(from.key[axis], from.index, from.weight, n, search.first, search.last,
-                                list.key[axis], list.index, list.weight, counters[0]);
+        segment.count = collect(from, axis, n, search.first, search.last, list, counters[0]);
         Tally none;
-        add_to_histogram(list.key[axis], list.weight, segment.count, search.first, search.last, search.shift,
-                         counters + 1, none);
+        add_to_histogram(list, axis, segment.count, search.first, search.last, search.shift, counters + 1,
+                         none);
     } else {
-        add_to_histogram(from.key[axis], from.weight, n, search.first, search.last, search.shift,
-                         counters + 1, counters[0]);
+        add_to_histogram(from, axis, n, search.first, search.last, search.shift, counters + 1, counters[0]);
     }
     for (size_t i = 0; i < own.size(); ++i)
         if (own[i].count > 0)
@@ -244,11 +245,12 @@ void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor, c
             Segment& segment = segments_[static_cast<size_t>(active_[static_cast<size_t>(i)])];
             const Search& search = searches_[static_cast<size_t>(segment.slot)];
             const Shelf list = ground.shelf[1 - side_] + segment.begin;
-            const Shelf from = search.listed ? list : ground.shelf[side_] + segment.begin;
+            Shelf from = search.listed ? list : ground.shelf[side_] + segment.begin;
+            if (!search.listed)
+                from.index = nullptr;
             Tally none;
-            segment.count = collect(from.key[search.axis], from.index, from.weight,
-                                    search.listed ? segment.count : segment.full, search.low, search.high,
-                                    list.key[search.axis], list.index, list.weight, none);
+            segment.count = collect(from, search.axis, search.listed ? segment.count : segment.full,
+                                    search.low, search.high, list, none);
         },
         1);
     candidates_.clear();
@@ -257,10 +259,12 @@ void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor, c
         const Search& search = searches_[static_cast<size_t>(segment.slot)];
         const Shelf list = ground.shelf[1 - side_] + segment.begin;
         const double* x = ground.coordinate(search.axis);
-        for (int64_t k = 0; k < segment.count; ++k)
-            candidates_.push_back({ordered_image(x[list.index[k]]),
-                                   ordered_id(ground.problem.id_of(list.index[k])),
-                                   list.weight != nullptr ? list.weight[k] : 1, segment.slot});
+        const int32_t* index = ground.shelf[side_].index + segment.begin; // the list has places in it
+        for (int64_t k = 0; k < segment.count; ++k) {
+            const int32_t i = index[list.index[k]];
+            candidates_.push_back(
+                {ordered_image(x[i]), ordered_id(ground.problem.id_of(i)), list.weight_of(k), segment.slot});
+        }
         statistics_.records_read += search.listed ? 0 : segment.full;
     }
     decide_exactly(comm, ground.settings.few, candidates_, searches_);

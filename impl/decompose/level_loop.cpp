@@ -1,10 +1,12 @@
 // One level after the other, see level_loop.hpp; the passes that find cuts are in level_cuts.cpp.
 #include "decompose/level_loop.hpp"
 
+#include "backend/work.hpp"
 #include "core/timer.hpp"
 #include "decompose/cut_tree.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace graft::decompose {
 namespace {
@@ -27,20 +29,23 @@ void LoopStatistics::add(const LoopStatistics& other) {
 }
 
 void LevelLoop::run(Ground& ground, const backend::Executor& executor, comm::Communicator* comm,
-                    const std::vector<OpenCell>& roots, std::vector<OpenCell>* subtrees) {
+                    const std::vector<OpenCell>& roots, int64_t subtree_points,
+                    std::vector<OpenCell>& subtrees) {
     open_ = roots;
-    while (!open_.empty()) {
-        if (subtrees != nullptr) {
-            const auto small = [&](const OpenCell& cell) { return cell.count <= ground.cache_points; };
-            std::copy_if(open_.begin(), open_.end(), std::back_inserter(*subtrees), small);
+    for (;;) {
+        if (subtree_points > 0) {
+            const auto small = [&](const OpenCell& cell) { return cell.count <= subtree_points; };
+            std::copy_if(open_.begin(), open_.end(), std::back_inserter(subtrees), small);
             open_.erase(std::remove_if(open_.begin(), open_.end(), small), open_.end());
-            if (open_.empty())
-                return;
         }
+        if (open_.empty())
+            return;
         side_ = open_[0].side;
         core::Timer timer;
-        open_searches(ground);
+        open_searches(ground, executor.threads > 1 ? block_points : std::numeric_limits<int64_t>::max());
+        const int64_t read_before = statistics_.records_read;
         find_cuts(ground, executor, comm);
+        backend::count_work(statistics_.records_read - read_before + static_cast<int64_t>(open_.size()));
         statistics_.cuts_s += timer.lap();
         split(ground, executor);
         children_.clear();
@@ -50,7 +55,7 @@ void LevelLoop::run(Ground& ground, const backend::Executor& executor, comm::Com
     }
 }
 
-void LevelLoop::open_searches(Ground& ground) {
+void LevelLoop::open_searches(Ground& ground, int64_t block) {
     searches_.clear();
     segments_.clear();
     for (const OpenCell& open : open_) {
@@ -71,12 +76,10 @@ void LevelLoop::open_searches(Ground& ground) {
         search.span_count = open.all.count;
         search.first_segment = static_cast<int32_t>(segments_.size());
         const auto slot = static_cast<int32_t>(searches_.size());
-        // Blocks of a cell that one thread works alone on are not needed.
-        const int64_t block =
-            ground.cache_points >= open.count ? std::max<int64_t>(open.count, 1) : block_points;
-        for (int64_t begin = 0; begin < open.count || begin == 0; begin += block) {
+        for (int64_t begin = 0; begin < open.count || begin == 0;) {
             const int64_t count = std::min(block, open.count - begin);
             segments_.push_back({slot, open.begin + begin, count, count, 0, 0, 0});
+            begin += std::max<int64_t>(count, 1);
         }
         search.segments = static_cast<int32_t>(segments_.size()) - search.first_segment;
         searches_.push_back(search);
@@ -134,6 +137,8 @@ void LevelLoop::move_segment(Ground& ground, const Segment& segment) {
 
 void LevelLoop::split(Ground& ground, const backend::Executor& executor) {
     const auto count = static_cast<int64_t>(segments_.size());
+    for (const Segment& segment : segments_)
+        backend::count_work(2 * segment.full); // counted, then moved
     const auto alone = [&](const Segment& s) { return searches_[static_cast<size_t>(s.slot)].segments == 1; };
     executor.for_each(
         count,

@@ -28,7 +28,6 @@ struct Ground {
     std::vector<Amount>& parts;     // points of each part, over all ranks
     std::vector<int64_t>& part_end; // end of each part's run in `order`
     FinderSettings settings;
-    int64_t cache_points = 0; // cells of at most so many points go to one thread; 0: none do
 
     const double* coordinate(int axis) const;
 };
@@ -51,10 +50,10 @@ struct LoopStatistics {
 class LevelLoop {
   public:
     /// Cuts the cells under `roots` down to parts. comm NULL: this rank alone. With a communicator
-    /// collective, and all of `roots` are the same cells on all ranks. Cells that are left to others go to
-    /// `subtrees`.
+    /// collective, and all of `roots` are the same cells on all ranks. Cells of at most subtree_points points
+    /// (0: none, as it must be over ranks) are not cut but added to `subtrees`.
     void run(Ground& ground, const backend::Executor& executor, comm::Communicator* comm,
-             const std::vector<OpenCell>& roots, std::vector<OpenCell>* subtrees);
+             const std::vector<OpenCell>& roots, int64_t subtree_points, std::vector<OpenCell>& subtrees);
     const LoopStatistics& statistics() const { return statistics_; }
     void reset_statistics() { statistics_ = {}; }
 
@@ -66,10 +65,11 @@ class LevelLoop {
         int64_t left_at, right_at;
     };
 
-    void open_searches(Ground& ground);
+    void open_searches(Ground& ground, int64_t block);
     void find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
     void take_samples(const Ground& ground, comm::Communicator* comm);
     void sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out);
+    void unpack_samples(size_t which);
     void plan_passes(const Ground& ground);
     void sweep(Ground& ground, const backend::Executor& executor);
     void sweep_segment(Ground& ground, Segment& segment, Search& search);
@@ -82,14 +82,15 @@ class LevelLoop {
     void move_segment(Ground& ground, const Segment& segment);
     void open_children(Ground& ground, const std::vector<OpenCell>& parents);
 
-    bool weighted(const Ground& ground) const { return ground.shelf[0].weight != nullptr; }
+    bool weighted(const Ground& ground) const { return !ground.problem.weights.unit(); }
 
     int side_ = 0;
     std::vector<OpenCell> open_, children_;
     std::vector<Search> searches_;
     std::vector<Segment> segments_;
-    std::vector<int32_t> active_; // segments of searches that go on
-    std::vector<int32_t> sampled_;
+    std::vector<int32_t> active_;  // segments of searches that go on
+    std::vector<int32_t> sampled_; // searches with a sample
+    int64_t sample_size_ = 0;      // of one of them, from one rank
     std::vector<uint64_t> sample_, samples_;
     std::vector<SamplePoint> points_;
     std::vector<Tally> counters_;

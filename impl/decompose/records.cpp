@@ -85,7 +85,8 @@ void RecordStore::resize(int64_t n, int dimension, bool weighted) {
     y_.resize(n);
     z_.resize(dimension == 3 ? n : 0);
     index_.resize(n);
-    weight_.resize(weighted ? n : 0);
+    low_.resize(weighted ? n : 0);
+    high_.resize(weighted ? n : 0);
 }
 
 Shelf RecordStore::shelf() {
@@ -94,7 +95,8 @@ Shelf RecordStore::shelf() {
     shelf.key[1] = y_.data();
     shelf.key[2] = dimension_ == 3 ? z_.data() : nullptr;
     shelf.index = index_.data();
-    shelf.weight = weighted_ ? weight_.data() : nullptr;
+    shelf.weight[0] = weighted_ ? low_.data() : nullptr;
+    shelf.weight[1] = weighted_ ? high_.data() : nullptr;
     return shelf;
 }
 

@@ -14,18 +14,24 @@
 
 namespace graft::decompose {
 
-/// Pointers to the fields of a run of records. weight NULL: every weight is 1. key[a] NULL: not wanted.
+/// Pointers to the fields of a run of records. key[a] NULL: not wanted. A weight is kept as its low and its
+/// high half (vectors of 32-bit lanes are what all loops run on); NULL: every weight is 1.
 struct Shelf {
     uint32_t* key[3] = {nullptr, nullptr, nullptr};
     int32_t* index = nullptr;
-    uint64_t* weight = nullptr;
+    uint32_t* weight[2] = {nullptr, nullptr};
 
+    bool weighted() const { return weight[0] != nullptr; }
+    uint64_t weight_of(int64_t i) const {
+        return weighted() ? weight[0][i] | uint64_t{weight[1][i]} << 32 : 1;
+    }
     Shelf operator+(int64_t offset) const {
         Shelf moved = *this;
         for (uint32_t*& k : moved.key)
             k = k != nullptr ? k + offset : nullptr;
         moved.index = index != nullptr ? index + offset : nullptr;
-        moved.weight = weight != nullptr ? weight + offset : nullptr;
+        for (uint32_t*& w : moved.weight)
+            w = w != nullptr ? w + offset : nullptr;
         return moved;
     }
 };
@@ -46,14 +52,14 @@ class RecordStore {
   public:
     explicit RecordStore(core::Memory& memory)
         : x_(memory, "ORB keys x"), y_(memory, "ORB keys y"), z_(memory, "ORB keys z"),
-          index_(memory, "ORB indices"), weight_(memory, "ORB weights") {}
+          index_(memory, "ORB indices"), low_(memory, "ORB weights"), high_(memory, "ORB weights") {}
     void resize(int64_t n, int dimension, bool weighted);
     Shelf shelf();
 
   private:
     core::Buffer<uint32_t> x_, y_, z_;
     core::Buffer<int32_t> index_;
-    core::Buffer<uint64_t> weight_;
+    core::Buffer<uint32_t> low_, high_;
     bool weighted_ = false;
     int dimension_ = 3;
 };

@@ -13,8 +13,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Words = hn::ScalableTag<uint32_t>;
 using Indices = hn::ScalableTag<int32_t>;
 using Longs = hn::ScalableTag<uint64_t>;
-using SignedLongs = hn::ScalableTag<int64_t>;
-using Halves = hn::Rebind<uint32_t, Longs>;
 
 int64_t lanes_of_words() {
     return static_cast<int64_t>(hn::Lanes(Words()));
@@ -51,14 +49,19 @@ int64_t count_left_simd(const uint32_t* HWY_RESTRICT keys, int64_t n, uint32_t c
     return count;
 }
 
-/// Adds the weights of a vector of words' worth of records, where `bits` says so.
+/// Sums of weights as their low and high halves.
 struct WeightSum {
     hn::Vec<Longs> low, high; // no initial values: a constructor of its own would not know the SIMD target
-    HWY_INLINE void add(hn::Vec<Longs> weight, hn::Mask<Longs> mask) {
+    /// Both 32-bit halves of each lane of 64 bits.
+    static HWY_INLINE hn::Vec<Longs> widen(hn::Vec<Words> values) {
         const Longs d;
-        const auto taken = hn::IfThenElseZero(mask, weight);
-        low = hn::Add(low, hn::And(taken, hn::Set(d, 0xffffffffU)));
-        high = hn::Add(high, hn::ShiftRight<32>(taken));
+        const auto pairs = hn::BitCast(d, values);
+        return hn::Add(hn::And(pairs, hn::Set(d, 0xffffffffU)), hn::ShiftRight<32>(pairs));
+    }
+    HWY_INLINE void add(const Shelf& shelf, int64_t i, hn::Mask<Words> mask) {
+        const Words d;
+        low = hn::Add(low, widen(hn::IfThenElseZero(mask, hn::LoadU(d, shelf.weight[0] + i))));
+        high = hn::Add(high, widen(hn::IfThenElseZero(mask, hn::LoadU(d, shelf.weight[1] + i))));
     }
     void store(Tally& tally) const {
         const Longs d;
@@ -67,27 +70,21 @@ struct WeightSum {
     }
 };
 
-/// Keys are below 2^32: a signed comparison of the widened ones does.
-HWY_INLINE hn::Mask<Longs> below(const uint32_t* keys, hn::Vec<SignedLongs> limit) {
-    const SignedLongs d;
-    const auto wide = hn::BitCast(d, hn::PromoteTo(Longs(), hn::LoadU(Halves(), keys)));
-    return hn::RebindMask(Longs(), hn::Lt(wide, limit));
-}
-
-void tally_left_simd(const uint32_t* HWY_RESTRICT keys, const uint64_t* HWY_RESTRICT weights, int64_t n,
-                     uint32_t cut, Tally* tally) {
-    const auto lanes = static_cast<int64_t>(hn::Lanes(Longs()));
-    const auto limit = hn::Set(SignedLongs(), static_cast<int64_t>(cut));
+void tally_left_simd(const Shelf* shelf, int axis, int64_t n, uint32_t cut, Tally* tally) {
+    const Words d;
+    const int64_t lanes = lanes_of_words();
+    const auto limit = hn::Set(d, cut);
+    const uint32_t* keys = shelf->key[axis];
     WeightSum sum{hn::Zero(Longs()), hn::Zero(Longs())};
     int64_t i = 0, count = 0;
     for (; i + lanes <= n; i += lanes) {
-        const auto mask = below(keys + i, limit);
-        sum.add(hn::LoadU(Longs(), weights + i), mask);
-        count += static_cast<int64_t>(hn::CountTrue(Longs(), mask));
+        const auto mask = hn::Lt(hn::LoadU(d, keys + i), limit);
+        sum.add(*shelf, i, mask);
+        count += static_cast<int64_t>(hn::CountTrue(d, mask));
     }
     for (; i < n; ++i)
         if (keys[i] < cut)
-            tally->add(weights[i]);
+            tally->add(shelf->weight[0][i], shelf->weight[1][i]);
     tally->count += static_cast<uint64_t>(count);
     sum.store(*tally);
 }
@@ -97,12 +94,12 @@ HWY_INLINE void keep(D d, hn::Vec<D> values, hn::Mask<D> mask, T* to) {
     hn::StoreU(hn::Compress(values, mask), d, to); // compressing stores are slow on some processors
 }
 
-/// Mask bits of a vector of words, spread over two vectors of longs.
+/// Mask bits. Read back in the size they are written in, or the processor waits.
 HWY_INLINE uint64_t bits_of(hn::Mask<Words> mask) {
     uint8_t bytes[8] = {};
     hn::StoreMaskBits(Words(), mask, bytes);
-    uint64_t bits;
-    hwy::CopyBytes<8>(bytes, &bits);
+    uint64_t bits = 0;
+    hwy::CopyBytes<(hn::MaxLanes(Words()) + 7) / 8>(bytes, &bits);
     return bits;
 }
 template <class D>
@@ -112,51 +109,49 @@ HWY_INLINE hn::Mask<D> mask_of(D d, uint64_t bits) {
     return hn::LoadMaskBits(d, bytes);
 }
 
-int64_t collect_simd(const uint32_t* keys, const int32_t* index, const uint64_t* weights, int64_t n,
-                     uint32_t first, uint32_t last, uint32_t* to_keys, int32_t* to_index,
-                     uint64_t* to_weights, Tally* under) {
+int64_t collect_simd(const Shelf* from, int axis, int64_t n, uint32_t first, uint32_t last, const Shelf* to,
+                     Tally* under) {
     const Words d;
     const Indices di;
-    const Longs dl;
-    const int64_t lanes = lanes_of_words(), half = lanes / 2;
+    const int64_t lanes = lanes_of_words();
     const auto low = hn::Set(d, first), width = hn::Set(d, last - first);
-    const auto limit = hn::Set(SignedLongs(), static_cast<int64_t>(first));
+    const uint32_t* keys = from->key[axis];
+    uint32_t* to_keys = to->key[axis];
+    const bool weighted = from->weighted();
     WeightSum sum{hn::Zero(Longs()), hn::Zero(Longs())};
     int64_t i = 0, kept = 0, count = 0;
+    auto place = hn::Iota(di, 0);
+    const auto step = hn::Set(di, static_cast<int32_t>(lanes));
     for (; i + lanes <= n; i += lanes) {
         const auto key = hn::LoadU(d, keys + i);
-        const auto item = hn::LoadU(di, index + i);
-        const auto inside = hn::Not(hn::Gt(hn::Sub(key, low), width));
-        count += static_cast<int64_t>(hn::CountTrue(d, hn::Lt(key, low)));
-        if (weights != nullptr) {
-            const auto a = hn::LoadU(dl, weights + i), b = hn::LoadU(dl, weights + i + half);
-            sum.add(a, below(keys + i, limit));
-            sum.add(b, below(keys + i + half, limit));
-            const uint64_t bits = bits_of(inside);
-            const auto mask_a = mask_of(dl, bits), mask_b = mask_of(dl, bits >> half);
-            const auto kept_a = static_cast<int64_t>(hn::CountTrue(dl, mask_a));
-            keep(dl, a, mask_a, to_weights + kept);
-            keep(dl, b, mask_b, to_weights + kept + kept_a);
+        const auto item = from->index != nullptr ? hn::LoadU(di, from->index + i) : place;
+        place = hn::Add(place, step);
+        const auto inside = hn::Not(hn::Gt(hn::Sub(key, low), width)), less = hn::Lt(key, low);
+        count += static_cast<int64_t>(hn::CountTrue(d, less));
+        if (weighted) {
+            sum.add(*from, i, less);
+            const auto a = hn::LoadU(d, from->weight[0] + i), b = hn::LoadU(d, from->weight[1] + i);
+            keep(d, a, inside, to->weight[0] + kept);
+            keep(d, b, inside, to->weight[1] + kept);
         }
         keep(d, key, inside, to_keys + kept);
-        keep(di, item, hn::RebindMask(di, inside), to_index + kept);
+        keep(di, item, hn::RebindMask(di, inside), to->index + kept);
         kept += static_cast<int64_t>(hn::CountTrue(d, inside));
     }
     under->count += static_cast<uint64_t>(count);
-    if (weights != nullptr)
-        sum.store(*under);
+    sum.store(*under);
     for (; i < n; ++i) {
         const uint32_t key = keys[i];
-        const int32_t item = index[i];
-        const uint64_t weight = weights != nullptr ? weights[i] : 1;
+        const int32_t item = from->index != nullptr ? from->index[i] : static_cast<int32_t>(i);
+        const uint32_t a = weighted ? from->weight[0][i] : 0, b = weighted ? from->weight[1][i] : 0;
         if (key < first)
-            under->add(weight);
+            under->add(a, b);
         if (key - first > last - first)
             continue;
         to_keys[kept] = key;
-        to_index[kept] = item;
-        if (weights != nullptr)
-            to_weights[kept] = weight;
+        to->index[kept] = item;
+        if (weighted)
+            to->weight[0][kept] = a, to->weight[1][kept] = b;
         ++kept;
     }
     return kept;
@@ -207,15 +202,8 @@ struct Mover {
         one(Words(), from.key[1] + i, mask, left.key[1] + l, right.key[1] + r);
         if (from.key[2] != nullptr)
             one(Words(), from.key[2] + i, mask, left.key[2] + l, right.key[2] + r);
-        if (from.weight == nullptr)
-            return;
-        const Longs d;
-        const int64_t half = lanes_of_words() / 2;
-        const uint64_t bits = bits_of(mask);
-        const auto first = mask_of(d, bits), second = mask_of(d, bits >> half);
-        const auto taken = static_cast<int64_t>(hn::CountTrue(d, first));
-        one(d, from.weight + i, first, left.weight + l, right.weight + r);
-        one(d, from.weight + i + half, second, left.weight + l + taken, right.weight + r + half - taken);
+        for (int half = 0; half < 2 && from.weighted(); ++half)
+            one(Words(), from.weight[half] + i, mask, left.weight[half] + l, right.weight[half] + r);
     }
 };
 
@@ -240,8 +228,8 @@ void move_record(const Shelf& from, int64_t i, const Shelf& to, int64_t at) {
     for (int a = 0; a < 3; ++a)
         if (from.key[a] != nullptr)
             to.key[a][at] = from.key[a][i];
-    if (from.weight != nullptr)
-        to.weight[at] = from.weight[i];
+    for (int half = 0; half < 2 && from.weighted(); ++half)
+        to.weight[half][at] = from.weight[half][i];
 }
 
 template <bool with_keys>
@@ -298,26 +286,25 @@ int64_t count_left(const uint32_t* keys, int64_t n, uint32_t cut) {
     return HWY_DYNAMIC_DISPATCH(count_left_simd)(keys, n, cut);
 }
 
-Tally tally_left(const uint32_t* keys, const uint64_t* weights, int64_t n, uint32_t cut) {
+Tally tally_left(const Shelf& shelf, int axis, int64_t n, uint32_t cut) {
     Tally tally;
-    if (weights == nullptr)
-        tally.count = static_cast<uint64_t>(count_left(keys, n, cut));
+    if (shelf.weighted())
+        HWY_DYNAMIC_DISPATCH(tally_left_simd)(&shelf, axis, n, cut, &tally);
     else
-        HWY_DYNAMIC_DISPATCH(tally_left_simd)(keys, weights, n, cut, &tally);
+        tally.count = static_cast<uint64_t>(count_left(shelf.key[axis], n, cut));
     return tally;
 }
 
-int64_t collect(const uint32_t* keys, const int32_t* index, const uint64_t* weights, int64_t n,
-                uint32_t first, uint32_t last, uint32_t* to_keys, int32_t* to_index, uint64_t* to_weights,
+int64_t collect(const Shelf& from, int axis, int64_t n, uint32_t first, uint32_t last, const Shelf& to,
                 Tally& under) {
-    return HWY_DYNAMIC_DISPATCH(collect_simd)(keys, index, weights, n, first, last, to_keys, to_index,
-                                              to_weights, &under);
+    return HWY_DYNAMIC_DISPATCH(collect_simd)(&from, axis, n, first, last, &to, &under);
 }
 
-void add_to_histogram(const uint32_t* keys, const uint64_t* weights, int64_t n, uint32_t first, uint32_t last,
-                      int shift, Tally* bins, Tally& under) {
+void add_to_histogram(const Shelf& shelf, int axis, int64_t n, uint32_t first, uint32_t last, int shift,
+                      Tally* bins, Tally& under) {
     const uint32_t width = last - first;
-    if (weights == nullptr) {
+    const uint32_t* keys = shelf.key[axis];
+    if (!shelf.weighted()) {
         for (int64_t i = 0; i < n; ++i) {
             const uint32_t offset = keys[i] - first;
             if (offset <= width)
@@ -330,9 +317,9 @@ void add_to_histogram(const uint32_t* keys, const uint64_t* weights, int64_t n, 
     for (int64_t i = 0; i < n; ++i) {
         const uint32_t offset = keys[i] - first;
         if (offset <= width)
-            bins[offset >> shift].add(weights[i]);
+            bins[offset >> shift].add(shelf.weight[0][i], shelf.weight[1][i]);
         else if (keys[i] < first)
-            under.add(weights[i]);
+            under.add(shelf.weight[0][i], shelf.weight[1][i]);
     }
 }
 

@@ -15,25 +15,25 @@ namespace graft::decompose {
 /// 1 only count is kept.
 struct Tally {
     uint64_t count = 0, low = 0, high = 0;
-    void add(uint64_t weight) { ++count, low += weight & 0xffffffffU, high += weight >> 32; }
+    void add(uint32_t weight_low, uint32_t weight_high) { ++count, low += weight_low, high += weight_high; }
     Wide weight() const { return low + (static_cast<Wide>(high) << 32); }
 };
 
 /// Keys below `cut`.
 int64_t count_left(const uint32_t* keys, int64_t n, uint32_t cut);
-/// The same with weights (NULL: 1 each).
-Tally tally_left(const uint32_t* keys, const uint64_t* weights, int64_t n, uint32_t cut);
+/// The same with the weights of n records of `shelf`.
+Tally tally_left(const Shelf& shelf, int axis, int64_t n, uint32_t cut);
 
-/// Copies key, index and weight of those records with first <= key <= last to `to`, in order; `below` gets
-/// those with key < first. `to` may be `from`. Returns how many were copied; may write up to one vector past
-/// them, never past n.
-int64_t collect(const uint32_t* keys, const int32_t* index, const uint64_t* weights, int64_t n,
-                uint32_t first, uint32_t last, uint32_t* to_keys, int32_t* to_index, uint64_t* to_weights,
+/// Copies key of the axis, index and weight of those records with first <= key <= last to `to`, in order;
+/// `below` gets those with key < first. from.index NULL: the copies get their position 0 ... n - 1. `to` may
+/// be `from`. Returns how many were copied; may write up to one vector past them, never past n.
+int64_t collect(const Shelf& from, int axis, int64_t n, uint32_t first, uint32_t last, const Shelf& to,
                 Tally& below);
 
 /// bins[(key - first) >> shift] += record for first <= key <= last; `below` gets those with key < first.
-void add_to_histogram(const uint32_t* keys, const uint64_t* weights, int64_t n, uint32_t first, uint32_t last,
-                      int shift, Tally* bins, Tally& below);
+void add_to_histogram(const Shelf& shelf, int axis, int64_t n, uint32_t first, uint32_t last, int shift,
+                      Tally* bins, Tally& below);
+
 /// Which side points stand on whose key is that of the cut.
 struct TieRule {
     const double* x = nullptr;   // the host's coordinate of the cut's axis, by index

@@ -27,8 +27,9 @@ TEST(Ordering, ImageKeepsTheOrder) {
                                         limits::max()};
     for (size_t i = 0; i < rising.size(); ++i) {
         EXPECT_EQ(from_ordered_image(ordered_image(rising[i])), rising[i]);
-        if (i > 0)
+        if (i > 0) {
             EXPECT_LT(ordered_image(rising[i - 1]), ordered_image(rising[i]));
+        }
     }
     EXPECT_EQ(ordered_image(-0.0), ordered_image(0.0));
     EXPECT_LT(ordered_id(-1), ordered_id(0));
