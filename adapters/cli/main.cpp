@@ -1,30 +1,53 @@
-// The `graft` command: errors become one line on stderr and an exit status here, and nowhere else.
+// The `graft` command: MPI where mpiexec started us; errors become one line on stderr and an exit status
+// here, and nowhere else. Only rank 0 prints.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
+#include "ranks/launcher.hpp"
+#include "ranks/ranks.hpp"
 
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 
 namespace {
 
-int fail(const char* message, int status) {
-    const bool named = std::strncmp(message, "graft", 5) == 0; // "graft check: ..."
-    std::fprintf(stderr, "%s%s\n", named ? "" : "graft: ", message);
-    return status;
+using graft::cli::Ranks;
+using graft::cli::Words;
+
+struct Outcome {
+    int status = 0;
+    std::string error;
+};
+
+Outcome run(Words words) {
+    try {
+        Ranks::here().start(graft::cli::take_mpi_choice(words));
+        if (!Ranks::here().first() && std::freopen("/dev/null", "w", stdout) == nullptr) {
+            return {1, "cannot silence the output of this rank"};
+        }
+        return {graft::cli::graft_command(words), ""};
+    } catch (const graft::cli::UsageError& error) {
+        return {2, error.what()};
+    } catch (const std::bad_alloc&) {
+        return {1, "not enough memory"};
+    } catch (const std::exception& error) {
+        return {1, error.what()};
+    }
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return graft::cli::graft_command(graft::cli::Words(argv + (argc > 0 ? 1 : 0), argv + argc));
-    } catch (const graft::cli::UsageError& error) {
-        return fail(error.what(), 2);
-    } catch (const std::bad_alloc&) {
-        return fail("not enough memory", 1);
-    } catch (const std::exception& error) {
-        return fail(error.what(), 1);
+    Outcome outcome = run(Words(argv + (argc > 0 ? 1 : 0), argv + argc));
+    const bool first = Ranks::here().first() && graft::cli::rank_by_environment() == 0;
+    outcome.error = Ranks::here().finish(outcome.error);
+    if (!outcome.error.empty()) {
+        outcome.status = outcome.status == 0 ? 1 : outcome.status;
+        if (first) {
+            const bool named = outcome.error.starts_with("graft"); // "graft check: ..."
+            std::fprintf(stderr, "%s%s\n", named ? "" : "graft: ", outcome.error.c_str());
+        }
     }
+    return outcome.status;
 }

@@ -81,7 +81,8 @@ static void free_table(graft_comm_v1* table) {
     if (s->kin->tables == NULL) {
         if (!finalized && !s->kin->broken)
             MPI_Comm_free(&s->kin->watch);
-        free(s->kin);
+        if (finalized || !s->kin->broken)
+            free(s->kin);
     }
     free(s->slots);
     free(s->numbers);
@@ -301,12 +302,32 @@ int32_t graft_mpi_world(graft_comm_v1** comm) {
     return status == GRAFT_OK ? make(MPI_COMM_WORLD, comm) : status;
 }
 
+/* Takes what arrived for a table that had failed, so that MPI finds nothing left over. */
+static void drain(MPI_Comm comm) {
+    char scratch[4096];
+    MPI_Status status;
+    int there = 0, bytes = 0;
+    while (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, &status) == MPI_SUCCESS && there) {
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        if (bytes > (int)sizeof scratch)
+            return;
+        MPI_Recv(scratch, bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm, MPI_STATUS_IGNORE);
+    }
+}
+
 int32_t graft_mpi_finish(void) {
     int finalized = 0, code;
+    shim* s;
     if (!started_here)
         return GRAFT_OK;
     started_here = 0;
     MPI_Finalized(&finalized);
+    if (!finalized && kept_tables != NULL)
+        MPI_Barrier(MPI_COMM_WORLD); /* what peers sent when they gave up is here now */
+    for (s = kept_tables; s != NULL && !finalized; s = s->next) {
+        drain(s->kin->watch);
+        drain(s->data);
+    }
     code = finalized ? MPI_SUCCESS : MPI_Finalize();
     return code == MPI_SUCCESS ? GRAFT_OK : refuse_mpi("MPI_Finalize", code);
 }

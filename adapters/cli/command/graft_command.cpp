@@ -1,6 +1,7 @@
 // `graft`: which subcommand, help and version.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
+#include "ranks/ranks.hpp"
 
 #include <cstdio>
 
@@ -12,17 +13,19 @@ struct Entry {
     const char* name;
     const char* help;
     int (*run)(const Words&);
+    bool on_ranks; ///< every rank takes part; else rank 0 does the work and the others are done at once
 };
 
 constexpr Entry entries[] = {
-    {"run", "integrate a snapshot in time, as a deck says", run_command},
-    {"ic", "make initial conditions: plummer, galaxy, belt...", ic_command},
-    {"convert", "turn a snapshot into another format, or into a picture", convert_command},
-    {"check", "errors against direct summation, times and counts of one force evaluation", check_command},
-    {"bench", "measure the kernels of this machine", bench_command},
-    {"simulate", "what balancing would cost on thousands of ranks", simulate_command},
-    {"deck", "explain every deck key, or check a deck", deck_command},
-    {"info", "the library that is loaded, and what it can do", info_command},
+    {"run", "integrate a snapshot in time, as a deck says", run_command, true},
+    {"ic", "make initial conditions: plummer, galaxy, belt...", ic_command, false},
+    {"convert", "turn a snapshot into another format, or into a picture", convert_command, false},
+    {"check", "errors against direct summation, times and counts of one force evaluation", check_command,
+     true},
+    {"bench", "measure the kernels of this machine", bench_command, true},
+    {"simulate", "what balancing would cost on thousands of ranks", simulate_command, false},
+    {"deck", "explain every deck key, or check a deck", deck_command, false},
+    {"info", "the library that is loaded, and what it can do", info_command, true},
 };
 
 std::string help() {
@@ -32,11 +35,14 @@ std::string help() {
         text += "  " + std::string(entry.name) + std::string(10 - std::string(entry.name).size(), ' ') +
                 entry.help + "\n";
     }
-    return text + "\nA first run:\n"
-                  "  graft ic plummer --n 10000 -o plummer.hdf5\n"
-                  "  graft check --file plummer.hdf5\n"
-                  "  graft convert plummer.hdf5 plummer.png\n"
-                  "Every command takes --json. Exit status: 0 done, 1 failed, 2 not understood.\n";
+    return text +
+           "\nA first run:\n"
+           "  graft ic plummer --n 10000 -o plummer.hdf5\n"
+           "  graft check --file plummer.hdf5\n"
+           "  graft convert plummer.hdf5 plummer.png\n"
+           "On many ranks: mpiexec -n 4 graft run deck.yaml (run, check and bench orb share the work; MPICH\n"
+           "or Open MPI is found by who started it, or say --mpi mpich, openmpi or none).\n"
+           "Every command takes --json. Exit status: 0 done, 1 failed, 2 not understood.\n";
 }
 
 std::string names() {
@@ -59,6 +65,9 @@ int graft_command(const Words& words) {
     }
     for (const Entry& entry : entries) {
         if (words[0] == entry.name) {
+            if (!entry.on_ranks && !Ranks::here().first()) {
+                return 0;
+            }
             return entry.run(Words(words.begin() + 1, words.end()));
         }
     }

@@ -1,8 +1,9 @@
-// `graft info`: which library, which ABI, what this machine gives it.
+// `graft info`: which library, which ABI, what this machine gives it, how many ranks.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
 #include "command/json.hpp"
+#include "ranks/ranks.hpp"
 
 #include <cstdio>
 
@@ -34,20 +35,24 @@ int info_command(const Words& words) {
     }
     const Engine engine(arguments.text("library").value_or(""));
     const graft_api_v1& api = engine.api();
+    const Ranks& ranks = Ranks::here();
     const std::string machine = engine.run_tool("info", "{}");
     if (arguments.json()) {
         std::printf("%s\n", JsonObject()
                                 .add("version", api.version())
                                 .add("library", engine.path())
                                 .add("abi", table_of(api))
+                                .add("ranks", JsonObject().add("size", ranks.size()).add("mpi", ranks.mpi()))
                                 .add_raw("machine", machine)
                                 .text()
                                 .c_str());
         return 0;
     }
-    std::printf("graft %s\nlibrary  %s\nABI      %u.%u, table of %u bytes%s\nmachine  %s\n", api.version(),
-                engine.path().c_str(), api.abi_major, api.abi_minor, api.struct_size,
-                (api.capabilities & GRAFT_CAPABILITY_OPENMP) != 0 ? ", openmp" : "", machine.c_str());
+    std::printf(
+        "graft %s\nlibrary  %s\nABI      %u.%u, table of %u bytes%s\nranks    %d (MPI: %s)\nmachine  %s\n",
+        api.version(), engine.path().c_str(), api.abi_major, api.abi_minor, api.struct_size,
+        (api.capabilities & GRAFT_CAPABILITY_OPENMP) != 0 ? ", openmp" : "", ranks.size(),
+        ranks.mpi().c_str(), machine.c_str());
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace graft::cli {
 
@@ -78,20 +79,28 @@ int simulate_command(const Words& words) {
     if (!arguments.parse(words)) {
         return 0;
     }
-    std::string yaml;
+    std::map<std::string, std::string> values; // --set wins
     for (const Option& option : options) {
         if (const auto text = arguments.text(option.name)) {
-            yaml += std::string(option.key) + ": " + *text + "\n";
+            values[option.key] = *text;
         }
     }
-    yaml += arguments.has("free-split") ? "free_split: true\n" : "";
-    yaml += arguments.has("level") ? "level: true\n" : "";
+    if (arguments.has("free-split")) {
+        values["free_split"] = "true";
+    }
+    if (arguments.has("level")) {
+        values["level"] = "true";
+    }
     for (const std::string& pair : arguments.texts("set")) {
         const auto equals = pair.find('=');
         if (equals == std::string::npos) {
             arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
         }
-        yaml += pair.substr(0, equals) + ": " + pair.substr(equals + 1) + "\n";
+        values[pair.substr(0, equals)] = pair.substr(equals + 1);
+    }
+    std::string yaml;
+    for (const auto& [key, value] : values) {
+        yaml += key + ": " + value + "\n";
     }
     const Engine engine(arguments.text("library").value_or(""));
     const std::string json = engine.run_tool("simulate", yaml);
