@@ -117,8 +117,9 @@ void play(comm::Communicator& comm, core::Memory& memory, const Study& study, in
     result.owners_hash += holding.hash(owner.data());
     if (comm.rank() != 0)
         return;
-    result.init_s = report.init_s;
-    result.strategy_s = report.strategy_s;
+    const double gather_s = report.statistics.gather_s; // this rank is the root
+    result.init_s = report.init_s + gather_s;
+    result.strategy_s = report.strategy_s - gather_s;
     result.total_s = report.cost_s;
     result.imbalance_before = report.before.imbalance_work;
     result.imbalance_after = report.after.imbalance_work;
