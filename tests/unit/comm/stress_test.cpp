@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <random>
+#include <thread>
 
 namespace {
 
@@ -117,6 +120,39 @@ TEST(Stress, FailureAtAnyMoment) {
         for (const auto& error : errors)
             EXPECT_NE(error, nullptr);
     }
+}
+
+/// A rank that fails while a peer copies into another's buffer: the buffer's owner comes back only after
+/// that.
+TEST(Stress, NobodyWritesAfterTheCallHasReturned) {
+    constexpr int64_t bytes = 64 << 20;
+    std::atomic<bool> sending{false};
+    for (int attempt = 0; attempt < 3; ++attempt, sending = false)
+        graft::comm::run_ranks_collecting(3, [&](Communicator& comm) {
+            std::vector<char> data(comm.rank() < 2 ? bytes : 0, 'x');
+            comm.barrier();
+            if (comm.rank() == 2) {
+                while (!sending)
+                    std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                throw std::runtime_error("enough");
+            }
+            std::vector<Request> requests;
+            if (comm.rank() == 0)
+                requests.push_back(comm.irecv(data.data(), bytes, 1, 0));
+            if (comm.rank() == 1) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the receive is there first
+                sending = true;
+                requests.push_back(comm.isend(data.data(), bytes, 0, 0));
+            }
+            try {
+                comm.wait_all(requests);
+            } catch (const graft::core::Error&) {
+                std::fill(data.begin(), data.end(), 'y');
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                EXPECT_EQ(std::count(data.begin(), data.end(), 'y'), bytes) << "rank " << comm.rank();
+            }
+        });
 }
 
 } // namespace
