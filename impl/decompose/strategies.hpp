@@ -53,8 +53,9 @@ class PrefixStrategy {
     ~PrefixStrategy();
     void run(const Problem& problem, Result& result);
 
+    struct State; // prefix_steps.hpp
+
   private:
-    struct State;
     std::unique_ptr<State> state_;
 };
 

@@ -68,7 +68,7 @@ void sweep(Options options, int ranks) {
     for (const Borders& border : {even(1500, ranks), all_on(1500, ranks, 1)})
         for (const int poor : {0, 1, ranks - 1}) {
             const int64_t all = sweep_once(options, border, set, poor, -1);
-            ASSERT_GT(all, 0);
+            EXPECT_TRUE(all > 0 || border[1] == 0); // a rank without points may need no memory
             for (int64_t refused = 0; refused < all; ++refused)
                 sweep_once(options, border, set, poor, refused);
         }
@@ -90,4 +90,14 @@ TEST(RefusedMemory, Central) {
     Options options;
     options.strategy = Strategy::central;
     sweep(options, 5);
+}
+
+TEST(RefusedMemory, Prefix) {
+    Options options;
+    options.shape = Shape::prefix;
+    options.threshold_b = 16;
+    for (const Strategy strategy : {Strategy::central, Strategy::halving, Strategy::level}) {
+        options.strategy = strategy;
+        sweep(options, 5);
+    }
 }

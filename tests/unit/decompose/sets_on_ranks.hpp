@@ -110,7 +110,7 @@ inline Outcome run_on(const oracle::Set& set, const Options& options, const Bord
             outcome.owner[static_cast<size_t>(border[r] + i)] = result.owner[i];
         outcome.statistics[r] = result.statistics;
         outcome.bytes_peak[r] = memory.bytes_peak();
-        if (options.parts == ranks)
+        if (options.parts == ranks && options.shape == Shape::orb)
             outcome.boxes[r] = result.domains->box_of(comm.rank());
         result.domains->complete(comm);
         if (comm.rank() == 0) {
