@@ -101,13 +101,13 @@ Candidate* thin_out(comm::Communicator* comm, int64_t few, Candidate* begin, Can
 
 /// Candidates of all ranks, of everyone's `mine`. total: how many there are. One collective when no rank has
 /// many more than its share.
-std::vector<Candidate> gather(comm::Communicator& comm, const std::vector<Candidate>& mine, int64_t total) {
-    const auto ranks = static_cast<int64_t>(comm.size()), have = static_cast<int64_t>(mine.size());
+std::vector<Candidate> gather(comm::Communicator& comm, const Candidate* mine, int64_t have, int64_t total) {
+    const auto ranks = static_cast<int64_t>(comm.size());
     const int64_t room = std::min(total, 2 * ((total + ranks - 1) / ranks) + 8);
     const Candidate none{};
     std::vector<Candidate> send(static_cast<size_t>(room) + 1, none);
     send[0].slot = have;
-    std::copy_n(mine.begin(), std::min(have, room), send.begin() + 1);
+    std::copy_n(mine, std::min(have, room), send.begin() + 1);
     std::vector<Candidate> all(static_cast<size_t>(ranks * (room + 1)));
     std::vector<int64_t> bytes(static_cast<size_t>(ranks), (room + 1) * int64_t{sizeof(Candidate)});
     std::vector<int64_t> offset(static_cast<size_t>(ranks));
@@ -127,7 +127,7 @@ std::vector<Candidate> gather(comm::Communicator& comm, const std::vector<Candid
     }
     if (overflow) {
         result.resize(static_cast<size_t>(total));
-        comm.allgatherv_bytes(mine.data(), have * int64_t{sizeof(Candidate)}, result.data(), bytes.data(),
+        comm.allgatherv_bytes(mine, have * int64_t{sizeof(Candidate)}, result.data(), bytes.data(),
                               offset.data());
     }
     return result;
@@ -165,33 +165,36 @@ bool decide(const Candidate* begin, const Candidate* end, const Heap& heap, Sear
 
 } // namespace
 
-void decide_exactly(comm::Communicator* comm, int64_t few, std::vector<Candidate>& mine,
+void decide_exactly(comm::Communicator* comm, int64_t few, core::Buffer<Candidate>& mine,
                     std::vector<Search>& searches) {
     std::vector<Heap> heaps(searches.size());
-    size_t read = 0, kept = 0;
+    Candidate *read = mine.begin(), *kept = read;
     int64_t total = 0;
     for (size_t slot = 0; slot < searches.size(); ++slot) {
         if (searches[slot].stage != Stage::few)
             continue;
-        const size_t begin = read;
-        while (read < mine.size() && mine[read].slot == static_cast<int64_t>(slot))
+        Candidate* const begin = read;
+        while (read != mine.end() && read->slot == static_cast<int64_t>(slot))
             ++read;
-        Candidate* end = mine.data() + read;
+        Candidate* end = read;
         if (searches[slot].inside.count > few)
-            end = thin_out(comm, few, mine.data() + begin, end, searches[slot], heaps[slot]);
-        kept = static_cast<size_t>(std::copy(mine.data() + begin, end, mine.data() + kept) - mine.data());
+            end = thin_out(comm, few, begin, end, searches[slot], heaps[slot]);
+        kept = std::copy(begin, end, kept);
         total += searches[slot].inside.count;
     }
-    mine.resize(kept);
-    if (comm != nullptr && total > 0)
-        mine = gather(*comm, mine, total);
-    std::sort(mine.begin(), mine.end(), in_order);
+    std::vector<Candidate> gathered;
+    Candidate *begin = mine.begin(), *last = kept;
+    if (comm != nullptr && total > 0) {
+        gathered = gather(*comm, begin, last - begin, total);
+        begin = gathered.data();
+        last = begin + gathered.size();
+    }
+    std::sort(begin, last, in_order);
     bool distinct = true;
-    const Candidate *begin = mine.data(), *last = begin + mine.size();
     for (size_t slot = 0; slot < searches.size(); ++slot) {
         if (searches[slot].stage != Stage::few)
             continue;
-        const Candidate* end = begin;
+        Candidate* end = begin;
         while (end != last && end->slot == static_cast<int64_t>(slot))
             ++end;
         distinct = decide(begin, end, heaps[slot], searches[slot]) && distinct;

@@ -23,7 +23,8 @@ constexpr int64_t gather_budget = 1 << 16; // candidates of all cells of a level
 
 struct LevelStrategy::State {
     explicit State(core::Memory& memory)
-        : records{RecordStore(memory), RecordStore(memory)}, order(memory, "part order") {}
+        : records{RecordStore(memory), RecordStore(memory)}, order(memory, "part order"), memory(memory),
+          loop(memory) {}
 
     void prepare(Ground& ground, bool alone);
     void cut(Ground& ground, comm::Communicator* comm);
@@ -33,11 +34,13 @@ struct LevelStrategy::State {
 
     RecordStore records[2];
     core::Buffer<int32_t> order;
+    core::Memory& memory;
     std::vector<Cell> cells;
     std::vector<Amount> parts;
     std::vector<int64_t> part_end;
     LevelLoop loop;
     struct ThreadLoops {
+        explicit ThreadLoops(core::Memory& memory) : outer(memory), inner(memory) {}
         LevelLoop outer, inner;
         std::vector<OpenCell> cells;
     };
@@ -66,7 +69,7 @@ void LevelStrategy::State::prepare(Ground& ground, bool alone) {
     settings.finder = options.finder;
     settings.slack = problem.slack();
     const auto chosen = std::bit_floor(static_cast<uint32_t>(std::max(2, options.bins)));
-    settings.most_bins = options.bins > 0 ? static_cast<int32_t>(std::min(chosen, 1U << 16)) : 1024;
+    settings.most_bins = options.bins > 0 ? static_cast<int32_t>(std::min(chosen, 1U << 16)) : 4096;
     settings.few = options.finder == CutFinder::bisection ? 1
                    : alone                                ? 64
                            : std::clamp<int64_t>(gather_budget / options.parts, 8, 256);
@@ -74,6 +77,8 @@ void LevelStrategy::State::prepare(Ground& ground, bool alone) {
         ground.frame[axis] = KeyFrame(problem.box.lower[axis], problem.box.upper[axis]);
     if (!cut)
         return;
+    if (!alone) // between collectives nothing may be refused
+        loop.reserve(std::min(n, std::max<int64_t>(gather_budget, options.parts * settings.few)));
     const Shelf& shelf = ground.shelf[0];
     problem.executor.for_blocks(n, block_points, [&](int64_t begin, int64_t end, int) {
         for (int axis = 0; axis < options.dimension; ++axis)
@@ -109,8 +114,8 @@ void LevelStrategy::State::cut(Ground& ground, comm::Communicator* comm) {
 void LevelStrategy::State::cut_subtrees(Ground& ground, const std::vector<OpenCell>& subtrees) {
     const Problem& problem = ground.problem;
     core::Timer timer;
-    thread_loops.resize(
-        std::max(thread_loops.size(), static_cast<size_t>(std::max(1, problem.executor.threads))));
+    while (static_cast<int>(thread_loops.size()) < std::max(1, problem.executor.threads))
+        thread_loops.emplace_back(memory);
     for (ThreadLoops& own : thread_loops) {
         own.outer.reset_statistics();
         own.inner.reset_statistics();

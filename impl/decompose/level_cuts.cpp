@@ -53,7 +53,9 @@ void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, com
         reduce(ground, comm);
         draw_conclusions(ground);
     }
-    collect_few(ground, executor, comm);
+    collect_few(ground, executor);
+    make_candidates(ground, comm);
+    decide_exactly(comm, ground.settings.few, candidates_, searches_);
     for (const Search& search : searches_) {
         statistics_.rounds += search.rounds;
         ++statistics_.cuts;
@@ -229,7 +231,7 @@ void LevelLoop::draw_conclusions(const Ground& ground) {
                    box.lower[search.axis], box.upper[search.axis], search);
 }
 
-void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor, comm::Communicator* comm) {
+void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor) {
     active_.clear();
     for (size_t i = 0; i < segments_.size(); ++i)
         if (searches_[static_cast<size_t>(segments_[i].slot)].stage == Stage::few)
@@ -253,7 +255,18 @@ void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor, c
                                     search.low, search.high, list, none);
         },
         1);
-    candidates_.clear();
+}
+
+void LevelLoop::make_candidates(const Ground& ground, comm::Communicator* comm) {
+    int64_t count = 0;
+    bool many = false; // on any rank: known to all of them
+    for (const Search& search : searches_)
+        many = many || (search.stage == Stage::few && search.inside.count > ground.settings.few);
+    for (const int32_t i : active_)
+        count += segments_[static_cast<size_t>(i)].count;
+    const auto make_room = [&] { candidates_.resize(count); };
+    many&& comm != nullptr ? comm->together(make_room) : make_room();
+    int64_t at = 0;
     for (const int32_t i : active_) {
         const Segment& segment = segments_[static_cast<size_t>(i)];
         const Search& search = searches_[static_cast<size_t>(segment.slot)];
@@ -261,13 +274,12 @@ void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor, c
         const double* x = ground.coordinate(search.axis);
         const int32_t* index = ground.shelf[side_].index + segment.begin; // the list has places in it
         for (int64_t k = 0; k < segment.count; ++k) {
-            const int32_t i = index[list.index[k]];
-            candidates_.push_back(
-                {ordered_image(x[i]), ordered_id(ground.problem.id_of(i)), list.weight_of(k), segment.slot});
+            const int32_t item = index[list.index[k]];
+            candidates_[at++] = {ordered_image(x[item]), ordered_id(ground.problem.id_of(item)),
+                                 list.weight_of(k), segment.slot};
         }
         statistics_.records_read += search.listed ? 0 : segment.full;
     }
-    decide_exactly(comm, ground.settings.few, candidates_, searches_);
 }
 
 } // namespace graft::decompose

@@ -49,6 +49,9 @@ struct LoopStatistics {
 
 class LevelLoop {
   public:
+    explicit LevelLoop(core::Memory& memory) : candidates_(memory, "ORB candidates") {}
+    /// Room for what one level gathers where no heap of points has more. May throw Error(memory).
+    void reserve(int64_t candidates) { candidates_.resize(candidates); }
     /// Cuts the cells under `roots` down to parts. comm NULL: this rank alone. With a communicator
     /// collective, and all of `roots` are the same cells on all ranks. Cells of at most subtree_points points
     /// (0: none, as it must be over ranks) are not cut but added to `subtrees`.
@@ -75,7 +78,8 @@ class LevelLoop {
     void sweep_segment(Ground& ground, Segment& segment, Search& search);
     void reduce(const Ground& ground, comm::Communicator* comm);
     void draw_conclusions(const Ground& ground);
-    void collect_few(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
+    void collect_few(Ground& ground, const backend::Executor& executor);
+    void make_candidates(const Ground& ground, comm::Communicator* comm);
     void split(Ground& ground, const backend::Executor& executor);
     void count_segment(const Ground& ground, Segment& segment);
     void place_segments(const Search& search);
@@ -96,7 +100,7 @@ class LevelLoop {
     std::vector<Tally> counters_;
     std::vector<Amount> amounts_;
     std::vector<uint64_t> lanes_;
-    std::vector<Candidate> candidates_;
+    core::Buffer<Candidate> candidates_;
     LoopStatistics statistics_;
 };
 
