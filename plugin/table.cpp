@@ -54,6 +54,8 @@ constexpr graft_api_v1 table = {
     graft::capi::migrate_back,
     graft::capi::decompose,
     graft::capi::owner_of,
+    graft::capi::balance,
+    graft::capi::balance_objects,
 };
 
 } // namespace

@@ -6,9 +6,9 @@
 //     gravity.compute(graft::Particles().positions(x, y, z).charges(m), graft::Results().accelerations(ax,
 //     ay, az));
 //
-// Anything with data() and size() is an array: std::vector, std::array, std::span. Views do not own: the
-// memory must live until compute returns. A context is used by one thread at a time (Error with
-// GRAFT_ERROR_BUSY otherwise).
+// Arrays are views (graft_views.hpp): anything with data() and size(), or members of structs; nothing is
+// copied. A context is used by one thread at a time (Error with GRAFT_ERROR_BUSY otherwise). Over many ranks:
+// give the context a Communicator; all its calls that take particles or fields are then collective.
 #ifndef GRAFT_HPP
 #define GRAFT_HPP
 
@@ -19,6 +19,8 @@
 #include <graft_loader.h> // a vendored copy
 #endif
 
+#include "graft_views.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace graft {
 
@@ -56,6 +59,17 @@ class Library {
     explicit Library(const graft_api_v1* api) noexcept : api_(api) {}
     const graft_api_v1& api() const noexcept { return *api_; }
     std::string version() const { return api_->version(); }
+    /// An entry of a later minor than the first; throws ABSENT when the loaded library is too old to have it.
+    template <class Function>
+    Function entry(Function graft_api_v1::*member) const {
+        const auto* begin = reinterpret_cast<const char*>(api_);
+        const auto* end = reinterpret_cast<const char*>(&(api_->*member)) + sizeof(Function);
+        if (end - begin > static_cast<std::ptrdiff_t>(api_->struct_size))
+            throw Error(GRAFT_ERROR_ABSENT, "the loaded library, ABI " + std::to_string(api_->abi_major) +
+                                                "." + std::to_string(api_->abi_minor) +
+                                                ", is older than this host and lacks this call");
+        return api_->*member;
+    }
     /// Throws what the last call on this thread had to say when status is a failure.
     void check(int32_t status) const {
         if (status != GRAFT_OK)
@@ -153,189 +167,37 @@ class Options {
     graft_options* options_ = nullptr;
 };
 
-// ---- views
-// ----------------------------------------------------------------------------------------------------------
-
-template <class T>
-constexpr int32_t dtype_of() {
-    using U = std::remove_cv_t<T>;
-    static_assert(std::is_same_v<U, float> || std::is_same_v<U, double> || std::is_same_v<U, int32_t> ||
-                      std::is_same_v<U, int64_t> || std::is_same_v<U, uint64_t>,
-                  "Graft knows float, double, int32_t, int64_t and uint64_t");
-    return std::is_same_v<U, float>     ? GRAFT_F32
-           : std::is_same_v<U, double>  ? GRAFT_F64
-           : std::is_same_v<U, int32_t> ? GRAFT_I32
-           : std::is_same_v<U, int64_t> ? GRAFT_I64
-                                        : GRAFT_U64;
-}
-
-/// n items of `components` numbers, strides in bytes (0: packed).
-template <class T>
-graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride = 0,
-                 int64_t component_stride = 0) {
-    const int64_t element = sizeof(T);
-    graft_array array{};
-    array.struct_size = sizeof array;
-    array.data = const_cast<void*>(static_cast<const void*>(data));
-    array.dtype = dtype_of<T>();
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = components;
-    array.n = n;
-    array.component_stride = component_stride ? component_stride : element;
-    array.item_stride = item_stride ? item_stride : components * element;
-    array.bytes =
-        n == 0 ? 0 : (n - 1) * array.item_stride + (components - 1) * array.component_stride + element;
-    return array;
-}
-
-/// All of a vector, array or span of numbers: one component an item.
-template <class Range>
-auto view(Range& range) -> decltype(view(range.data(), static_cast<int64_t>(range.size()))) {
-    return view(range.data(), static_cast<int64_t>(range.size()));
-}
-/// The same for a graft_array made by hand, so that the calls below take either.
-inline graft_array view(const graft_array& array) {
-    return array;
-}
-
-namespace detail {
-template <class M>
-struct Member {
-    using Element = M;
-    static constexpr int32_t components = 1;
-};
-template <class M, std::size_t N>
-struct Member<M[N]> {
-    using Element = M;
-    static constexpr int32_t components = static_cast<int32_t>(N);
-};
-template <class M, std::size_t N>
-struct Member<std::array<M, N>> {
-    using Element = M;
-    static constexpr int32_t components = static_cast<int32_t>(N);
-};
-} // namespace detail
-
-/// One member of every struct in a range: view_of(stars, &Star::mass), view_of(stars, &Star::position) for a
-/// member double[3] or std::array<double, 3>. Nothing is copied.
-template <class Range, class Struct, class M>
-graft_array view_of(Range& structs, M Struct::*member) {
-    using Element = typename detail::Member<M>::Element;
-    const int64_t n = static_cast<int64_t>(structs.size());
-    Element* first = nullptr;
-    if (n > 0)
-        first = reinterpret_cast<Element*>(const_cast<std::remove_cv_t<M>*>(&(structs.data()[0].*member)));
-    return view(first, n, detail::Member<M>::components, sizeof(Struct));
-}
-
-/// The sources. n is that of the positions.
-class Particles {
+/// One rank's end of a communicator table; frees it. Contexts that use it must be gone, or set to another
+/// one.
+class Communicator {
   public:
-    template <class X, class Y, class Z>
-    Particles& positions(X&& x, Y&& y, Z&& z) {
-        return keep(0, view(x)).keep(1, view(y)).keep(2, view(z));
-    }
-    /// One array of 3 components an item: view(xyz.data(), n, 3), view_of(stars, &Star::position).
-    Particles& positions(const graft_array& packed) { return keep(0, packed); }
-    template <class M>
-    Particles& charges(M&& m) {
-        return keep(3, view(m));
-    }
-    Particles& charge_all(double charge) {
-        charge_all_ = charge;
+    /// Takes over a table (from graft_load_mpi_comm, for instance); NULL is an empty one.
+    explicit Communicator(graft_comm_v1* table = nullptr) noexcept : table_(table) {}
+    Communicator(Communicator&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
+    Communicator& operator=(Communicator&& other) noexcept {
+        std::swap(table_, other.table_);
         return *this;
     }
-    template <class H>
-    Particles& softenings(H&& h) {
-        return keep(4, view(h));
+    ~Communicator() {
+        if (table_ != nullptr)
+            table_->free(table_);
     }
-    /// int32_t or int64_t, n values: compute only where non-zero.
-    template <class A>
-    Particles& active(A&& flags) {
-        return keep(5, view(flags));
+    /// `size` ranks inside this process, each to be used by a thread of its own.
+    static std::vector<Communicator> threads(const Library& library, int32_t size) {
+        std::vector<graft_comm_v1*> tables(static_cast<std::size_t>(size > 0 ? size : 0));
+        std::vector<Communicator> comms;
+        comms.reserve(tables.size());
+        library.check(library.entry(&graft_api_v1::comm_create_threads)(size, tables.data()));
+        for (graft_comm_v1* table : tables)
+            comms.emplace_back(table);
+        return comms;
     }
-    /// Indices to compute, from 0.
-    template <class A>
-    Particles& targets(A&& indices) {
-        return keep(6, view(indices));
-    }
-    /// The C struct; points into this object.
-    graft_particles c() const noexcept {
-        graft_particles p{};
-        p.struct_size = sizeof p;
-        p.n = arrays_[0].n;
-        for (int axis = 0; axis < 3; ++axis)
-            p.position[axis] = at(axis);
-        p.charge = at(3);
-        p.softening = at(4);
-        p.active = at(5);
-        p.target = at(6);
-        p.charge_all = charge_all_;
-        return p;
-    }
+    int32_t rank() const noexcept { return table_ != nullptr ? table_->rank : 0; }
+    int32_t size() const noexcept { return table_ != nullptr ? table_->size : 1; }
+    const graft_comm_v1* handle() const noexcept { return table_; }
 
   private:
-    Particles& keep(std::size_t slot, const graft_array& array) {
-        arrays_[slot] = array;
-        return *this;
-    }
-    const graft_array* at(int slot) const noexcept {
-        const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
-        return array.struct_size ? &array : nullptr;
-    }
-    std::array<graft_array, 7> arrays_{};
-    double charge_all_ = 1;
-};
-
-/// Where results go. What is not named is not computed.
-class Results {
-  public:
-    template <class X, class Y, class Z>
-    Results& accelerations(X& x, Y& y, Z& z) {
-        return keep(0, view(x)).keep(1, view(y)).keep(2, view(z));
-    }
-    Results& accelerations(const graft_array& packed) { return keep(0, packed); }
-    template <class P>
-    Results& potentials(P&& phi) {
-        return keep(3, view(phi));
-    }
-    Results& virial(std::array<double, 6>& tensor) { return keep(4, view(tensor.data(), 1, 6)); }
-    Results& energy(double& half_sum) { return keep(5, view(&half_sum, 1)); }
-    Results& add(bool on = true) {
-        mode_ = on ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
-        return *this;
-    }
-    /// Charge times field instead of the field.
-    Results& as_force(bool on = true) {
-        flags_ = on ? GRAFT_RESULTS_FORCE : 0u;
-        return *this;
-    }
-    /// The C struct; points into this object.
-    graft_results c() const noexcept {
-        graft_results r{};
-        r.struct_size = sizeof r;
-        r.flags = flags_;
-        for (int axis = 0; axis < 3; ++axis)
-            r.acceleration[axis] = at(axis);
-        r.potential = at(3);
-        r.virial = at(4);
-        r.energy = at(5);
-        r.mode = mode_;
-        return r;
-    }
-
-  private:
-    Results& keep(std::size_t slot, const graft_array& array) {
-        arrays_[slot] = array;
-        return *this;
-    }
-    const graft_array* at(int slot) const noexcept {
-        const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
-        return array.struct_size ? &array : nullptr;
-    }
-    std::array<graft_array, 6> arrays_{};
-    int32_t mode_ = GRAFT_MODE_OVERWRITE;
-    uint32_t flags_ = 0;
+    graft_comm_v1* table_;
 };
 
 /// Computes. Moved-from contexts may only be assigned to or destroyed.
@@ -365,6 +227,39 @@ class Context {
         const graft_results r = results.c();
         library_.check(library_.api().field_at(context_, &s, &p, &r));
     }
+    /// The communicator must outlive this context, or the next set_communicator.
+    void set_communicator(const Communicator& ranks) {
+        library_.check(library_.entry(&graft_api_v1::context_set_communicator)(context_, ranks.handle()));
+    }
+    /// Divides the particles of all ranks; see graft_decomposition.
+    void decompose(const Particles& particles, const Decomposition& results) {
+        const graft_particles p = particles.c();
+        const graft_decomposition d = results.c();
+        library_.check(library_.entry(&graft_api_v1::decompose)(context_, &p, &d));
+    }
+    /// The part in which each point lies, by the last domains.
+    template <class I>
+    void owner_of(const Particles& points, I& owners) {
+        const graft_particles p = points.c();
+        const graft_array array = view(owners);
+        library_.check(library_.entry(&graft_api_v1::owner_of)(context_, &p, &array));
+    }
+    /// The number of items this rank will have when item i goes to rank owners[i].
+    template <class I>
+    int64_t migrate_plan(const I& owners) {
+        const graft_array array = view(owners);
+        int64_t n_after = 0;
+        library_.check(library_.entry(&graft_api_v1::migrate_plan)(context_, &array, &n_after));
+        return n_after;
+    }
+    /// Moves fields by the plan: migrate({view(id), view(xyz.data(), n, 3)}, {view(new_id), ...}).
+    void migrate(const std::vector<graft_array>& from, const std::vector<graft_array>& to) {
+        move(library_.entry(&graft_api_v1::migrate), from, to);
+    }
+    /// The way back of the same plan.
+    void migrate_back(const std::vector<graft_array>& from, const std::vector<graft_array>& to) {
+        move(library_.entry(&graft_api_v1::migrate_back), from, to);
+    }
     void set_units(const graft_units& units) {
         library_.check(library_.api().context_set_units(context_, &units));
     }
@@ -386,6 +281,19 @@ class Context {
     graft_context* handle() noexcept { return context_; }
 
   private:
+    using Move = int32_t (*)(graft_context*, int32_t, const graft_array* const*, const graft_array* const*);
+    void move(Move function, const std::vector<graft_array>& from, const std::vector<graft_array>& to) {
+        if (from.size() != to.size()) // the C call has one count
+            throw Error(GRAFT_ERROR_ARGUMENT, "migrate: " + std::to_string(from.size()) +
+                                                  " fields from and " + std::to_string(to.size()) +
+                                                  " to; expected as many");
+        std::vector<const graft_array*> sources, targets;
+        for (std::size_t f = 0; f < from.size(); ++f) {
+            sources.push_back(&from[f]);
+            targets.push_back(&to[f]);
+        }
+        library_.check(function(context_, static_cast<int32_t>(from.size()), sources.data(), targets.data()));
+    }
     Library library_;
     graft_context* context_ = nullptr;
 };

@@ -106,7 +106,8 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
         ranks.agree(nullptr);
         write(executor, result, dimension, wanted);
         state.domains = result.domains;
-        context->figures.note("decompose", [&] { return numbers_of(result.statistics, options.parts); });
+        context->figures.note("decompose",
+                              [&] { return Figures::Content{numbers_of(result.statistics, options.parts)}; });
     });
 }
 

@@ -21,7 +21,7 @@ struct PointBuffers {
 struct DomainState {
     explicit DomainState(core::Memory& memory)
         : points(memory), decomposer(memory), decomposition(memory), balancer(memory), migration(memory),
-          owner(memory, "new owners") {}
+          owner(memory, "new owners"), work(memory, "work of particles") {}
     PointBuffers points;
     decompose::Decomposer decomposer;
     decompose::Result decomposition;
@@ -30,6 +30,7 @@ struct DomainState {
     balance::Migration migration;
     bool has_plan = false;
     core::Buffer<int32_t> owner;
+    core::Buffer<double> work; // of each particle in the last compute
 };
 
 } // namespace graft::capi

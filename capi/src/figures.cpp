@@ -38,9 +38,8 @@ void append(std::string& text, const std::string& member) {
 
 } // namespace
 
-void Figures::set(const std::string& section, Numbers numbers,
-                  std::vector<std::pair<std::string, std::string>> words) {
-    Section fresh{section, std::move(numbers), std::move(words)};
+void Figures::set(const std::string& section, Content content) {
+    Section fresh{section, std::move(content)};
     const auto found = std::ranges::find(sections_, section, &Section::name);
     if (found != sections_.end())
         *found = std::move(fresh);
@@ -50,7 +49,7 @@ void Figures::set(const std::string& section, Numbers numbers,
 
 bool Figures::find(const std::string& key, double* value) const {
     for (const Section& section : sections_)
-        for (const auto& [name, number] : section.numbers)
+        for (const auto& [name, number] : section.content.numbers)
             if (key == section.name + "." + name) {
                 *value = number;
                 return true;
@@ -60,7 +59,7 @@ bool Figures::find(const std::string& key, double* value) const {
 
 bool Figures::find_words(const std::string& key, std::string* words) const {
     for (const Section& section : sections_)
-        for (const auto& [name, text] : section.words)
+        for (const auto& [name, text] : section.content.words)
             if (key == section.name + "." + name) {
                 *words = text;
                 return true;
@@ -72,12 +71,12 @@ std::string Figures::json_members() const {
     std::string text;
     for (const Section& section : sections_) {
         std::string inside;
-        for (const auto& [name, words] : section.words)
+        for (const auto& [name, words] : section.content.words)
             append(inside, core::format("\"%s\":\"%s\"", name.c_str(), words.c_str()));
-        append(inside, members_of(section.numbers, ""));
-        for (const std::string& group : groups_of(section.numbers))
-            append(inside,
-                   core::format("\"%s\":{%s}", group.c_str(), members_of(section.numbers, group).c_str()));
+        append(inside, members_of(section.content.numbers, ""));
+        for (const std::string& group : groups_of(section.content.numbers))
+            append(inside, core::format("\"%s\":{%s}", group.c_str(),
+                                        members_of(section.content.numbers, group).c_str()));
         append(text, core::format("\"%s\":{%s}", section.name.c_str(), inside.c_str()));
     }
     return text;

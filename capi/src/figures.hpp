@@ -12,12 +12,15 @@ namespace graft::capi {
 class Figures {
   public:
     using Numbers = std::vector<std::pair<std::string, double>>; // names may have a group: "time_s.cuts"
+    struct Content {
+        Numbers numbers;
+        std::vector<std::pair<std::string, std::string>> words = {}; // texts, such as a decision's name
+    };
 
-    /// Replaces all figures of a section ("decompose"). `words` are texts, such as a decision's name.
-    void set(const std::string& section, Numbers numbers,
-             std::vector<std::pair<std::string, std::string>> words = {});
-    /// The same with the numbers that make() returns, after the outputs have been written: a small allocation
-    /// refused by the system leaves the figures out, the call has succeeded all the same.
+    /// Replaces all figures of a section ("decompose").
+    void set(const std::string& section, Content content);
+    /// The same with what make() returns, after the outputs have been written: a small allocation refused by
+    /// the system leaves the figures out, the call has succeeded all the same.
     template <typename Make>
     void note(const char* section, Make&& make) noexcept {
         try {
@@ -38,8 +41,7 @@ class Figures {
   private:
     struct Section {
         std::string name;
-        Numbers numbers;
-        std::vector<std::pair<std::string, std::string>> words;
+        Content content;
     };
     std::vector<Section> sections_;
 };

@@ -47,10 +47,10 @@ std::vector<ArrayView> read_fields(const graft_array* const* given, const char* 
 
 void note(graft_context& context, const balance::Migration& m) noexcept {
     context.figures.note("migrate", [&] {
-        return Figures::Numbers{{"count_before", static_cast<double>(m.count_before())},
-                                {"count_after", static_cast<double>(m.count_after())},
-                                {"items_moved", static_cast<double>(m.items_moved())},
-                                {"bytes_moved", static_cast<double>(m.bytes_moved())}};
+        return Figures::Content{{{"count_before", static_cast<double>(m.count_before())},
+                                 {"count_after", static_cast<double>(m.count_after())},
+                                 {"items_moved", static_cast<double>(m.items_moved())},
+                                 {"bytes_moved", static_cast<double>(m.bytes_moved())}}};
     });
 }
 
@@ -70,10 +70,12 @@ int32_t move(graft_context* context, int32_t count, const graft_array* const* fr
             sources = read_fields(from, "from", count, back ? after : before);
             targets = read_fields(to, "to", count, back ? before : after);
         });
+        const double start_s = ranks.time_s();
         if (back)
             state.migration.back(ranks, executor, count, sources.data(), targets.data());
         else
             state.migration.forward(ranks, executor, count, sources.data(), targets.data());
+        state.balancer.note_migration(ranks.time_s() - start_s, state.migration.bytes_moved());
         note(*context, state.migration);
     });
 }

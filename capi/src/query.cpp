@@ -22,7 +22,7 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
 
 /// Refreshes "comm", which is there from set_communicator on.
 const Figures& figures_of(graft_context* context) {
-    context->figures.set("comm", communicator_figures(*context->ranks));
+    context->figures.set("comm", {communicator_figures(*context->ranks)});
     return context->figures;
 }
 

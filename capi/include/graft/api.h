@@ -130,6 +130,23 @@ typedef struct graft_api_v1 {
      * first call gathers the domains: O(parts). Cost O(n log parts).
      * CALL_ORDER (no domains yet), ARGUMENT, ARRAY, VALUE, MEMORY, COMMUNICATION. */
     int32_t (*owner_of)(graft_context *context, const graft_particles *points, const graft_array *owner);
+    /* Collective. New owners for the particles where that is worth it (deck keys balance.*): only when the busiest rank has
+     * more than balance.tolerance times the mean work, when the new partition is better, and when what it saves until the
+     * next balance (balance.steps force evaluations) exceeds what it and the migration cost. Otherwise owner is this rank's
+     * own number throughout. What a particle costs (balance.cost): interactions or time of the last compute of this
+     * context, which must have had the same particles in the same order; particles.cost; or 1. Nothing is moved: give
+     * owner to migrate_plan. query_text: "balance.decision" (balanced, not-worth-it, kept-old, taken), "balance.reason";
+     * query: "balance.before." and "balance.after." + imbalance_work, imbalance_count, work_max, work_mean, neighbours,
+     * surface; "balance.items_moved", "balance.bytes_moved", "balance.gain_s", "balance.move_s", "balance.time_s.total".
+     * Cost that of decompose, O(n) when nothing is done.
+     * CALL_ORDER (interactions or time without such a compute), ARGUMENT (balance.cost given without costs), the
+     * statuses of decompose. */
+    int32_t (*balance)(graft_context *context, const graft_particles *particles, const graft_balancing *balancing);
+    /* Collective. The same for a host's objects (patches, blocks, tasks): centre, load, bytes -> new owner. Object i is on
+     * this rank now; balance.cost does not matter. `split` is offered each object heavier than the mean load of a rank.
+     * query also: "balance.super_objects", "balance.pieces", "balance.heaviest", "balance.swapped",
+     * "balance.locality_lost". As balance. */
+    int32_t (*balance_objects)(graft_context *context, const graft_objects *objects);
 } graft_api_v1;
 
 #define GRAFT_CAPABILITY_OPENMP (1ull << 0)

@@ -143,9 +143,9 @@ typedef struct graft_balancing {
     uint32_t flags;           /* 0 */
     const graft_array *owner; /* I32 or I64, n items: the rank each particle should go to; this rank's own number where
                                  the old owners stay */
-    double step_s;         /* seconds one force evaluation takes on this rank; 0: what the last compute of this context took
-                              (unknown before any: then only balance.tolerance decides) */
-    double bytes_per_item; /* what the host will move per particle; 0: unknown, taken as 64 */
+    double step_s;            /* seconds one force evaluation takes on this rank; 0: what the last compute of this context
+                                 took (unknown before any: then only balance.tolerance decides) */
+    double bytes_per_item;    /* what the host will move per particle; 0: unknown, taken as 64 */
     uint64_t reserved[4];
 } graft_balancing;
 

@@ -1,0 +1,254 @@
+// Views for graft.hpp: the host's arrays as the C interface takes them. Included by graft.hpp; not for
+// itself.
+//
+// Anything with data() and size() is an array: std::vector, std::array, std::span. Views do not own: the
+// memory must live until the call that takes them returns.
+#ifndef GRAFT_VIEWS_HPP
+#define GRAFT_VIEWS_HPP
+
+#include <graft/graft.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace graft {
+
+template <class T>
+constexpr int32_t dtype_of() {
+    using U = std::remove_cv_t<T>;
+    static_assert(std::is_same_v<U, float> || std::is_same_v<U, double> || std::is_same_v<U, int32_t> ||
+                      std::is_same_v<U, int64_t> || std::is_same_v<U, uint64_t>,
+                  "Graft knows float, double, int32_t, int64_t and uint64_t");
+    return std::is_same_v<U, float>     ? GRAFT_F32
+           : std::is_same_v<U, double>  ? GRAFT_F64
+           : std::is_same_v<U, int32_t> ? GRAFT_I32
+           : std::is_same_v<U, int64_t> ? GRAFT_I64
+                                        : GRAFT_U64;
+}
+
+/// n items of `components` numbers, strides in bytes (0: packed).
+template <class T>
+graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride = 0,
+                 int64_t component_stride = 0) {
+    const int64_t element = sizeof(T);
+    graft_array array{};
+    array.struct_size = sizeof array;
+    array.data = const_cast<void*>(static_cast<const void*>(data));
+    array.dtype = dtype_of<T>();
+    array.memory = GRAFT_MEMORY_HOST;
+    array.components = components;
+    array.n = n;
+    array.component_stride = component_stride ? component_stride : element;
+    array.item_stride = item_stride ? item_stride : components * element;
+    array.bytes =
+        n == 0 ? 0 : (n - 1) * array.item_stride + (components - 1) * array.component_stride + element;
+    return array;
+}
+
+/// All of a vector, array or span of numbers: one component an item.
+template <class Range>
+auto view(Range& range) -> decltype(view(range.data(), static_cast<int64_t>(range.size()))) {
+    return view(range.data(), static_cast<int64_t>(range.size()));
+}
+/// The same for a graft_array made by hand, so that the calls below take either.
+inline graft_array view(const graft_array& array) {
+    return array;
+}
+
+namespace detail {
+template <class M>
+struct Member {
+    using Element = M;
+    static constexpr int32_t components = 1;
+};
+template <class M, std::size_t N>
+struct Member<M[N]> {
+    using Element = M;
+    static constexpr int32_t components = static_cast<int32_t>(N);
+};
+template <class M, std::size_t N>
+struct Member<std::array<M, N>> {
+    using Element = M;
+    static constexpr int32_t components = static_cast<int32_t>(N);
+};
+} // namespace detail
+
+/// One member of every struct in a range: view_of(stars, &Star::mass), view_of(stars, &Star::position) for a
+/// member double[3] or std::array<double, 3>. Nothing is copied.
+template <class Range, class Struct, class M>
+graft_array view_of(Range& structs, M Struct::*member) {
+    using Element = typename detail::Member<M>::Element;
+    const int64_t n = static_cast<int64_t>(structs.size());
+    Element* first = nullptr;
+    if (n > 0)
+        first = reinterpret_cast<Element*>(const_cast<std::remove_cv_t<M>*>(&(structs.data()[0].*member)));
+    return view(first, n, detail::Member<M>::components, sizeof(Struct));
+}
+
+/// The sources. n is that of the positions.
+class Particles {
+  public:
+    template <class X, class Y, class Z>
+    Particles& positions(X&& x, Y&& y, Z&& z) {
+        return keep(0, view(x)).keep(1, view(y)).keep(2, view(z));
+    }
+    /// One array of 3 components an item: view(xyz.data(), n, 3), view_of(stars, &Star::position).
+    Particles& positions(const graft_array& packed) { return keep(0, packed); }
+    template <class M>
+    Particles& charges(M&& m) {
+        return keep(3, view(m));
+    }
+    Particles& charge_all(double charge) {
+        charge_all_ = charge;
+        return *this;
+    }
+    template <class H>
+    Particles& softenings(H&& h) {
+        return keep(4, view(h));
+    }
+    /// int32_t or int64_t, n values: compute only where non-zero.
+    template <class A>
+    Particles& active(A&& flags) {
+        return keep(5, view(flags));
+    }
+    /// Indices to compute, from 0.
+    template <class A>
+    Particles& targets(A&& indices) {
+        return keep(6, view(indices));
+    }
+    /// Unique over all ranks: decompose and balance split coincident particles by them.
+    template <class I>
+    Particles& ids(I&& numbers) {
+        return keep(7, view(numbers));
+    }
+    /// Work of each particle, for decompose and balance.
+    template <class C>
+    Particles& costs(C&& work) {
+        return keep(8, view(work));
+    }
+    /// The C struct; points into this object.
+    graft_particles c() const noexcept {
+        graft_particles p{};
+        p.struct_size = sizeof p;
+        p.n = arrays_[0].n;
+        for (int axis = 0; axis < 3; ++axis)
+            p.position[axis] = at(axis);
+        p.charge = at(3);
+        p.softening = at(4);
+        p.active = at(5);
+        p.target = at(6);
+        p.id = at(7);
+        p.cost = at(8);
+        p.charge_all = charge_all_;
+        return p;
+    }
+
+  private:
+    Particles& keep(std::size_t slot, const graft_array& array) {
+        arrays_[slot] = array;
+        return *this;
+    }
+    const graft_array* at(int slot) const noexcept {
+        const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
+        return array.struct_size ? &array : nullptr;
+    }
+    std::array<graft_array, 9> arrays_{};
+    double charge_all_ = 1;
+};
+
+/// Where results go. What is not named is not computed.
+class Results {
+  public:
+    template <class X, class Y, class Z>
+    Results& accelerations(X& x, Y& y, Z& z) {
+        return keep(0, view(x)).keep(1, view(y)).keep(2, view(z));
+    }
+    Results& accelerations(const graft_array& packed) { return keep(0, packed); }
+    template <class P>
+    Results& potentials(P&& phi) {
+        return keep(3, view(phi));
+    }
+    Results& virial(std::array<double, 6>& tensor) { return keep(4, view(tensor.data(), 1, 6)); }
+    Results& energy(double& half_sum) { return keep(5, view(&half_sum, 1)); }
+    Results& add(bool on = true) {
+        mode_ = on ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
+        return *this;
+    }
+    /// Charge times field instead of the field.
+    Results& as_force(bool on = true) {
+        flags_ = on ? GRAFT_RESULTS_FORCE : 0u;
+        return *this;
+    }
+    /// The C struct; points into this object.
+    graft_results c() const noexcept {
+        graft_results r{};
+        r.struct_size = sizeof r;
+        r.flags = flags_;
+        for (int axis = 0; axis < 3; ++axis)
+            r.acceleration[axis] = at(axis);
+        r.potential = at(3);
+        r.virial = at(4);
+        r.energy = at(5);
+        r.mode = mode_;
+        return r;
+    }
+
+  private:
+    Results& keep(std::size_t slot, const graft_array& array) {
+        arrays_[slot] = array;
+        return *this;
+    }
+    const graft_array* at(int slot) const noexcept {
+        const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
+        return array.struct_size ? &array : nullptr;
+    }
+    std::array<graft_array, 6> arrays_{};
+    int32_t mode_ = GRAFT_MODE_OVERWRITE;
+    uint32_t flags_ = 0;
+};
+
+/// Where decompose writes. What is not named is not written.
+class Decomposition {
+  public:
+    /// The part of each particle: int32_t or int64_t, n items.
+    template <class I>
+    Decomposition& owners(I&& parts) {
+        return keep(0, view(parts));
+    }
+    /// Indices of the particles sorted by part, n items; offsets: parts + 1 items into it.
+    template <class I, class J>
+    Decomposition& order(I&& permutation, J&& offsets) {
+        return keep(1, view(permutation)).keep(2, view(offsets));
+    }
+    /// lower x y z, upper x y z of each part: 6 numbers a part, one after the other.
+    template <class B>
+    Decomposition& boxes(B& corners) {
+        return keep(3, view(corners.data(), static_cast<int64_t>(corners.size()) / 6, 6));
+    }
+    /// The C struct; points into this object.
+    graft_decomposition c() const noexcept {
+        graft_decomposition d{};
+        d.struct_size = sizeof d;
+        d.owner = at(0);
+        d.permutation = at(1);
+        d.part_offset = at(2);
+        d.boxes = at(3);
+        return d;
+    }
+
+  private:
+    Decomposition& keep(std::size_t slot, const graft_array& array) {
+        arrays_[slot] = array;
+        return *this;
+    }
+    const graft_array* at(int slot) const noexcept {
+        const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
+        return array.struct_size ? &array : nullptr;
+    }
+    std::array<graft_array, 4> arrays_{};
+};
+
+} // namespace graft
+#endif
