@@ -84,8 +84,8 @@ struct SimulatedMessage {
 };
 /// Messages of one key that were sent before they were asked for, or asked for before they were sent.
 struct SimulatedChannel {
-    std::deque<SimulatedMessage> sent;
-    std::deque<int32_t> posted; // requests of the receiver
+    std::vector<SimulatedMessage> sent; // few: a vector is lighter than a queue
+    std::vector<int32_t> posted;        // requests of the receiver
 };
 
 struct Simulator::State {

@@ -189,7 +189,7 @@ void send_message(SimulatedEndpoint& endpoint, Simulator::State& simulator, Simu
     }
     SimulatedRank& receiver = simulator.ranks[static_cast<size_t>(machine_to)];
     SimulatedRequest& posted = receiver.requests[static_cast<size_t>(channel.posted.front())];
-    channel.posted.pop_front();
+    channel.posted.erase(channel.posted.begin());
     if (channel.posted.empty())
         simulator.channels.erase(key);
     deliver(posted, data, bytes, rank.send_port_s, transfer_s);
@@ -224,7 +224,7 @@ int32_t irecv(void* self, void* data, int64_t bytes, int32_t from, int32_t tag, 
             const SimulatedMessage& message = channel.sent.front();
             deliver(fresh, message.data.data(), static_cast<int64_t>(message.data.size()), message.time_s,
                     message.transfer_s);
-            channel.sent.pop_front();
+            channel.sent.erase(channel.sent.begin());
             if (channel.sent.empty())
                 simulator.channels.erase(key);
         }

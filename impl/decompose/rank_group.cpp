@@ -80,13 +80,12 @@ bool RankGroup<AnyItem>::halve(const GroupQuestion& question, int left_ranks, Gr
 template <typename AnyItem>
 void RankGroup<AnyItem>::enter(bool right, int left_ranks, const GroupAnswer& answer) {
     const int ranks = right ? ranks_ - left_ranks : left_ranks;
-    if (ranks_ > 2) { // two ranks that part need no communicators, nor does one alone
-        const int colour = ranks == 1 ? -1 : right ? 1 : 0;
-        groups_.push_back(comm_->split(colour, whole_->rank()));
-        comm_ = groups_.back().get();
-    }
     first_ += right ? left_ranks : 0;
     ranks_ = ranks;
+    if (ranks_ > 1) { // one rank alone needs no communicator
+        groups_.push_back(std::make_unique<comm::Range>(*whole_, first_, ranks_));
+        comm_ = &groups_.back()->comm();
+    }
     count_ = right ? count_ - answer.count : answer.count;
     spread_ = false;
 }
@@ -95,8 +94,7 @@ template <typename AnyItem>
 comm::Traffic RankGroup<AnyItem>::leave() {
     comm::Traffic traffic;
     for (; !groups_.empty(); groups_.pop_back())
-        if (groups_.back())
-            traffic += groups_.back()->traffic();
+        traffic.collectives += groups_.back()->comm().traffic().collectives;
     comm_ = whole_;
     return traffic;
 }

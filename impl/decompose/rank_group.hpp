@@ -9,6 +9,7 @@
 // which the points came.
 #pragma once
 
+#include "comm/range.hpp"
 #include "decompose/group_cut.hpp"
 #include "decompose/passage.hpp"
 
@@ -48,7 +49,8 @@ class RankGroup {
     bool halve(const GroupQuestion& question, int left_ranks, GroupAnswer& answer, bool& in_right);
     /// Collective. Local work that all ranks of the group must be able to do, or the group is stopped.
     void allow(const std::function<void()>& body);
-    /// The groups' communicators are not needed any more; answers what they have sent.
+    /// The groups' communicators are not needed any more; answers their collectives. What these sent were
+    /// messages of the whole, and are counted there.
     comm::Traffic leave();
 
     /// See Passage.
@@ -64,7 +66,7 @@ class RankGroup {
     core::Buffer<AnyItem> items_;
     comm::Communicator* whole_ = nullptr;
     comm::Communicator* comm_ = nullptr;
-    std::vector<std::unique_ptr<comm::Communicator>> groups_; // all so far: a part may need its whole to live
+    std::vector<std::unique_ptr<comm::Range>> groups_; // all so far
     int first_ = 0, ranks_ = 1;
     int64_t count_ = 0;
     std::exception_ptr error_;
