@@ -41,7 +41,7 @@ Outcome run(Words words) {
 int main(int argc, char** argv) {
     Outcome outcome = run(Words(argv + (argc > 0 ? 1 : 0), argv + argc));
     const bool first = Ranks::here().first() && graft::cli::rank_by_environment() == 0;
-    outcome.error = Ranks::here().finish(outcome.error);
+    outcome.error = Ranks::here().agree(outcome.error);
     if (!outcome.error.empty()) {
         outcome.status = outcome.status == 0 ? 1 : outcome.status;
         if (first) {
@@ -49,5 +49,6 @@ int main(int argc, char** argv) {
             std::fprintf(stderr, "%s%s\n", named ? "" : "graft: ", outcome.error.c_str());
         }
     }
+    Ranks::here().finish();
     return outcome.status;
 }

@@ -5,9 +5,11 @@
 
 #include <graft_loader.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <dlfcn.h>
+#include <type_traits>
 
 namespace graft::cli {
 
@@ -25,16 +27,42 @@ Struct sized() {
     return value;
 }
 
-graft_array array_of(const double* data, std::size_t n) {
+template <class T>
+constexpr int32_t dtype_of = std::is_same_v<T, double> ? GRAFT_F64
+                             : sizeof(T) == 4          ? GRAFT_I32
+                                                       : GRAFT_I64;
+
+template <class T>
+graft_array array_of(const T* data, std::size_t n) {
     graft_array array = sized<graft_array>();
-    array.data = const_cast<double*>(data); // inputs are only read; the struct serves inputs and outputs
-    array.dtype = GRAFT_F64;
+    array.data = const_cast<T*>(data); // inputs are only read; the struct serves inputs and outputs
+    array.dtype = dtype_of<T>;
     array.memory = GRAFT_MEMORY_HOST;
     array.components = 1;
     array.n = static_cast<int64_t>(n);
-    array.bytes = static_cast<int64_t>(n * sizeof(double));
+    array.bytes = static_cast<int64_t>(n * sizeof(T));
     return array;
 }
+
+/// Positions, masses and ids of a snapshot as the library takes them; the arrays live as long as this.
+struct Cloud {
+    Cloud(const Snapshot& p, const std::vector<int64_t>& ids)
+        : position{array_of(p.x.data(), p.size()), array_of(p.y.data(), p.size()),
+                   array_of(p.z.data(), p.size())},
+          id(array_of(ids.data(), ids.size())) {
+        particles.n = static_cast<int64_t>(p.size());
+        particles.charge_all = 1;
+        particles.id = &id;
+        for (int axis = 0; axis < 3; ++axis) {
+            particles.position[axis] = &position[axis];
+        }
+    }
+    Cloud(const Cloud&) = delete;
+    Cloud& operator=(const Cloud&) = delete;
+
+    graft_array position[3], id;
+    graft_particles particles = sized<graft_particles>();
+};
 
 } // namespace
 
@@ -136,6 +164,13 @@ Solver::Solver(const Deck& deck) : engine_(deck.engine()) {
     engine_.require(engine_.api().context_create(deck.handle(), nullptr, &context_), "");
 }
 
+Solver::Solver(const Deck& deck, const Ranks& ranks) : Solver(deck) {
+    rank_ = ranks.rank();
+    if (!ranks.alone()) {
+        engine_.require(engine_.api().context_set_communicator(context_, ranks.table()), "setting the ranks");
+    }
+}
+
 Solver::~Solver() {
     engine_.api().context_destroy(&context_);
 }
@@ -153,9 +188,7 @@ void Solver::compute(const Snapshot& particles, Field& field, bool energies, boo
 
 void Solver::compute_targets(const Snapshot& particles, const std::vector<std::int64_t>& targets,
                              Field& field, bool own_softening) {
-    graft_array list = array_of(nullptr, targets.size());
-    list.data = const_cast<std::int64_t*>(targets.data());
-    list.dtype = GRAFT_I64;
+    const graft_array list = array_of(targets.data(), targets.size());
     run(particles, &list, field, false, own_softening);
 }
 
@@ -183,12 +216,61 @@ void Solver::run(const Snapshot& particles, const graft_array* targets, Field& f
         results.acceleration[axis] = &out[axis];
     }
     sources.charge = &mass;
-    sources.softening = own_softening && !particles.softening.empty() ? &softening : nullptr;
+    sources.softening = own_softening ? &softening : nullptr;
     sources.target = targets;
     results.virial = energies ? &virial_out : nullptr;
     results.energy = energies ? &energy_out : nullptr;
     engine_.require(engine_.api().compute(context_, &sources, &results), "computing forces");
     field.virial = virial[0] + virial[1] + virial[2];
+}
+
+std::vector<std::int32_t> Solver::decompose(const Snapshot& particles, const std::vector<std::int64_t>& id) {
+    std::vector<std::int32_t> owner(particles.size(), rank_);
+    const graft_array owners = array_of(owner.data(), owner.size());
+    const Cloud cloud(particles, id);
+    graft_decomposition answer = sized<graft_decomposition>();
+    answer.owner = &owners;
+    engine_.require(engine_.api().decompose(context_, &cloud.particles, &answer), "decomposing");
+    return owner;
+}
+
+std::vector<std::int32_t> Solver::balance(const Snapshot& particles, const std::vector<std::int64_t>& id) {
+    std::vector<std::int32_t> owner(particles.size(), rank_);
+    const graft_array owners = array_of(owner.data(), owner.size());
+    const Cloud cloud(particles, id);
+    graft_balancing answer = sized<graft_balancing>();
+    answer.owner = &owners;
+    answer.bytes_per_item = 13 * 8;
+    engine_.require(engine_.api().balance(context_, &cloud.particles, &answer), "balancing");
+    return owner;
+}
+
+void Solver::migrate(const std::vector<std::int32_t>& owner, const std::vector<Column>& columns) {
+    const graft_array owners = array_of(owner.data(), owner.size());
+    int64_t n_after = 0;
+    engine_.require(engine_.api().migrate_plan(context_, &owners, &n_after), "moving particles");
+    std::vector<graft_array> before, after;
+    for (const Column& column : columns) {
+        std::visit(
+            [&](auto* items) {
+                const std::size_t most = std::max(owner.size(), static_cast<std::size_t>(n_after));
+                items->resize(most); // moved in place
+                before.push_back(array_of(items->data(), owner.size()));
+                after.push_back(array_of(items->data(), static_cast<std::size_t>(n_after)));
+            },
+            column);
+    }
+    std::vector<const graft_array*> from, to;
+    for (std::size_t f = 0; f < before.size(); ++f) {
+        from.push_back(&before[f]);
+        to.push_back(&after[f]);
+    }
+    engine_.require(
+        engine_.api().migrate(context_, static_cast<int32_t>(from.size()), from.data(), to.data()),
+        "moving particles");
+    for (const Column& column : columns) {
+        std::visit([&](auto* items) { items->resize(static_cast<std::size_t>(n_after)); }, column);
+    }
 }
 
 std::optional<double> Solver::figure(const std::string& key) const {

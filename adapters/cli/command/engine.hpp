@@ -3,12 +3,15 @@
 // exactly once.
 #pragma once
 
+#include "ranks/ranks.hpp"
 #include "snapshot/snapshot.hpp"
 
 #include <graft/graft.h>
 
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace graft::cli {
 
@@ -64,10 +67,15 @@ struct Field {
     void resize(std::size_t n);
 };
 
-/// One context of the library.
+/// A per-particle array that migrate moves.
+using Column = std::variant<std::vector<double>*, std::vector<std::int64_t>*, std::vector<std::int32_t>*>;
+
+/// One context of the library. With ranks all calls but figure are collective: each rank has its own
+/// particles, virial and energy are those of all.
 class Solver {
   public:
     explicit Solver(const Deck& deck);
+    Solver(const Deck& deck, const Ranks& ranks);
     ~Solver();
     Solver(const Solver&) = delete;
     Solver& operator=(const Solver&) = delete;
@@ -80,6 +88,14 @@ class Solver {
     /// The same for the particles with these indices only; other entries of field are left as they were.
     void compute_targets(const Snapshot& particles, const std::vector<std::int64_t>& targets, Field& field,
                          bool own_softening);
+    /// The rank for each particle: compact domains of equal count. `id` differs for all particles of all
+    /// ranks.
+    std::vector<std::int32_t> decompose(const Snapshot& particles, const std::vector<std::int64_t>& id);
+    /// The same by the work of the last compute; this rank's own number throughout where that is not worth
+    /// its cost.
+    std::vector<std::int32_t> balance(const Snapshot& particles, const std::vector<std::int64_t>& id);
+    /// Moves every item of the columns to its new owner.
+    void migrate(const std::vector<std::int32_t>& owner, const std::vector<Column>& columns);
     /// A figure of the last computation; nothing when it does not exist.
     std::optional<double> figure(const std::string& key) const;
     std::string figure_text(const std::string& key) const;
@@ -90,6 +106,7 @@ class Solver {
 
     Engine engine_;
     graft_context* context_ = nullptr;
+    int rank_ = 0;
 };
 
 } // namespace graft::cli

@@ -26,7 +26,8 @@ Arguments declare() {
         "momentum,\n"
         "virial ratio) and out/galaxy.restart, each whole or not at all. A restart goes on bit by bit as if "
         "the\n"
-        "run had never stopped, for any number of threads. Ctrl-C ends after the present step with snapshot "
+        "run had never stopped, for any number of threads (on several ranks: to rounding). Ctrl-C ends after "
+        "the present step with snapshot "
         "and\n"
         "restart file (exit status 130; 143 for SIGTERM); a second Ctrl-C ends at once.\n\n"
         "A deck:\n"
@@ -53,7 +54,10 @@ void apply(Deck& deck, const Arguments& arguments) {
     // The error criterion may remember the last call's accelerations; a restarted run could not.
     graft_options_values values = deck.values();
     if (values.mac_history != 0) {
-        std::fprintf(stderr, "graft run: mac.history is left off, so that restarts continue bit by bit\n");
+        if (Ranks::here().first()) {
+            std::fprintf(stderr,
+                         "graft run: mac.history is left off, so that restarts continue bit by bit\n");
+        }
         values.mac_history = 0;
         deck.write(values);
     }
@@ -94,7 +98,7 @@ int run_command(const Words& words) {
     Deck deck(engine);
     deck.read_file(path);
     apply(deck, arguments);
-    const RunSummary summary = Simulation(deck, read_plan(deck)).run();
+    const RunSummary summary = Simulation(deck, read_plan(deck), Ranks::here()).run();
     if (arguments.json()) {
         std::printf("%s\n", summary_json(summary).c_str());
     } else if (!arguments.has("quiet")) {

@@ -75,20 +75,21 @@ void Ranks::start(const std::string& mpi) {
     mpi_ = function_of<Text>(library_, "graft_mpi_built_for")();
 }
 
-std::string Ranks::finish(const std::string& error) noexcept {
-    std::string result = error;
-    if (table_ == nullptr) {
-        return result;
-    }
-    if (!error.empty()) {
+std::string Ranks::agree(const std::string& error) noexcept {
+    if (table_ != nullptr && !error.empty()) {
         table_->fail(table_->self, error.c_str());
-    } else if (table_->barrier(table_->self) != GRAFT_OK) {
-        result = table_->error_text(table_->self);
+    } else if (table_ != nullptr && table_->barrier(table_->self) != GRAFT_OK) {
+        return table_->error_text(table_->self);
     }
-    table_->free(table_);
-    table_ = nullptr;
-    reinterpret_cast<Start>(dlsym(library_, "graft_mpi_finish"))();
-    return result;
+    return error;
+}
+
+void Ranks::finish() noexcept {
+    if (table_ != nullptr) {
+        table_->free(table_);
+        table_ = nullptr;
+        reinterpret_cast<Start>(dlsym(library_, "graft_mpi_finish"))();
+    }
 }
 
 void Ranks::require(std::int32_t status) const {

@@ -24,9 +24,11 @@ class Ranks {
     /// Looks at the environment for an mpiexec, loads the MPI shim that fits and starts MPI. `mpi`: "auto",
     /// "none", "mpich" or "openmpi". Throws Error when there are ranks but no shim.
     void start(const std::string& mpi);
-    /// Waits for all ranks, ends MPI. `error` is this rank's, "" where all went well; what is returned is
-    /// this one or that of a rank that failed. Nothing for one rank.
-    std::string finish(const std::string& error) noexcept;
+    /// At the end of a command: `error` is this rank's, "" where all went well; what is returned is this one
+    /// or that of a rank that failed. Collective.
+    std::string agree(const std::string& error) noexcept;
+    /// Ends MPI where start() began it. A launcher may end all ranks when the first leaves, so print before.
+    void finish() noexcept;
 
     int rank() const noexcept { return table_ == nullptr ? 0 : table_->rank; }
     int size() const noexcept { return table_ == nullptr ? 1 : table_->size; }

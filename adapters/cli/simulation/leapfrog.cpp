@@ -14,7 +14,7 @@ void add_scaled(std::vector<double>& to, const std::vector<double>& rate, double
 
 } // namespace
 
-Energies energies_of(const State& state) {
+Energies energies_of(const State& state, Ranks& ranks) {
     const Snapshot& p = state.particles;
     Energies sums;
     for (std::size_t i = 0; i < p.size(); ++i) {
@@ -23,13 +23,18 @@ Energies energies_of(const State& state) {
         sums.angular_momentum[1] += p.mass[i] * (p.z[i] * p.vx[i] - p.x[i] * p.vz[i]);
         sums.angular_momentum[2] += p.mass[i] * (p.x[i] * p.vy[i] - p.y[i] * p.vx[i]);
     }
+    std::array<double, 4> all = {sums.kinetic, sums.angular_momentum[0], sums.angular_momentum[1],
+                                 sums.angular_momentum[2]};
+    ranks.sum(all);
+    sums.kinetic = all[0];
+    sums.angular_momentum = {all[1], all[2], all[3]};
     sums.potential = state.field.potential_energy;
     sums.virial_ratio = 2 * sums.kinetic / std::abs(state.field.virial);
     return sums;
 }
 
-Leapfrog::Leapfrog(State& state, Solver& solver, bool own_softening)
-    : state_(state), solver_(solver), own_softening_(own_softening) {}
+Leapfrog::Leapfrog(State& state, Solver& solver, bool own_softening, Ranks& ranks)
+    : state_(state), solver_(solver), own_softening_(own_softening), ranks_(ranks) {}
 
 void Leapfrog::begin() {
     solver_.compute(state_.particles, state_.field, true, own_softening_);
@@ -48,7 +53,7 @@ Energies Leapfrog::measure() {
     // A call that asks for energies may round accelerations differently; the state keeps those of its step.
     Field kept = state_.field;
     solver_.compute(state_.particles, state_.field, true, own_softening_);
-    const Energies sums = energies_of(state_);
+    const Energies sums = energies_of(state_, ranks_);
     state_.field = std::move(kept);
     return sums;
 }

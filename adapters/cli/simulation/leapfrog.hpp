@@ -2,6 +2,7 @@
 // exact forces). Invariant: between steps positions, velocities and accelerations belong to the same time.
 #pragma once
 
+#include "ranks/ranks.hpp"
 #include "simulation/state.hpp"
 
 #include <array>
@@ -18,13 +19,14 @@ struct Energies {
     double total() const noexcept { return kinetic + potential; }
 };
 
-/// Kinetic energy and angular momentum from the particles; potential energy and virial from the field. O(n).
-Energies energies_of(const State& state);
+/// Kinetic energy and angular momentum from the particles of all ranks; potential energy and virial from the
+/// field, which has those of all ranks already. Collective. O(n).
+Energies energies_of(const State& state, Ranks& ranks = Ranks::here());
 
 class Leapfrog {
   public:
     /// `state` and `solver` must outlive this. `own_softening`: use the particles' softening lengths.
-    Leapfrog(State& state, Solver& solver, bool own_softening);
+    Leapfrog(State& state, Solver& solver, bool own_softening, Ranks& ranks = Ranks::here());
 
     /// Accelerations (and energies) at the present positions: once before the first step of a new run.
     void begin();
@@ -40,6 +42,7 @@ class Leapfrog {
     State& state_;
     Solver& solver_;
     bool own_softening_;
+    Ranks& ranks_;
 };
 
 } // namespace graft::cli

@@ -26,7 +26,24 @@ void require_masses(const Snapshot& particles, const std::string& path) {
 
 } // namespace
 
-Simulation::Simulation(const Deck& deck, const Plan& plan) : deck_(deck), plan_(plan) {
+Simulation::Simulation(const Deck& deck, const Plan& plan, Ranks& ranks)
+    : deck_(deck), plan_(plan), ranks_(ranks), blocks_(ranks) {
+    if (ranks_.first()) {
+        read_input();
+        own_softening_ = uses_own_softening(deck_, state_.particles);
+    }
+    own_softening_ = ranks_.max(static_cast<std::int64_t>(own_softening_)) != 0;
+    blocks_.scatter(state_);
+    solver_ = std::make_unique<Solver>(deck_, ranks_);
+    if (ranks_.first()) {
+        solver_->log_to_stderr();
+    }
+    blocks_.decompose(state_, *solver_);
+    leapfrog_ = std::make_unique<Leapfrog>(state_, *solver_, own_softening_, ranks_);
+    balance_every_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(deck_.values().balance_steps));
+}
+
+void Simulation::read_input() {
     if (plan_.restart) {
         continue_old();
     } else {
@@ -36,10 +53,6 @@ Simulation::Simulation(const Deck& deck, const Plan& plan) : deck_(deck), plan_(
         state_.time_step = plan_.time_step;
     }
     require_same_constant(deck_, state_.particles, plan_.restart ? plan_.restart_path() : plan_.input);
-    own_softening_ = uses_own_softening(deck_, state_.particles);
-    solver_ = std::make_unique<Solver>(deck_);
-    solver_->log_to_stderr();
-    leapfrog_ = std::make_unique<Leapfrog>(state_, *solver_, own_softening_);
 }
 
 void Simulation::continue_old() {
@@ -58,7 +71,7 @@ void Simulation::continue_old() {
 
 void Simulation::start_new() {
     leapfrog_->begin();
-    state_.initial_energy = energies_of(state_).total();
+    state_.initial_energy = energies_of(state_, ranks_).total();
 }
 
 bool Simulation::energies_due(std::int64_t step) const {
@@ -80,23 +93,33 @@ void Simulation::write_snapshot(RunSummary& summary) {
         return;
     }
     summary.last_snapshot = plan_.snapshot_path(state_.step);
-    for (const std::string& loss : write_snapshot_file(state_.particles, summary.last_snapshot)) {
-        if (last_written_ < 0) {
-            std::fprintf(stderr, "graft run: %s: %s\n", summary.last_snapshot.c_str(), loss.c_str());
+    const State whole = blocks_.gather(state_);
+    if (ranks_.first()) {
+        for (const std::string& loss : write_snapshot_file(whole.particles, summary.last_snapshot)) {
+            if (last_written_ < 0) {
+                std::fprintf(stderr, "graft run: %s: %s\n", summary.last_snapshot.c_str(), loss.c_str());
+            }
         }
+        write_restart(whole, plan_.restart_path());
     }
-    write_restart(state_, plan_.restart_path());
     last_written_ = state_.step;
 }
 
 void Simulation::after_step(RunSummary& summary) {
     ++summary.steps_taken;
     if (energies_due(state_.step)) {
-        log(energies_of(state_), summary);
+        log(energies_of(state_, ranks_), summary);
     }
     if (plan_.snapshot_every > 0 && state_.step % plan_.snapshot_every == 0) {
         write_snapshot(summary);
     }
+    if (state_.step % balance_every_ == 0) {
+        blocks_.balance(state_, *solver_);
+    }
+}
+
+int Simulation::signal() {
+    return static_cast<int>(ranks_.max(std::int64_t{InterruptGuard::signal_received()}));
 }
 
 void Simulation::finish(RunSummary& summary) {
@@ -106,7 +129,7 @@ void Simulation::finish(RunSummary& summary) {
     log(leapfrog_->measure(), summary);
     summary.step = state_.step;
     summary.time = state_.particles.time;
-    summary.n = state_.particles.size();
+    summary.n = static_cast<std::size_t>(ranks_.sum(static_cast<std::int64_t>(state_.particles.size())));
 }
 
 RunSummary Simulation::run() {
@@ -116,25 +139,25 @@ RunSummary Simulation::run() {
     if (!plan_.restart) {
         start_new();
     }
-    if (plan_.energy_every > 0) {
+    if (plan_.energy_every > 0 && ranks_.first()) {
         energy_log_ = std::make_unique<EnergyLog>(plan_.energy_path(), plan_.energy_every,
                                                   plan_.restart ? state_.step : -1);
     }
     if (!plan_.restart) {
-        log(energies_of(state_), summary);
+        log(energies_of(state_, ranks_), summary);
         write_snapshot(summary);
     } else {
         last_written_ = state_.step;
     }
-    Progress progress(state_.step, plan_.steps, !plan_.progress);
-    while (state_.step < plan_.steps && InterruptGuard::signal_received() == 0) {
+    Progress progress(state_.step, plan_.steps, !plan_.progress || !ranks_.first());
+    for (; state_.step < plan_.steps && summary.signal == 0; summary.signal = signal()) {
         leapfrog_->step(energies_due(state_.step + 1));
         after_step(summary);
         char note[48];
         std::snprintf(note, sizeof note, "dE/E %.1e", summary.energy_error);
         progress.report(state_.step, note);
     }
-    summary.signal = state_.step < plan_.steps ? InterruptGuard::signal_received() : 0;
+    summary.signal = state_.step < plan_.steps ? summary.signal : 0;
     finish(summary);
     summary.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return summary;

@@ -1,6 +1,8 @@
-// One run from a plan: start or continue, step, log, write, and end at the last step or at a signal.
+// One run from a plan: start or continue, step, log, write, and end at the last step or at a signal. On many
+// ranks each holds a part of space and its particles; rank 0 reads and writes for all.
 #pragma once
 
+#include "simulation/blocks.hpp"
 #include "simulation/energy_log.hpp"
 #include "simulation/plan.hpp"
 
@@ -24,8 +26,8 @@ struct RunSummary {
 
 class Simulation {
   public:
-    /// Reads input or restart file; checks units, steps and softening. Throws Error.
-    Simulation(const Deck& deck, const Plan& plan);
+    /// Reads input or restart file; checks units, steps and softening. Collective, as run(). Throws Error.
+    Simulation(const Deck& deck, const Plan& plan, Ranks& ranks);
 
     /// Steps until the plan's last step or a signal. Throws Error.
     RunSummary run();
@@ -33,8 +35,10 @@ class Simulation {
     const State& state() const noexcept { return state_; }
 
   private:
+    void read_input();
     void start_new();
     void continue_old();
+    int signal();
     void after_step(RunSummary& summary);
     void write_snapshot(RunSummary& summary);
     void finish(RunSummary& summary);
@@ -43,11 +47,14 @@ class Simulation {
 
     const Deck& deck_;
     Plan plan_;
+    Ranks& ranks_;
+    Blocks blocks_;
     State state_;
     bool own_softening_ = false;
     std::unique_ptr<Solver> solver_;
     std::unique_ptr<Leapfrog> leapfrog_;
     std::unique_ptr<EnergyLog> energy_log_;
+    std::int64_t balance_every_ = 0;
     std::int64_t last_written_ = -1;
     std::int64_t last_logged_ = -1;
 };

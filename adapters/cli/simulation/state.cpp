@@ -170,6 +170,23 @@ void require_restart_file(Bytes bytes, const std::string& path) {
 
 } // namespace
 
+std::vector<std::byte> pack(const State& state) {
+    Writer writer;
+    transfer(writer, state);
+    writer.item(state.place);
+    write_attributes(writer, state.particles);
+    return std::move(writer.data());
+}
+
+State unpack(const std::vector<std::byte>& bytes) {
+    Reader reader(bytes, "between ranks");
+    State state;
+    transfer(reader, state);
+    reader.item(state.place);
+    read_attributes(reader, state.particles);
+    return state;
+}
+
 void write_restart(const State& state, const std::string& path) {
     Writer writer;
     writer.bytes(magic, sizeof magic);

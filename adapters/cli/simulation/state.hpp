@@ -20,7 +20,14 @@ struct State {
     double start_time = 0;
     double time_step = 0;
     double initial_energy = 0; ///< total energy at step 0
+
+    /// Of each particle in the input; what a rank needs to give its share back (simulation/blocks.hpp).
+    std::vector<std::int64_t> place;
 };
+
+/// The state as bytes, and back: what travels between the ranks of a run.
+std::vector<std::byte> pack(const State& state);
+State unpack(const std::vector<std::byte>& bytes);
 
 /// Writes the restart file atomically. Throws Error.
 void write_restart(const State& state, const std::string& path);
