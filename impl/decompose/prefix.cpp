@@ -105,6 +105,7 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
     comm::Communicator& comm = problem.comm;
     const bool root = comm.rank() == 0;
     const int64_t n = problem.points.n;
+    const double start_s = comm.time_s();
     tree.plan(comm, n);
     comm.together([&] {
         if (root && problem.count > std::numeric_limits<int32_t>::max())
@@ -119,6 +120,7 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
         make_items(problem, gathered.data());
     });
     tree.gather(comm, gathered.data(), sizeof(KeyItem));
+    result.statistics.gather_s = comm.time_s() - start_s;
     runs.clear();
     splitters.clear();
     comm.together([&] {
