@@ -6,6 +6,7 @@
 #include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
 #include "simulate_tool.hpp"
+#include "sweep_tool.hpp"
 
 #include <cstdlib>
 
@@ -29,11 +30,11 @@ int repetitions_of(const ToolArguments& arguments) {
         char* end = nullptr;
         const long number = std::strtol(value.c_str(), &end, 10);
         if (key != "repetitions" || value.empty() || *end != '\0' || number < 1 || number > 1000)
-            core::fail(
-                core::Status::argument,
-                "bench: argument '%s: %s' is not known or out of range; expected what (all, p2p, m2p) and "
-                "repetitions (1 to 1000)",
-                key.c_str(), value.c_str());
+            core::fail(core::Status::argument,
+                       "bench: argument '%s: %s' is not known or out of range; expected what (all, p2p, m2p, "
+                       "sweep) and "
+                       "repetitions (1 to 1000)",
+                       key.c_str(), value.c_str());
         repetitions = static_cast<int>(number);
     }
     return repetitions;
@@ -60,15 +61,19 @@ std::string cells_json(const char* name, int repetitions) {
     return text + "}";
 }
 
-/// Rates of the kernels on one thread: P2P with its bound, M2P by order.
+/// Rates of the kernels on one thread: P2P with its bound, M2P by order; or (what: sweep) of the loops of
+/// ORB.
 std::string bench(const ToolArguments& arguments) {
     std::string what = "all";
     for (const auto& [key, value] : arguments)
         if (key == "what")
             what = value;
-    if (what != "all" && what != "p2p" && what != "m2p")
-        core::fail(core::Status::argument, "bench: what is '%s'; expected all, p2p or m2p", what.c_str());
+    if (what != "all" && what != "p2p" && what != "m2p" && what != "sweep")
+        core::fail(core::Status::argument, "bench: what is '%s'; expected all, p2p, m2p or sweep",
+                   what.c_str());
     const int repetitions = repetitions_of(arguments);
+    if (what == "sweep")
+        return sweep_json(repetitions);
     std::string text = core::format("{\"simd\":\"%s\",\"threads\":1", kernels::simd_name());
     if (what != "m2p")
         text += ",\"p2p\":{" + pairs_json<float>("fp32", repetitions) + "," +
