@@ -11,7 +11,7 @@ using core::Status;
 
 namespace {
 
-constexpr int size_tag = first_own_tag + 1, piece_tag = first_own_tag + 2;
+constexpr int size_tag = first_own_tag + 10, piece_tag = first_own_tag + 11;
 
 int64_t padded(int64_t bytes) {
     return (bytes + 7) / 8 * 8;

@@ -77,9 +77,8 @@ class ThreadGroup {
     std::shared_ptr<Transfer> send(int from, int to, int tag, const void* data, int64_t bytes);
     std::shared_ptr<Transfer> receive(int from, int to, int tag, void* data, int64_t bytes);
     void wait(int rank, const Transfer& transfer, double deadline_s);
-    /// Takes back what has not been matched and waits for running copies to end, so that the buffers are
-    /// free.
-    void withdraw(const std::vector<std::shared_ptr<Transfer>>& transfers);
+    /// Takes back what has not been matched, or waits for the running copy to end: the buffer is free then.
+    void withdraw(const std::shared_ptr<Transfer>& mine);
 
     /// From now on every call on this group and on its parts throws Error(communication, text).
     void fail(const std::string& text);

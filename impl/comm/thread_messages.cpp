@@ -105,21 +105,19 @@ void ThreadGroup::wait(int rank, const Transfer& transfer, double deadline_s) {
                                     name(rank), describe_message(transfer).c_str()));
 }
 
-void ThreadGroup::withdraw(const std::vector<std::shared_ptr<Transfer>>& transfers) {
+void ThreadGroup::withdraw(const std::shared_ptr<Transfer>& mine) {
     Lock lock(mutex_);
-    for (const auto& mine : transfers) {
-        if (mine->state == Transfer::State::waiting) {
-            Inbox& where = inbox(mine->to);
-            const auto channel = where.channels.find({mine->from, mine->tag});
-            std::erase(mine->receives ? channel->second.wanted : channel->second.sent, mine);
-            if (channel->second.wanted.empty() && channel->second.sent.empty())
-                where.channels.erase(channel);
-            mine->state = Transfer::State::done;
-        }
-        inbox(mine->receives ? mine->to : mine->from).changed.wait(lock, [&] {
-            return mine->state == Transfer::State::done;
-        });
+    if (mine->state == Transfer::State::waiting) {
+        Inbox& where = inbox(mine->to);
+        const auto channel = where.channels.find({mine->from, mine->tag});
+        std::erase(mine->receives ? channel->second.wanted : channel->second.sent, mine);
+        if (channel->second.wanted.empty() && channel->second.sent.empty())
+            where.channels.erase(channel);
+        mine->state = Transfer::State::done;
     }
+    inbox(mine->receives ? mine->to : mine->from).changed.wait(lock, [&] {
+        return mine->state == Transfer::State::done;
+    });
 }
 
 } // namespace graft::comm

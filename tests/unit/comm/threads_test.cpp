@@ -34,6 +34,9 @@ TEST_P(Threads, BroadcastFromEveryRoot) {
             EXPECT_EQ(data[0], root);
             EXPECT_EQ(data[1], 7 * root);
             comm.broadcast_bytes(nullptr, 0, root);
+            std::vector<char> large(100000, static_cast<char>(comm.rank()));
+            comm.broadcast_bytes(large.data(), 100000, root);
+            EXPECT_EQ(large, std::vector<char>(100000, static_cast<char>(root)));
         }
     });
 }
