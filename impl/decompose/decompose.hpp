@@ -33,7 +33,7 @@ enum class Curve : int32_t { hilbert = 0, morton = 1 };
 struct Options {
     Shape shape = Shape::orb;
     Strategy strategy = Strategy::level;
-    CutFinder finder = CutFinder::histogram;
+    CutFinder finder = CutFinder::sampled; // the fastest; all three find the same cuts at tolerance 0
     Curve curve = Curve::hilbert;
     int dimension = 3;
     int32_t parts = 1;
