@@ -279,6 +279,16 @@ HWY_INLINE void for_bits(uint64_t bits, const Visit& visit) {
 
 } // namespace
 
+void refuse(const WalkInput& input, int32_t base, int node_count, const Group* groups, const int32_t* ids,
+            int64_t count, uint8_t* refused) {
+    for (int64_t k = 0; k < count; ++k) {
+        const Target& target = groups[ids[k]].target;
+        const Verdict verdict =
+            judge(input, target, widen(target), base, static_cast<uint32_t>(node_count), 0);
+        refused[k] = static_cast<uint8_t>(verdict.opened);
+    }
+}
+
 void open_for_targets(const WalkInput& input, int32_t root_begin, int32_t root_end, const Target* targets,
                       int count, uint8_t* terminal, core::Buffer<Opening>& openings) {
     const uint64_t all = count == 0 ? 0 : ~uint64_t{0} >> (64 - count);
@@ -357,6 +367,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::lists {
 
+HWY_EXPORT(refuse);
 HWY_EXPORT(open_for_targets);
 HWY_EXPORT(count_groups);
 HWY_EXPORT(fill_groups);
@@ -364,6 +375,11 @@ HWY_EXPORT(note_groups);
 HWY_EXPORT(fill_from_notes);
 HWY_EXPORT(count_transposed);
 HWY_EXPORT(fill_transposed);
+
+void refuse(const WalkInput& input, int32_t base, int node_count, const Group* groups, const int32_t* ids,
+            int64_t count, uint8_t* refused) {
+    HWY_DYNAMIC_DISPATCH(refuse)(input, base, node_count, groups, ids, count, refused);
+}
 
 void open_for_targets(const WalkInput& input, int32_t root_begin, int32_t root_end, const Target* targets,
                       int count, uint8_t* terminal, core::Buffer<Opening>& openings) {

@@ -56,6 +56,10 @@ void count_transposed(const WalkInput& input, const Group* groups, int64_t begin
 void fill_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
                      int32_t* scratch, const WalkOutput& output);
 
+/// Bit c of refused[k]: the group number ids[k] refuses node base + c; c < node_count <= 8, k < count.
+void refuse(const WalkInput& input, int32_t base, int node_count, const Group* groups, const int32_t* ids,
+            int64_t count, uint8_t* refused);
+
 /// A node that some of up to 64 targets open: which of its children are opened in turn, and of which the
 /// particles are wanted.
 struct Opening {

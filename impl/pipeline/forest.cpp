@@ -88,6 +88,56 @@ void Forest::fill_criterion(const backend::Executor& executor, const Settings& s
         lists::extend_criterion(executor, tree, begin, options, properties, criterion);
 }
 
+void Forest::resize_remote(const Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
+                           int64_t record_bytes) {
+    tree.nodes.resize_keep(node_count);
+    tree.boxes.resize_keep(node_count);
+    for (core::Buffer<double>* values :
+         {&moments.cx, &moments.cy, &moments.cz, &moments.radius, &moments.rho})
+        values->resize_keep(node_count);
+    moments.softening_square.resize_keep(lengths ? node_count : 0);
+    criterion.resize_keep(node_count, lengths);
+    if (settings.precision == Precision::fp64)
+        full.resize_keep(node_count * record_bytes / static_cast<int64_t>(sizeof(double)));
+    else
+        single.resize_keep(node_count * record_bytes / static_cast<int64_t>(sizeof(float)));
+    remote.resize_keep(particle_count, lengths);
+}
+
+void Forest::resize_masses(int64_t node_count) {
+    tree.nodes.resize_keep(node_count);
+    tree.boxes.resize_keep(node_count);
+    for (core::Buffer<double>* values : {&moments.cx, &moments.cy, &moments.cz, &moments.magnitude})
+        values->resize_keep(node_count);
+}
+
+void Forest::set_remote(int64_t node, const WireNode& wire) {
+    moments.cx[node] = wire.centre[0], moments.cy[node] = wire.centre[1], moments.cz[node] = wire.centre[2];
+    moments.radius[node] = wire.rho;
+    moments.rho[node] = wire.rho > 0 ? wire.rho : 1;
+    criterion.cx[node] = wire.centre[0], criterion.cy[node] = wire.centre[1],
+    criterion.cz[node] = wire.centre[2];
+    criterion.a[node] = wire.a, criterion.b[node] = wire.b;
+    if (!moments.softening_square.empty())
+        moments.softening_square[node] = wire.softening_square, criterion.softening[node] = wire.softening;
+    tree.boxes[node] = wire.box;
+}
+
+void Forest::set_mass(int64_t node, const WireMass& mass) {
+    moments.cx[node] = mass.centre[0], moments.cy[node] = mass.centre[1], moments.cz[node] = mass.centre[2];
+    moments.magnitude[node] = mass.magnitude;
+    tree.boxes[node] = {{0, 0, 0}, {mass.edge, 0, 0}}; // only its size is asked for
+}
+
+void Forest::link_remote(int32_t index) {
+    const tree::Node& node = tree.nodes[index];
+    lists::Link& link = criterion.links[index];
+    link = {node.first_child, static_cast<uint8_t>(node.child_count), 0, 0};
+    for (int c = 0; c < node.child_count; ++c)
+        if (tree.nodes[node.first_child + c].child_count == 0)
+            link.terminal_mask = static_cast<uint8_t>(link.terminal_mask | 1 << c);
+}
+
 void Forest::fill_expansions(const backend::Executor& executor, const Settings& settings, bool softened,
                              int32_t begin) {
     const auto fill = [&](auto& out) {

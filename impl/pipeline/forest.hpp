@@ -11,6 +11,7 @@
 #include "moments/expansion.hpp"
 #include "moments/moments.hpp"
 #include "pipeline/settings.hpp"
+#include "pipeline/wire.hpp"
 #include "tree/tree.hpp"
 
 namespace graft::pipeline {
@@ -57,6 +58,22 @@ struct Forest {
         else
             return full;
     }
+
+    /// The expansions of the precision in use.
+    char* expansion_bytes(const Settings& settings) {
+        return settings.precision == Precision::fp64 ? reinterpret_cast<char*>(full.data())
+                                                     : reinterpret_cast<char*>(single.data());
+    }
+
+    /// Room for nodes and particles from other ranks, node_count and particle_count in all; for the masses of
+    /// nodes.
+    void resize_remote(const Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
+                       int64_t record_bytes);
+    void resize_masses(int64_t node_count);
+    void set_remote(int64_t node, const WireNode& wire);
+    void set_mass(int64_t node, const WireMass& mass);
+    /// The walk's link of a slot or a node from another rank, from its children.
+    void link_remote(int32_t node);
 
     /// Roots of the own tree stand first: [0, own_roots()).
     int32_t own_roots() const { return tree.root_count(); }

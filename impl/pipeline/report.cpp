@@ -53,6 +53,7 @@ std::vector<Figure> figures(const Report& report) {
             {"ranks", "collectives", static_cast<double>(r.collectives)},
             {"ranks", "wait_s", r.wait_s},
             {"ranks", "imbalance", r.imbalance},
+            {"ranks", "rounds", static_cast<double>(r.rounds)},
             {"ranks", "nodes", static_cast<double>(r.nodes)},
             {"ranks", "particles", static_cast<double>(r.particles)},
         };

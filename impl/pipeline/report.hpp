@@ -33,6 +33,7 @@ struct Report {
         int64_t bytes_sent = 0, messages = 0, collectives = 0; // by this rank
         double wait_s = 0;                                     // in communication, this rank
         double imbalance = 1;                                  // largest work of a rank over the mean
+        int64_t rounds = 0;                                    // of questions (fetch), else 1
         int64_t nodes = 0, particles = 0;                      // that came from other ranks
     } ranks;
     int64_t allocations = 0; // by the context since its creation

@@ -42,6 +42,7 @@ void TopTree::fill_own(const comm::Communicator& comm, const Settings& settings,
         branch.softening = softening ? m.softening[k] : 0;
         branch.softening_square = softening ? m.softening_square[k] : 0;
         branch.a = forest.criterion.a[k], branch.b = forest.criterion.b[k];
+        branch.is_leaf = forest.criterion.links[k].child_count == 0;
         char* to = own_bytes_.data() + k * record;
         std::memcpy(to, &branch, sizeof branch);
         std::memcpy(to + sizeof branch, m.of(k), static_cast<size_t>(value_bytes));

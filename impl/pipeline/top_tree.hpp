@@ -22,7 +22,8 @@ struct Branch {
     double edge;
     geometry::Box box;
     double centre[3], magnitude, radius, spread, rho, softening, softening_square;
-    double a, b; // criterion
+    double a, b;  // criterion
+    bool is_leaf; // never opened
 };
 
 class TopTree {
@@ -50,6 +51,7 @@ class TopTree {
         const int32_t at = branch_of_[node - forest.own_end];
         return at < 0 ? nullptr : &branches_[at];
     }
+    int rank() const { return rank_; }
     int64_t branch_count() const { return branches_.size(); }
 
   private:

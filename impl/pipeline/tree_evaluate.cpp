@@ -97,17 +97,15 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
 }
 
 template <typename T>
-void TreeForce::State::evaluate_all(const Job& job, bool remote) {
+void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int64_t groups_end,
+                                       bool remote) {
     core::Timer timer;
     const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
     Workspaces<T>& workspaces = job.workspaces.of<T>();
     workspaces.prepare(job.executor.threads);
-    const int64_t groups = targets.group_count();
-    pairs.resize(groups);
-    cells.resize(groups);
     Report& report = job.report;
-    for (int64_t begin = 0; begin < groups; begin += batch_groups) {
-        const int64_t count = std::min(batch_groups, groups - begin);
+    for (int64_t begin = groups_begin; begin < groups_end; begin += batch_groups) {
+        const int64_t count = std::min(batch_groups, groups_end - begin);
         list_builder.build(job.executor, forest.tree, forest.criterion, targets.groups().data() + begin,
                            count, walk_kind(job.settings.walk), lists);
         report.time_s.lists += timer.lap();
@@ -121,9 +119,9 @@ void TreeForce::State::evaluate_all(const Job& job, bool remote) {
     }
 }
 
-void TreeForce::State::evaluate(const Job& job, bool remote) {
-    job.settings.precision == Precision::fp64 ? evaluate_all<double>(job, remote)
-                                              : evaluate_all<float>(job, remote);
+void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {
+    job.settings.precision == Precision::fp64 ? evaluate_groups<double>(job, begin, end, remote)
+                                              : evaluate_groups<float>(job, begin, end, remote);
 }
 
 } // namespace graft::pipeline

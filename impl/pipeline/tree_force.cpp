@@ -67,6 +67,8 @@ void TreeForce::State::build_own(const Job& job) {
     const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
     forest.fill_expansions(job.executor, job.settings, variant.softening == kernels::Softening::plummer, 0);
     forest.own_end = forest.top_end = forest.tree.node_count();
+    pairs.resize(targets.group_count());
+    cells.resize(targets.group_count());
     report.time_s.moments += timer.lap();
 }
 
@@ -116,24 +118,16 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
     State& s = *state_;
     const State::Job job{executor, settings, problem, with_potential, workspaces, field, report, comm};
     comm.together([&] { s.build_own(job); });
-    if (!comm.alone()) {
-        s.meet_ranks(job);
-    } else if (settings.mac == MacType::error) {
-        core::Timer timer;
-        s.scale_groups(job, s.has_last(job) && problem.n > 0);
-        report.time_s.lists += timer.lap();
-    }
-    std::exception_ptr error;
-    try {
-        s.evaluate(job, false);
-    } catch (...) { // on many ranks messages are under way: they end first
-        error = std::current_exception();
-    }
-    if (!comm.alone()) {
-        s.join_ranks(job, error);
-        comm.together([&] { s.evaluate(job, true); });
-    } else if (error) {
-        std::rethrow_exception(error);
+    if (comm.alone()) {
+        if (settings.mac == MacType::error) {
+            core::Timer timer;
+            s.scale_groups(job, s.has_last(job) && problem.n > 0);
+            report.time_s.lists += timer.lap();
+        }
+        s.evaluate(job, 0, s.targets.group_count(), false);
+    } else {
+        s.evaluate_over_ranks(job);
+        comm.together([&] { s.evaluate(job, 0, s.targets.group_count(), true); });
     }
     s.count(report);
     if (log.wants(core::LogLevel::info))

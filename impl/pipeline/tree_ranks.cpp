@@ -1,83 +1,147 @@
-// Tree method over ranks: who is where, what each needs, and how it comes together. See let.hpp,
-// top_tree.hpp.
+// Tree method over ranks: who is where, what each needs, and how it comes together. See top_tree.hpp,
+// let.hpp, fetch.hpp.
 #include "moments/expansion.hpp"
 #include "pipeline/tree_state.hpp"
 
 namespace graft::pipeline {
 
-void TreeForce::State::meet_ranks(const Job& job) {
-    core::Timer timer;
+namespace {
+
+/// Parts of the first pass between which a rank looks after the others' questions.
+constexpr int64_t slices = 16;
+
+} // namespace
+
+void TreeForce::State::evaluate_over_ranks(const Job& job) {
     const Settings& settings = job.settings;
-    const bool lengths = job.problem.per_particle_softening;
-    const kernels::PairVariant variant = pair_variant(settings, job.problem, job.with_potential);
-    const bool softened = variant.softening == kernels::Softening::plummer;
-    top.build(job.comm, job.executor, settings, softened, lengths, forest);
-    job.comm.together([&] { domains.cover(targets.groups(), Domains::most_boxes(job.comm.size())); });
-    if (settings.mac == MacType::error) {
-        const bool use_last = job.comm.min<int32_t>(has_last(job)) != 0;
-        if (use_last)
-            job.comm.together([&] { scale_groups(job, true); });
-        else
-            estimate_over_ranks(job);
-        job.comm.together([&] { domains.update(targets.groups()); });
-    }
-    domains.exchange(job.comm);
+    const bool softened =
+        pair_variant(settings, job.problem, job.with_potential).softening == kernels::Softening::plummer;
     const int64_t number = settings.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
-    const int64_t record_bytes = moments::record_size(settings.order, softened) * number;
-    job.comm.together([&] {
-        let.pack(job.comm, job.executor, settings, forest, forest.criterion, domains,
-                 LetExchange::Content::all, record_bytes);
-    });
-    let.start(job.comm);
+    const LetExchange::Frame frame{job.executor,
+                                   settings,
+                                   forest,
+                                   top,
+                                   job.problem.per_particle_softening,
+                                   moments::record_size(settings.order, softened) * number};
+    core::Timer timer;
+    top.build(job.comm, job.executor, settings, softened, frame.lengths, forest);
+    job.comm.together([&] { let.begin(frame); });
+    meet_ranks(job, frame);
     job.report.time_s.ranks += timer.lap();
+    settings.exchange == Exchange::fetch ? fetch(job, frame) : push(job, frame);
+    timer.lap();
+    job.comm.together([&] {
+        top.enter_remote(forest);
+        let.apply(frame);
+    });
+    job.report.ranks.nodes = let.nodes_received();
+    job.report.ranks.particles = let.particles_received();
+    job.report.time_s.ranks += timer.lap();
+}
+
+/// Where everyone's targets are, and how much error their groups may have.
+void TreeForce::State::meet_ranks(const Job& job, const LetExchange::Frame& frame) {
+    const bool error = job.settings.mac == MacType::error;
+    const bool use_last = error && job.comm.min<int32_t>(has_last(job)) != 0;
+    const bool push = job.settings.exchange == Exchange::push;
+    if (push || (error && !use_last))
+        job.comm.together([&] { domains.cover(targets.groups(), Domains::most_boxes(job.comm.size())); });
+    if (use_last)
+        job.comm.together([&] { scale_groups(job, true); });
+    else if (error)
+        estimate_over_ranks(job, frame);
+    if (error)
+        job.comm.together([&] { domains.update(targets.groups()); });
+    if (push)
+        domains.exchange(job.comm);
 }
 
 /// The estimate sees the masses of all ranks, as one walk over one tree would: every rank gets those nodes of
 /// the others that a walk with opening angle 1 from anywhere in its domain could come to.
-void TreeForce::State::estimate_over_ranks(const Job& job) {
+void TreeForce::State::estimate_over_ranks(const Job& job, const LetExchange::Frame& frame) {
     domains.exchange(job.comm);
     job.comm.together([&] {
-        const int64_t nodes = forest.own_end;
-        coarse.resize_keep(nodes, false);
-        job.executor.for_each(nodes, [&](int64_t k) {
-            coarse.cx[k] = forest.moments.cx[k], coarse.cy[k] = forest.moments.cy[k],
-            coarse.cz[k] = forest.moments.cz[k];
-            coarse.a[k] = 0;
-            coarse.b[k] = forest.tree.boxes[k].longest_edge();
-            const tree::Node& node = forest.tree.nodes[k];
-            lists::Link& link = coarse.links[k];
-            link = {node.first_child, static_cast<uint8_t>(node.child_count), 0, 0};
-            for (int c = 0; c < node.child_count; ++c)
-                if (forest.tree.is_leaf(node.first_child + c))
-                    link.terminal_mask = static_cast<uint8_t>(link.terminal_mask | 1 << c);
-        });
-        let.pack(job.comm, job.executor, job.settings, forest, coarse, domains, LetExchange::Content::masses,
-                 0);
+        fill_coarse(job);
+        let.pack_domains(job.comm, frame, coarse, domains, LetExchange::Content::masses);
     });
     let.start(job.comm);
     let.finish(job.comm);
     job.comm.together([&] {
-        let.unpack(job.executor, job.settings, top, forest, false);
+        let.unpack(frame, nullptr);
+        let.apply(frame);
         scale_groups(job, false);
-        moments::Moments& m = forest.moments;
-        forest.tree.nodes.resize_keep(forest.top_end);
-        forest.tree.boxes.resize_keep(forest.top_end);
-        for (core::Buffer<double>* values : {&m.cx, &m.cy, &m.cz, &m.magnitude})
-            values->resize_keep(forest.top_end);
+        let.begin(frame);
+        forest.resize_masses(forest.top_end);
         top.clear_remote(forest);
     });
 }
 
-void TreeForce::State::join_ranks(const Job& job, std::exception_ptr error) {
+/// Opens every own node that is larger than its distance.
+void TreeForce::State::fill_coarse(const Job& job) {
+    const int64_t nodes = forest.own_end;
+    coarse.resize_keep(nodes, false);
+    job.executor.for_each(nodes, [&](int64_t k) {
+        coarse.cx[k] = forest.moments.cx[k], coarse.cy[k] = forest.moments.cy[k],
+        coarse.cz[k] = forest.moments.cz[k];
+        coarse.a[k] = 0;
+        coarse.b[k] = forest.tree.boxes[k].longest_edge();
+        const tree::Node& node = forest.tree.nodes[k];
+        lists::Link& link = coarse.links[k];
+        link = {node.first_child, static_cast<uint8_t>(node.child_count), 0, 0};
+        for (int c = 0; c < node.child_count; ++c)
+            if (forest.tree.is_leaf(node.first_child + c))
+                link.terminal_mask = static_cast<uint8_t>(link.terminal_mask | 1 << c);
+    });
+}
+
+void TreeForce::State::push(const Job& job, const LetExchange::Frame& frame) {
     core::Timer timer;
+    job.comm.together(
+        [&] { let.pack_domains(job.comm, frame, forest.criterion, domains, LetExchange::Content::all); });
+    let.start(job.comm);
+    job.report.time_s.ranks += timer.lap();
+    std::exception_ptr error;
+    try {
+        evaluate(job, 0, targets.group_count(), false);
+    } catch (...) { // messages are under way: they end first
+        error = std::current_exception();
+    }
+    timer.lap();
     let.finish(job.comm);
     job.comm.agree(error);
-    job.comm.together([&] {
-        top.enter_remote(forest);
-        let.unpack(job.executor, job.settings, top, forest, job.problem.per_particle_softening);
-    });
-    job.report.ranks.nodes = let.nodes_received();
-    job.report.ranks.particles = let.particles_received();
+    job.comm.together([&] { let.unpack(frame, nullptr); });
+    job.report.ranks.rounds = 1;
+    job.report.time_s.ranks += timer.lap();
+}
+
+void TreeForce::State::fetch(const Job& job, const LetExchange::Frame& frame) {
+    core::Timer timer;
+    const int64_t groups = targets.group_count();
+    int64_t done = 0;
+    job.comm.together([&] { fetcher.begin(frame, let, targets.groups()); });
+    std::exception_ptr error;
+    const auto sum_up_to = [&](int64_t end) {
+        job.report.time_s.ranks += timer.lap();
+        try {
+            if (!error)
+                evaluate(job, done, end, false);
+        } catch (...) {
+            error = std::current_exception();
+        }
+        done = end;
+        timer.lap();
+    };
+    for (int64_t round = 1; job.comm.sum(fetcher.wanted()) > 0; ++round) {
+        fetcher.ask(job.comm, frame, let);
+        let.start(job.comm);
+        sum_up_to(std::min(groups, groups * round / slices));
+        let.finish(job.comm);
+        job.comm.agree(error);
+        job.comm.together([&] { fetcher.go_on(frame, let, targets.groups()); });
+        job.report.ranks.rounds = round;
+    }
+    sum_up_to(groups);
+    job.comm.agree(error);
     job.report.time_s.ranks += timer.lap();
 }
 

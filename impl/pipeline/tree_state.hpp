@@ -6,6 +6,7 @@
 #include "lists/lists.hpp"
 #include "lists/targets.hpp"
 #include "pipeline/domain.hpp"
+#include "pipeline/fetch.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/let.hpp"
 #include "pipeline/top_tree.hpp"
@@ -18,7 +19,8 @@ struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), top(memory), domains(memory), let(memory), coarse(memory) {}
+          cells(memory, "cell counts"), top(memory), domains(memory), let(memory), fetcher(memory),
+          coarse(memory) {}
 
     tree::TreeBuilder builder;
     Forest forest;
@@ -32,6 +34,7 @@ struct TreeForce::State {
     TopTree top;
     Domains domains;
     LetExchange let;
+    Fetcher fetcher;
     lists::Criterion coarse; // own nodes: what the estimate of accelerations opens
 
     /// What stays the same in all steps of one computation.
@@ -55,21 +58,21 @@ struct TreeForce::State {
     void count(Report& report) const;
 
     // tree_ranks.cpp
-    /// Collective: the top, the domains, the factors of the error MAC; starts the exchange of essential
-    /// trees.
-    void meet_ranks(const Job& job);
-    void estimate_over_ranks(const Job& job);
-    /// Collective: what has come from the others joins the forest. `error`: what happened since meet_ranks,
-    /// or NULL.
-    void join_ranks(const Job& job, std::exception_ptr error);
+    /// Collective: the top, the factors of the error MAC, and all that the own groups need of other ranks;
+    /// between sending and receiving it does the first pass. The forest is then ready for the second.
+    void evaluate_over_ranks(const Job& job);
+    void meet_ranks(const Job& job, const LetExchange::Frame& frame);
+    void estimate_over_ranks(const Job& job, const LetExchange::Frame& frame);
+    void fill_coarse(const Job& job);
+    void push(const Job& job, const LetExchange::Frame& frame);
+    void fetch(const Job& job, const LetExchange::Frame& frame);
 
     // tree_evaluate.cpp
-    /// Lists and sums of all groups. On many ranks the first pass takes own nodes and accepted branches, the
-    /// second
-    /// (`remote`) nodes from other ranks alone, and adds.
-    void evaluate(const Job& job, bool remote);
+    /// Lists and sums of the groups [begin, end). On many ranks the first pass takes own nodes and accepted
+    /// branches, the second (`remote`) nodes from other ranks alone, and adds.
+    void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
-    void evaluate_all(const Job& job, bool remote);
+    void evaluate_groups(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
                         const kernels::PairVariant& variant, Workspace<T>& work);

@@ -12,7 +12,7 @@ using namespace testing;
 
 constexpr double length = 1099511627776; // 2^40
 
-Settings counting(tree::TreeType type, MacType mac, double theta) {
+Settings testing_settings(tree::TreeType type, MacType mac, double theta) {
     Settings settings;
     settings.precision = Precision::fp64;
     settings.softening = Softening::plummer;
@@ -42,10 +42,18 @@ std::string name(int ranks, const char* owners, tree::TreeType type, MacType mac
            std::to_string(int(mac));
 }
 
-class UnitCharge : public ::testing::TestWithParam<int> {};
+/// Ranks, exchange.
+class UnitCharge : public ::testing::TestWithParam<std::tuple<int, Exchange>> {
+  protected:
+    const int ranks = std::get<0>(GetParam());
+    Settings counting(tree::TreeType type, MacType mac, double theta) const {
+        Settings settings = testing_settings(type, mac, theta);
+        settings.exchange = std::get<1>(GetParam());
+        return settings;
+    }
+};
 
 TEST_P(UnitCharge, EveryTargetMeetsEverySourceOnce) {
-    const int ranks = GetParam();
     const Cloud cloud = unit_cloud(1500);
     const std::pair<const char*, Owners> spreads[] = {
         {"slabs", slabs(cloud, ranks)},
@@ -61,7 +69,6 @@ TEST_P(UnitCharge, EveryTargetMeetsEverySourceOnce) {
 }
 
 TEST_P(UnitCharge, AtPointsAnywhere) {
-    const int ranks = GetParam();
     const Cloud cloud = unit_cloud(1200);
     const Cloud points = make_cube(150);
     Choice choice;
@@ -76,7 +83,6 @@ TEST_P(UnitCharge, AtPointsAnywhere) {
 }
 
 TEST_P(UnitCharge, ForActiveTargetsOnSomeRanks) {
-    const int ranks = GetParam();
     const Cloud cloud = unit_cloud(1200);
     Choice choice;
     for (int64_t i = 0; i < cloud.size(); ++i)
@@ -89,7 +95,6 @@ TEST_P(UnitCharge, ForActiveTargetsOnSomeRanks) {
 }
 
 TEST_P(UnitCharge, WithHeapsOfEqualPoints) {
-    const int ranks = GetParam();
     Cloud cloud = unit_cloud(1000);
     for (size_t i = 0; i < 300; ++i) // on all ranks, and a leaf of 100 and one of 200
         cloud.x[3 * i] = i % 3 ? 0.5 : -3, cloud.y[3 * i] = cloud.z[3 * i] = 0.25;
@@ -100,7 +105,6 @@ TEST_P(UnitCharge, WithHeapsOfEqualPoints) {
 }
 
 TEST_P(UnitCharge, WithFewerParticlesThanRanks) {
-    const int ranks = GetParam();
     for (const int64_t n : {1, 2, 3, 5}) {
         const Cloud cloud = unit_cloud(n);
         for (const Owners& owners : {slabs(cloud, ranks), all_on(cloud, 0)})
@@ -112,8 +116,13 @@ TEST_P(UnitCharge, WithFewerParticlesThanRanks) {
     compute_over(ranks, nothing, {}, counting(tree::TreeType::octree, MacType::error, 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, UnitCharge, ::testing::Values(1, 2, 3, 4, 7, 8, 21),
-                         [](const auto& info) { return std::to_string(info.param) + "Ranks"; });
+INSTANTIATE_TEST_SUITE_P(Over, UnitCharge,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 7, 8, 21),
+                                            ::testing::Values(Exchange::push, Exchange::fetch)),
+                         [](const auto& info) {
+                             return std::to_string(std::get<0>(info.param)) + "Ranks" +
+                                    (std::get<1>(info.param) == Exchange::push ? "Push" : "Fetch");
+                         });
 
 } // namespace
 } // namespace graft::pipeline

@@ -28,6 +28,15 @@ void expect_equal(const Results& many, const Results& one, double tolerance, con
 
 class GlobalTree : public ::testing::TestWithParam<int> {};
 
+TEST_P(GlobalTree, FetchesTheSameNodes) {
+    const int ranks = GetParam();
+    const Cloud cloud = make_cloud(3000);
+    Settings settings = global_settings();
+    const Results one = compute_over(1, cloud, all_on(cloud, 0), settings);
+    settings.exchange = Exchange::fetch;
+    expect_equal(compute_over(ranks, cloud, scattered(cloud, ranks), settings), one, 1e-12, "fetch");
+}
+
 TEST_P(GlobalTree, EqualsOneRankAtAnyAngle) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(3000);
