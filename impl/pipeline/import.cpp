@@ -207,6 +207,7 @@ void Solver::run(Call call, const Outputs& outputs,
         report_.time_s = {};
         report_.time_s.import = total.seconds();
         evaluate(executor);
+        comm_->conclude();
         write(outputs, executor);
         report_.time_s.total = total.seconds();
         finish_report();
