@@ -145,10 +145,14 @@ void PrefixStrategy::run(const Problem& problem, Result& result) {
     state.traffic = {};
     if (problem.options.strategy == Strategy::central)
         state.run_central(problem, result);
-    else
+    else if (problem.options.strategy == Strategy::halving)
         state.run_distributed(problem, result);
+    else
+        state.run_level(problem, result);
     const double cut_s = problem.comm.time_s();
     state.finish(problem, result);
+    if (problem.options.strategy == Strategy::level)
+        result.domains->complete(problem.comm);
     result.statistics.cuts_s = cut_s - start_s;
     result.statistics.partition_s = problem.comm.time_s() - cut_s;
 }

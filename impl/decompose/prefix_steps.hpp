@@ -36,7 +36,7 @@ class KeyOrder {
 struct PrefixStrategy::State {
     explicit State(core::Memory& memory)
         : group(memory), order(memory), owners(memory, "owners in key order"),
-          gathered(memory, "keys on rank 0"), borders(memory, "borders of the parts") {}
+          gathered(memory, "keys on rank 0") {}
 
     void make_items(const Problem& problem, KeyItem* items) const;
     PrefixRule rule(const Problem& problem) const;
@@ -59,7 +59,6 @@ struct PrefixStrategy::State {
     TreeGather tree;
     core::Buffer<int32_t> owners;
     core::Buffer<KeyItem> gathered;
-    core::Buffer<uint64_t> borders;
 
     struct Run {
         int32_t part;
