@@ -8,6 +8,8 @@
 The loop variable E in `stop int32 int64` is the way a procedure ends: without ierr (stops on failure), or with an ierr of
 that kind. It also defines {E_arguments} and, on a line of their own, {E_declarations} and {E_finish}.
 
+A loop variable T over real32, real64, int32, int64 also defines {T_type}: real(real32) ... integer(int64).
+
 `!@ include FILE` stands for a file beside the template.
 
 usage: expand_template.py TEMPLATE OUTPUT.f90
@@ -16,6 +18,8 @@ import itertools
 import re
 import sys
 from pathlib import Path
+
+TYPES = {"real32": "real(real32)", "real64": "real(real64)", "int32": "integer(int32)", "int64": "integer(int64)"}
 
 
 def ending(kind):
@@ -36,6 +40,9 @@ def combinations(header):
         loops.append([(name.strip(), kind) for kind in kinds.split()])
     for chosen in itertools.product(*loops):
         values = dict(chosen)
+        for name, kind in chosen:
+            if kind in TYPES:
+                values[f"{name}_type"] = TYPES[kind]
         if "E" in values:
             values.update(ending(values["E"]))
         yield values

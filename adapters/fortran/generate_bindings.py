@@ -23,6 +23,11 @@ CALLBACKS = {"graft_sink", "graft_log_function", "graft_split_function"}
 NULLABLE = {"allocator", "box", "communicator"}  # pointers to structs that api.h allows to be NULL: c_ptr by value
 
 ARRAYS = {"comms"}  # handles of which the caller gets several
+BY_NAME_ONLY = [  # functions of graft/functions.h that are no entries of the table
+    ("open", ["const char *path"]),
+    ("mpi_comm", ["int32_t fortran_handle", "graft_comm_v1 **comm"]),
+    ("mpi_comm_destroy", ["graft_comm_v1 **comm"]),
+]
 
 
 def without_comments(text):
@@ -155,7 +160,8 @@ def module(types_text, comm_text, api_text):
     yield "    interface"
     for result, name, parameters in entries(api_text):
         yield from write_interface(result, name, parameters, names)
-    yield from write_interface("int32_t", "open", ["const char *path"], names)
+    for name, parameters in BY_NAME_ONLY:
+        yield from write_interface("int32_t", name, parameters, names)
     yield "    end interface"
     yield "end module graft_c"
 
