@@ -1,5 +1,6 @@
 // `graft bench`: the library's own measurements through run_tool("bench").
 #include "command/arguments.hpp"
+#include "command/bench_orb.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
 
@@ -8,6 +9,9 @@
 namespace graft::cli {
 
 int bench_command(const Words& words) {
+    if (!words.empty() && words[0] == "orb") {
+        return bench_orb_command(Words(words.begin() + 1, words.end()));
+    }
     Arguments arguments(
         "bench", "WHAT [--set key=value ...]",
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "

@@ -1,6 +1,7 @@
 #include "command/engine.hpp"
 
 #include "command/arguments.hpp"
+#include "command/arrays.hpp"
 #include "snapshot/error.hpp"
 
 #include <graft_loader.h>
@@ -9,7 +10,6 @@
 #include <array>
 #include <cstdio>
 #include <dlfcn.h>
-#include <type_traits>
 
 namespace graft::cli {
 
@@ -17,31 +17,6 @@ namespace {
 
 void append_text(void* user, const char* text, int64_t bytes) {
     static_cast<std::string*>(user)->append(text, static_cast<std::size_t>(bytes));
-}
-
-/// A zeroed ABI struct that knows its size.
-template <class Struct>
-Struct sized() {
-    Struct value{};
-    value.struct_size = sizeof(Struct);
-    return value;
-}
-
-template <class T>
-constexpr int32_t dtype_of = std::is_same_v<T, double> ? GRAFT_F64
-                             : sizeof(T) == 4          ? GRAFT_I32
-                                                       : GRAFT_I64;
-
-template <class T>
-graft_array array_of(const T* data, std::size_t n) {
-    graft_array array = sized<graft_array>();
-    array.data = const_cast<T*>(data); // inputs are only read; the struct serves inputs and outputs
-    array.dtype = dtype_of<T>;
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = 1;
-    array.n = static_cast<int64_t>(n);
-    array.bytes = static_cast<int64_t>(n * sizeof(T));
-    return array;
 }
 
 /// Positions, masses and ids of a snapshot as the library takes them; the arrays live as long as this.

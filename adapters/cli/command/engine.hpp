@@ -3,6 +3,7 @@
 // exactly once.
 #pragma once
 
+#include "ic/points.hpp"
 #include "ranks/ranks.hpp"
 #include "snapshot/snapshot.hpp"
 
@@ -70,6 +71,12 @@ struct Field {
 /// A per-particle array that migrate moves.
 using Column = std::variant<std::vector<double>*, std::vector<std::int64_t>*, std::vector<std::int32_t>*>;
 
+/// What a decomposition of records says: the part of each, and where asked for their order by part.
+struct Parts {
+    std::vector<std::int32_t> owner, permutation;
+    std::vector<std::int64_t> part_offset;
+};
+
 /// One context of the library. With ranks all calls but figure are collective: each rank has its own
 /// particles, virial and energy are those of all.
 class Solver {
@@ -96,6 +103,12 @@ class Solver {
     std::vector<std::int32_t> balance(const Snapshot& particles, const std::vector<std::int64_t>& id);
     /// Moves every item of the columns to its new owner.
     void migrate(const std::vector<std::int32_t>& owner, const std::vector<Column>& columns);
+    /// The same for records, into any number of parts.
+    Parts decompose_records(const std::vector<PointRecord>& records, bool weighted, std::int32_t parts,
+                            bool order);
+    /// `to` gets the records that belong here; it grows as needed.
+    void migrate_records(const std::vector<std::int32_t>& owner, const std::vector<PointRecord>& records,
+                         std::vector<PointRecord>& to);
     /// A figure of the last computation; nothing when it does not exist.
     std::optional<double> figure(const std::string& key) const;
     std::string figure_text(const std::string& key) const;

@@ -106,6 +106,12 @@ void Ranks::reduce(T* values, std::size_t count, std::int32_t dtype, std::int32_
     }
 }
 
+void Ranks::barrier() {
+    if (table_ != nullptr) {
+        require(table_->barrier(table_->self));
+    }
+}
+
 void Ranks::sum(std::span<double> values) {
     reduce(values.data(), values.size(), GRAFT_F64, GRAFT_COMM_SUM);
 }

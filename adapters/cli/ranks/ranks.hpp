@@ -39,6 +39,7 @@ class Ranks {
     /// "MPICH", "Open MPI" or "none".
     const std::string& mpi() const noexcept { return mpi_; }
 
+    void barrier();
     void sum(std::span<double> values);
     double sum(double value);
     std::int64_t sum(std::int64_t value);
