@@ -1,0 +1,106 @@
+// The four balancers of liu2022, unchanged, on more ranks than any machine here has.
+#include "balance/simulate.hpp"
+#include "rank_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using graft::balance::Kind;
+using graft::balance::simulate;
+using graft::balance::Study;
+using graft::balance::StudyResult;
+
+constexpr double gamma_today_s = 5e-9; // an elementary step on a machine of today, about
+
+Study study_of(Kind kind, int32_t ranks) {
+    Study study;
+    study.kind = kind;
+    study.ranks = ranks;
+    study.gamma_s = gamma_today_s;
+    return study;
+}
+
+TEST(Balancers, FourStrategiesOn512Ranks) {
+    for (const Kind kind :
+         {Kind::orb_central, Kind::orb_distributed, Kind::prefix_central, Kind::prefix_distributed}) {
+        const StudyResult result = simulate(study_of(kind, 512));
+        EXPECT_GT(result.strategy_s, 0);
+        EXPECT_GE(result.total_s, result.init_s + result.strategy_s - 1e-12);
+        EXPECT_GT(result.messages, 0);
+        EXPECT_GT(result.bytes, 0);
+        EXPECT_LT(result.imbalance_after, result.imbalance_before) << static_cast<int>(kind);
+        EXPECT_GT(result.items_moved, 7000); // of 8,192 that were dealt out without regard to where they lie
+    }
+}
+
+TEST(Balancers, CentralAndDistributedGiveTheSameOwners) {
+    EXPECT_EQ(simulate(study_of(Kind::orb_central, 512)).owners_hash,
+              simulate(study_of(Kind::orb_distributed, 512)).owners_hash);
+    EXPECT_EQ(simulate(study_of(Kind::prefix_central, 512)).owners_hash,
+              simulate(study_of(Kind::prefix_distributed, 512)).owners_hash);
+}
+
+TEST(Balancers, GivenGammaTheSimulationRepeatsToTheLastBit) {
+    for (const Kind kind : {Kind::orb_distributed, Kind::prefix_distributed}) {
+        const StudyResult a = simulate(study_of(kind, 300)), b = simulate(study_of(kind, 300));
+        EXPECT_EQ(a.total_s, b.total_s);
+        EXPECT_EQ(a.strategy_s, b.strategy_s);
+        EXPECT_EQ(a.bytes, b.bytes);
+        EXPECT_EQ(a.owners_hash, b.owners_hash);
+    }
+}
+
+/// The most that a rank holds, in all and through the library's buffers.
+int64_t held_per_rank(Kind kind, int32_t ranks, StudyResult& result) {
+    graft::test::count_rank_memory(ranks);
+    result = simulate(study_of(kind, ranks));
+    const int64_t held = graft::test::most_held_by_a_rank();
+    std::printf("kind %d, %d ranks: %lld bytes a rank, strategy %.4g s (simulated), wall %.1f s\n",
+                static_cast<int>(kind), ranks, static_cast<long long>(held), result.strategy_s,
+                result.wall_s);
+    return held;
+}
+
+/// No O(ranks) data in a distributed strategy: from 1,024 ranks to 16 times (GRAFT_TEST_SLOW: 64 times) as
+/// many, what a rank holds may grow by levels of the tree only.
+void expect_little_growth(Kind kind) {
+    const int32_t many = std::getenv("GRAFT_TEST_SLOW") != nullptr ? 65536 : 16384;
+    StudyResult few_result, many_result;
+    const int64_t few = held_per_rank(kind, 1024, few_result);
+    const int64_t held = held_per_rank(kind, many, many_result);
+    EXPECT_LT(held, few + few / 2 + 16384);
+    EXPECT_LT(many_result.imbalance_after, many_result.imbalance_before);
+}
+
+TEST(Balancers, NoRankHoldsDataOfAllRanksOrb) {
+    expect_little_growth(Kind::orb_distributed);
+}
+TEST(Balancers, NoRankHoldsDataOfAllRanksPrefix) {
+    expect_little_growth(Kind::prefix_distributed);
+}
+
+/// The count must see what it looks for: the strategy that keeps all cells on every rank.
+TEST(Balancers, DataOfAllRanksWouldBeNoticed) {
+    int64_t held[2] = {};
+    for (const int i : {0, 1}) {
+        const int32_t ranks = i == 0 ? 64 : 1024;
+        Study study = study_of(Kind::orb_distributed, ranks);
+        study.level = true;
+        graft::test::count_rank_memory(ranks);
+        simulate(study);
+        held[i] = graft::test::most_held_by_a_rank();
+    }
+    EXPECT_GT(held[1], 4 * held[0]);
+}
+
+TEST(Balancers, NamesOfKinds) {
+    EXPECT_EQ(graft::balance::kind_of_name("prefix-central"), Kind::prefix_central);
+    EXPECT_ANY_THROW(graft::balance::kind_of_name("prefix"));
+    EXPECT_ANY_THROW(simulate(study_of(Kind::orb_central, 0)));
+}
+
+} // namespace
