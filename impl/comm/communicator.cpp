@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 namespace graft::comm {
 
@@ -56,13 +57,19 @@ void Communicator::ensure_good() const {
         throw Error(Status::communication, poison_);
 }
 
-/// Runs one of the table's functions with the stopwatch on; a status other than 0 ends this communicator.
+/// Runs one of the table's functions with the stopwatch on.
 template <typename Call>
-void Communicator::timed(const char* what, Call&& call) {
+int32_t Communicator::timed(Call&& call) {
     const double start_s = time_s();
     const int32_t status = call(*table_);
     traffic_.wait_s += time_s() - start_s;
-    if (status != 0)
+    return status;
+}
+
+/// The same; a status other than 0 ends this communicator.
+template <typename Call>
+void Communicator::checked(const char* what, Call&& call) {
+    if (const int32_t status = timed(call); status != 0)
         lose(what, status);
 }
 
@@ -71,14 +78,41 @@ void Communicator::poison_peers(const std::string& text) noexcept {
         table_->fail(table_->self, text.c_str());
 }
 
-void Communicator::lose(const char* what, int32_t status) {
+/// What peers are told, too; conclude() looks for "(status ".
+std::string Communicator::failure_text(const char* what, int32_t status) const {
     const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
-    const std::string text =
-        core::format("%s failed (status %d)%s%s", what, status, told != nullptr && *told != '\0' ? ": " : "",
-                     told != nullptr ? told : "");
+    return core::format("%s failed (status %d)%s%s", what, status,
+                        told != nullptr && *told != '\0' ? ": " : "", told != nullptr ? told : "");
+}
+
+void Communicator::lose(const char* what, int32_t status) {
+    const std::string text = failure_text(what, status);
     poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
     poison_peers(text);
     throw Error(Status::communication, poison_);
+}
+
+/// A table tells of failures in words only: peers' texts hold the "(status " of failure_text() and give_up(),
+/// and those of peers that had agreed already say so.
+void Communicator::conclude() {
+    static constexpr const char* told_by_peer = "(status ";
+    static constexpr const char* harmless = "after all ranks had agreed";
+    agree(nullptr);
+    if (size_ == 1)
+        return;
+    ++traffic_.collectives;
+    const int32_t status = timed([](const graft_comm_v1& table) { return table.barrier(table.self); });
+    if (status == 0)
+        return;
+    const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
+    const std::string_view words = told != nullptr ? told : "";
+    const bool by_peer = words.find(told_by_peer) != words.npos;
+    if (by_peer && words.find(harmless) == words.npos)
+        lose("barrier", status);
+    const std::string text = failure_text("barrier", status) + (by_peer ? "" : std::string("; ") + harmless);
+    poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
+    if (!by_peer)
+        poison_peers(text);
 }
 
 SelfMessages& Communicator::self_messages() {
@@ -91,7 +125,7 @@ void Communicator::barrier() {
     ensure_good();
     ++traffic_.collectives;
     if (table_ != nullptr)
-        timed("barrier", [](const graft_comm_v1& table) { return table.barrier(table.self); });
+        checked("barrier", [](const graft_comm_v1& table) { return table.barrier(table.self); });
 }
 
 void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
@@ -101,7 +135,7 @@ void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
         return;
     if (root == rank_ && size_ > 1)
         traffic_.bytes_sent += bytes;
-    timed("bcast", [&](const graft_comm_v1& table) { return table.bcast(table.self, data, bytes, root); });
+    checked("bcast", [&](const graft_comm_v1& table) { return table.bcast(table.self, data, bytes, root); });
 }
 
 void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation) {
@@ -111,7 +145,7 @@ void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Op
         return;
     if (size_ > 1)
         traffic_.bytes_sent += count * (dtype == GRAFT_I32 ? 4 : 8);
-    timed("allreduce", [&](const graft_comm_v1& table) {
+    checked("allreduce", [&](const graft_comm_v1& table) {
         return table.allreduce(table.self, data, data, count, dtype, static_cast<int32_t>(operation));
     });
 }
@@ -128,7 +162,7 @@ void Communicator::allgatherv_bytes(const void* send, int64_t send_bytes, void* 
     }
     if (size_ > 1)
         traffic_.bytes_sent += send_bytes;
-    timed("allgatherv", [&](const graft_comm_v1& table) {
+    checked("allgatherv", [&](const graft_comm_v1& table) {
         return table.allgatherv(table.self, send, send_bytes, receive, receive_bytes, receive_offset);
     });
 }
@@ -155,7 +189,7 @@ void Communicator::alltoallv_bytes(const void* send, const int64_t* send_bytes, 
     }
     for (int r = 0; r < size_; ++r)
         traffic_.bytes_sent += r == rank_ ? 0 : send_bytes[r];
-    timed("alltoallv", [&](const graft_comm_v1& table) {
+    checked("alltoallv", [&](const graft_comm_v1& table) {
         return table.alltoallv(table.self, send, send_bytes, send_offset, receive, receive_bytes,
                                receive_offset);
     });
@@ -170,7 +204,7 @@ Request Communicator::isend(const void* data, int64_t bytes, int to, int tag) {
         traffic_.bytes_sent += bytes;
     }
     Request request = 0;
-    timed("isend", [&](const graft_comm_v1& table) {
+    checked("isend", [&](const graft_comm_v1& table) {
         return table.isend(table.self, data, bytes, to, tag, &request);
     });
     return request;
@@ -181,7 +215,7 @@ Request Communicator::irecv(void* data, int64_t bytes, int from, int tag) {
     if (table_ == nullptr)
         return self_messages().receive(data, bytes, tag);
     Request request = 0;
-    timed("irecv", [&](const graft_comm_v1& table) {
+    checked("irecv", [&](const graft_comm_v1& table) {
         return table.irecv(table.self, data, bytes, from, tag, &request);
     });
     return request;
@@ -194,7 +228,8 @@ void Communicator::wait_all(int64_t count, Request* requests) {
             self_messages().wait(requests[i]);
         return;
     }
-    timed("waitall", [&](const graft_comm_v1& table) { return table.waitall(table.self, count, requests); });
+    checked("waitall",
+            [&](const graft_comm_v1& table) { return table.waitall(table.self, count, requests); });
 }
 
 std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
@@ -204,8 +239,8 @@ std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
     if (table_ != nullptr) {
         graft_comm_v1* table = nullptr;
         const int32_t given = colour < 0 ? INT32_MAX : colour; // not every table takes "in no part"
-        timed("split",
-              [&](const graft_comm_v1& parent) { return parent.split(parent.self, given, key, &table); });
+        checked("split",
+                [&](const graft_comm_v1& parent) { return parent.split(parent.self, given, key, &table); });
         if (table == nullptr)
             lose("split: it returned no table;", 0);
         part->owned_ = table;

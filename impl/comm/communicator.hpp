@@ -5,10 +5,10 @@
 // failure anywhere else (the table's own, or an exception between two collectives) poisons: peers that wait
 // are released where the table can do that (fail) or by its deadline, and from then on every call on this
 // communicator throws Error(communication) at once. Entries of the ABI therefore run their whole collective
-// body inside guarded(), and end with agree(nullptr) before they write the host's outputs: a rank whose very
-// last call failed after its peers had finished theirs would otherwise be alone with its error.
-// No function here holds O(ranks) data unless its name or comment says so. A Communicator is light (a few
-// words; a simulation makes 65,536) and is used by one thread at a time.
+// body inside guarded(), and call conclude() before they write the host's outputs: a rank whose very last
+// call failed after its peers had finished theirs would otherwise be alone with its error. No function here
+// holds O(ranks) data unless its name or comment says so. A Communicator is light (a few words; a simulation
+// makes 65,536) and is used by one thread at a time.
 //
 // Between isend/irecv and wait_all nothing may throw: peers read and write the buffers meanwhile.
 #pragma once
@@ -169,6 +169,13 @@ class Communicator {
     /// The second half of together(), for a body that has run already. NULL: this rank is fine.
     void agree(std::exception_ptr error);
 
+    /// Collective. The last thing of an entry before it writes its outputs, which must not fail: agrees that
+    /// all is well, then meets once more, so that a rank whose agreement broke after its peers had theirs can
+    /// still tell them (by the table's fail). What breaks in the meeting itself, when all have agreed, does
+    /// not undo this entry on any rank, but poisons: the next call fails on all. So all ranks return or all
+    /// throw, wherever a single call of the table breaks. Cost: an allreduce of 8 bytes and a barrier.
+    void conclude();
+
     /// Runs a body of collectives. An exception that agree() did not make known to all ranks of this
     /// communicator poisons it and is thrown on as Error(communication), as it is on every other rank. What
     /// agree() of this communicator, or of one that it was split from, threw passes unchanged (what a part
@@ -188,7 +195,10 @@ class Communicator {
     void allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation);
     void allgather_bytes(const void* send, int64_t bytes, void* receive);
     template <typename Call>
-    void timed(const char* what, Call&& call);
+    int32_t timed(Call&& call);
+    template <typename Call>
+    void checked(const char* what, Call&& call);
+    std::string failure_text(const char* what, int32_t status) const;
     [[noreturn]] void lose(const char* what, int32_t status);
     [[noreturn]] void give_up(std::exception_ptr error);
     void poison_peers(const std::string& text) noexcept;

@@ -193,8 +193,9 @@ inline FaultyRun run_faulty(int size, int rank, int64_t at, FaultTime time,
     return run;
 }
 
-/// Calls check(run, rank, at, time, is_last) for every call of every rank failing before and after. A rank
-/// whose last call fails after it has completed is alone with its error: its peers have finished.
+/// Calls check(run, rank, at, time, is_last) for every call of every rank failing before and after. Unless
+/// the body ends with Communicator::conclude(), a rank whose last call fails after it has completed is alone
+/// with its error: its peers have finished.
 inline void sweep_faults(
     int size, const std::function<void(graft_comm_v1*)>& body,
     const std::function<void(const FaultyRun&, int rank, int64_t at, FaultTime time, bool is_last)>& check,
