@@ -61,9 +61,14 @@ int64_t sweep_once(const Options& options, const Borders& border, const oracle::
     return asked;
 }
 
-void sweep(Options options, int ranks) {
+/// lopsided: nearly all points end in one part, so that ranks have to ask for memory between the halvings.
+void sweep(Options options, int ranks, bool lopsided = false) {
     oracle::Set set = make(Kind::clustered, 1500, 3, true);
     add_costs(set, 4, 1);
+    for (size_t i = 0; lopsided && i < 1500; i += 150) {
+        set.x[i] = 5 + static_cast<double>(i);
+        set.cost[i] = 1e9;
+    }
     options.parts = ranks;
     for (const Borders& border : {even(1500, ranks), all_on(1500, ranks, 1)})
         for (const int poor : {0, 1, ranks - 1}) {
@@ -83,6 +88,7 @@ TEST(RefusedMemory, Halving) {
     for (const int64_t a : {0, 400}) {
         options.threshold_a = a;
         sweep(options, 5);
+        sweep(options, 8, true);
     }
 }
 
