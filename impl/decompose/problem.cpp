@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "decompose/ordering.hpp"
+#include "decompose/records.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -53,20 +54,16 @@ void check_arrays(const Options& options, const Points& points) {
              static_cast<long long>(points.n));
 }
 
-/// Of one array: smallest and largest value; NaN and infinities leave a NaN in `poison`.
+/// Of one array: smallest and largest value.
 struct Range {
-    double least = infinity, most = -infinity, poison = 0;
+    double least = infinity, most = -infinity;
+    bool finite = true;
     void read(const double* values, int64_t begin, int64_t end) {
-        double low = least, high = most, sum = 0;
-        for (int64_t i = begin; i < end; ++i) {
-            low = std::min(low, values[i]);
-            high = std::max(high, values[i]);
-            sum += values[i] * 0.0;
-        }
-        least = low, most = high, poison += sum;
+        finite = widen_bounds(values + begin, end - begin, least, most) && finite;
     }
     void include(const Range& other) {
-        least = std::min(least, other.least), most = std::max(most, other.most), poison += other.poison;
+        least = std::min(least, other.least), most = std::max(most, other.most);
+        finite = finite && other.finite;
     }
 };
 
@@ -100,7 +97,7 @@ Local read_points(const backend::Executor& executor, const Points& points, int d
     static const char* const names[4] = {"x", "y", "z", "cost"};
     for (int a = 0; a < 4; ++a) {
         const Range& range = a < 3 ? all.axis[a] : all.cost;
-        if (range.poison != 0 || (a == 3 && range.least < 0)) // NaN != 0
+        if (!range.finite || (a == 3 && range.least < 0))
             refuse(names[a], arrays[a], points.n, a == 3);
     }
     if (points.n > 0 && arrays[2] == nullptr)
@@ -179,7 +176,7 @@ Problem prepare(comm::Communicator& comm, const backend::Executor& executor, con
                        none ? 0 : 1 - ids};
     comm.allreduce(most, 11, comm::Operation::max);
     for (int a = 0; a < 3; ++a)
-        problem.box.lower[a] = -most[a], problem.box.upper[a] = most[3 + a];
+        problem.box.lower[a] = -most[a] + 0.0, problem.box.upper[a] = most[3 + a] + 0.0; // no -0.0
     const double max_cost = most[6];
     WeightRule::Sums sums;
     comm.together([&] { sums = WeightRule::Sums::of(executor, points.cost, points.n, max_cost); });

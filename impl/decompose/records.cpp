@@ -39,6 +39,31 @@ void make_keys_simd(const double* values, int64_t n, double half_origin, double 
     }
 }
 
+bool widen_bounds_simd(const double* values, int64_t n, double* least, double* most) {
+    const hn::ScalableTag<double> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const auto zero = hn::Zero(d);
+    auto low = hn::Set(d, *least), low2 = low, high = hn::Set(d, *most), high2 = high, odd = zero,
+         odd2 = zero;
+    int64_t i = 0;
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        const auto a = hn::LoadU(d, values + i), b = hn::LoadU(d, values + i + lanes);
+        low = hn::Min(low, a), low2 = hn::Min(low2, b);
+        high = hn::Max(high, a), high2 = hn::Max(high2, b);
+        odd = hn::Add(odd, hn::Mul(a, zero)),
+        odd2 = hn::Add(odd2, hn::Mul(b, zero)); // NaN from NaN, infinities
+    }
+    double rest = 0;
+    *least = hn::GetLane(hn::MinOfLanes(d, hn::Min(low, low2)));
+    *most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(high, high2)));
+    for (; i < n; ++i) {
+        *least = std::min(*least, values[i]);
+        *most = std::max(*most, values[i]);
+        rest += values[i] * 0.0;
+    }
+    return hn::AllTrue(d, hn::Eq(hn::Add(odd, odd2), zero)) && rest == 0;
+}
+
 } // namespace graft::decompose::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -46,6 +71,11 @@ HWY_AFTER_NAMESPACE();
 namespace graft::decompose {
 
 HWY_EXPORT(make_keys_simd);
+HWY_EXPORT(widen_bounds_simd);
+
+bool widen_bounds(const double* values, int64_t n, double& least, double& most) {
+    return HWY_DYNAMIC_DISPATCH(widen_bounds_simd)(values, n, &least, &most);
+}
 
 void make_keys(const double* values, int64_t n, const KeyFrame& frame, uint32_t* keys) {
     HWY_DYNAMIC_DISPATCH(make_keys_simd)(values, n, frame.half_origin, frame.scale, keys);

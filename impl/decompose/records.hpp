@@ -64,6 +64,10 @@ class RecordStore {
     int dimension_ = 3;
 };
 
+/// Smallest and largest of values[0 ... n - 1] and what is there already. False: one of them is no finite
+/// number (the bounds are then worth nothing).
+bool widen_bounds(const double* values, int64_t n, double& least, double& most);
+
 /// Keys of values[0 ... n - 1].
 void make_keys(const double* values, int64_t n, const KeyFrame& frame, uint32_t* keys);
 

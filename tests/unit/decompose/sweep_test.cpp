@@ -192,5 +192,26 @@ TEST_P(Sweep, KeysKeepTheOrder) {
     }
 }
 
+TEST_P(Sweep, Bounds) {
+    std::mt19937_64 random(6);
+    for (const int64_t n : sizes) {
+        std::vector<double> x;
+        for (int64_t i = 0; i < n; ++i)
+            x.push_back(static_cast<double>(random()) - 9e18);
+        double least = HUGE_VAL, most = -HUGE_VAL;
+        EXPECT_TRUE(widen_bounds(x.data(), n, least, most));
+        if (n > 0) {
+            EXPECT_EQ(least, *std::min_element(x.begin(), x.end()));
+            EXPECT_EQ(most, *std::max_element(x.begin(), x.end()));
+        }
+        for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL})
+            for (int64_t i = 0; i < std::min<int64_t>(n, 70); ++i) {
+                std::vector<double> y = x;
+                y[static_cast<size_t>(i)] = bad;
+                EXPECT_FALSE(widen_bounds(y.data(), n, least, most)) << n << " " << i;
+            }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Sweep, testing::ValuesIn(graft::kernels::simd_names()),
                          [](const auto& info) { return info.param; });
