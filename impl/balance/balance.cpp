@@ -105,11 +105,9 @@ Load agree_on_scale(Call& call, core::Buffer<double>& partial, core::Buffer<Load
         most[1] = call.step_s;
     });
     call.comm.allreduce(most, 4, comm::Operation::max);
-    call.scale.largest = most[0];
+    call.scale =
+        Scale(most[0], call.settings.decompose.mix, call.comm.size(), call.settings.decompose.dimension);
     call.step_s = most[1];
-    call.scale.mix = call.settings.decompose.mix;
-    call.scale.ranks = call.comm.size();
-    call.scale.dimension = call.settings.decompose.dimension;
     Load load;
     call.comm.together([&] {
         if (most[2] > 0 && most[3] > 0)
@@ -120,24 +118,22 @@ Load agree_on_scale(Call& call, core::Buffer<double>& partial, core::Buffer<Load
     });
     double sums[2] = {load.work, static_cast<double>(load.items)};
     call.comm.allreduce(sums, 2, comm::Operation::sum);
-    call.scale.work = sums[0];
-    call.scale.items = static_cast<int64_t>(sums[1]);
+    call.scale.set_sums(sums[0], static_cast<int64_t>(sums[1]));
     return load;
 }
 
 /// Collective: the heaviest object over the mean load of a rank, how many are heavier than that, and the
 /// host's chance to split them.
-void meet_super_objects(Call& call, const SplitObject& split) {
+void meet_super_objects(Call& call, const SplitObject& split, core::Buffer<double>& partial) {
     const decompose::Points& points = call.objects.points;
     const Scale& scale = call.scale;
-    const double mean = 1.0 / scale.ranks, mean_load = scale.work / scale.ranks * scale.largest;
-    double heaviest = 0;
-    double counts[2] = {0, 0};
+    const double mean = 1.0 / scale.ranks();
+    const double mean_load = scale.work_in_units_of_cost(scale.work() / scale.ranks());
+    double heaviest = 0, counts[2] = {0, 0};
     call.comm.together([&] {
-        for (int64_t i = 0; i < points.n; ++i) {
-            const double weight = scale.item_weight(points, i);
-            heaviest = std::max(heaviest, weight);
-            if (weight <= mean)
+        heaviest = heaviest_item(call.executor, points, scale, partial);
+        for (int64_t i = 0; heaviest > mean && i < points.n; ++i) {
+            if (scale.item_weight(points, i) <= mean)
                 continue;
             counts[0] += 1;
             const int32_t pieces =
@@ -145,7 +141,7 @@ void meet_super_objects(Call& call, const SplitObject& split) {
             counts[1] += pieces > 1 ? pieces : 0;
         }
     });
-    call.report.heaviest = call.comm.max(heaviest) * scale.ranks;
+    call.report.heaviest = call.comm.max(heaviest) * scale.ranks();
     call.comm.allreduce(counts, 2, comm::Operation::sum);
     call.report.super_objects = static_cast<int64_t>(counts[0]);
     call.report.pieces = static_cast<int64_t>(counts[1]);
@@ -153,12 +149,14 @@ void meet_super_objects(Call& call, const SplitObject& split) {
 
 /// Collective. Items and bytes that would leave their ranks, and the seconds that takes on the busiest one.
 void expect_migration(Call& call, const core::Buffer<int32_t>& owner, Bandwidth& bandwidth) {
-    double moved[2] = {0, 0};
-    for (int64_t i = 0; i < call.objects.points.n; ++i)
-        if (owner[i] != call.comm.rank()) {
-            moved[0] += 1;
-            moved[1] += call.objects.bytes != nullptr ? call.objects.bytes[i] : call.bytes_per_item;
-        }
+    const double* bytes = call.objects.bytes;
+    const int32_t rank = call.comm.rank();
+    double moved[2] = {0, 0}; // no branches: owners may be random
+    for (int64_t i = 0; i < call.objects.points.n; ++i) {
+        const double leaves = owner[i] != rank ? 1 : 0;
+        moved[0] += leaves;
+        moved[1] += leaves * (bytes != nullptr ? bytes[i] : call.bytes_per_item);
+    }
     const double most_bytes = call.comm.max(moved[1]);
     call.comm.allreduce(moved, 2, comm::Operation::sum);
     call.report.items_moved = static_cast<int64_t>(moved[0]);
@@ -186,7 +184,7 @@ void measure_after(Call& call, core::Buffer<int32_t>& owner, core::Buffer<Load>&
         return future_load(call.comm, call.executor, points, call.scale, owner.data(), loads);
     };
     Load load = future();
-    if (call.settings.fuzzy && call.scale.items > 0) {
+    if (call.settings.fuzzy && call.scale.items() > 0) {
         const FuzzyReport fuzzy = swap_across_cuts(call.comm, call.executor, points, call.scale, load,
                                                    call.settings.super, call.settings.decompose.cap, owner);
         call.report.swapped = fuzzy.super_objects;
@@ -219,7 +217,7 @@ void Balancer::run(comm::Communicator& comm, const backend::Executor& executor, 
     report.before = measure(comm, load, call.scale, settings.shapes);
     const double before = report.before.imbalance_weight;
     if (settings.force || before > settings.tolerance)
-        meet_super_objects(call, split);
+        meet_super_objects(call, split, state_->partial);
     report.init_s = comm.max(comm.time_s() - start_s);
     report.decision =
         worth_trying(settings, {before, report.heaviest, call.step_s, state_->known_cost_s}, report.reason);

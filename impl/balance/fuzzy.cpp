@@ -36,7 +36,7 @@ std::vector<Candidate> gather_candidates(comm::Communicator& comm, const backend
     Shares to(executor.memory), from(executor.memory);
     core::Buffer<Candidate> send(executor.memory, "swap candidates"), received(executor.memory, "candidates");
     comm.together([&] {
-        const double least = super / static_cast<double>(std::max<int64_t>(1, scale.items));
+        const double least = super / static_cast<double>(std::max<int64_t>(1, scale.items()));
         OwnerTable<CandidateSet> sets;
         for (int64_t i = 0; i < points.n; ++i)
             sets.at(owner[i]).add(

@@ -15,7 +15,7 @@
 namespace graft::balance {
 
 struct Load {
-    double work = 0; // sum of costs, each over the largest of all
+    double work = 0; // sum of costs over Scale::unit
     int64_t items = 0;
     geometry::Box box; // tight
     void add(const Load& other) {
@@ -26,32 +26,40 @@ struct Load {
 };
 
 /// What turns items and costs into weights, the same on all ranks.
-struct Scale {
-    double largest = 0; // the largest cost of all ranks
-    double work = 0;    // sum of costs over the largest
-    int64_t items = 0;
-    double mix = 1;
-    int ranks = 1;
-    int dimension = 3;
+class Scale {
+  public:
+    Scale() = default;
+    /// largest: cost of all ranks; the unit of work becomes the power of two above it, so that no sum leaves
+    /// the range of double and no bit is lost.
+    Scale(double largest, double mix, int ranks, int dimension);
+    /// work, items: of all ranks.
+    void set_sums(double work, int64_t items);
 
-    bool by_count() const { return !(work > 0); }
-    /// The sum over all items of all ranks is 1.
-    double weight(double relative_cost, double count) const {
-        if (items == 0)
-            return 0;
-        if (by_count())
-            return count / static_cast<double>(items);
-        return (1 - mix) * count / static_cast<double>(items) + mix * relative_cost / work;
-    }
+    int ranks() const { return ranks_; }
+    int dimension() const { return dimension_; }
+    double work() const { return work_; }
+    int64_t items() const { return items_; }
+    double work_in_units_of_cost(double work) const { return work / first_ / second_; }
+    /// Weight of a share of all; the sum over all items of all ranks is 1. Count alone where no item costs
+    /// anything.
+    double weight(double work, double items) const { return per_item_ * items + per_work_ * work; }
     double weight(const Load& load) const { return weight(load.work, static_cast<double>(load.items)); }
-    double relative(const decompose::Points& points, int64_t i) const {
-        if (largest <= 0)
-            return 0;
-        return points.cost != nullptr ? points.cost[i] / largest : 1;
+    /// Work of one item.
+    double work_of(const decompose::Points& points, int64_t i) const {
+        return points.cost != nullptr ? work_of(points.cost[i]) : first_ * second_;
     }
+    double work_of(double cost) const { return cost * first_ * second_; }
     double item_weight(const decompose::Points& points, int64_t i) const {
-        return weight(relative(points, i), 1);
+        return weight(work_of(points, i), 1);
     }
+
+  private:
+    double first_ = 1, second_ = 1; // a cost times both is at most 1: one alone may not be a finite double
+    double mix_ = 1;
+    int ranks_ = 1, dimension_ = 3;
+    double work_ = 0;
+    int64_t items_ = 0;
+    double per_item_ = 0, per_work_ = 0;
 };
 
 /// Largest local cost (1 each without costs). Throws Error(value) naming the first cost that is negative or
@@ -62,6 +70,10 @@ double largest_cost(const backend::Executor& executor, const decompose::Points& 
 /// This rank's load as it is. Throws Error(memory).
 Load local_load(const backend::Executor& executor, const decompose::Points& points, const Scale& scale,
                 core::Buffer<Load>& scratch);
+
+/// Largest weight of a local item. Throws Error(memory).
+double heaviest_item(const backend::Executor& executor, const decompose::Points& points, const Scale& scale,
+                     core::Buffer<double>& scratch);
 
 /// Collective. This rank's load under new owners, all in [0, size). Throws Error(memory) on all ranks alike.
 /// O(items + owners met).

@@ -84,18 +84,18 @@ Measures measure(comm::Communicator& comm, const Load& load, const Scale& scale,
     const double weight = scale.weight(load);
     double most[3] = {load.work, static_cast<double>(load.items), weight};
     comm.allreduce(most, 3, comm::Operation::max);
-    measures.imbalance_work = over_mean(most[0], scale.work, scale.ranks);
-    measures.imbalance_count = over_mean(most[1], static_cast<double>(scale.items), scale.ranks);
-    measures.imbalance_weight = scale.items > 0 ? most[2] * scale.ranks : 1;
-    measures.work_max = most[0] * scale.largest;
-    measures.work_mean = scale.work / scale.ranks * scale.largest;
+    measures.imbalance_work = over_mean(most[0], scale.work(), scale.ranks());
+    measures.imbalance_count = over_mean(most[1], static_cast<double>(scale.items()), scale.ranks());
+    measures.imbalance_weight = scale.items() > 0 ? most[2] * scale.ranks() : 1;
+    measures.work_max = scale.work_in_units_of_cost(most[0]);
+    measures.work_mean = scale.work_in_units_of_cost(scale.work() / scale.ranks());
     if (!shapes)
         return measures;
-    const double ratio = surface_ratio(load.box, scale.dimension);
+    const double ratio = surface_ratio(load.box, scale.dimension());
     double sums[2] = {ratio, ratio > 0 ? 1.0 : 0.0};
     comm.allreduce(sums, 2, comm::Operation::sum);
     measures.surface = sums[1] > 0 ? sums[0] / sums[1] : 1;
-    measures.neighbours = mean_neighbours(comm, load, scale.dimension);
+    measures.neighbours = mean_neighbours(comm, load, scale.dimension());
     return measures;
 }
 

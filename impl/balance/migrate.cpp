@@ -108,7 +108,7 @@ void Migration::run(comm::Communicator& comm, const backend::Executor& executor,
     post_receives(comm, move);
     send_all(comm, executor, move);
     comm.wait_all(receives_);
-    comm.barrier(); // everything is everywhere: from here on nothing can fail
+    comm.conclude(); // everything is everywhere: from here on nothing can fail
     write_all(executor, move);
 }
 

@@ -15,16 +15,11 @@ namespace graft::balance {
 template <typename Value>
 class OwnerTable {
   public:
-    /// The value of a rank; Value() when it is new. May throw std::bad_alloc.
+    /// The value of a rank; Value() when it is new. Without branches that random owners would mispredict. May
+    /// throw std::bad_alloc.
     Value& at(int32_t rank) {
-        if (rank == last_rank_)
-            return values_[static_cast<size_t>(last_)];
-        size_t slot = find(rank);
-        if (slots_.empty() || slots_[slot] < 0)
-            slot = insert(rank);
-        last_rank_ = rank;
-        last_ = slots_[slot];
-        return values_[static_cast<size_t>(last_)];
+        const Slot* slot = find(rank);
+        return values_[static_cast<size_t>(slot != nullptr ? slot->index : insert(rank))];
     }
     template <typename Body>
     void for_each(Body&& body) const {
@@ -40,34 +35,47 @@ class OwnerTable {
     }
 
   private:
-    size_t find(int32_t rank) const {
-        if (slots_.empty())
-            return 0;
-        const size_t mask = slots_.size() - 1;
-        size_t slot = static_cast<size_t>(static_cast<uint32_t>(rank) * 2654435769u) & mask;
-        while (slots_[slot] >= 0 && ranks_[static_cast<size_t>(slots_[slot])] != rank)
-            slot = (slot + 1) & mask;
-        return slot;
+    struct Slot {
+        int32_t rank = -1; // free
+        int32_t index = 0; // into ranks_ and values_
+    };
+
+    size_t start_of(int32_t rank) const {
+        return static_cast<size_t>(static_cast<uint32_t>(rank) * 2654435769u >> 7) & (slots_.size() - 1);
     }
-    size_t insert(int32_t rank) {
-        if (2 * (ranks_.size() + 1) > slots_.size())
+    const Slot* find(int32_t rank) const {
+        if (slots_.empty())
+            return nullptr;
+        for (size_t k = start_of(rank);; k = (k + 1) & (slots_.size() - 1)) {
+            if (slots_[k].rank == rank)
+                return &slots_[k];
+            if (slots_[k].rank < 0)
+                return nullptr;
+        }
+    }
+    int32_t insert(int32_t rank) {
+        if (4 * (ranks_.size() + 1) > slots_.size())
             widen();
-        const size_t slot = find(rank);
-        slots_[slot] = static_cast<int32_t>(ranks_.size());
         ranks_.push_back(rank);
         values_.push_back(Value());
-        return slot;
+        place(rank, static_cast<int32_t>(ranks_.size()) - 1);
+        return static_cast<int32_t>(ranks_.size()) - 1;
+    }
+    void place(int32_t rank, int32_t index) {
+        size_t k = start_of(rank);
+        while (slots_[k].rank >= 0)
+            k = (k + 1) & (slots_.size() - 1);
+        slots_[k] = {rank, index};
     }
     void widen() {
-        slots_.assign(std::max<size_t>(16, 2 * slots_.size()), -1);
+        slots_.assign(std::max<size_t>(64, 2 * slots_.size()), Slot());
         for (size_t k = 0; k < ranks_.size(); ++k)
-            slots_[find(ranks_[k])] = static_cast<int32_t>(k);
+            place(ranks_[k], static_cast<int32_t>(k));
     }
 
-    std::vector<int32_t> slots_; // index into ranks_ and values_, -1: free
+    std::vector<Slot> slots_; // open addressing, at most a quarter full
     std::vector<int32_t> ranks_;
     std::vector<Value> values_;
-    int32_t last_rank_ = -1, last_ = 0;
 };
 
 /// table.at(owner[i]) gets item i by include(value, i), in blocks that do not depend on the threads.

@@ -75,12 +75,11 @@ Outcome swap_all(const Cloud& cloud, int size, double super, unsigned spread, in
     outcome.owner.assign(cloud.size(), -1);
     on_ranks(size, [&](Rank& rank) {
         const Cloud own = cloud.share(homes, rank.rank());
-        Scale scale;
-        scale.largest = rank.comm.max(*std::max_element(cloud.cost.begin(), cloud.cost.end()));
+        Scale scale(*std::max_element(cloud.cost.begin(), cloud.cost.end()), 1, size, 3);
+        double work = 0;
         for (const double cost : cloud.cost)
-            scale.work += cost / scale.largest;
-        scale.items = static_cast<int64_t>(cloud.size());
-        scale.ranks = size;
+            work += scale.work_of(cost);
+        scale.set_sums(work, static_cast<int64_t>(cloud.size()));
         core::Buffer<int32_t> owner(rank.memory);
         core::Buffer<Load> scratch(rank.memory);
         for (const int64_t id : own.id)

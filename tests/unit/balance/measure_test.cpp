@@ -59,14 +59,12 @@ struct Truth {
     }
 };
 
-Scale scale_of(Rank& rank, const Cloud& cloud, double mix) {
-    Scale scale;
-    scale.largest = *std::max_element(cloud.cost.begin(), cloud.cost.end());
+Scale scale_of(int size, const Cloud& cloud, double mix) {
+    Scale scale(*std::max_element(cloud.cost.begin(), cloud.cost.end()), mix, size, 3);
+    double work = 0;
     for (const double cost : cloud.cost)
-        scale.work += cost / scale.largest;
-    scale.items = static_cast<int64_t>(cloud.size());
-    scale.mix = mix;
-    scale.ranks = rank.size();
+        work += scale.work_of(cost);
+    scale.set_sums(work, static_cast<int64_t>(cloud.size()));
     return scale;
 }
 
@@ -95,7 +93,7 @@ TEST(Measure, EqualsBruteForceBeforeAndAfter) {
             const Truth before(cloud, old_owner, size), after(cloud, new_owner, size);
             on_ranks(size, [&](Rank& rank) {
                 const Cloud own = cloud.share(old_owner, rank.rank());
-                const Scale scale = scale_of(rank, cloud, mix);
+                const Scale scale = scale_of(size, cloud, mix);
                 core::Buffer<Load> scratch(rank.memory);
                 const Load load = local_load(rank.executor, own.points(), scale, scratch);
                 compare(measure(rank.comm, load, scale, true), before, mix);
@@ -111,8 +109,7 @@ TEST(Measure, EqualsBruteForceBeforeAndAfter) {
 
 TEST(Measure, NothingAnywhere) {
     on_ranks(3, [](Rank& rank) {
-        Scale scale;
-        scale.ranks = 3;
+        const Scale scale(0, 1, 3, 3);
         core::Buffer<Load> scratch(rank.memory);
         const Load load = local_load(rank.executor, {}, scale, scratch);
         const Measures measures = measure(rank.comm, load, scale, true);
@@ -133,8 +130,8 @@ TEST(Measure, AGridOfRanksHasTheNeighboursOfAGrid) {
         load.work = 1;
         load.box.include(cell[0] + 0.01, cell[1] + 0.01, cell[2] + 0.01);
         load.box.include(cell[0] + 0.99, cell[1] + 0.99, cell[2] + 0.99);
-        Scale scale;
-        scale.ranks = 64, scale.items = 64000, scale.work = 64, scale.largest = 1;
+        Scale scale(1, 1, 64, 3);
+        scale.set_sums(64, 64000);
         const Measures measures = measure(rank.comm, load, scale, true);
         EXPECT_NEAR(measures.neighbours, (1000.0 - 64) / 64, 1e-12);
         EXPECT_NEAR(measures.surface, 1, 1e-12);
@@ -148,8 +145,8 @@ TEST(Measure, MoreRanksThanSamples) {
         load.items = 1000000;
         load.box.include(rank.rank(), 0, 0);
         load.box.include(rank.rank() + 1, 1, 1);
-        Scale scale;
-        scale.ranks = 100, scale.items = 100000000;
+        Scale scale(1, 1, 100, 3);
+        scale.set_sums(100, 100000000);
         EXPECT_NEAR(measure(rank.comm, load, scale, true).neighbours, 1.98, 0.02);
     });
 }
