@@ -69,7 +69,7 @@ void run(graft_context& context, comm::Communicator& ranks, const Request& reque
     balance::Report report;
     state.balancer.run(ranks, executor, settings, objects, request.bytes_per_item, request.step_s,
                        request.split, state.owner, report);
-    ranks.agree(nullptr);
+    ranks.conclude();
     if (request.owner.present())
         export_integers(executor, state.owner.data(), request.views.n, 0, request.owner);
     if (report.decision == balance::Decision::taken)

@@ -103,7 +103,7 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
                              asked[0] != 0, result);
         if (asked[1] != 0 && !result.domains->is_complete())
             result.domains->complete(ranks);
-        ranks.agree(nullptr);
+        ranks.conclude();
         write(executor, result, dimension, wanted);
         state.domains = result.domains;
         context->figures.note("decompose",
@@ -138,6 +138,8 @@ int32_t owner_of(graft_context* context, const graft_particles* points, const gr
                                                          views.id.present() ? p.id[i] : -1);
             });
         });
+        ranks.conclude();
+        ranks.conclude();
         if (out.present())
             export_integers(executor, state.owner.data(), views.n, 0, out);
     });

@@ -95,7 +95,7 @@ int32_t migrate_plan(graft_context* context, const graft_array* owner, int64_t* 
         });
         state.has_plan = false;
         state.migration.plan(ranks, executor, state.owner.data(), state.owner.size());
-        ranks.agree(nullptr);
+        ranks.conclude();
         state.has_plan = true;
         *n_after = state.migration.count_after();
         note(*context, state.migration);

@@ -73,7 +73,8 @@ class Ledger {
 
 TEST(Balance, GivenCostsAreEvenedOutByEveryKind) {
     const Bodies all = plummer(2000);
-    for (int32_t kind : {GRAFT_BALANCER_ORB_CENTRAL, GRAFT_BALANCER_ORB_DISTRIBUTED}) {
+    for (int32_t kind : {GRAFT_BALANCER_ORB_CENTRAL, GRAFT_BALANCER_ORB_DISTRIBUTED,
+                         GRAFT_BALANCER_PREFIX_CENTRAL, GRAFT_BALANCER_PREFIX_DISTRIBUTED}) {
         Ledger ledger;
         on_contexts(size, balanced_by(GRAFT_COST_GIVEN, kind), [&](int rank, graft_context* context) {
             const Bodies mine = share_of(all, rank, size);

@@ -103,6 +103,8 @@ const Way ways[] = {
     {"level sampled", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_LEVEL, GRAFT_FINDER_SAMPLED},
     {"central", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_CENTRAL, GRAFT_FINDER_HISTOGRAM},
     {"halving", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_HALVING, GRAFT_FINDER_HISTOGRAM},
+    {"prefix", GRAFT_SHAPE_PREFIX, GRAFT_STRATEGY_LEVEL, GRAFT_FINDER_HISTOGRAM},
+    {"prefix central", GRAFT_SHAPE_PREFIX, GRAFT_STRATEGY_CENTRAL, GRAFT_FINDER_HISTOGRAM},
 };
 
 graft_options_values options_of(const Way& way) {
@@ -165,6 +167,9 @@ TEST(Decompose, OwnersDoNotDependOnRanksOrWays) {
                 continue;
             EXPECT_EQ(owners(size, options_of(way), 4), orb) << way.name << " on " << size;
         }
+    const std::vector<int32_t> prefix = owners(1, options_of(ways[5]), 5);
+    EXPECT_EQ(owners(3, options_of(ways[5]), 5), prefix);
+    EXPECT_EQ(owners(3, options_of(ways[6]), 5), prefix);
 }
 
 TEST(Decompose, FortranCountsFromOneAndFloatsDo) {
