@@ -97,6 +97,31 @@ TEST(Balancers, DataOfAllRanksWouldBeNoticed) {
     EXPECT_GT(held[1], 4 * held[0]);
 }
 
+/// liu2022, figure 2.3: 32,937 objects on 2,048 ranks, 1 ns a byte, a step of 100 ns (fitted once, decision
+/// 5).
+double orb_time(Kind kind, int32_t ranks, double alpha_s) {
+    Study study = study_of(kind, ranks);
+    study.objects = int64_t{32937} * ranks / 2048;
+    study.alpha_s = alpha_s;
+    study.gamma_s = 1e-7;
+    return simulate(study).total_s;
+}
+
+TEST(Figure23, DistributedWinsAtSmallLatency) {
+    for (const double alpha_s : {1e-5, 1e-4})
+        for (const int32_t ranks : {256, 1024, 2048})
+            EXPECT_LT(orb_time(Kind::orb_distributed, ranks, alpha_s),
+                      orb_time(Kind::orb_central, ranks, alpha_s))
+                << ranks << " ranks, " << alpha_s << " s";
+}
+
+TEST(Figure23, AtOneMillisecondCentralWinsTo1024RanksAndDistributedAt2048) {
+    for (const int32_t ranks : {256, 512, 1024})
+        EXPECT_GT(orb_time(Kind::orb_distributed, ranks, 1e-3), orb_time(Kind::orb_central, ranks, 1e-3))
+            << ranks;
+    EXPECT_LT(orb_time(Kind::orb_distributed, 2048, 1e-3), orb_time(Kind::orb_central, 2048, 1e-3));
+}
+
 TEST(Balancers, NamesOfKinds) {
     EXPECT_EQ(graft::balance::kind_of_name("prefix-central"), Kind::prefix_central);
     EXPECT_ANY_THROW(graft::balance::kind_of_name("prefix"));
