@@ -244,6 +244,29 @@ class Context {
         const graft_array array = view(owners);
         library_.check(library_.entry(&graft_api_v1::owner_of)(context_, &p, &array));
     }
+    /// New owners where that is worth it, else this rank's own number; returns the decision: "taken",
+    /// "balanced", "not-worth-it" or "kept-old". step_s: seconds of a force evaluation here (0: of the last
+    /// compute); bytes_per_item: what migrate will move of each particle (0: unknown).
+    template <class I>
+    std::string balance(const Particles& particles, I& owners, double step_s = 0, double bytes_per_item = 0) {
+        const graft_particles p = particles.c();
+        const graft_array array = view(owners);
+        graft_balancing b{};
+        b.struct_size = sizeof b;
+        b.owner = &array;
+        b.step_s = step_s;
+        b.bytes_per_item = bytes_per_item;
+        library_.check(library_.entry(&graft_api_v1::balance)(context_, &p, &b));
+        return query_text("balance.decision");
+    }
+    /// The same for a host's objects.
+    std::string balance_objects(Objects& objects) {
+        const graft_objects o = objects.c();
+        const int32_t status = library_.entry(&graft_api_v1::balance_objects)(context_, &o);
+        objects.rethrow();
+        library_.check(status);
+        return query_text("balance.decision");
+    }
     /// The number of items this rank will have when item i goes to rank owners[i].
     template <class I>
     int64_t migrate_plan(const I& owners) {

@@ -11,7 +11,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <type_traits>
+#include <utility>
 
 namespace graft {
 
@@ -248,6 +251,89 @@ class Decomposition {
         return array.struct_size ? &array : nullptr;
     }
     std::array<graft_array, 4> arrays_{};
+};
+
+/// Patches, blocks or tasks for Context::balance_objects.
+class Objects {
+  public:
+    template <class X, class Y, class Z>
+    Objects& centres(X&& x, Y&& y, Z&& z) {
+        return keep(0, view(x)).keep(1, view(y)).keep(2, view(z));
+    }
+    Objects& centres(const graft_array& packed) { return keep(0, packed); }
+    template <class L>
+    Objects& loads(L&& work) {
+        return keep(3, view(work));
+    }
+    /// What moving an object costs.
+    template <class B>
+    Objects& bytes(B&& sizes) {
+        return keep(4, view(sizes));
+    }
+    template <class I>
+    Objects& ids(I&& numbers) {
+        return keep(5, view(numbers));
+    }
+    /// Written: the rank each object should go to.
+    template <class I>
+    Objects& owners(I&& ranks) {
+        return keep(6, view(ranks));
+    }
+    /// Seconds that the loads of this rank took; 0: unknown.
+    Objects& step_s(double seconds) {
+        step_s_ = seconds;
+        return *this;
+    }
+    /// pieces(object, load, mean) for each object heavier than the mean load of a rank: how many pieces the
+    /// host has made of it, 1 for none. What it throws leaves balance_objects.
+    Objects& split(std::function<int32_t(int64_t, double, double)> pieces) {
+        split_ = std::move(pieces);
+        return *this;
+    }
+    /// The C struct; points into this object.
+    graft_objects c() noexcept {
+        graft_objects o{};
+        o.struct_size = sizeof o;
+        o.n = arrays_[0].n;
+        for (int axis = 0; axis < 3; ++axis)
+            o.position[axis] = at(axis);
+        o.load = at(3);
+        o.bytes = at(4);
+        o.id = at(5);
+        o.owner = at(6);
+        o.step_s = step_s_;
+        o.split = split_ ? &Objects::call_split : nullptr;
+        o.split_user = this;
+        return o;
+    }
+    /// Throws on what the split function threw.
+    void rethrow() {
+        if (thrown_)
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
+    }
+
+  private:
+    static int32_t call_split(void* user, int64_t object, double load, double mean) noexcept {
+        auto& self = *static_cast<Objects*>(user);
+        try {
+            return self.split_(object, load, mean);
+        } catch (...) { // must not cross C
+            self.thrown_ = std::current_exception();
+            return 1;
+        }
+    }
+    Objects& keep(std::size_t slot, const graft_array& array) {
+        arrays_[slot] = array;
+        return *this;
+    }
+    const graft_array* at(int slot) const noexcept {
+        const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
+        return array.struct_size ? &array : nullptr;
+    }
+    std::array<graft_array, 7> arrays_{};
+    double step_s_ = 0;
+    std::function<int32_t(int64_t, double, double)> split_;
+    std::exception_ptr thrown_;
 };
 
 } // namespace graft

@@ -80,6 +80,38 @@ TEST(CxxRanks, DomainsAndMigration) {
     });
 }
 
+TEST(CxxRanks, BalanceOfParticlesAndObjects) {
+    on_ranks([](const graft::Communicator& comm) {
+        graft::Context context(graft::Options(library()).set("balance.cost", "given"));
+        context.set_communicator(comm);
+        Cloud c(comm.rank(), 100);
+        if (comm.rank() == 2)
+            c.cost.assign(100, 9.0F);
+        std::vector<int64_t> owner(100, -1);
+        EXPECT_EQ(context.balance(c.particles(), owner), "taken") << context.query_text("balance.reason");
+        EXPECT_LT(context.query("balance.after.imbalance_work"), 1.1);
+        std::vector<double> load(100, comm.rank() == 0 ? 3.0 : 1.0);
+        if (comm.rank() == 1)
+            load[7] = 1000;
+        int calls = 0;
+        graft::Objects objects;
+        objects.centres(c.x, c.y, c.z).loads(load).ids(c.id).owners(owner);
+        objects.split([&calls](int64_t object, double weight, double mean) {
+            EXPECT_EQ(object, 7);
+            EXPECT_GT(weight, mean);
+            return ++calls > 0 ? 4 : 1;
+        });
+        context.balance_objects(objects);
+        EXPECT_EQ(calls, comm.rank() == 1 ? 1 : 0);
+        EXPECT_EQ(context.query("balance.pieces"), 4);
+        objects.split([](int64_t, double, double) -> int32_t { throw std::runtime_error("no"); });
+        if (comm.rank() == 1)
+            EXPECT_THROW(context.balance_objects(objects), std::runtime_error);
+        else
+            EXPECT_NO_THROW(context.balance_objects(objects)) << "the exception is the host's own";
+    });
+}
+
 TEST(CxxRanks, AFailureIsThrownOnAllRanks) {
     on_ranks([](const graft::Communicator& comm) {
         graft::Context context{graft::Options(library())};

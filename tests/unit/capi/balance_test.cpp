@@ -83,6 +83,11 @@ TEST(Balance, GivenCostsAreEvenedOutByEveryKind) {
             const std::vector<double> cost(mine.size(), rank == 0 ? 10.0 : 1.0);
             const graft_array cost_view = array_of(cost);
             call.particles.cost = &cost_view;
+            std::vector<int32_t> id(mine.size());
+            std::iota(id.begin(), id.end(), 500 * rank);
+            const graft_array id_view = array_of(id);
+            call.particles.id =
+                &id_view; // or owner_of could not tell on which side of a cut a particle on it is
             Owners owners(mine.size());
             ASSERT_EQ(capi::balance(context, &call.particles, &owners.ask), GRAFT_OK) << capi::last_error();
             EXPECT_EQ(words(context, "balance.decision"), "taken");

@@ -122,3 +122,57 @@ TEST(Ranks, ADeadlineEndsTheWaitAndPoisonsTheContext) {
         EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
     });
 }
+
+// Forces: what is wrong on one rank is every rank's failure, and the context computes again afterwards.
+TEST(Ranks, BadInputOfForcesOnOneRankIsEveryRanksFailure) {
+    const Bodies all = plummer(300);
+    for (int bad = 0; bad < 3; ++bad)
+        on_contexts(3, options(GRAFT_METHOD_TREE), [&](int rank, graft_context* context) {
+            const bool guilty = rank == bad;
+            Bodies mine = share_of(all, rank, 3);
+            Field field(100, 7.0);
+            Call call(mine, field);
+            graft_results at_points = call.results;
+            at_points.virial = at_points.energy = nullptr;
+            const graft_particles* p = &call.particles;
+            const std::string name = "rank " + std::to_string(bad) + ":";
+            const auto expect = [&](int32_t status, int32_t expected, const char* text) {
+                EXPECT_EQ(status, expected) << text << ": " << capi::last_error();
+                EXPECT_EQ(std::string(capi::last_error()).substr(0, name.size()), name) << capi::last_error();
+                EXPECT_EQ(field.ax, std::vector<double>(100, 7.0)) << text;
+            };
+            const auto both = [&](int32_t expected, const char* text) {
+                expect(capi::compute(context, p, &call.results), expected, text);
+                expect(capi::field_at(context, p, &call.particles, &at_points), expected, text);
+            };
+            p = guilty ? nullptr : p;
+            both(GRAFT_ERROR_ARGUMENT, "NULL particles");
+            p = &call.particles;
+            expect(capi::compute(context, p, guilty ? nullptr : &call.results), GRAFT_ERROR_ARGUMENT,
+                   "results");
+            expect(capi::field_at(context, p, guilty ? nullptr : p, &at_points), GRAFT_ERROR_ARGUMENT,
+                   "points");
+            call.particles.flags = guilty ? 1 : 0;
+            both(GRAFT_ERROR_ABI, "flags");
+            call.particles.flags = 0;
+            call.particles.reserved[1] = guilty ? 1 : 0;
+            both(GRAFT_ERROR_ABI, "reserved");
+            call.particles.reserved[1] = 0;
+            call.particles.n = guilty ? -1 : 100;
+            both(GRAFT_ERROR_ARGUMENT, "n = -1");
+            call.particles.n = 100;
+            call.arrays[1].bytes = guilty ? 8 : 800;
+            both(GRAFT_ERROR_ARRAY, "too few bytes");
+            call.arrays[1].bytes = 800;
+            mine.z[99] = guilty ? NAN : 0;
+            both(GRAFT_ERROR_VALUE, "NaN");
+            mine.z[99] = 0;
+            std::vector<float> cost(100, 1);
+            graft_array cost_view = array_of(cost.data(), GRAFT_F32, 100);
+            cost_view.dtype = guilty ? GRAFT_I32 : GRAFT_F32;
+            call.particles.cost = &cost_view;
+            both(GRAFT_ERROR_ARRAY, "costs that are no reals");
+            call.particles.cost = nullptr;
+            EXPECT_EQ(capi::compute(context, p, &call.results), GRAFT_OK) << capi::last_error();
+        });
+}
