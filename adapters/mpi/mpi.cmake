@@ -39,7 +39,15 @@ function(graft_add_mpi wrapper flavour)
     find_program(GRAFT_MPIEXEC_${flavour} NAMES mpiexec.${flavour} mpiexec HINTS ${folder})
     find_program(GRAFT_MPIFORT_${flavour} NAMES mpifort.${flavour} mpifort HINTS ${folder})
     mark_as_advanced(GRAFT_MPIEXEC_${flavour} GRAFT_MPIFORT_${flavour})
+    if(GRAFT_MPIFORT_${flavour})
+        graft_mpi_flags(${GRAFT_MPIFORT_${flavour}} Fortran graft_mpi_for_${flavour}_fortran)
+    endif()
 endfunction()
+
+# For tests under mpiexec: Open MPI as root and with more ranks than cores; one thread a rank; no leak reports of MPI's own.
+set(GRAFT_MPI_TEST_ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1"
+    "OMPI_MCA_btl_base_warn_component_unused=0;UCX_LOG_LEVEL=error;OMP_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0"
+    "GRAFT_LIBRARY=$<TARGET_FILE:graft>")
 
 set(GRAFT_MPI_FLAVOURS "")
 if(GRAFT_WITH_MPI STREQUAL "AUTO" OR GRAFT_WITH_MPI)
