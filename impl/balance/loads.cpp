@@ -66,6 +66,14 @@ struct Tally {
         work += own_work;
         ++items;
     }
+    void add(const Load& other) {
+        for (int a = 0; a < 3; ++a) {
+            most[2 * a] = larger(most[2 * a], other.box.upper[a]);
+            most[2 * a + 1] = larger(most[2 * a + 1], -other.box.lower[a]);
+        }
+        work += other.work;
+        items += other.items;
+    }
     void add(const Tally& other) {
         for (int k = 0; k < 6; ++k)
             most[k] = larger(most[k], other.most[k]);
@@ -152,10 +160,13 @@ Load future_load(comm::Communicator& comm, const backend::Executor& executor, co
     core::Buffer<Load> loads(executor.memory, "loads by owner");
     comm.together([&] {
         OwnerTable<Tally> table;
-        sum_by_owner(executor, owner, points.n, table, [&](Tally& tally, int64_t i) {
-            tally.include(points.x[i], points.y[i], points.z != nullptr ? points.z[i] : 0.0,
-                          scale.work_of(points, i));
-        });
+        sum_by_owner(
+            executor, owner, points.n, table,
+            [&](Tally& tally, int64_t i) {
+                tally.include(points.x[i], points.y[i], points.z != nullptr ? points.z[i] : 0.0,
+                              scale.work_of(points, i));
+            },
+            [&](Tally& tally, int64_t begin, int64_t end) { tally.add(load_of(points, scale, begin, end)); });
         table.for_each([&](int32_t rank, const Tally& tally) {
             to.rank.push_back(rank);
             to.count.push_back(1);

@@ -78,16 +78,30 @@ class OwnerTable {
     std::vector<Value> values_;
 };
 
-/// table.at(owner[i]) gets item i by include(value, i), in blocks that do not depend on the threads.
-template <typename Value, typename Include>
+/// table.at(owner[i]) gets item i by include(value, i), or a whole run of items of one owner by
+/// include_run(value, begin, end); in blocks and runs that do not depend on the threads.
+template <typename Value, typename Include, typename IncludeRun>
 void sum_by_owner(const backend::Executor& executor, const int32_t* owner, int64_t n,
-                  OwnerTable<Value>& table, Include&& include) {
-    constexpr int64_t block = 1 << 18;
+                  OwnerTable<Value>& table, Include&& include, IncludeRun&& include_run) {
+    constexpr int64_t block = 1 << 18, run = 64;
+    const auto is_run = [&](int64_t begin, int64_t end) {
+        int32_t differ = 0;
+        for (int64_t i = begin; i < end; ++i)
+            differ |= owner[i] ^ owner[begin];
+        return differ == 0;
+    };
     std::vector<OwnerTable<Value>> parts(static_cast<size_t>((n + block - 1) / block));
     executor.for_blocks(n, block, [&](int64_t begin, int64_t end, int) {
         OwnerTable<Value>& part = parts[static_cast<size_t>(begin / block)];
-        for (int64_t i = begin; i < end; ++i)
-            include(part.at(owner[i]), i);
+        for (int64_t first = begin; first < end; first += run) {
+            const int64_t last = std::min(end, first + run);
+            if (is_run(first, last)) {
+                include_run(part.at(owner[first]), first, last);
+                continue;
+            }
+            for (int64_t i = first; i < last; ++i)
+                include(part.at(owner[i]), i);
+        }
     });
     for (const OwnerTable<Value>& part : parts)
         table.add(part);
