@@ -45,10 +45,11 @@ struct Options {
     double mix = 1;
     /// Most points a part may get; 0: no cap. Cuts give way in weight to hold it.
     int64_t cap = 0;
-    /// halving: below threshold_a points a group of ranks is solved centrally; below threshold_b points in
-    /// the best bin these are collected on the leader instead of binned again (liu2022, listing 2.1).
+    /// halving: up to threshold_a points a group of ranks is solved centrally; up to threshold_b points in
+    /// the best bin these are collected on the leader instead of binned again (liu2022, listing 2.1). 0:
+    /// never, which takes fewer messages one after the other.
     int64_t threshold_a = 4096;
-    int64_t threshold_b = 1024;
+    int64_t threshold_b = 0;
     int bins = 0; // histogram and halving; 0: chosen
 };
 

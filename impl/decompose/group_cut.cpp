@@ -12,7 +12,8 @@
 namespace graft::decompose {
 namespace {
 
-constexpr int header = 2; // ranks that have failed, that are crowded
+constexpr int header = 2;    // ranks that have failed, that are crowded
+constexpr int isolation = 2; // numbers of a bin: image, id
 constexpr int lane_bits = 21, lanes_of_weight = 3;
 constexpr uint64_t lane_mask = (uint64_t{1} << lane_bits) - 1;
 constexpr int default_words = 256; // 2 KiB
@@ -43,13 +44,16 @@ class Search {
 
   private:
     const AnyItem& candidate(int64_t i) const { return all_ ? items_[i] : items_[candidates_[i]]; }
+    int bins_for(int64_t points);
     void bin();
     Wide weight_of_bin(int b) const;
     void choose();
     bool accept(GroupAnswer& answer) const;
     void narrow();
     bool ask_range();
+    GroupAnswer isolated();
     GroupAnswer collect();
+    GroupAnswer conclude(const Verdict& verdict) const;
     Verdict decide(std::vector<Near>& near) const;
     int64_t next_in_heap(int64_t id) const;
     GroupAnswer cut_beside_heap() const;
@@ -59,7 +63,8 @@ class Search {
     const GroupQuestion& question_;
     int32_t* candidates_;
     uint64_t* sums_;
-    int lanes_, bins_;
+    int lanes_;            // of a weight
+    bool isolate_ = false; // bins also add up images and ids: what a bin with one point then tells outright
     Ruler ruler_;
 
     bool all_ = true;   // every point is a candidate still
@@ -85,20 +90,30 @@ Search<AnyItem>::Search(comm::Communicator& group, const AnyItem* items, int64_t
              : question.goal.weight >> 63 == 0 ? 1
                                                : lanes_of_weight),
       local_(n), n_(n), global_(question.goal.count) {
-    bins_ = std::max(2, question.bins > 0 ? question.bins : (default_words - header) / (1 + lanes_));
+    const int bins = bins_for(global_);
     if constexpr (std::is_same_v<AnyItem, Item>)
-        ruler_ = Ruler::between(question.lower, question.upper, question.axis, bins_);
+        ruler_ = Ruler::between(question.lower, question.upper, question.axis, bins);
     else
-        ruler_ = Ruler::whole(Ruler::Scale::image, question.first_key, question.last_key, 0, bins_);
+        ruler_ = Ruler::whole(Ruler::Scale::image, question.first_key, question.last_key, 0, bins);
+}
+
+/// Bins for so many points, and whether they isolate: with few points a bin, one more round at most ends it.
+template <typename AnyItem>
+int Search<AnyItem>::bins_for(int64_t points) {
+    const int isolating = (default_words - header) / (1 + lanes_ + isolation);
+    isolate_ = points <= 4 * isolating;
+    const int fitting = isolate_ ? isolating : (default_words - header) / (1 + lanes_);
+    return std::max(2, question_.bins > 0 ? question_.bins : fitting);
 }
 
 /// Counts and weights of the local candidates by bin, then of all.
 template <typename AnyItem>
 void Search<AnyItem>::bin() {
-    const int bins = ruler_.bins;
-    std::fill(sums_ + header, sums_ + header + (1 + lanes_) * bins, 0);
+    const int bins = ruler_.bins, words = 1 + lanes_ + (isolate_ ? isolation : 0);
+    std::fill(sums_ + header, sums_ + header + words * bins, 0);
     uint64_t* count = sums_ + header;
     uint64_t* weight = count + bins;
+    uint64_t* place = weight + lanes_ * bins;
     for (int64_t i = 0; i < local_; ++i) {
         const AnyItem& item = candidate(i);
         const int b = ruler_(item);
@@ -108,9 +123,13 @@ void Search<AnyItem>::bin() {
         else
             for (int lane = 0; lane < lanes_; ++lane)
                 weight[lane * bins + b] += item.weight >> (lane * lane_bits) & lane_mask;
+        if (isolate_) {
+            place[b] += item.image(question_.axis);
+            place[bins + b] += static_cast<uint64_t>(item.id);
+        }
     }
     backend::count_work(local_ + bins);
-    group_.allreduce(sums_, header + (1 + lanes_) * bins, comm::Operation::sum);
+    group_.allreduce(sums_, header + words * bins, comm::Operation::sum);
 }
 
 template <typename AnyItem>
@@ -193,7 +212,7 @@ bool Search<AnyItem>::ask_range() {
     if (!in_heap_) {
         range_of([&](const AnyItem& item) { return item.image(question_.axis); }, low, high);
         if (low < high) {
-            ruler_ = Ruler::whole(Ruler::Scale::image, low, high, question_.axis, bins_);
+            ruler_ = Ruler::whole(Ruler::Scale::image, low, high, question_.axis, bins_for(global_));
             return true;
         }
         in_heap_ = true;
@@ -201,7 +220,7 @@ bool Search<AnyItem>::ask_range() {
         heap_begin_ = below_, heap_end_ = below_ + global_;
     }
     range_of([](const AnyItem& item) { return ordered_id(item.id); }, low, high);
-    ruler_ = Ruler::whole(Ruler::Scale::id, low, high, question_.axis, bins_);
+    ruler_ = Ruler::whole(Ruler::Scale::id, low, high, question_.axis, bins_for(global_));
     return low < high;
 }
 
@@ -262,6 +281,23 @@ GroupAnswer Search<AnyItem>::collect() {
     if (group_.rank() == 0)
         verdict = decide(near);
     group_.broadcast(&verdict, 1, 0);
+    return conclude(verdict);
+}
+
+/// The chosen bin has one point: the sums are its place.
+template <typename AnyItem>
+GroupAnswer Search<AnyItem>::isolated() {
+    const uint64_t* place = sums_ + header + (1 + lanes_) * ruler_.bins + chosen_;
+    std::vector<Near> near{
+        {place[0], static_cast<int64_t>(place[ruler_.bins]), static_cast<uint64_t>(inside_weight_)}};
+    below_ = before_, below_weight_ = before_weight_;
+    global_ = 1;
+    return conclude(decide(near));
+}
+
+/// Collective where a heap goes on behind the crossing point.
+template <typename AnyItem>
+GroupAnswer Search<AnyItem>::conclude(const Verdict& verdict) const {
     GroupAnswer answer;
     answer.border = verdict.border;
     if (verdict.heap_goes_on != 0)
@@ -301,13 +337,18 @@ GroupAnswer Search<AnyItem>::run(bool failed, bool crowded) {
         choose();
         if (accept(answer))
             return answer;
+        if (isolate_ && inside_ == 1) {
+            answer = isolated();
+            answer.rounds = rounds;
+            return answer;
+        }
         const bool narrower = inside_ < global_;
         narrow();
-        if (global_ <= question_.few || global_ == 1)
+        if (global_ <= question_.few)
             break;
         const bool finest = ruler_.scale != Ruler::Scale::linear && ruler_.shift == 0;
         if (narrower && !finest)
-            ruler_ = ruler_.inside(chosen_, bins_);
+            ruler_ = ruler_.inside(chosen_, bins_for(global_));
         else if (!ask_range())
             return cut_beside_heap();
     }
@@ -321,8 +362,8 @@ GroupAnswer Search<AnyItem>::run(bool failed, bool crowded) {
 
 template <typename AnyItem>
 void GroupCut<AnyItem>::reserve_bins(int bins) {
-    sums_.resize(
-        std::max<int64_t>(default_words, header + int64_t{std::max(2, bins)} * (1 + lanes_of_weight)));
+    sums_.resize(std::max<int64_t>(default_words,
+                                   header + int64_t{std::max(2, bins)} * (1 + lanes_of_weight + isolation)));
 }
 
 template <typename AnyItem>

@@ -1,6 +1,10 @@
 // The cut of one cell whose points lie on the ranks of one group: binning, binning again inside the best bin,
 // and collecting the bin's points on the leader once they are few (liu2022, phases 1-4, listing 2.1).
 //
+// With threshold 0 nothing is collected: once a bin holds few points, bins also add up images and ids, and a
+// bin with one point tells its place by the same reduction. A round more or less is one latency of log2 P
+// messages, collecting takes three.
+//
 // All ranks of the group know the cell, so where he has a broadcast, a reduction to the leader and an
 // evaluation there, every rank does the same evaluation after one allreduce; only the collected points go
 // through the leader. The rule is cut_goal.hpp's, in integers: with slack 0 the cut is the one that every
@@ -29,7 +33,7 @@ struct GroupQuestion {
     uint64_t first_key = 0, last_key = 0; // for keys: the same
     bool unit = false;                    // every weight is 1
     int bins = 0;                         // 0: as many as fit into 2 KiB, where reductions are fastest
-    int64_t few = 0;                      // collect on the leader at most this many points (threshold B)
+    int64_t few = 0; // collect on the leader at most this many points (threshold B); 0: none
 };
 
 struct GroupAnswer {

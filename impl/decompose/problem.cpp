@@ -141,6 +141,16 @@ void check_agreement(const Problem& problem, bool options_differ, bool ids_diffe
              static_cast<long long>((problem.count + options.parts - 1) / options.parts));
 }
 
+template <typename Body>
+std::exception_ptr caught(Body&& body) {
+    try {
+        body();
+    } catch (...) {
+        return std::current_exception();
+    }
+    return nullptr;
+}
+
 } // namespace
 
 int64_t Problem::id_of(int64_t i) const {
@@ -155,7 +165,9 @@ Problem prepare(comm::Communicator& comm, const backend::Executor& executor, con
                 const Points& points, bool with_permutation) {
     Problem problem{comm, executor, options, points, with_permutation, 0, {}, {}, 0};
     Local local;
-    comm.together([&] {
+    // What goes wrong on one rank is told along with the next reduction and agreed on only then: fewer
+    // latencies.
+    std::exception_ptr error = caught([&] {
         check_options(options);
         check_arrays(options, points);
         local = read_points(executor, points, options.dimension);
@@ -163,7 +175,7 @@ Problem prepare(comm::Communicator& comm, const backend::Executor& executor, con
     const double mark = fingerprint(options);
     // A rank without points has no say on whether there are ids and costs.
     const double ids = points.id != nullptr ? 1 : 0, none = points.n == 0 ? 1 : 0;
-    double most[11] = {-local.axis[0].least,
+    double most[12] = {-local.axis[0].least,
                        -local.axis[1].least,
                        -local.axis[2].least,
                        local.axis[0].most,
@@ -173,29 +185,41 @@ Problem prepare(comm::Communicator& comm, const backend::Executor& executor, con
                        mark,
                        -mark,
                        none ? 0 : ids,
-                       none ? 0 : 1 - ids};
-    comm.allreduce(most, 11, comm::Operation::max);
+                       none ? 0 : 1 - ids,
+                       error ? 1.0 : 0.0};
+    comm.allreduce(most, 12, comm::Operation::max);
+    if (most[11] > 0)
+        comm.agree(error);
     for (int a = 0; a < 3; ++a)
         problem.box.lower[a] = -most[a] + 0.0, problem.box.upper[a] = most[3 + a] + 0.0; // no -0.0
     const double max_cost = most[6];
     WeightRule::Sums sums;
-    comm.together([&] { sums = WeightRule::Sums::of(executor, points.cost, points.n, max_cost); });
-    Wide all[2] = {sums.count, sums.cost};
-    allreduce_wide(comm, all, 2);
+    error = caught([&] { sums = WeightRule::Sums::of(executor, points.cost, points.n, max_cost); });
+    Wide all[3] = {sums.count, sums.cost, error ? Wide{1} : Wide{0}};
+    allreduce_wide(comm, all, 3);
+    if (all[2] > 0)
+        comm.agree(error);
     problem.count = static_cast<int64_t>(all[0]);
-    comm.together([&] { check_agreement(problem, most[7] != -most[8], most[9] > 0 && most[10] > 0); });
+    error = caught([&] { check_agreement(problem, most[7] != -most[8], most[9] > 0 && most[10] > 0); });
+    if (error) // on all ranks alike
+        comm.agree(error);
     problem.weights = WeightRule(points.cost, max_cost, {all[0], all[1]}, options.mix);
     problem.weight = all[0];
     if (!problem.weights.unit()) {
-        comm.together([&] {
-            problem.weight = sum_wide(executor, points.n, [&](int64_t begin, int64_t end) {
+        Wide weight[2] = {0, 0};
+        error = caught([&] {
+            weight[0] = sum_wide(executor, points.n, [&](int64_t begin, int64_t end) {
                 Wide sum = 0;
                 for (int64_t i = begin; i < end; ++i)
                     sum += problem.weights(i);
                 return sum;
             });
         });
-        allreduce_wide(comm, &problem.weight, 1);
+        weight[1] = error ? 1 : 0;
+        allreduce_wide(comm, weight, 2);
+        if (weight[1] > 0)
+            comm.agree(error);
+        problem.weight = weight[0];
     }
     return problem;
 }

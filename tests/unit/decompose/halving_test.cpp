@@ -30,12 +30,13 @@ TEST(Halving, OwnersMatchTheOracle) {
     for (const Kind kind :
          {Kind::uniform, Kind::clustered, Kind::lattice, Kind::one_place, Kind::two_places, Kind::line})
         for (const int ranks : rank_counts)
-            for (const bool ids : {false, true}) {
-                oracle::Set set = make(kind, 400, 3, ids);
-                expect_oracle(set, halving(ranks), even(set.size(), ranks), "count");
-                add_costs(set, 4, 2);
-                expect_oracle(set, halving(ranks), even(set.size(), ranks), "cost");
-            }
+            for (const int64_t b : {0, 8})
+                for (const bool ids : {false, true}) {
+                    oracle::Set set = make(kind, 400, 3, ids);
+                    expect_oracle(set, halving(ranks, 0, b), even(set.size(), ranks), "count");
+                    add_costs(set, 4, 2);
+                    expect_oracle(set, halving(ranks, 0, b), even(set.size(), ranks), "cost");
+                }
 }
 
 TEST(Halving, EveryThresholdGivesTheSameOwners) {
