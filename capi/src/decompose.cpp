@@ -139,7 +139,6 @@ int32_t owner_of(graft_context* context, const graft_particles* points, const gr
             });
         });
         ranks.conclude();
-        ranks.conclude();
         if (out.present())
             export_integers(executor, state.owner.data(), views.n, 0, out);
     });
