@@ -3,6 +3,7 @@
 
 #include "balance/simulate.hpp"
 #include "core/error.hpp"
+#include "pipeline/simulate_forces.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -94,6 +95,48 @@ bool set_problem(balance::Study& study, const std::string& key, const std::strin
     return true;
 }
 
+/// Arguments of the study of forces that that of the balancers has not.
+bool set_forces(pipeline::ForceStudy& study, const std::string& key, const std::string& text) {
+    if (key == "forces") {
+        if (text != "push" && text != "fetch")
+            fail(Status::argument, "simulate: forces is '%s'; expected push or fetch", text.c_str());
+        study.settings.exchange = text == "push" ? pipeline::Exchange::push : pipeline::Exchange::fetch;
+    } else if (key == "particles_per_rank")
+        study.particles_per_rank = integer_of(key, text, 0, 1e7);
+    else if (key == "accuracy")
+        study.settings.accuracy = number_of(key, text, 0, 1);
+    else if (key == "theta")
+        study.settings.theta = number_of(key, text, 0, 10);
+    else
+        return false;
+    return true;
+}
+
+std::string forces_json(const pipeline::ForceStudy& study, const pipeline::ForceStudyResult& r) {
+    return core::format(
+        "{\"forces\":\"%s\",\"ranks\":%d,\"particles_per_rank\":%lld,\"time_s\":{\"total\":%.17g,\"wait_"
+        "max\":%.17g,"
+        "\"wait_mean\":%.17g},\"bytes_sent\":{\"max\":%lld,\"mean\":%.1f},\"messages\":{\"max\":%lld,"
+        "\"mean\":%.1f},"
+        "\"collectives\":%.1f,\"received\":{\"particles\":%.1f,\"nodes\":%.1f},\"rounds\":%lld,\"pairs\":%."
+        "6g,"
+        "\"cells\":%.6g,\"imbalance\":%.4f,\"rank_bytes_peak\":%lld,\"wall_s\":%.3f,\"checksum\":%.17g}",
+        study.settings.exchange == pipeline::Exchange::push ? "push" : "fetch", study.ranks,
+        static_cast<long long>(study.particles_per_rank), r.total_s, r.wait_max_s, r.wait_mean_s,
+        static_cast<long long>(r.bytes_sent_max), r.bytes_sent_mean, static_cast<long long>(r.messages_max),
+        r.messages_mean, r.collectives_mean, r.particles_mean, r.nodes_mean, static_cast<long long>(r.rounds),
+        r.pairs, r.cells, r.imbalance, static_cast<long long>(r.rank_bytes_peak), r.wall_s, r.checksum);
+}
+
+std::string simulate_forces_tool(const balance::Study& machine, pipeline::ForceStudy& study) {
+    study.ranks = machine.ranks;
+    study.seed = machine.seed;
+    study.gamma_s = machine.gamma_s;
+    study.network = {machine.alpha_s, machine.beta_s_per_byte, machine.node_size, machine.node_alpha_s,
+                     machine.node_beta_s_per_byte};
+    return forces_json(study, pipeline::simulate_forces(study));
+}
+
 std::string kinds_json(const balance::StudyResult& r) {
     constexpr const char* names[] = {"barrier",  "broadcast", "allreduce", "allgather",
                                      "alltoall", "split",     "messages"};
@@ -122,20 +165,25 @@ std::string json_of(const balance::StudyResult& r) {
 
 std::string simulate_tool(const ToolArguments& arguments) {
     balance::Study study;
+    pipeline::ForceStudy forces;
+    bool of_forces = false;
     std::string strategy = "orb-distributed";
     for (const auto& [key, text] : arguments) {
         if (!set_machine(study, key, text) && !set_problem(study, key, text) &&
-            !set_partition(study.decompose, key, text))
+            !set_partition(study.decompose, key, text) && !set_forces(forces, key, text))
             fail(Status::argument,
                  "simulate: there is no argument '%s'; known: strategy, ranks, objects, objects_per_rank, "
                  "alpha, "
                  "beta, gamma, node_size, node_alpha, node_beta, free_split, level, load_sigma, seed, "
                  "threshold_a, "
-                 "threshold_b, bins, tolerance",
+                 "threshold_b, bins, tolerance, forces, particles_per_rank, accuracy, theta",
                  key.c_str());
         if (key == "strategy")
             strategy = text;
+        of_forces = of_forces || key == "forces";
     }
+    if (of_forces)
+        return simulate_forces_tool(study, forces);
     const balance::StudyResult result = balance::simulate(study);
     return core::format(
                "{\"strategy\":\"%s\",\"ranks\":%d,\"alpha_s\":%g,\"beta_s_per_byte\":%g,\"gamma_s\":%s,",

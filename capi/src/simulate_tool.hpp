@@ -1,4 +1,4 @@
-// run_tool("simulate"): one balancing on simulated ranks.
+// run_tool("simulate"): one balancing, or one force evaluation, on simulated ranks.
 #pragma once
 
 #include "entries.hpp"

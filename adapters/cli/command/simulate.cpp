@@ -32,6 +32,10 @@ constexpr Option options[] = {
     {"node-alpha", "node_alpha", "S", nullptr, "latency inside a node [1e-6]"},
     {"node-beta", "node_beta", "S_PER_BYTE", nullptr, "seconds per byte inside a node [1e-10]"},
     {"load-sigma", "load_sigma", "SIGMA", nullptr, "spread of the log-normal loads [1]"},
+    {"forces", "forces", "WAY", nullptr,
+     "instead of a balancing one force evaluation; push: essential trees are sent, fetch: nodes are asked "
+     "for"},
+    {"particles-per-rank", "particles_per_rank", "N", nullptr, "with --forces: particles of a rank [1000]"},
     {"seed", "seed", "N", "1", "of the objects"},
 };
 
