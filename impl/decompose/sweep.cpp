@@ -1,6 +1,8 @@
 // Loops over records, see sweep.hpp.
 #include "decompose/sweep.hpp"
 
+#include <vector>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "decompose/sweep.cpp"
 #include <hwy/foreach_target.h>
@@ -300,26 +302,53 @@ int64_t collect(const Shelf& from, int axis, int64_t n, uint32_t first, uint32_t
     return HWY_DYNAMIC_DISPATCH(collect_simd)(&from, axis, n, first, last, &to, &under);
 }
 
+namespace {
+
+/// Counts in four small tables in turns: neighbours in memory often fall into one bin, and adding to a number
+/// that has just been written must wait for it.
+void count_into(const uint32_t* keys, int64_t n, uint32_t first, uint32_t last, int shift, Tally* bins,
+                Tally& under) {
+    constexpr int tables = 4;
+    const uint32_t width = last - first, outside = (width >> shift) + 1; // two more bins: below, above
+    const size_t stride = outside + 2;
+    std::vector<uint32_t> counts(tables * stride, 0);
+    const auto bin_of = [&](uint32_t key) {
+        const uint32_t offset = key - first;
+        return offset <= width ? offset >> shift : outside + (key < first ? 0 : 1);
+    };
+    int64_t i = 0;
+    for (; i + tables <= n; i += tables)
+        for (int table = 0; table < tables; ++table)
+            ++counts[static_cast<size_t>(table) * stride + bin_of(keys[i + table])];
+    for (; i < n; ++i)
+        ++counts[bin_of(keys[i])];
+    for (size_t table = 0; table < tables; ++table) {
+        for (uint32_t bin = 0; bin < outside; ++bin)
+            bins[bin].count += counts[table * stride + bin];
+        under.count += counts[table * stride + outside];
+    }
+}
+
+} // namespace
+
 void add_to_histogram(const Shelf& shelf, int axis, int64_t n, uint32_t first, uint32_t last, int shift,
                       Tally* bins, Tally& under) {
     const uint32_t width = last - first;
     const uint32_t* keys = shelf.key[axis];
-    if (!shelf.weighted()) {
-        for (int64_t i = 0; i < n; ++i) {
-            const uint32_t offset = keys[i] - first;
-            if (offset <= width)
-                ++bins[offset >> shift].count;
-            else
-                under.count += keys[i] < first ? 1 : 0;
-        }
+    if (!shelf.weighted() && n > int64_t{16} * (width >> shift)) {
+        count_into(keys, n, first, last, shift, bins, under);
         return;
     }
+    const bool weighted = shelf.weighted();
     for (int64_t i = 0; i < n; ++i) {
         const uint32_t offset = keys[i] - first;
-        if (offset <= width)
-            bins[offset >> shift].add(shelf.weight[0][i], shelf.weight[1][i]);
-        else if (keys[i] < first)
-            under.add(shelf.weight[0][i], shelf.weight[1][i]);
+        if (offset > width && keys[i] >= first)
+            continue;
+        Tally& tally = offset <= width ? bins[offset >> shift] : under;
+        if (weighted)
+            tally.add(shelf.weight[0][i], shelf.weight[1][i]);
+        else
+            ++tally.count;
     }
 }
 
