@@ -1,18 +1,50 @@
 #!/usr/bin/env bash
 # The demo: a galaxy in equilibrium, 100 steps of a Fortran host with Graft's forces, pictures before and after.
-#   examples/demo.sh BUILD_FOLDER [PARTICLES]        results in BUILD_FOLDER/demo
+#   examples/demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]        results in BUILD_FOLDER/demo
+# On ranks (MPICH where both are there) the same host runs with its MPI module; the energies are those of one rank.
 set -euo pipefail
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=$(cd "${1:?usage: demo.sh BUILD_FOLDER [PARTICLES]}" && pwd)
-particles=${2:-100000}
+build="" particles="" ranks="" mpi=""
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --ranks | --mpi)
+        [ $# -gt 1 ] || { echo "demo.sh: $1 needs a value" >&2; exit 2; }
+        if [ "$1" = --ranks ]; then ranks=$2; else mpi=$2; fi
+        shift ;;
+    -*) echo "demo.sh: $1 is not understood; usage: demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]" >&2
+        exit 2 ;;
+    *) if [ -z "$build" ]; then build=$1; else particles=$1; fi ;;
+    esac
+    shift
+done
+build=$(cd "${build:?usage: demo.sh BUILD_FOLDER [PARTICLES] [--ranks P]}" && pwd)
+particles=${particles:-100000}
 export GRAFT_LIBRARY="${GRAFT_LIBRARY:-$build/lib/libgraft.so.0}"
+
+demo=("$build/bin/galaxy_demo")
+if [ -n "$ranks" ]; then
+    for flavour in ${mpi:-mpich openmpi}; do
+        [ -x "$build/bin/galaxy_demo_$flavour" ] && break
+    done
+    [ -x "$build/bin/galaxy_demo_$flavour" ] || {
+        echo "demo.sh: this build has no galaxy_demo_$flavour; install libmpich-dev and mpich (or Open MPI's) and build again" >&2
+        exit 1
+    }
+    launcher=$(command -v "mpiexec.$flavour" || command -v mpiexec)
+    if [ "$flavour" = openmpi ]; then # as root, and with more ranks than cores
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    fi
+    # The ranks share the cores: one thread each unless the caller says otherwise.
+    export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
+    demo=("$launcher" -n "$ranks" "$build/bin/galaxy_demo_$flavour")
+fi
 mkdir -p "$build/demo"
 cd "$build/demo"
 
 quietly() { "$@" 2>notes.txt || { cat notes.txt >&2; exit 1; }; }
 quietly "$build/bin/graft" ic galaxy --n "$particles" --seed 42 -o galaxy.tipsy
 quietly "$build/bin/graft" convert galaxy.tipsy galaxy_before.png
-"$build/bin/galaxy_demo" "$source_folder/decks/galaxy.yaml"
+"${demo[@]}" "$source_folder/decks/galaxy.yaml"
 quietly "$build/bin/graft" convert galaxy_after.tipsy galaxy_after.png --like galaxy.tipsy
 quietly "$build/bin/graft" convert galaxy_after.tipsy galaxy_after.hdf5
 rm -f notes.txt

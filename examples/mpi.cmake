@@ -20,5 +20,18 @@ foreach(flavour ${GRAFT_MPI_FLAVOURS})
     if(GRAFT_WITH_FORTRAN AND TARGET graft_mpi_for_${flavour}_fortran)
         graft_add_mpi_example(11_mpi_slabs 11_mpi_slabs.f90 ${flavour} Fortran)
         graft_add_mpi_example(12_mpi_legacy 12_mpi_legacy.f ${flavour} Fortran)
+        add_executable(galaxy_demo_${flavour} galaxy_ranks_mpi.f90 galaxy_demo.f90) # ./bootstrap demo --ranks P
+        target_link_libraries(galaxy_demo_${flavour} PRIVATE graft_fortran graft_mpi_for_${flavour}_fortran)
+        set_target_properties(galaxy_demo_${flavour} PROPERTIES
+                              Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/demo_${flavour})
+        add_dependencies(galaxy_demo_${flavour} graft graft_mpi_${flavour})
+        if(TARGET graft_command)
+            add_test(NAME demo_galaxy_ranks_${flavour} COMMAND ${Python3_EXECUTABLE}
+                     ${CMAKE_CURRENT_SOURCE_DIR}/compare_demo.py ${CMAKE_CURRENT_SOURCE_DIR}/decks/galaxy.yaml
+                     $<TARGET_FILE:galaxy_demo> ${GRAFT_MPIEXEC_${flavour}} -n 3 $<TARGET_FILE:galaxy_demo_${flavour}>)
+            set_tests_properties(demo_galaxy_ranks_${flavour} PROPERTIES FIXTURES_REQUIRED demo_galaxy
+                                 LABELS "example;mpi" TIMEOUT 300 RUN_SERIAL ON
+                                 ENVIRONMENT "${GRAFT_MPI_TEST_ENVIRONMENT}")
+        endif()
     endif()
 endforeach()
