@@ -251,25 +251,12 @@ TEST(Migration, BadOwnerOnOneRankIsAnErrorOnAll) {
         });
 }
 
-/// An allocator that refuses from its k-th call on.
-struct Refusing {
-    int64_t left;
-    static void* allocate(void* user, int64_t bytes, int64_t alignment) {
-        if (static_cast<Refusing*>(user)->left-- <= 0)
-            return nullptr;
-        return ::operator new(static_cast<size_t>(bytes), std::align_val_t(alignment), std::nothrow);
-    }
-    static void release(void*, void* pointer, int64_t) {
-        ::operator delete(pointer, std::align_val_t(core::Memory::alignment));
-    }
-};
-
 TEST(Migration, RefusedAllocationOnOneRankLeavesOutputsUntouched) {
     int completed = 0;
     for (int64_t allowed = 0; allowed < 40 && completed == 0; ++allowed)
         comm::run_ranks(3, [&](comm::Communicator& comm) {
-            Refusing refusing{comm.rank() == 2 ? allowed : INT64_MAX};
-            core::Memory memory({&refusing, Refusing::allocate, Refusing::release});
+            test::Refusing refusing{comm.rank() == 2 ? allowed : INT64_MAX};
+            core::Memory memory(refusing.allocator());
             const backend::Executor executor{memory, 1};
             const std::vector<int32_t> owner = owners(0, comm.rank(), 3, 500);
             Fields before = all_layouts(500, 0), after;

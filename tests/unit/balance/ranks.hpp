@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <new>
 #include <vector>
 
 namespace graft::test {
@@ -27,6 +28,20 @@ inline void on_ranks(int size, const std::function<void(Rank&)>& body) {
         body(rank);
     });
 }
+
+/// An allocator that refuses from its k-th call on.
+struct Refusing {
+    int64_t left;
+    static void* allocate(void* user, int64_t bytes, int64_t alignment) {
+        if (static_cast<Refusing*>(user)->left-- <= 0)
+            return nullptr;
+        return ::operator new(static_cast<size_t>(bytes), std::align_val_t(alignment), std::nothrow);
+    }
+    static void release(void*, void* pointer, int64_t) {
+        ::operator delete(pointer, std::align_val_t(core::Memory::alignment));
+    }
+    core::Allocator allocator() { return {this, allocate, release}; }
+};
 
 /// Status and message that leave `body`; ok when nothing does.
 inline std::pair<core::Status, std::string> error_of(const std::function<void()>& body) {
