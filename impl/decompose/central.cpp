@@ -33,10 +33,11 @@ struct CentralStrategy::State {
 
     void pack(const Problem& problem);
     void solve(const Problem& problem);
-    void share_boxes(const Problem& problem, geometry::Box& mine);
+    void fill_boxes();
+    void agree(comm::Communicator& comm, std::exception_ptr error, Statistics& statistics) const;
 
     LevelStrategy level;
-    TreeGather tree;
+    TreeGather tree, ranks;
     core::Buffer<uint64_t> words; // per point: the columns there are, then the id
     core::Buffer<int32_t> owners;
     core::Buffer<double> column[4];
@@ -90,21 +91,32 @@ void CentralStrategy::State::solve(const Problem& problem) {
     std::copy_n(solved.owner.data(), n, owners.data());
 }
 
-/// parts = ranks: every rank learns the box of its own part.
-void CentralStrategy::State::share_boxes(const Problem& problem, geometry::Box& mine) {
-    TreeGather ranks;
-    ranks.plan_one_each(problem.comm);
-    problem.comm.together([&] {
-        boxes.resize(ranks.subtree_items());
-        for (int32_t part = 0; problem.comm.rank() == 0 && part < problem.options.parts; ++part) {
-            const geometry::Box box = solved.domains->box_of(part);
-            std::copy_n(box.lower, 3, boxes[part].lower);
-            std::copy_n(box.upper, 3, boxes[part].upper);
-        }
-    });
-    ranks.back(problem.comm, boxes.data(), sizeof(Box6));
-    std::copy_n(boxes[0].lower, 3, mine.lower);
-    std::copy_n(boxes[0].upper, 3, mine.upper);
+/// On rank 0: the boxes to send.
+void CentralStrategy::State::fill_boxes() {
+    for (int32_t part = 0; part < boxes.size(); ++part) {
+        const geometry::Box box = solved.domains->box_of(part);
+        std::copy_n(box.lower, 3, boxes[part].lower);
+        std::copy_n(box.upper, 3, boxes[part].upper);
+    }
+}
+
+/// Collective. Rank 0 tells how well it did, and all whether anything is wrong.
+void CentralStrategy::State::agree(comm::Communicator& comm, std::exception_ptr error,
+                                   Statistics& statistics) const {
+    const Statistics& mine = solved.statistics;
+    double told[6] = {
+        mine.imbalance_count,    mine.imbalance_weight,          static_cast<double>(mine.passes),
+        mine.iterations_per_cut, static_cast<double>(mine.cuts), error ? 1.0 : 0.0};
+    if (comm.rank() != 0)
+        std::fill_n(told, 5, 0.0);
+    comm.allreduce(told, 6, comm::Operation::max);
+    if (told[5] > 0)
+        comm.agree(error);
+    statistics.imbalance_count = told[0];
+    statistics.imbalance_weight = told[1];
+    statistics.passes = static_cast<int64_t>(told[2]);
+    statistics.iterations_per_cut = told[3];
+    statistics.cuts = static_cast<int64_t>(told[4]);
 }
 
 CentralStrategy::CentralStrategy(core::Memory& memory) : state_(std::make_unique<State>(memory)) {}
@@ -122,33 +134,38 @@ void CentralStrategy::run(const Problem& problem, Result& result) {
     const bool has[4] = {true, true, problem.options.dimension == 3, !problem.weights.unit()};
     std::copy_n(has, 4, state.has);
     state.words_per_point = 3 + (has[2] ? 1 : 0) + (has[3] ? 1 : 0);
+    const bool own = problem.options.parts == comm.size(); // every rank learns the box of its part
     state.tree.plan(comm, problem.points.n);
+    state.ranks.plan_one_each(comm);
     comm.together([&] {
         result.owner.resize(problem.points.n);
         state.pack(problem);
+        state.boxes.resize(own ? state.ranks.subtree_items() : 0);
     });
     state.tree.gather(comm, state.words.data(), state.words_per_point * 8);
     const double gathered_s = comm.time_s();
-    comm.together([&] {
-        if (root)
+    std::shared_ptr<CentralTree> tree;
+    const std::exception_ptr error = caught([&] {
+        std::vector<Cell> cells;
+        if (root) {
             state.solve(problem);
-        result.domains.reset();
+            cells = state.solved.domains->cells();
+            state.fill_boxes();
+        }
+        tree = std::make_shared<CentralTree>(problem.options.parts, std::move(cells));
     });
+    state.agree(comm, error, result.statistics);
     const double cut_s = comm.time_s();
     state.tree.back(comm, state.owners.data(), sizeof(int32_t));
-    Statistics statistics = state.solved.statistics;
-    comm.broadcast(&statistics, 1, 0);
-    geometry::Box box;
-    const bool own = problem.options.parts == comm.size();
-    if (own)
-        state.share_boxes(problem, box);
-    comm.together([&] {
-        std::copy_n(state.owners.data(), problem.points.n, result.owner.data());
-        result.domains = std::make_shared<CentralTree>(
-            problem.options.parts, root ? state.solved.domains->cells() : std::vector<Cell>(),
-            own ? comm.rank() : -1, box);
-    });
-    result.statistics = statistics;
+    std::copy_n(state.owners.data(), problem.points.n, result.owner.data());
+    if (own) {
+        state.ranks.back(comm, state.boxes.data(), sizeof(Box6));
+        geometry::Box box;
+        std::copy_n(state.boxes[0].lower, 3, box.lower);
+        std::copy_n(state.boxes[0].upper, 3, box.upper);
+        tree->set_own(comm.rank(), box);
+    }
+    result.domains = tree;
     result.statistics.gather_s = gathered_s - start_s;
     result.statistics.cuts_s = cut_s - start_s;
     result.statistics.partition_s = comm.time_s() - cut_s;

@@ -10,9 +10,10 @@ namespace graft::decompose {
 
 class CentralTree final : public Decomposition {
   public:
-    /// cells: as of CutTree on rank 0, empty elsewhere. own, box: this rank's part (-1: none) and its box.
-    CentralTree(int32_t parts, std::vector<Cell> cells, int32_t own, const geometry::Box& box)
-        : parts_(parts), own_(own), box_(box), cells_(std::move(cells)) {}
+    /// cells: as of CutTree on rank 0, empty elsewhere.
+    CentralTree(int32_t parts, std::vector<Cell> cells) : parts_(parts), cells_(std::move(cells)) {}
+    /// This rank's part, -1: none, and its box.
+    void set_own(int32_t part, const geometry::Box& box) noexcept { own_ = part, box_ = box; }
 
     int32_t parts() const override { return parts_; }
     bool is_complete() const override { return tree_ != nullptr; }
@@ -24,7 +25,7 @@ class CentralTree final : public Decomposition {
     const std::vector<Cell>& cells() const override;
 
   private:
-    int32_t parts_, own_;
+    int32_t parts_, own_ = -1;
     geometry::Box box_;
     std::vector<Cell> cells_; // rank 0, until complete
     std::unique_ptr<CutTree> tree_;

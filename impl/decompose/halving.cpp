@@ -34,7 +34,7 @@ struct HalvingStrategy::State {
     void solve_centrally(const Problem& problem);
     void cut_empty(const Problem& problem);
     void finish(const Problem& problem, Result& result);
-    void measure(const Problem& problem, Result& result);
+    void note(const Problem& problem, double most_count, double most_weight, Statistics& statistics) const;
 
     RankGroup<Item> group;
     SubtreeSolver solver;
@@ -151,37 +151,38 @@ void HalvingStrategy::State::descend(const Problem& problem) {
     traffic = group.leave();
 }
 
+/// Agrees that all is well and on the heaviest part, in one reduction; then owners go back.
 void HalvingStrategy::State::finish(const Problem& problem, Result& result) {
     std::shared_ptr<Decomposition> domains;
-    try {
-        if (group.whole_and_well()) {
+    if (group.whole_and_well())
+        group.error() = caught([&] {
             if (!solved) {
                 owners.resize(group.items().size());
                 std::fill(owners.begin(), owners.end(), problem.comm.rank());
             }
             group.reserve_back();
             domains = std::make_shared<PathTree>(problem.options.parts, problem.comm.rank(), path);
-        }
-    } catch (...) {
-        group.error() = std::current_exception();
-    }
-    problem.comm.agree(group.error());
-    const int32_t* answers = group.back(owners.data());
-    std::copy_n(answers, result.owner.size(), result.owner.data());
-    result.domains = std::move(domains);
-}
-
-void HalvingStrategy::State::measure(const Problem& problem, Result& result) {
+        });
     if (!solved) {
         count_max = static_cast<double>(group.count());
         weight_max = to_double(weight);
     }
-    double most[2] = {count_max, weight_max};
-    problem.comm.allreduce(most, 2, comm::Operation::max);
-    Statistics& statistics = result.statistics;
+    double most[3] = {count_max, weight_max, group.error() ? 1.0 : 0.0};
+    problem.comm.allreduce(most, 3, comm::Operation::max);
+    if (most[2] > 0)
+        problem.comm.agree(group.error());
+    const int32_t* answers = group.back(owners.data());
+    std::copy_n(answers, result.owner.size(), result.owner.data());
+    result.domains = std::move(domains);
+    note(problem, most[0], most[1], result.statistics);
+}
+
+void HalvingStrategy::State::note(const Problem& problem, double most_count, double most_weight,
+                                  Statistics& statistics) const {
     const double parts = problem.options.parts;
-    statistics.imbalance_count = problem.count > 0 ? most[0] * parts / static_cast<double>(problem.count) : 1;
-    statistics.imbalance_weight = problem.weight > 0 ? most[1] * parts / to_double(problem.weight) : 1;
+    statistics.imbalance_count =
+        problem.count > 0 ? most_count * parts / static_cast<double>(problem.count) : 1;
+    statistics.imbalance_weight = problem.weight > 0 ? most_weight * parts / to_double(problem.weight) : 1;
     statistics.passes = passes;
     statistics.cuts = cuts;
     statistics.iterations_per_cut = cuts > 0 ? static_cast<double>(rounds) / static_cast<double>(cuts) : 0;
@@ -199,7 +200,6 @@ void HalvingStrategy::run(const Problem& problem, Result& result) {
     state_->descend(problem);
     const double cut_s = problem.comm.time_s();
     state_->finish(problem, result);
-    state_->measure(problem, result);
     result.statistics.cuts_s = cut_s - start_s;
     result.statistics.partition_s = problem.comm.time_s() - cut_s;
 }

@@ -45,27 +45,32 @@ std::vector<Splitter> gather(comm::Communicator& comm, const std::vector<Splitte
 
 } // namespace
 
-std::vector<PartBox> boxes_of_parts(const Points& points, const int32_t* owner, int32_t parts) {
-    std::vector<PartBox> boxes;
-    if (parts <= points.n) {
-        for (int32_t p = 0; p < parts; ++p)
-            boxes.push_back(no_box(p));
+KeyTable::KeyTable(const CurveFrame& frame, int32_t parts, std::vector<Splitter> splitters, int64_t points)
+    : frame_(frame), parts_(parts), splitters_(std::move(splitters)) {
+    boxes_.reserve(static_cast<size_t>(std::min<int64_t>(points, parts)));
+    order_.reserve(static_cast<size_t>(parts <= points ? 0 : points));
+}
+
+void KeyTable::add_points(const Points& points, const int32_t* owner) noexcept {
+    if (parts_ <= points.n) {
+        for (int32_t p = 0; p < parts_; ++p)
+            boxes_.push_back(no_box(p));
         for (int64_t i = 0; i < points.n; ++i)
-            include(boxes[static_cast<size_t>(owner[i])], points, i);
-        boxes.erase(std::remove_if(boxes.begin(), boxes.end(),
-                                   [](const PartBox& box) { return !(box.lower[0] <= box.upper[0]); }),
-                    boxes.end());
-        return boxes;
+            include(boxes_[static_cast<size_t>(owner[i])], points, i);
+        boxes_.erase(std::remove_if(boxes_.begin(), boxes_.end(),
+                                    [](const PartBox& box) { return !(box.lower[0] <= box.upper[0]); }),
+                     boxes_.end());
+        return;
     }
-    std::vector<int64_t> order(static_cast<size_t>(points.n));
-    std::iota(order.begin(), order.end(), int64_t{0});
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return owner[a] < owner[b]; });
-    for (const int64_t i : order) {
-        if (boxes.empty() || boxes.back().part != owner[i])
-            boxes.push_back(no_box(owner[i]));
-        include(boxes.back(), points, i);
+    order_.resize(static_cast<size_t>(points.n));
+    std::iota(order_.begin(), order_.end(), int64_t{0});
+    std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return owner[a] < owner[b]; });
+    for (const int64_t i : order_) {
+        if (boxes_.empty() || boxes_.back().part != owner[i])
+            boxes_.push_back(no_box(owner[i]));
+        include(boxes_.back(), points, i);
     }
-    return boxes;
+    order_ = {};
 }
 
 void KeyTable::complete(comm::Communicator& comm) {

@@ -21,16 +21,14 @@ struct PartBox {
     double lower[3], upper[3];
 };
 
-/// The boxes of the parts that a rank's points are in, ascending by part. May throw; local.
-std::vector<PartBox> boxes_of_parts(const Points& points, const int32_t* owner, int32_t parts);
-
 class KeyTable final : public Decomposition {
   public:
     /// splitters: of this rank's stretch of the curve, ascending. Over ranks, in rank order, they ascend,
     /// too; a part may appear on several ranks, its first place then counts.
-    KeyTable(const CurveFrame& frame, int32_t parts, std::vector<Splitter> splitters,
-             std::vector<PartBox> boxes)
-        : frame_(frame), parts_(parts), splitters_(std::move(splitters)), boxes_(std::move(boxes)) {}
+    /// points: how many of this rank add_points() may bring.
+    KeyTable(const CurveFrame& frame, int32_t parts, std::vector<Splitter> splitters, int64_t points);
+    /// Notes the boxes of this rank's points, once, before complete(). Allocates nothing.
+    void add_points(const Points& points, const int32_t* owner) noexcept;
 
     int32_t parts() const override { return parts_; }
     bool is_complete() const override { return complete_; }
@@ -45,8 +43,9 @@ class KeyTable final : public Decomposition {
     CurveFrame frame_;
     int32_t parts_;
     bool complete_ = false;
-    std::vector<Splitter> splitters_; // complete: one per part that has points
-    std::vector<PartBox> boxes_;
+    std::vector<Splitter> splitters_;       // complete: one per part that has points
+    std::vector<PartBox> boxes_;            // of this rank's points, ascending by part
+    std::vector<int64_t> order_;            // room to sort points
     std::vector<geometry::Box> part_boxes_; // complete
 };
 

@@ -77,10 +77,20 @@ void PrefixStrategy::State::weigh_runs(const PrefixRun& below) {
     }
 }
 
-/// Statistics and domains; result.owner stands.
-void PrefixStrategy::State::finish(const Problem& problem, Result& result) {
-    double most[2] = {count_max, weight_max};
-    problem.comm.allreduce(most, 2, comm::Operation::max);
+/// All is well, statistics and domains, in one reduction.
+std::shared_ptr<KeyTable> PrefixStrategy::State::finish(const Problem& problem, std::exception_ptr error,
+                                                        Result& result) {
+    std::shared_ptr<KeyTable> table;
+    if (!error)
+        error = caught([&] {
+            table = std::make_shared<KeyTable>(
+                CurveFrame(problem.box, problem.options.dimension, problem.options.curve),
+                problem.options.parts, splitters, problem.points.n);
+        });
+    double most[3] = {count_max, weight_max, error ? 1.0 : 0.0};
+    problem.comm.allreduce(most, 3, comm::Operation::max);
+    if (most[2] > 0)
+        problem.comm.agree(error);
     Statistics& statistics = result.statistics;
     const double parts = problem.options.parts;
     if (problem.count > 0) {
@@ -93,11 +103,7 @@ void PrefixStrategy::State::finish(const Problem& problem, Result& result) {
     statistics.collectives += traffic.collectives;
     statistics.bytes += traffic.bytes_sent;
     statistics.messages += traffic.messages;
-    problem.comm.together([&] {
-        result.domains = std::make_shared<KeyTable>(
-            CurveFrame(problem.box, problem.options.dimension, problem.options.curve), problem.options.parts,
-            splitters, boxes_of_parts(problem.points, result.owner.data(), problem.options.parts));
-    });
+    return table;
 }
 
 /// Everything to rank 0, sorted and cut there, owners back.
@@ -123,7 +129,7 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
     result.statistics.gather_s = comm.time_s() - start_s;
     runs.clear();
     splitters.clear();
-    comm.together([&] {
+    const std::exception_ptr error = caught([&] {
         if (!root)
             return;
         order.sort(problem.executor, gathered.data(), problem.count);
@@ -131,8 +137,11 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
     });
     weigh_runs({});
     passes = 2, cuts = root ? problem.options.parts - 1 : 0;
+    const std::shared_ptr<KeyTable> table = finish(problem, error, result);
     tree.back(comm, owners.data(), sizeof(int32_t));
     std::copy_n(owners.data(), n, result.owner.data());
+    table->add_points(problem.points, result.owner.data());
+    result.domains = table;
 }
 
 PrefixStrategy::PrefixStrategy(core::Memory& memory) : state_(std::make_unique<State>(memory)) {}
@@ -149,12 +158,7 @@ void PrefixStrategy::run(const Problem& problem, Result& result) {
         state.run_distributed(problem, result);
     else
         state.run_level(problem, result);
-    const double cut_s = problem.comm.time_s();
-    state.finish(problem, result);
-    if (problem.options.strategy == Strategy::level)
-        result.domains->complete(problem.comm);
-    result.statistics.cuts_s = cut_s - start_s;
-    result.statistics.partition_s = problem.comm.time_s() - cut_s;
+    result.statistics.cuts_s = problem.comm.time_s() - start_s;
 }
 
 } // namespace graft::decompose

@@ -39,7 +39,7 @@ bool PrefixStrategy::State::in_order(const Problem& problem) {
 
 /// Collective. Halves ranks and keys until each rank has a stretch of the curve; even in count to about half
 /// a percent a halving, which costs mostly one round of bins.
-void PrefixStrategy::State::bring_into_order(const Problem& problem) {
+std::exception_ptr PrefixStrategy::State::bring_into_order(const Problem& problem) {
     GroupQuestion question;
     question.unit = true;
     question.bins = problem.options.bins;
@@ -61,20 +61,18 @@ void PrefixStrategy::State::bring_into_order(const Problem& problem) {
         (in_right ? question.first_key : question.last_key) = answer.border.image;
     }
     traffic = group.leave();
-    try {
-        if (group.whole_and_well())
-            order.sort(problem.executor, group.items().data(), group.items().size());
-    } catch (...) {
-        group.error() = std::current_exception();
-    }
-    problem.comm.agree(group.error());
+    if (group.whole_and_well())
+        group.error() =
+            caught([&] { order.sort(problem.executor, group.items().data(), group.items().size()); });
+    return group.error();
 }
 
-/// Collective. All points stand in key order over ranks: their parts.
-void PrefixStrategy::State::cut_sorted(const Problem& problem) {
+/// Collective. All points stand in key order over ranks: their parts. A rank on which something is wrong goes
+/// through the motions without points.
+std::exception_ptr PrefixStrategy::State::cut_sorted(const Problem& problem, std::exception_ptr error) {
     comm::Communicator& comm = problem.comm;
     const core::Buffer<KeyItem>& items = group.items();
-    const int64_t n = items.size();
+    const int64_t n = group.whole_and_well() ? items.size() : 0;
     PrefixPlace own{0, n};
     for (int64_t i = 0; i < n; ++i)
         own.weight += items[i].weight;
@@ -89,16 +87,19 @@ void PrefixStrategy::State::cut_sorted(const Problem& problem) {
         reach = scout.reach();
         comm::exclusive_scan(comm, &reach, 1, &reach);
     }
-    comm.together([&] {
-        owners.resize(n);
-        walk(problem, items.data(), n, below, reach, true);
-        group.reserve_back();
-    });
+    runs.clear();
+    if (!error)
+        error = caught([&] {
+            owners.resize(n);
+            walk(problem, items.data(), n, below, reach, true);
+            group.reserve_back();
+        });
     PrefixRun mine;
     if (!runs.empty())
         mine = {runs.front().part, runs.back().part, runs.back().begin};
     weigh_runs(comm::exclusive_scan(comm, mine));
     passes += 2;
+    return error;
 }
 
 void PrefixStrategy::State::run_distributed(const Problem& problem, Result& result) {
@@ -110,10 +111,14 @@ void PrefixStrategy::State::run_distributed(const Problem& problem, Result& resu
         order.sort(problem.executor, group.items().data(), n);
     });
     group.start(problem.comm, problem.count);
+    std::exception_ptr error;
     if (!in_order(problem))
-        bring_into_order(problem);
-    cut_sorted(problem);
+        error = bring_into_order(problem);
+    error = cut_sorted(problem, error);
+    const std::shared_ptr<KeyTable> table = finish(problem, error, result);
     std::copy_n(group.back(owners.data()), n, result.owner.data());
+    table->add_points(problem.points, result.owner.data());
+    result.domains = table;
 }
 
 } // namespace graft::decompose

@@ -245,12 +245,16 @@ void PrefixStrategy::State::run_level(const Problem& problem, Result& result) {
     cuts = problem.options.parts - 1;
     passes = 2;
     heaviest_part(search->searches(), rule(problem), count_max, weight_max);
-    comm.together([&] {
+    const std::exception_ptr error = caught([&] {
         assign(search->searches(), sorted->places(), order.order(), result.owner.data());
         splitters.clear();
         if (comm.rank() == 0)
             splitters = to_splitters(search->searches());
     });
+    const std::shared_ptr<KeyTable> table = finish(problem, error, result);
+    table->add_points(problem.points, result.owner.data());
+    table->complete(comm);
+    result.domains = table;
 }
 
 } // namespace graft::decompose

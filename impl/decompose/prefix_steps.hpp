@@ -45,13 +45,14 @@ struct PrefixStrategy::State {
               PrefixReach reach, bool keep_splitters);
     /// The heaviest of the parts that end or are on this rank; begin: of the run that lower ranks end with.
     void weigh_runs(const PrefixRun& below);
-    void finish(const Problem& problem, Result& result);
+    /// Collective. error: what this rank has met. The domains, for add_points() and the result.
+    std::shared_ptr<KeyTable> finish(const Problem& problem, std::exception_ptr error, Result& result);
 
     void run_central(const Problem& problem, Result& result);
     void run_distributed(const Problem& problem, Result& result);
     bool in_order(const Problem& problem);
-    void bring_into_order(const Problem& problem);
-    void cut_sorted(const Problem& problem);
+    std::exception_ptr bring_into_order(const Problem& problem);
+    std::exception_ptr cut_sorted(const Problem& problem, std::exception_ptr error);
     void run_level(const Problem& problem, Result& result);
 
     RankGroup<KeyItem> group;

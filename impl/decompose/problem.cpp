@@ -141,16 +141,6 @@ void check_agreement(const Problem& problem, bool options_differ, bool ids_diffe
              static_cast<long long>((problem.count + options.parts - 1) / options.parts));
 }
 
-template <typename Body>
-std::exception_ptr caught(Body&& body) {
-    try {
-        body();
-    } catch (...) {
-        return std::current_exception();
-    }
-    return nullptr;
-}
-
 } // namespace
 
 int64_t Problem::id_of(int64_t i) const {

@@ -4,6 +4,8 @@
 #include "decompose/decompose.hpp"
 #include "decompose/weights.hpp"
 
+#include <exception>
+
 namespace graft::decompose {
 
 struct Problem {
@@ -25,6 +27,17 @@ struct Problem {
     /// slack of CutGoal::good_enough: tolerance * mean weight of a part, 0 when every cut must be the best.
     Wide slack() const;
 };
+
+/// What left the body, to be told along with a later reduction and agreed on only when there is something.
+template <typename Body>
+std::exception_ptr caught(Body&& body) {
+    try {
+        body();
+    } catch (...) {
+        return std::current_exception();
+    }
+    return nullptr;
+}
 
 /// Collective. Checks everything that run() promises to refuse, the same on all ranks.
 Problem prepare(comm::Communicator& comm, const backend::Executor& executor, const Options& options,
