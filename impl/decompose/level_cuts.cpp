@@ -10,8 +10,10 @@
 namespace graft::decompose {
 namespace {
 
-constexpr int64_t sample_budget = 1 << 20;  // sampled points on a rank, of all ranks and cells
-constexpr int64_t counter_budget = 1 << 18; // counters that one pass reduces over ranks
+// Counters that one pass reduces, and sampled points of all ranks: every rank handles all of them, so they
+// stay fewer than the points it reads.
+constexpr int64_t counters_most = 1 << 18, counters_least = 1 << 12, points_a_counter = 4;
+constexpr int64_t samples_most = 1 << 20, samples_least = 1 << 10, points_a_sample = 16;
 
 /// Points to sample of a cell: the cost of sorting the sample against that of the points left in its bracket.
 int64_t sample_size(int64_t inside) {
@@ -47,6 +49,10 @@ void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, com
                 active_.push_back(static_cast<int32_t>(i));
         if (active_.empty())
             break;
+        load_ = 0;
+        for (const Search& search : searches_)
+            load_ += search.stage == Stage::search ? search.span_count : 0;
+        load_ /= comm != nullptr ? comm->size() : 1;
         take_samples(ground, comm);
         plan_passes(ground);
         sweep(ground, executor);
@@ -94,8 +100,9 @@ void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
     const int64_t ranks = comm != nullptr ? comm->size() : 1, cells = static_cast<int64_t>(sampled_.size());
     if (cells == 0)
         return;
+    const int64_t budget = std::clamp(load_ / points_a_sample, samples_least, samples_most);
     const int64_t each =
-        std::min((wanted + ranks - 1) / ranks + (ranks > 1 ? 8 : 0), sample_budget / (ranks * cells));
+        std::min((wanted + ranks - 1) / ranks + (ranks > 1 ? 8 : 0), budget / (ranks * cells));
     if (each < 8) { // too many cells or ranks for samples
         sampled_.clear();
         return;
@@ -128,8 +135,9 @@ void LevelLoop::plan_passes(const Ground& ground) {
     int64_t open = 0;
     for (const Search& search : searches_)
         open += search.stage == Stage::search ? 1 : 0;
-    const auto share = static_cast<int32_t>(std::bit_floor(static_cast<uint64_t>(counter_budget / open)));
-    settings.most_bins = std::clamp(share, 2, settings.most_bins);
+    const int64_t budget = std::clamp(load_ / points_a_counter, counters_least, counters_most);
+    const auto share = static_cast<int32_t>(std::bit_floor(static_cast<uint64_t>(budget / open)));
+    settings.most_bins = std::clamp(share, std::min(16, settings.most_bins), settings.most_bins);
     int64_t payload = 0;
     size_t next = 0;
     for (size_t slot = 0; slot < searches_.size(); ++slot) {

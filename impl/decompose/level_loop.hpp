@@ -93,6 +93,7 @@ class LevelLoop {
     std::vector<Search> searches_;
     std::vector<Segment> segments_;
     std::vector<int32_t> active_;  // segments of searches that go on
+    int64_t load_ = 0;             // points that a rank has, on average, in cells that go on
     std::vector<int32_t> sampled_; // searches with a sample
     int64_t sample_size_ = 0;      // of one of them, from one rank
     std::vector<uint64_t> sample_, samples_;
