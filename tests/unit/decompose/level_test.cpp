@@ -190,6 +190,23 @@ void scale(oracle::Set& set, double factor, double shift = 0) {
 
 } // namespace
 
+/// Cells of several blocks, which threads share, before cells that go to one thread each.
+TEST(Level, BlocksOfLargeCells) {
+    for (const Kind kind : {Kind::plummer, Kind::lattice})
+        for (const bool weighted : {false, true}) {
+            oracle::Set set = make_set(kind, 600000, 16);
+            for (int64_t i = 0; weighted && i < set.size(); ++i)
+                set.cost.push_back(static_cast<double>(i * 7919 % 1009));
+            const oracle::Tree tree(set, 3, 5);
+            for (const CutFinder finder : finders) {
+                EXPECT_EQ(run(set, options_of(5, finder), 1, 2).owner, tree.owner)
+                    << "finder " << static_cast<int>(finder);
+                EXPECT_EQ(run(set, options_of(5, finder), 2, 2).owner, tree.owner)
+                    << "finder " << static_cast<int>(finder) << ", two ranks";
+            }
+        }
+}
+
 TEST(Level, FewPoints) {
     for (const int64_t n : {0, 1, 2, 3, 7, 69, 70, 71})
         for (const int32_t parts : {1, 2, 3, 8, 70})
