@@ -160,6 +160,27 @@ TEST(Balancer, MovingMustBeWorthIt) {
     EXPECT_NEAR(report.move_s, static_cast<double>(*std::max_element(leaving, leaving + 4)) / 1e6, 1e-12);
 }
 
+TEST(Balancer, ObjectsHaveBytesOfTheirOwn) {
+    const Cloud cloud = test::uniform_cloud(300, 0, 1, 8);
+    on_ranks(3, [&](Rank& rank) {
+        const Cloud own = rank.rank() == 0 ? cloud : Cloud();
+        std::vector<double> bytes;
+        for (const int64_t id : own.id)
+            bytes.push_back(1000 + static_cast<double>(id));
+        Balancer balancer(rank.memory);
+        core::Buffer<int32_t> owner(rank.memory);
+        Report report;
+        balancer.run(rank.comm, rank.executor, settings_of(Kind::orb_distributed),
+                     {own.points(), bytes.data()}, 7, 0, nullptr, owner, report);
+        EXPECT_EQ(report.decision, Decision::taken);
+        double leaving = 0;
+        for (size_t i = 0; i < own.size(); ++i)
+            leaving += owner[static_cast<int64_t>(i)] != rank.rank() ? bytes[i] : 0;
+        EXPECT_EQ(static_cast<double>(report.bytes_moved), rank.comm.sum(leaving));
+        EXPECT_GT(report.bytes_moved, 100 * 1000);
+    });
+}
+
 TEST(Balancer, TheLastCostIsRememberedAndForgotten) {
     const Cloud cloud = test::uniform_cloud(2000, 0.05, 10, 8);
     const std::vector<int32_t> homes = test::random_owners(cloud.size(), 2, 3);

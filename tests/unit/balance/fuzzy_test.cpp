@@ -1,4 +1,5 @@
 // Fuzzy ORB: super-objects at cuts; never worse than the plain ORB, each object still has one owner.
+#include "balance/candidates.hpp"
 #include "balance/fuzzy.hpp"
 
 #include "cloud.hpp"
@@ -42,6 +43,57 @@ TEST(SwapPair, NothingBetterNothingDone) {
     EXPECT_TRUE(choose_swap(side_of({10}, 0, 5, 0), side_of({}, 1, 5, 100), {5, 0}).empty());
     EXPECT_TRUE(choose_swap(side_of({4, 4}, 0, 5, 0), side_of({8}, 1, 5, 100), {8, 0}).empty());
     EXPECT_TRUE(choose_swap(side_of({}, 0, 5, 0), side_of({}, 1, 5, 100), {0, 0}).empty());
+}
+
+TEST(SwapPair, ATinyGainIsNotWorthTheLocality) {
+    // half the difference is 0.01: the object of 0.0005 would help by less than a thousandth of the mean
+    const Side light = side_of({1}, 1, 5, 100);
+    EXPECT_TRUE(choose_swap(side_of({1.0195, 0.0005}, 0, 5, 0), light, {1, 0}).empty());
+    EXPECT_FALSE(choose_swap(side_of({1, 0.009, 0.011}, 0, 5, 0), light, {1, 0}).empty());
+}
+
+TEST(CandidateSet, HeaviestAndNearestToTheSixFaces) {
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<double> unit(-1, 1);
+    CandidateSet set, parts[3], merged;
+    std::vector<Candidate> all(3000);
+    for (size_t i = 0; i < all.size(); ++i) {
+        Candidate& candidate = all[i];
+        candidate.is_super = i % 30 == 0 ? 1 : 0;
+        candidate.weight = 1.5 + unit(random);
+        for (double& x : candidate.place)
+            x = unit(random);
+        candidate.id = static_cast<int64_t>(i);
+        set.add(candidate);
+        parts[i % 3].add(candidate);
+    }
+    std::vector<int64_t> expected;
+    const auto take = [&](bool super, size_t most, const auto& value) {
+        std::vector<std::pair<double, int64_t>> order;
+        for (const Candidate& candidate : all)
+            if ((candidate.is_super != 0) == super)
+                order.emplace_back(-value(candidate), candidate.id);
+        std::sort(order.begin(), order.end());
+        for (size_t k = 0; k < most; ++k)
+            expected.push_back(order[k].second);
+    };
+    take(true, most_supers, [](const Candidate& c) { return c.weight; });
+    for (int a = 0; a < 3; ++a)
+        for (const double sign : {-1.0, 1.0})
+            take(false, most_per_face, [=](const Candidate& c) { return sign * c.place[a]; });
+    std::sort(expected.begin(), expected.end());
+    expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+    const auto ids = [](const std::vector<Candidate>& chosen) {
+        std::vector<int64_t> result;
+        for (const Candidate& candidate : chosen)
+            result.push_back(candidate.id);
+        return result;
+    };
+    EXPECT_EQ(ids(set.chosen()), expected);
+    for (const CandidateSet& part : parts)
+        for (const Candidate& candidate : part.chosen())
+            merged.add(candidate);
+    EXPECT_EQ(ids(merged.chosen()), expected);
 }
 
 TEST(SwapPair, SidesAreAlike) {

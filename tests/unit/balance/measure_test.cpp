@@ -138,6 +138,20 @@ TEST(Measure, AGridOfRanksHasTheNeighboursOfAGrid) {
     });
 }
 
+TEST(Measure, NeighboursAreWithinAMeanSpacing) {
+    // 1000 items in a unit cube: a tenth on each side
+    for (const auto& [gap, neighbours] : {std::pair{0.19, 1.0}, {0.21, 0.0}})
+        on_ranks(2, [gap = gap, neighbours = neighbours](Rank& rank) {
+            Load load;
+            load.items = 1000;
+            load.box.include((1 + gap) * rank.rank(), 0, 0);
+            load.box.include((1 + gap) * rank.rank() + 1, 1, 1);
+            Scale scale(1, 1, 2, 3);
+            scale.set_sums(0, 2000);
+            EXPECT_EQ(measure(rank.comm, load, scale, true).neighbours, neighbours);
+        });
+}
+
 TEST(Measure, MoreRanksThanSamples) {
     // 100 ranks in a row: the mean of 2 * 99 / 100 neighbours, from samples of 64
     on_ranks(100, [](Rank& rank) {
