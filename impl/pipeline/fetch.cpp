@@ -9,7 +9,7 @@ namespace graft::pipeline {
 namespace {
 
 /// Levels that an answer brings: fewer rounds against nodes that nobody comes to open.
-constexpr int levels_per_answer = 3;
+constexpr int levels_per_answer = 2;
 
 } // namespace
 

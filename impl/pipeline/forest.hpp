@@ -14,6 +14,8 @@
 #include "pipeline/wire.hpp"
 #include "tree/tree.hpp"
 
+#include <vector>
+
 namespace graft::pipeline {
 
 struct ParticleStore {
@@ -83,6 +85,12 @@ struct Forest {
     /// The criterion of the own nodes, whose moments are known; those of few particles are always summed
     /// directly.
     void fill_own_criterion(const backend::Executor& executor, const Settings& settings);
+    /// Nodes whose cells meet one of the boxes, where other ranks have particles, are pieces of a cell:
+    /// lopsided, with mass at the rim, so that their errors are larger than those of cells and add up along
+    /// the border. They must be further away. Without it the error grows by half and more over 8 ranks.
+    void keep_off_pieces(const backend::Executor& executor, const Settings& settings,
+                         const std::vector<geometry::Box>& others);
+    void keep_off(const Settings& settings, int64_t node);
     /// The criterion of the nodes from own_end on, none of which is summed directly.
     void fill_top_criterion(const backend::Executor& executor, const Settings& settings);
     /// Expansions of nodes [begin, node count of the moments).

@@ -15,9 +15,6 @@ using core::Status;
 
 namespace {
 
-constexpr double smallest_edge = 1e-290; // as in tree/detail.hpp
-constexpr double largest_edge = 1e150;
-
 uint64_t cell_size(int level, int dimension) {
     return uint64_t{1} << (geometry::key_levels(dimension) - level) * dimension;
 }
@@ -27,55 +24,12 @@ int64_t most_together(const Settings& settings) {
     return std::max<int64_t>({settings.leaf, settings.group, direct_count(settings)});
 }
 
-void check_inside(const KeyRange& range, int dimension, const Problem& own) {
-    for (int64_t i = 0; i < own.n; ++i) {
-        const double point[3] = {own.x[i], own.y[i], own.z[i]};
-        for (int a = 0; a < dimension; ++a)
-            if (!(point[a] >= range.root_lower[a] && point[a] - range.root_lower[a] <= range.root_edge))
-                fail(Status::value,
-                     "particle %lld at (%g, %g, %g) lies outside the given box: expected %c in [%g, %g]. "
-                     "Enlarge the box, "
-                     "or leave it away",
-                     static_cast<long long>(i), point[0], point[1], point[2], "xyz"[a], range.root_lower[a],
-                     range.root_lower[a] + range.root_edge);
-    }
-}
-
 } // namespace
 
 GlobalTree::GlobalTree(core::Memory& memory)
     : sorter_(memory), keys_(memory, "keys of all ranks' tree"), order_(memory, "order of keys"),
       place_(memory, "places of targets"), send_(memory, "particles to send"),
       receive_(memory, "particles received") {}
-
-/// The cube that one rank alone would take.
-void GlobalTree::find_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
-    double corners[6];
-    geometry::Box box;
-    for (int64_t i = 0; i < own.n; ++i)
-        box.include(own.x[i], own.y[i], own.z[i]);
-    for (int a = 0; a < 3; ++a)
-        corners[a] = -box.lower[a], corners[3 + a] = box.upper[a];
-    comm.allreduce(corners, 6, comm::Operation::max);
-    comm.together([&] {
-        range_.given = true;
-        range_.root_edge = 0;
-        for (int a = 0; a < settings.dimension; ++a) {
-            range_.root_lower[a] = settings.has_box ? settings.box_lower[a] : -corners[a];
-            const double upper = settings.has_box ? settings.box_upper[a] : corners[3 + a];
-            range_.root_edge = std::max(range_.root_edge, upper - range_.root_lower[a]);
-        }
-        if (settings.has_box)
-            check_inside(range_, settings.dimension, own);
-        if (!(range_.root_edge <= largest_edge))
-            fail(Status::value,
-                 "positions span %g, so their squared distances overflow double precision; expected at most "
-                 "1e150. "
-                 "Choose a larger unit of length",
-                 range_.root_edge);
-        range_.root_edge = std::max(range_.root_edge, smallest_edge);
-    });
-}
 
 void GlobalTree::sort_keys(const backend::Executor& executor, const Settings& settings, const Problem& own) {
     keys_.resize(own.n);
@@ -160,6 +114,7 @@ void GlobalTree::find_borders(comm::Communicator& comm, const Settings& settings
         first_key_[b + 1] = borders_[b].cell;
     first_key_[static_cast<size_t>(ranks)] = end;
     range_.begin = first_key_[static_cast<size_t>(comm.rank())];
+    range_.has_range = true;
     range_.end = first_key_[static_cast<size_t>(comm.rank()) + 1];
 }
 
@@ -225,7 +180,7 @@ void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& execu
             fail(Status::unsupported,
                  "tree.scope: global needs tree.type: octree, found orb. Use tree.scope: local");
     });
-    find_root(comm, settings, own);
+    range_ = find_root(comm, settings, own);
     comm.together([&] { sort_keys(executor, settings, own); });
     find_borders(comm, settings, own.n);
     const auto ranks = static_cast<size_t>(comm.size());

@@ -12,6 +12,7 @@
 #include "backend/radix_sort.hpp"
 #include "comm/communicator.hpp"
 #include "pipeline/problem.hpp"
+#include "pipeline/root_cube.hpp"
 #include "pipeline/settings.hpp"
 
 #include <vector>
@@ -44,7 +45,6 @@ class GlobalTree {
         int64_t wanted; // place in the order of all particles
         bool found;
     };
-    void find_root(comm::Communicator& comm, const Settings& settings, const Problem& own);
     void sort_keys(const backend::Executor& executor, const Settings& settings, const Problem& own);
     void find_borders(comm::Communicator& comm, const Settings& settings, int64_t own_count);
     void descend(Border& border, const int64_t (&counts)[8], const Settings& settings) const;

@@ -20,9 +20,9 @@ struct RawField {
     }
 };
 
-/// A share of one tree over all ranks: a range of the keys of its root cube.
+/// The root cube that the trees of all ranks share, and of one tree over all ranks this one's range of keys.
 struct KeyRange {
-    bool given = false;
+    bool has_root = false, has_range = false;
     double root_lower[3] = {0, 0, 0}, root_edge = 0;
     uint64_t begin = 0, end = 0;
 };

@@ -67,6 +67,10 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
             tree_force_ = std::make_unique<TreeForce>(memory_);
     });
     work_.resize(0);
+    problem_.range = {};
+    if (!comm_->alone() && settings_.tree_type == tree::TreeType::octree &&
+        settings_.tree_scope == TreeScope::local)
+        problem_.range = find_root(*comm_, settings_, problem_);
     if (comm_->alone() || settings_.tree_scope == TreeScope::local) {
         origin_ = tree_force_->evaluate(executor, *comm_, settings_, problem_, with_potential_, workspaces_,
                                         field_, report_, log_);

@@ -202,6 +202,8 @@ void TopTree::build(comm::Communicator& comm, const backend::Executor& executor,
         for (int32_t node = forest.own_end; node < forest.top_end; ++node)
             if (const Branch* from = branch(forest, node); from != nullptr)
                 forest.criterion.a[node] = from->a, forest.criterion.b[node] = from->b;
+            else if (settings.tree_scope == TreeScope::local)
+                forest.keep_off(settings, node);
         int below = 0;
         for (const Branch& one : branches_)
             below = std::max(below, one.levels);
@@ -211,6 +213,25 @@ void TopTree::build(comm::Communicator& comm, const backend::Executor& executor,
         forest.alias.resize(forest.top_end - forest.own_end);
         enter_own(forest);
     });
+}
+
+double TopTree::overlap() const {
+    std::vector<geometry::Box> boxes; // per rank with particles: branches come in rank order
+    geometry::Box all;
+    for (int64_t i = 0; i < branches_.size(); ++i) {
+        if (i == 0 || branches_[i].rank != branches_[i - 1].rank)
+            boxes.emplace_back();
+        boxes.back().include(branches_[i].box);
+        all.include(branches_[i].box);
+    }
+    double sum = 0;
+    for (const geometry::Box& box : boxes) {
+        double share = 1;
+        for (int a = 0; a < 3; ++a)
+            share *= all.edge(a) > 0 ? box.edge(a) / all.edge(a) : 1;
+        sum += share;
+    }
+    return sum;
 }
 
 void TopTree::clear_remote(Forest& forest) const {

@@ -52,6 +52,10 @@ class TopTree {
         return at < 0 ? nullptr : &branches_[at];
     }
     int rank() const { return rank_; }
+    /// Volumes of the ranks' boxes together over that of the box around all (areas or lengths where they have
+    /// no volume): at most about 1 for domains that tile space, the number of ranks for particles spread at
+    /// random.
+    double overlap() const;
     int64_t branch_count() const { return branches_.size(); }
 
   private:

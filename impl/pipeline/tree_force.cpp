@@ -19,8 +19,9 @@ void TreeForce::State::build_tree(const Job& job) {
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
-    if (problem.range.given) {
-        options.has_root = options.has_range = true;
+    if (problem.range.has_root) {
+        options.has_root = true;
+        options.has_range = problem.range.has_range;
         std::copy_n(problem.range.root_lower, 3, options.root_lower);
         options.root_edge = problem.range.root_edge;
         options.key_begin = problem.range.begin, options.key_end = problem.range.end;
@@ -116,7 +117,7 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
                                    AllWorkspaces& workspaces, RawField& field, Report& report,
                                    const core::Log& log) {
     State& s = *state_;
-    const State::Job job{executor, settings, problem, with_potential, workspaces, field, report, comm};
+    const State::Job job{executor, settings, problem, with_potential, workspaces, field, report, comm, log};
     comm.together([&] { s.build_own(job); });
     if (comm.alone()) {
         if (settings.mac == MacType::error) {

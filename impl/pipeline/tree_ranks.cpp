@@ -24,6 +24,8 @@ void TreeForce::State::evaluate_over_ranks(const Job& job) {
                                    job.problem.per_particle_softening,
                                    moments::record_size(settings.order, softened) * number};
     core::Timer timer;
+    if (settings.tree_scope == TreeScope::local)
+        find_pieces(job);
     top.build(job.comm, job.executor, settings, softened, frame.lengths, forest);
     job.comm.together([&] { let.begin(frame); });
     meet_ranks(job, frame);
@@ -37,6 +39,57 @@ void TreeForce::State::evaluate_over_ranks(const Job& job) {
     job.report.ranks.nodes = let.nodes_received();
     job.report.ranks.particles = let.particles_received();
     job.report.time_s.ranks += timer.lap();
+    tell_cost(job);
+}
+
+/// What the host's decomposition costs; once as a warning where domains overlap much.
+void TreeForce::State::tell_cost(const Job& job) {
+    constexpr double much = 2;
+    const int64_t all = job.comm.sum(job.problem.n), came = let.particles_received();
+    const double overlap = top.overlap(); // the same on every rank
+    const bool warn = overlap > much && !has_warned && job.comm.rank() == 0;
+    has_warned = has_warned || overlap > much;
+    if (!job.log.wants(warn ? core::LogLevel::warning : core::LogLevel::info))
+        return;
+    const int64_t others = all - job.problem.n;
+    std::string text = core::format(
+        "rank %d of %d: %lld nodes and %lld particles (%.3g %% of the others') came from other ranks",
+        job.comm.rank(), job.comm.size(), static_cast<long long>(let.nodes_received()),
+        static_cast<long long>(came),
+        others > 0 ? 100.0 * static_cast<double>(came) / static_cast<double>(others) : 0);
+    if (overlap > much)
+        text += core::format(
+            "; the ranks' domains overlap %.1f-fold, so groups of targets, and with them the nodes they open "
+            "and the particles that travel, are larger than they need be. Decompose by space first, or "
+            "set tree.scope: global",
+            overlap);
+    job.log.write(warn ? core::LogLevel::warning : core::LogLevel::info, text);
+}
+
+/// Cells of the common root cube that several ranks have particles in: their nodes are pieces.
+void TreeForce::State::find_pieces(const Job& job) {
+    job.comm.together([&] {
+        patches.clear();
+        const int32_t nodes = forest.own_end;
+        int level = 0; // the first with enough nodes to choose boxes from
+        while (level + 1 < forest.tree.levels() &&
+               forest.tree.level_offset[level + 1] - forest.tree.level_offset[level] < 512)
+            ++level;
+        const int32_t begin = nodes > 0 ? forest.tree.level_offset[level] : 0;
+        for (int32_t k = 0; k < nodes; ++k) // that level's nodes, and leaves above it
+            if ((k >= begin && k < forest.tree.level_offset[level + 1]) ||
+                (k < begin && forest.tree.is_leaf(k)))
+                patches.push_back({0, 0, {forest.tree.boxes[k], 0, 0}});
+        regions.cover(patches, Domains::most_boxes(job.comm.size()));
+    });
+    regions.exchange(job.comm);
+    job.comm.together([&] {
+        std::vector<geometry::Box> others;
+        for (int r = 0; r < job.comm.size(); ++r)
+            for (int k = 0; k < regions.count(r) && r != job.comm.rank(); ++k)
+                others.push_back(regions.boxes(r)[k].box);
+        forest.keep_off_pieces(job.executor, job.settings, others);
+    });
 }
 
 /// Where everyone's targets are, and how much error their groups may have.

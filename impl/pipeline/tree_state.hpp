@@ -19,8 +19,8 @@ struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), top(memory), domains(memory), let(memory), fetcher(memory),
-          coarse(memory) {}
+          cells(memory, "cell counts"), top(memory), domains(memory), regions(memory),
+          patches(memory, "patches of the region"), let(memory), fetcher(memory), coarse(memory) {}
 
     tree::TreeBuilder builder;
     Forest forest;
@@ -31,8 +31,11 @@ struct TreeForce::State {
     core::Buffer<int64_t> pairs, cells; // per group
 
     // Many ranks.
+    bool has_warned = false; // of domains that overlap
     TopTree top;
-    Domains domains;
+    Domains domains;                    // where the targets are
+    Domains regions;                    // where the particles are
+    core::Buffer<lists::Group> patches; // of the own region
     LetExchange let;
     Fetcher fetcher;
     lists::Criterion coarse; // own nodes: what the estimate of accelerations opens
@@ -47,6 +50,7 @@ struct TreeForce::State {
         RawField& field;
         Report& report;
         comm::Communicator& comm;
+        const core::Log& log;
     };
 
     // tree_force.cpp
@@ -61,11 +65,13 @@ struct TreeForce::State {
     /// Collective: the top, the factors of the error MAC, and all that the own groups need of other ranks;
     /// between sending and receiving it does the first pass. The forest is then ready for the second.
     void evaluate_over_ranks(const Job& job);
+    void find_pieces(const Job& job);
     void meet_ranks(const Job& job, const LetExchange::Frame& frame);
     void estimate_over_ranks(const Job& job, const LetExchange::Frame& frame);
     void fill_coarse(const Job& job);
     void push(const Job& job, const LetExchange::Frame& frame);
     void fetch(const Job& job, const LetExchange::Frame& frame);
+    void tell_cost(const Job& job);
 
     // tree_evaluate.cpp
     /// Lists and sums of the groups [begin, end). On many ranks the first pass takes own nodes and accepted

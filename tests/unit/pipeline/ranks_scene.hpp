@@ -10,7 +10,9 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace graft::pipeline::testing {
@@ -116,8 +118,10 @@ inline Owners all_on(const Cloud& cloud, int rank) {
 struct Results {
     std::vector<double> ax, ay, az, potential;
     double energy = 0, virial[6] = {};
-    std::vector<Report> reports; // per rank
-    std::vector<double> work;    // in the order of the cloud
+    std::vector<Report> reports;       // per rank
+    std::vector<double> work;          // in the order of the cloud
+    std::vector<double> energies;      // per rank
+    std::vector<std::string> warnings; // of all ranks
 };
 
 struct Choice {
@@ -125,6 +129,7 @@ struct Choice {
     std::vector<char> active;      // of the cloud; empty: all
     const Cloud* points = nullptr; // field_at these instead
     Owners point_owners;
+    int threads = 1;
     int calls = 1; // computations by the same solvers; the results are the last one's
 };
 
@@ -148,6 +153,7 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
          {&results.ax, &results.ay, &results.az, &results.potential, &results.work})
         values->assign(wanted.x.size(), 0);
     results.reports.resize(static_cast<size_t>(ranks));
+    results.energies.resize(static_cast<size_t>(ranks));
     comm::run_ranks(ranks, [&](comm::Communicator& comm) {
         const auto part = [&](const Cloud& of, const Owners& by, std::vector<size_t>& index) {
             Cloud own;
@@ -163,7 +169,14 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         Cloud own = part(cloud, owners, index), points;
         core::Memory memory;
         Solver solver(settings, memory);
-        solver.settings().threads = 1;
+        solver.settings().threads = choice.threads;
+        solver.log().level = core::LogLevel::warning;
+        solver.log().user = &results;
+        solver.log().callback = [](void* user, int32_t, const char* text) {
+            static std::mutex mutex;
+            const std::lock_guard<std::mutex> lock(mutex);
+            static_cast<Results*>(user)->warnings.emplace_back(text);
+        };
         solver.set_communicator(&comm);
         ParticleInput input, at;
         input.n = own.size();
@@ -210,6 +223,7 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
             results.potential[to[k]] = out[3][k];
         }
         results.reports[static_cast<size_t>(comm.rank())] = solver.report();
+        results.energies[static_cast<size_t>(comm.rank())] = energy[0];
         if (comm.rank() == comm.size() - 1) { // the same on every rank, which other tests compare
             results.energy = energy[0];
             std::copy(virial.begin(), virial.end(), results.virial);
