@@ -24,6 +24,8 @@ Arguments declare() {
         .value("targets", "N", "1000", "particles whose error is measured")
         .value("repeat", "R", "3",
                "timed calls after one warm-up; times are medians (0: time the warm-up itself)")
+        .value("domains", "KIND", "orb",
+               "many ranks: orb, compact domains of equal count; block, particles as they come")
         .list("sweep", "NAME=A,B,...",
               "one answer for each value of an option (repeatable: all combinations)")
         .flag("curve", "add the fraction of targets above a given error, for plots (with --json)");
@@ -44,7 +46,8 @@ Arguments declare() {
 
 CheckSettings settings_of(const Arguments& arguments) {
     CheckSettings settings;
-    std::vector<std::string> names = {"ic", "n", "seed", "table", "file", "deck", "targets", "repeat"};
+    std::vector<std::string> names = {"ic",   "n",       "seed",   "table",  "file",
+                                      "deck", "targets", "repeat", "domains"};
     for (const EngineSetting& setting : engine_settings()) {
         names.emplace_back(setting.name);
     }
@@ -104,7 +107,7 @@ int check_command(const Words& words) {
         return 0;
     }
     const std::vector<CheckSettings> cases = combinations(arguments);
-    CheckRunner runner{Engine(arguments.text("library").value_or(""))};
+    CheckRunner runner(Engine(arguments.text("library").value_or("")), Ranks::here());
     for (const CheckSettings& settings : cases) {
         const CheckResult result = runner.run(settings);
         std::printf("%s\n", (arguments.json() ? result.json(arguments.has("curve")) : result.text()).c_str());

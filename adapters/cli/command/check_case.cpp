@@ -17,8 +17,10 @@ namespace graft::cli {
 namespace {
 
 constexpr const char* figure_keys[] = {
-    "time_s.sort",      "time_s.tree",      "time_s.moments", "time_s.lists", "time_s.forces", "time_s.total",
-    "interactions.p2p", "interactions.m2p", "bytes.lists",    "bytes.total",  "bytes.peak",    "threads"};
+    "time_s.sort",  "time_s.tree",      "time_s.moments",   "time_s.lists",   "time_s.forces",
+    "time_s.total", "interactions.p2p", "interactions.m2p", "bytes.lists",    "bytes.total",
+    "bytes.peak",   "threads",          "ranks.bytes_sent", "ranks.messages", "ranks.collectives",
+    "ranks.wait_s", "ranks.imbalance"};
 
 std::string setting(const CheckSettings& settings, const std::string& name, const std::string& otherwise) {
     const auto found = settings.find(name);
@@ -138,6 +140,9 @@ std::string CheckResult::json(bool curve) const {
         .add("order", options.order)
         .add("mac", mac)
         .add("threads", threads);
+    if (ranks > 1) {
+        object.add("ranks", group_of(figures, "ranks.").add("size", ranks));
+    }
     object.add("time_s", group_of(figures, "time_s."));
     object.add("error", JsonObject()
                             .add("median", percentile(0.5))
@@ -181,10 +186,10 @@ std::string CheckResult::text() const {
     }
     char head[400];
     std::snprintf(head, sizeof head,
-                  "n %lld, %s %s, %s, order %d, mac %s, threads %lld\n"
+                  "n %lld, %s %s, %s, order %d, mac %s, threads %lld, ranks %d\n"
                   "  error       median %.2e, p90 %.2e, p99 %.2e, max %.2e (%zu targets)\n",
                   static_cast<long long>(n), backend.c_str(), simd.c_str(), precision.c_str(), options.order,
-                  criterion, static_cast<long long>(threads), percentile(0.5), percentile(0.9),
+                  criterion, static_cast<long long>(threads), ranks, percentile(0.5), percentile(0.9),
                   percentile(0.99), percentile(1), errors.size());
     std::string text = std::string(head) + "  time        " + show("time_s.total", 1, "%.4f") + " s:";
     for (const char* part : {"sort", "tree", "moments", "lists", "forces"}) {
@@ -248,21 +253,17 @@ void CheckRunner::load_reference(const CheckSettings& settings) {
     deck.set("method", "reference");
     deck.set("precision", "fp64");
     deck.set("threads", "0"); // the oracle is not what is timed
-    Solver(deck).compute_targets(particles_, targets_, reference_, false);
-    reference_key_ = key;
-}
-
-std::vector<double> CheckRunner::errors(const Field& field) const {
-    std::vector<double> result;
-    for (const std::int64_t target : targets_) {
-        const auto i = static_cast<std::size_t>(target);
-        const double size = std::hypot(reference_.ax[i], reference_.ay[i], reference_.az[i]);
-        const double difference = std::hypot(field.ax[i] - reference_.ax[i], field.ay[i] - reference_.ay[i],
-                                             field.az[i] - reference_.az[i]);
-        result.push_back(difference == 0 ? 0 : difference / size);
+    const auto count = static_cast<std::int64_t>(targets_.size());
+    const auto begin = targets_.begin() + ranks_.block_begin(count, ranks_.rank()),
+               end = targets_.begin() + ranks_.block_begin(count, ranks_.rank() + 1);
+    reference_ = Field();
+    Solver(deck).compute_targets(particles_, {begin, end}, reference_, false);
+    if (!ranks_.alone()) { // what another rank computes is 0 here
+        for (auto* component : {&reference_.ax, &reference_.ay, &reference_.az}) {
+            ranks_.sum(*component);
+        }
     }
-    std::sort(result.begin(), result.end());
-    return result;
+    reference_key_ = key;
 }
 
 CheckResult CheckRunner::run(const CheckSettings& settings) {
@@ -270,19 +271,24 @@ CheckResult CheckRunner::run(const CheckSettings& settings) {
     load_reference(settings);
     Deck deck(engine_);
     apply(deck, settings);
-    Solver solver(deck);
+    Solver solver(deck, ranks_);
+    take_share(solver, setting(settings, "domains", "orb"));
     CheckResult result;
     Field field;
     std::map<std::string, std::vector<double>> samples;
     result.repeats = static_cast<int>(whole(settings, "repeat", 3, 0));
     for (int call = 0; call <= result.repeats; ++call) {
-        solver.compute(particles_, field, false, false);
+        solver.compute(share_, field, false, false);
         for (const char* key : figure_keys) {
             if (const auto value = solver.figure(key); value && (call > 0 || result.repeats == 0)) {
-                samples[key].push_back(*value);
+                const std::string name = key;
+                const bool adds = name.starts_with("interactions") || name.starts_with("bytes") ||
+                                  name == "ranks.bytes_sent" || name == "ranks.messages";
+                samples[key].push_back(adds ? ranks_.sum(*value) : ranks_.max(*value));
             }
         }
     }
+    result.ranks = ranks_.size();
     result.figures = medians(samples);
     result.n = static_cast<std::int64_t>(particles_.size());
     result.options = deck.values();

@@ -37,6 +37,7 @@ struct CheckResult {
         figures;                ///< query keys -> median over repeats; absent ones are not in the map
     std::vector<double> errors; ///< ascending, one a target
     int repeats = 0;
+    int ranks = 1;
 
     /// Smallest error that a share `q` of the targets does not exceed.
     double percentile(double q) const;
@@ -44,10 +45,14 @@ struct CheckResult {
     std::string text() const;
 };
 
-/// Runs checks one after the other; particles and references are kept while they stay the same.
+/// Runs checks one after the other; particles and references are kept while they stay the same. On ranks the
+/// particles are shared out by Graft's domains ("domains": orb) or in blocks as they come (block), every rank
+/// sums the references of its share of the targets, and the result on rank 0 is that of all: errors of all
+/// targets, interactions and bytes of all ranks, times of the slowest.
 class CheckRunner {
   public:
-    explicit CheckRunner(const Engine& engine) : engine_(engine) {}
+    explicit CheckRunner(const Engine& engine, Ranks& ranks = Ranks::here())
+        : engine_(engine), ranks_(ranks) {}
 
     CheckResult run(const CheckSettings& settings);
 
@@ -55,11 +60,15 @@ class CheckRunner {
     void load_particles(const CheckSettings& settings);
     void load_reference(const CheckSettings& settings);
     void apply(Deck& deck, const CheckSettings& settings) const;
-    std::vector<double> errors(const Field& field) const;
+    std::vector<double> errors(const Field& field);
+    void take_share(Solver& solver, const std::string& domains);
 
     Engine engine_;
+    Ranks& ranks_;
     std::string particles_key_, reference_key_;
-    Snapshot particles_;
+    Snapshot particles_;                ///< all of them, on every rank
+    Snapshot share_;                    ///< those that this rank computes
+    std::vector<std::int64_t> numbers_; ///< and where they stand among all
     std::vector<std::int64_t> targets_;
     Field reference_;
 };
