@@ -151,6 +151,28 @@ Wide Problem::slack() const {
     return static_cast<Wide>(options.tolerance * (to_double(weight) / options.parts));
 }
 
+namespace {
+
+/// Collective. Over all ranks.
+Wide sum_of_weights(const Problem& problem) {
+    Wide weight[2] = {0, 0}; // and whether a rank failed
+    const std::exception_ptr error = caught([&] {
+        weight[0] = sum_wide(problem.executor, problem.points.n, [&](int64_t begin, int64_t end) {
+            Wide sum = 0;
+            for (int64_t i = begin; i < end; ++i)
+                sum += problem.weights(i);
+            return sum;
+        });
+    });
+    weight[1] = error ? 1 : 0;
+    allreduce_wide(problem.comm, weight, 2);
+    if (weight[1] > 0)
+        problem.comm.agree(error);
+    return weight[0];
+}
+
+} // namespace
+
 Problem prepare(comm::Communicator& comm, const backend::Executor& executor, const Options& options,
                 const Points& points, bool with_permutation) {
     Problem problem{comm, executor, options, points, with_permutation, 0, {}, {}, 0};
@@ -195,22 +217,8 @@ Problem prepare(comm::Communicator& comm, const backend::Executor& executor, con
         comm.agree(error);
     problem.weights = WeightRule(points.cost, max_cost, {all[0], all[1]}, options.mix);
     problem.weight = all[0];
-    if (!problem.weights.unit()) {
-        Wide weight[2] = {0, 0};
-        error = caught([&] {
-            weight[0] = sum_wide(executor, points.n, [&](int64_t begin, int64_t end) {
-                Wide sum = 0;
-                for (int64_t i = begin; i < end; ++i)
-                    sum += problem.weights(i);
-                return sum;
-            });
-        });
-        weight[1] = error ? 1 : 0;
-        allreduce_wide(comm, weight, 2);
-        if (weight[1] > 0)
-            comm.agree(error);
-        problem.weight = weight[0];
-    }
+    if (!problem.weights.unit())
+        problem.weight = sum_of_weights(problem);
     return problem;
 }
 

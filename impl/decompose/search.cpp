@@ -105,52 +105,55 @@ bool take_boundary(const FinderSettings& settings, uint32_t key, const Amount& l
     return true;
 }
 
+/// The crossing point has a key >= first: puts low ... high around its bin, or behind the last one (false).
+bool find_bin(const Amount* bins, Amount before, Search& search) {
+    const Amount end = search.base + search.inside;
+    for (int32_t bin = 0; bin < search.bins; ++bin) {
+        const Amount after = before + bins[bin];
+        if (search.goal.past(after.count, after.weight)) {
+            const uint64_t low = uint64_t{search.first} + (static_cast<uint64_t>(bin) << search.shift);
+            search.low = static_cast<uint32_t>(low);
+            search.high = static_cast<uint32_t>(
+                std::min<uint64_t>(search.last, low + (uint64_t{1} << search.shift) - 1));
+            search.base = before;
+            search.inside = bins[bin];
+            return true;
+        }
+        before = after;
+    }
+    search.low = search.last + 1;
+    search.base = before;
+    search.inside = end - before;
+    return false;
+}
+
+/// After a pass that made a list: go on with it, or with all points of the cell when the crossing point is
+/// not on it.
+void choose_span(const Amount* bins, const Amount& at_first, bool on_list, Search& search) {
+    search.listed = on_list;
+    search.missed += on_list ? 0 : 1;
+    search.span_base = on_list ? at_first : Amount{};
+    search.span_count = on_list ? 0 : search.goal.count;
+    for (int32_t bin = 0; on_list && bin < search.bins; ++bin)
+        search.span_count += bins[bin].count;
+}
+
 } // namespace
 
 void narrow(const FinderSettings& settings, const Amount* counters, const KeyFrame& frame, double lower,
             double upper, Search& search) {
     ++search.rounds;
-    const Amount end = search.base + search.inside;
     const uint32_t end_key = search.high;
-    Amount before = search.span_base + counters[0]; // points below `first`
-    const auto past = [&](const Amount& a) { return search.goal.past(a.count, a.weight); };
+    const Amount at_first = search.span_base + counters[0]; // points below `first`
     bool hit = false;
-    if (past(before)) { // the crossing point is below `first`
+    if (search.goal.past(at_first.count, at_first.weight)) { // the crossing point is one of them
         search.high = search.first - 1;
-        search.inside = before - search.base;
+        search.inside = at_first - search.base;
     } else {
-        const Amount at_first = before;
-        Amount after = before;
-        int32_t bin = 0;
-        for (; bin < search.bins; ++bin, before = after) {
-            after = before + counters[1 + bin];
-            if (past(after))
-                break;
-        }
-        hit = bin < search.bins;
-        search.base = before;
-        search.inside = (hit ? after : end) - before;
-        if (hit) {
-            search.low = search.first + (static_cast<uint32_t>(bin) << search.shift);
-            search.high = static_cast<uint32_t>(
-                std::min<uint64_t>(search.last, uint64_t{search.low} + (uint64_t{1} << search.shift) - 1));
-        } else {
-            search.low = search.last + 1;
-        }
-        if (search.collect) {
-            search.span_base = at_first;
-            search.span_count = 0;
-            for (int32_t b = 0; b < search.bins; ++b)
-                search.span_count += counters[1 + b].count;
-        }
+        hit = find_bin(counters + 1, at_first, search);
     }
     if (search.collect)
-        search.listed = hit;
-    if (search.collect && !hit) { // the list does not have the crossing point: back to all points of the cell
-        ++search.missed;
-        search.span_base = {};
-        search.span_count = search.goal.count;
-    }
+        choose_span(counters + 1, at_first, hit, search);
     settle(settings, search);
     if (search.low > 0)
         take_boundary(settings, search.low, search.base, frame, lower, upper, search);
