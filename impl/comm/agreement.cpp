@@ -97,7 +97,14 @@ void Communicator::agree(std::exception_ptr error) {
     Failure mine = error ? describe(error) : Failure{};
     if (error)
         mine.text.insert(0, core::format("rank %d: ", root_rank_));
-    const int64_t vote = min(error ? Vote::of(rank_, mine) : Vote::all_well);
+    int64_t vote = error ? Vote::of(rank_, mine) : Vote::all_well;
+    try {
+        allreduce(&vote, 1, Operation::min);
+    } catch (const Error&) {
+        if (error) // what this rank wanted to say may explain it
+            poison_ += "; before that, " + mine.text;
+        throw Error(Status::communication, poison_);
+    }
     if (vote == Vote::all_well)
         return;
     char text[longest_message + 1] = {};

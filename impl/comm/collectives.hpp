@@ -9,6 +9,7 @@
 #include "comm/communicator.hpp"
 #include "core/buffer.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <vector>

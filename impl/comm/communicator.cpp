@@ -20,6 +20,14 @@ double steady_time_s() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+void require_self(int peer, int64_t bytes) {
+    if (peer != 0 || bytes < 0)
+        core::fail(Status::argument,
+                   "one rank alone: a message of %lld bytes with rank %d; expected rank 0 and 0 "
+                   "bytes or more",
+                   static_cast<long long>(bytes), peer);
+}
+
 } // namespace
 
 Communicator::Communicator() = default;
@@ -197,8 +205,10 @@ void Communicator::alltoallv_bytes(const void* send, const int64_t* send_bytes, 
 
 Request Communicator::isend(const void* data, int64_t bytes, int to, int tag) {
     ensure_good();
-    if (table_ == nullptr)
+    if (table_ == nullptr) {
+        require_self(to, bytes);
         return self_messages().send(data, bytes, tag);
+    }
     if (to != rank_) {
         ++traffic_.messages;
         traffic_.bytes_sent += bytes;
@@ -212,8 +222,10 @@ Request Communicator::isend(const void* data, int64_t bytes, int to, int tag) {
 
 Request Communicator::irecv(void* data, int64_t bytes, int from, int tag) {
     ensure_good();
-    if (table_ == nullptr)
+    if (table_ == nullptr) {
+        require_self(from, bytes);
         return self_messages().receive(data, bytes, tag);
+    }
     Request request = 0;
     checked("irecv", [&](const graft_comm_v1& table) {
         return table.irecv(table.self, data, bytes, from, tag, &request);

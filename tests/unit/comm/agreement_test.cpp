@@ -128,6 +128,19 @@ TEST_P(Agreement, AnythingElsePoisons) {
             1000); // nobody waits for the deadline, or this test would
 }
 
+/// Rank 1 leaves for good while rank 0 has something to say: its words are not lost.
+TEST(BrokenAgreement, KeepsWhatThisRankHadToSay) {
+    const auto errors = run_ranks_collecting(2, [](Communicator& comm) {
+        if (comm.rank() == 1)
+            throw std::runtime_error("gone");
+        comm.together([] { fail(Status::value, "particle 3 is not a number"); });
+    });
+    const Result got = caught([&] { std::rethrow_exception(errors[0]); });
+    EXPECT_EQ(got.first, Status::communication);
+    EXPECT_NE(got.second.find("gone"), std::string::npos) << got.second;
+    EXPECT_NE(got.second.find("particle 3 is not a number"), std::string::npos) << got.second;
+}
+
 /// An agreed error that was caught leaves no trace: the next one, which nobody agreed on, poisons.
 TEST_P(Agreement, IsOfOneErrorOnly) {
     if (GetParam() == 1)

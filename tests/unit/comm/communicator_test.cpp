@@ -90,6 +90,13 @@ TEST(Alone, AMessageThatWasNeverSentIsAnErrorNotAWait) {
                  [&] { (void)comm.isend("abc", 3, 0, 10); });
 }
 
+TEST(Alone, ThereIsNobodyElse) {
+    Communicator comm;
+    char data = 0;
+    expect_error(Status::argument, "with rank 1", [&] { (void)comm.isend(&data, 1, 1, 0); });
+    expect_error(Status::argument, "-1 bytes", [&] { (void)comm.irecv(&data, -1, 0, 0); });
+}
+
 class HostTable : public testing::Test {
   protected:
     ~HostTable() override { table_->free(table_); }
