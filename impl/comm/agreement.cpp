@@ -80,8 +80,10 @@ void Communicator::give_up(std::exception_ptr error) {
         // told below
     }
     const std::string text =
-        core::format("%s (status %d; it happened where the other ranks could not see it)",
-                     failure.text.c_str(), static_cast<int>(failure.status));
+        core::format("%s (status %d): %s",
+                     failure.status == Status::communication ? "its communication failed"
+                                                             : "an error that the other ranks could not see",
+                     static_cast<int>(failure.status), failure.text.c_str());
     poison_ = core::format("rank %d gave up: %s", rank_, text.c_str());
     poison_peers(text);
     throw Error(Status::communication, poison_);

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <string_view>
 
 namespace graft::comm {
 
@@ -86,7 +85,7 @@ void Communicator::poison_peers(const std::string& text) noexcept {
         table_->fail(table_->self, text.c_str());
 }
 
-/// What peers are told, too; conclude() looks for "(status ".
+/// What peers are told, too.
 std::string Communicator::failure_text(const char* what, int32_t status) const {
     const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
     return core::format("%s failed (status %d)%s%s", what, status,
@@ -100,11 +99,11 @@ void Communicator::lose(const char* what, int32_t status) {
     throw Error(Status::communication, poison_);
 }
 
-/// A table tells of failures in words only: peers' texts hold the "(status " of failure_text() and give_up(),
-/// and those of peers that had agreed already say so.
+/// A table tells of failures in words only. A peer that waits no more because the agreement broke on it says
+/// "allreduce" (lose() does, and so do tables that tell peers by themselves: they name the function that
+/// failed); nothing else can have kept it from the barrier. All other failures are of the barrier itself.
 void Communicator::conclude() {
-    static constexpr const char* told_by_peer = "(status ";
-    static constexpr const char* harmless = "after all ranks had agreed";
+    static constexpr const char* harmless = "after all ranks had agreed: ";
     agree(nullptr);
     if (size_ == 1)
         return;
@@ -112,15 +111,14 @@ void Communicator::conclude() {
     const int32_t status = timed([](const graft_comm_v1& table) { return table.barrier(table.self); });
     if (status == 0)
         return;
-    const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
-    const std::string_view words = told != nullptr ? told : "";
-    const bool by_peer = words.find(told_by_peer) != words.npos;
-    if (by_peer && words.find(harmless) == words.npos)
+    std::string text = failure_text("barrier", status);
+    const bool known = text.find(harmless) != text.npos;
+    if (!known && text.find("allreduce") != text.npos)
         lose("barrier", status);
-    const std::string text = failure_text("barrier", status) + (by_peer ? "" : std::string("; ") + harmless);
+    if (!known)
+        text.insert(0, harmless);
     poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
-    if (!by_peer)
-        poison_peers(text);
+    poison_peers(text);
 }
 
 SelfMessages& Communicator::self_messages() {
