@@ -58,7 +58,7 @@ decompose::Options options_of(const Settings& settings, int ranks) {
     options.shape = is_orb(settings.kind) ? Shape::orb : Shape::prefix;
     if (is_central(settings.kind))
         options.strategy = Strategy::central;
-    else if (is_orb(settings.kind) && (options.strategy == Strategy::halving || ranks > level_ranks))
+    else if (options.strategy == Strategy::halving || ranks > level_ranks)
         options.strategy = Strategy::halving;
     else
         options.strategy = Strategy::level;
@@ -185,8 +185,8 @@ void measure_after(Call& call, core::Buffer<int32_t>& owner, core::Buffer<Load>&
     };
     Load load = future();
     if (call.settings.fuzzy && call.scale.items() > 0) {
-        const FuzzyReport fuzzy = swap_across_cuts(call.comm, call.executor, points, call.scale, load,
-                                                   call.settings.super, call.settings.decompose.cap, owner);
+        const FuzzyReport fuzzy =
+            swap_across_cuts(call.comm, call.executor, points, call.scale, load, call.settings, owner);
         call.report.swapped = fuzzy.super_objects;
         call.report.swapped_small = fuzzy.small_objects;
         call.report.locality_lost = fuzzy.locality_lost;

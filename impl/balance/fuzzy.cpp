@@ -194,14 +194,14 @@ FuzzyReport count_swaps(comm::Communicator& comm, const std::vector<Candidate>& 
 } // namespace
 
 FuzzyReport swap_across_cuts(comm::Communicator& comm, const backend::Executor& executor,
-                             const Points& points, const Scale& scale, const Load& future, double super,
-                             int64_t cap, core::Buffer<int32_t>& owner) {
+                             const Points& points, const Scale& scale, const Load& future,
+                             const Settings& settings, core::Buffer<int32_t>& owner) {
     Side own{scale.weight(future), future.items, future.box, {}};
-    own.candidates = gather_candidates(comm, executor, points, scale, super, owner);
+    own.candidates = gather_candidates(comm, executor, points, scale, settings.super, owner);
+    const double mean = 1.0 / comm.size();
+    const SwapLimits limits{mean, settings.decompose.cap, mean * (1 + 0.5 * (settings.tolerance - 1))};
     std::unique_ptr<Swapper> swapper;
-    comm.together([&] {
-        swapper = std::make_unique<Swapper>(comm, executor.memory, SwapLimits{1.0 / comm.size(), cap});
-    });
+    comm.together([&] { swapper = std::make_unique<Swapper>(comm, executor.memory, limits); });
     swapper->run(own);
     tell_homes(comm, executor.memory, own.candidates, owner);
     return count_swaps(comm, own.candidates, future.box);

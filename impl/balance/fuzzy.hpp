@@ -19,11 +19,11 @@ struct FuzzyReport {
 };
 
 /// Collective. Changes `owner` (part of each local object, parts = ranks) where objects are swapped. `future`
-/// is this rank's load under `owner`. super: heavier than this many times the mean object; cap: most objects
-/// a part may have, 0 none. Throws Error(memory) on all ranks alike. O(items) local work, 2 log2(ranks) pairs
-/// of messages of a few KiB.
+/// is this rank's load under `owner`. Of the settings: super, the cap, and the tolerance (a part within half
+/// of it is left alone). Throws Error(memory) on all ranks alike. O(items) local work, 2 log2(ranks) pairs of
+/// messages of a few KiB.
 FuzzyReport swap_across_cuts(comm::Communicator& comm, const backend::Executor& executor,
                              const decompose::Points& points, const Scale& scale, const Load& future,
-                             double super, int64_t cap, core::Buffer<int32_t>& owner);
+                             const Settings& settings, core::Buffer<int32_t>& owner);
 
 } // namespace graft::balance

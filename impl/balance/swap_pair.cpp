@@ -40,7 +40,7 @@ class Chooser {
 
     Option best() const {
         Option best;
-        if (wanted_ <= least_gain * limits_.mean)
+        if (wanted_ <= least_gain * limits_.mean || heavy_.weight <= limits_.enough)
             return best;
         consider(-1, best);
         for (size_t k = 0; k < heavy_.candidates.size(); ++k)

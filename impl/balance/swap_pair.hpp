@@ -30,6 +30,8 @@ struct Side {
 struct SwapLimits {
     double mean = 0; // weight of a part: differences far below it are not worth a swap
     int64_t cap = 0; // most items of a side; 0: none
+    /// A heavier side of at most this weight is left alone: locality is worth more.
+    double enough = 0;
 };
 /// No swap leaves a side with more candidates, so messages are bounded.
 inline constexpr int64_t most_candidates = 256;

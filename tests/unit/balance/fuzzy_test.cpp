@@ -32,7 +32,7 @@ Side side_of(std::initializer_list<double> weights, double x, double least_super
 TEST(SwapPair, ASuperObjectForSmallOnes) {
     // 10 + 3 against 1 x 7: half the difference is 3; the 10 goes over, 7 small ones come back
     Side left = side_of({10, 3}, 0, 5, 0), right = side_of({1, 1, 1, 1, 1, 1, 1}, 1, 5, 100);
-    const Swap swap = choose_swap(left, right, {10, 0});
+    const Swap swap = choose_swap(left, right, {10, 0, 0});
     apply_swap(swap, left, right);
     EXPECT_EQ(std::max(left.weight, right.weight), 10);
     EXPECT_EQ(left.items + right.items, 9);
@@ -40,16 +40,16 @@ TEST(SwapPair, ASuperObjectForSmallOnes) {
 }
 
 TEST(SwapPair, NothingBetterNothingDone) {
-    EXPECT_TRUE(choose_swap(side_of({10}, 0, 5, 0), side_of({}, 1, 5, 100), {5, 0}).empty());
-    EXPECT_TRUE(choose_swap(side_of({4, 4}, 0, 5, 0), side_of({8}, 1, 5, 100), {8, 0}).empty());
-    EXPECT_TRUE(choose_swap(side_of({}, 0, 5, 0), side_of({}, 1, 5, 100), {0, 0}).empty());
+    EXPECT_TRUE(choose_swap(side_of({10}, 0, 5, 0), side_of({}, 1, 5, 100), {5, 0, 0}).empty());
+    EXPECT_TRUE(choose_swap(side_of({4, 4}, 0, 5, 0), side_of({8}, 1, 5, 100), {8, 0, 0}).empty());
+    EXPECT_TRUE(choose_swap(side_of({}, 0, 5, 0), side_of({}, 1, 5, 100), {0, 0, 0}).empty());
 }
 
 TEST(SwapPair, ATinyGainIsNotWorthTheLocality) {
     // half the difference is 0.01: the object of 0.0005 would help by less than a thousandth of the mean
     const Side light = side_of({1}, 1, 5, 100);
-    EXPECT_TRUE(choose_swap(side_of({1.0195, 0.0005}, 0, 5, 0), light, {1, 0}).empty());
-    EXPECT_FALSE(choose_swap(side_of({1, 0.009, 0.011}, 0, 5, 0), light, {1, 0}).empty());
+    EXPECT_TRUE(choose_swap(side_of({1.0195, 0.0005}, 0, 5, 0), light, {1, 0, 0}).empty());
+    EXPECT_FALSE(choose_swap(side_of({1, 0.009, 0.011}, 0, 5, 0), light, {1, 0, 0}).empty());
 }
 
 TEST(CandidateSet, HeaviestAndNearestToTheSixFaces) {
@@ -98,16 +98,22 @@ TEST(CandidateSet, HeaviestAndNearestToTheSixFaces) {
 
 TEST(SwapPair, SidesAreAlike) {
     const Side a = side_of({9, 2, 2, 1}, 0, 5, 0), b = side_of({1, 2, 1}, 1, 5, 100);
-    const Swap there = choose_swap(a, b, {9, 0}), back = choose_swap(b, a, {9, 0});
+    const Swap there = choose_swap(a, b, {9, 0, 0}), back = choose_swap(b, a, {9, 0, 0});
     EXPECT_FALSE(there.empty());
     EXPECT_EQ(there.to_right, back.to_left);
     EXPECT_EQ(there.to_left, back.to_right);
 }
 
+TEST(SwapPair, WhatIsWithinTheToleranceStays) {
+    const Side heavy = side_of({1, 1, 1, 1, 1}, 0, 5, 0), light = side_of({1, 1, 1}, 1, 5, 100);
+    EXPECT_FALSE(choose_swap(heavy, light, {4, 0, 4.9}).empty());
+    EXPECT_TRUE(choose_swap(heavy, light, {4, 0, 5}).empty());
+}
+
 TEST(SwapPair, TheCapHolds) {
     // shifting 2 would take two items of 1; the light side has room for one
     Side heavy = side_of({1, 1, 1, 1, 1, 1}, 0, 5, 0), light = side_of({2}, 1, 5, 100);
-    const Swap swap = choose_swap(heavy, light, {4, 2});
+    const Swap swap = choose_swap(heavy, light, {4, 2, 0});
     apply_swap(swap, heavy, light);
     EXPECT_LE(light.items, 2);
 }
@@ -127,6 +133,10 @@ Outcome swap_all(const Cloud& cloud, int size, double super, unsigned spread, in
     outcome.owner.assign(cloud.size(), -1);
     on_ranks(size, [&](Rank& rank) {
         const Cloud own = cloud.share(homes, rank.rank());
+        Settings settings;
+        settings.super = super;
+        settings.decompose.cap = cap;
+        settings.tolerance = 1;
         Scale scale(*std::max_element(cloud.cost.begin(), cloud.cost.end()), 1, size, 3);
         double work = 0;
         for (const double cost : cloud.cost)
@@ -138,7 +148,7 @@ Outcome swap_all(const Cloud& cloud, int size, double super, unsigned spread, in
             owner.push_back(plain[static_cast<size_t>(id)]);
         const Load future = future_load(rank.comm, rank.executor, own.points(), scale, owner.data(), scratch);
         const FuzzyReport report =
-            swap_across_cuts(rank.comm, rank.executor, own.points(), scale, future, super, cap, owner);
+            swap_across_cuts(rank.comm, rank.executor, own.points(), scale, future, settings, owner);
         for (size_t i = 0; i < own.size(); ++i)
             outcome.owner[static_cast<size_t>(own.id[i])] = owner[static_cast<int64_t>(i)];
         if (rank.rank() == 0)
