@@ -92,7 +92,7 @@ typedef struct graft_api_v1 {
     int32_t (*context_set_communicator)(graft_context *context, const graft_comm_v1 *communicator);
     /* `size` ranks inside this process, for hosts with threads and for tests: comms gets size tables, rank r's at
      * comms[r], each to be used by one thread and freed with comms[r]->free(comms[r]). Calls of different ranks wait for
-     * each other, so each rank needs a thread of its own. ARGUMENT (size < 1 or > 4096), MEMORY. */
+     * each other, so each rank needs a thread, a context and options of its own. ARGUMENT (size < 1 or > 4096), MEMORY. */
     int32_t (*comm_create_threads)(int32_t size, graft_comm_v1 **comms);
     /* Collective. Plans the moves of items to the ranks owner[i] (I32 or I64, n items, 0 ... size - 1); *n_after gets
      * how many items this rank will have. The plan stays until the next one. Items arrive sorted by the rank they come

@@ -132,8 +132,11 @@ TEST(CxxRanks, AFailureIsThrownOnAllRanks) {
 }
 
 TEST(CxxRanks, ForcesOverRanksAreThoseOfOne) {
-    graft::Options options(library());
-    options.set("method", "direct").set("precision", "fp64");
+    const auto options = [] { // one for each thread
+        graft::Options direct(library());
+        direct.set("method", "direct").set("precision", "fp64").set("comm.deadline_s", 30);
+        return direct;
+    };
     std::vector<double> x, y, z, ax(90), ay(90), az(90);
     for (int rank = 0; rank < ranks; ++rank) {
         const Cloud c(rank, 30);
@@ -141,10 +144,10 @@ TEST(CxxRanks, ForcesOverRanksAreThoseOfOne) {
         y.insert(y.end(), c.y.begin(), c.y.end());
         z.insert(z.end(), c.z.begin(), c.z.end());
     }
-    graft::Context(options).compute(graft::Particles().positions(x, y, z),
-                                    graft::Results().accelerations(ax, ay, az));
+    graft::Context(options()).compute(graft::Particles().positions(x, y, z),
+                                      graft::Results().accelerations(ax, ay, az));
     on_ranks([&](const graft::Communicator& comm) {
-        graft::Context context(options);
+        graft::Context context(options());
         context.set_communicator(comm);
         Cloud c(comm.rank(), 30);
         std::vector<double> bx(30), by(30), bz(30);
