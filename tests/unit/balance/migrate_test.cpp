@@ -1,5 +1,6 @@
 // Migration: any layout, nothing lost or doubled, the way back bit for bit, failures that leave no trace.
 #include "balance/migrate.hpp"
+#include "comm/simulated.hpp"
 
 #include "ranks.hpp"
 
@@ -305,6 +306,47 @@ TEST(Migration, ViewsThatDoNotFitAreRefusedEverywhere) {
         EXPECT_EQ(forward(view(a, 10), view(b, 10)), core::Status::ok);
         EXPECT_EQ(b, std::vector<double>(10, 0.0));
     });
+}
+
+/// Most bytes that a rank of `ranks` simulated ones holds when each sends some items to its two neighbours.
+int64_t bytes_of_a_rank(int ranks) {
+    comm::SimulatorOptions options;
+    options.ranks = ranks;
+    options.gamma_s = 0;
+    comm::Simulator simulator(options);
+    simulator.run([](comm::Communicator& comm, core::Memory& memory) {
+        const backend::Executor executor{memory, 1};
+        std::vector<int32_t> owner(96);
+        std::vector<int64_t> id(96);
+        for (int i = 0; i < 96; ++i) {
+            owner[static_cast<size_t>(i)] = (comm.rank() + i % 3 + comm.size() - 1) % comm.size();
+            id[static_cast<size_t>(i)] = 96 * comm.rank() + i;
+        }
+        Migration migration(memory);
+        migration.plan(comm, executor, owner.data(), 96);
+        std::vector<int64_t> arrived(static_cast<size_t>(migration.count_after()));
+        const auto view = [](std::vector<int64_t>& v) {
+            return ArrayView{
+                reinterpret_cast<char*>(v.data()), ElementType::i64, 1, static_cast<int64_t>(v.size()), 8, 8};
+        };
+        const ArrayView from = view(id), to = view(arrived);
+        migration.forward(comm, executor, 1, &from, &to);
+        EXPECT_EQ(arrived.size(), 96u);
+        int64_t sums[2] = {0, 0};
+        for (const int64_t value : id)
+            sums[0] += value;
+        for (const int64_t value : arrived)
+            sums[1] += value;
+        comm.allreduce(sums, 2, comm::Operation::sum);
+        EXPECT_EQ(sums[0], sums[1]);
+    });
+    return simulator.report().rank_bytes_peak;
+}
+
+TEST(Migration, NoRankHoldsMoreOnMoreRanks) {
+    const int64_t few = bytes_of_a_rank(1200), many = bytes_of_a_rank(3600);
+    EXPECT_GT(few, 0);
+    EXPECT_EQ(few, many);
 }
 
 TEST(OwnerSorter, ManyRanksAsFew) {
