@@ -1,6 +1,9 @@
 // Loops over records, see sweep.hpp.
 #include "decompose/sweep.hpp"
 
+#include "decompose/pack_table.hpp"
+
+#include <type_traits>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -13,7 +16,6 @@ namespace graft::decompose::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Words = hn::ScalableTag<uint32_t>;
-using Indices = hn::ScalableTag<int32_t>;
 using Longs = hn::ScalableTag<uint64_t>;
 
 int64_t lanes_of_words() {
@@ -91,11 +93,6 @@ void tally_left_simd(const Shelf* shelf, int axis, int64_t n, uint32_t cut, Tall
     sum.store(*tally);
 }
 
-template <class D, typename T>
-HWY_INLINE void keep(D d, hn::Vec<D> values, hn::Mask<D> mask, T* to) {
-    hn::StoreU(hn::Compress(values, mask), d, to); // compressing stores are slow on some processors
-}
-
 /// Mask bits. Read back in the size they are written in, or the processor waits.
 HWY_INLINE uint64_t bits_of(hn::Mask<Words> mask) {
     uint8_t bytes[8] = {};
@@ -111,10 +108,39 @@ HWY_INLINE hn::Mask<D> mask_of(D d, uint64_t bits) {
     return hn::LoadMaskBits(d, bytes);
 }
 
+/// Brings the lanes of a mask to the front, in order, for as many vectors as wanted.
+struct Packing {
+// A table of our own: that of hwy::Compress (1.0.3) is copied at each call by g++ 12.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
+    decltype(hn::SetTableIndices(Words(), static_cast<const uint32_t*>(nullptr))) order;
+    static HWY_INLINE Packing of(hn::Mask<Words> mask) {
+        return {hn::SetTableIndices(Words(), pack_table[bits_of(mask)].data())};
+    }
+    HWY_INLINE hn::Vec<Words> operator()(hn::Vec<Words> values) const {
+        return hn::TableLookupLanes(values, order);
+    }
+#else
+    hn::Mask<Words> mask;
+    static HWY_INLINE Packing of(hn::Mask<Words> mask) {
+        return {mask};
+    }
+    HWY_INLINE hn::Vec<Words> operator()(hn::Vec<Words> values) const {
+        return hn::Compress(values, mask);
+    }
+#endif
+    /// Writes a whole vector: compressing stores are slow on some processors.
+    HWY_INLINE void keep(hn::Vec<Words> values, uint32_t* to) const {
+        hn::StoreU((*this)(values), Words(), to);
+    }
+};
+
+HWY_INLINE uint32_t* words(int32_t* index) {
+    return reinterpret_cast<uint32_t*>(index);
+}
+
 int64_t collect_simd(const Shelf* from, int axis, int64_t n, uint32_t first, uint32_t last, const Shelf* to,
                      Tally* under) {
     const Words d;
-    const Indices di;
     const int64_t lanes = lanes_of_words();
     const auto low = hn::Set(d, first), width = hn::Set(d, last - first);
     const uint32_t* keys = from->key[axis];
@@ -122,22 +148,23 @@ int64_t collect_simd(const Shelf* from, int axis, int64_t n, uint32_t first, uin
     const bool weighted = from->weighted();
     WeightSum sum{hn::Zero(Longs()), hn::Zero(Longs())};
     int64_t i = 0, kept = 0, count = 0;
-    auto place = hn::Iota(di, 0);
-    const auto step = hn::Set(di, static_cast<int32_t>(lanes));
+    auto place = hn::Iota(d, 0);
+    const auto step = hn::Set(d, static_cast<uint32_t>(lanes));
     for (; i + lanes <= n; i += lanes) {
         const auto key = hn::LoadU(d, keys + i);
-        const auto item = from->index != nullptr ? hn::LoadU(di, from->index + i) : place;
+        const auto item = from->index != nullptr ? hn::LoadU(d, words(from->index) + i) : place;
         place = hn::Add(place, step);
         const auto inside = hn::Not(hn::Gt(hn::Sub(key, low), width)), less = hn::Lt(key, low);
+        const Packing packing = Packing::of(inside);
         count += static_cast<int64_t>(hn::CountTrue(d, less));
         if (weighted) {
             sum.add(*from, i, less);
             const auto a = hn::LoadU(d, from->weight[0] + i), b = hn::LoadU(d, from->weight[1] + i);
-            keep(d, a, inside, to->weight[0] + kept);
-            keep(d, b, inside, to->weight[1] + kept);
+            packing.keep(a, to->weight[0] + kept);
+            packing.keep(b, to->weight[1] + kept);
         }
-        keep(d, key, inside, to_keys + kept);
-        keep(di, item, hn::RebindMask(di, inside), to->index + kept);
+        packing.keep(key, to_keys + kept);
+        packing.keep(item, words(to->index) + kept);
         kept += static_cast<int64_t>(hn::CountTrue(d, inside));
     }
     under->count += static_cast<uint64_t>(count);
@@ -179,33 +206,42 @@ int64_t count_left_exactly_simd(const uint32_t* keys, const int32_t* index, int6
     return sum_words(less) + ties;
 }
 
-/// Moves one vector of records to both sides.
+/// Moves one vector of records to both sides; `taken` of them go left.
 template <bool blended>
 struct Mover {
-    template <class D, typename T>
-    static HWY_INLINE void one(D d, const T* from, hn::Mask<D> mask, T* left, T* right) {
+    Packing to_left, to_right;
+    hn::Mask<Words> first_left, first_right; // as many lanes in front as are taken
+
+    static HWY_INLINE Mover of(hn::Mask<Words> mask, int64_t taken) {
+        const Words d;
+        const auto count = static_cast<size_t>(taken);
+        return {Packing::of(mask), Packing::of(hn::Not(mask)), hn::FirstN(d, count),
+                hn::FirstN(d, hn::Lanes(d) - count)};
+    }
+    HWY_INLINE void one(const uint32_t* from, uint32_t* left, uint32_t* right) const {
+        const Words d;
         const auto values = hn::LoadU(d, from);
         if (blended) {
-            hn::CompressBlendedStore(values, mask, d, left);
-            hn::CompressBlendedStore(values, hn::Not(mask), d, right);
+            hn::BlendedStore(to_left(values), first_left, d, left);
+            hn::BlendedStore(to_right(values), first_right, d, right);
         } else {
-            keep(d, values, mask, left);
-            keep(d, values, hn::Not(mask), right);
+            to_left.keep(values, left);
+            to_right.keep(values, right);
         }
     }
-    static HWY_INLINE void index_only(const Shelf& from, int64_t i, hn::Mask<Words> mask, const Shelf& left,
-                                      int64_t l, const Shelf& right, int64_t r) {
-        one(Indices(), from.index + i, hn::RebindMask(Indices(), mask), left.index + l, right.index + r);
+    HWY_INLINE void index_only(const Shelf& from, int64_t i, const Shelf& left, int64_t l, const Shelf& right,
+                               int64_t r) const {
+        one(words(from.index) + i, words(left.index) + l, words(right.index) + r);
     }
-    static HWY_INLINE void all(const Shelf& from, int64_t i, hn::Mask<Words> mask, const Shelf& left,
-                               int64_t l, const Shelf& right, int64_t r) {
-        index_only(from, i, mask, left, l, right, r);
-        one(Words(), from.key[0] + i, mask, left.key[0] + l, right.key[0] + r);
-        one(Words(), from.key[1] + i, mask, left.key[1] + l, right.key[1] + r);
+    HWY_INLINE void all(const Shelf& from, int64_t i, const Shelf& left, int64_t l, const Shelf& right,
+                        int64_t r) const {
+        index_only(from, i, left, l, right, r);
+        one(from.key[0] + i, left.key[0] + l, right.key[0] + r);
+        one(from.key[1] + i, left.key[1] + l, right.key[1] + r);
         if (from.key[2] != nullptr)
-            one(Words(), from.key[2] + i, mask, left.key[2] + l, right.key[2] + r);
+            one(from.key[2] + i, left.key[2] + l, right.key[2] + r);
         for (int half = 0; half < 2 && from.weighted(); ++half)
-            one(Words(), from.weight[half] + i, mask, left.weight[half] + l, right.weight[half] + r);
+            one(from.weight[half] + i, left.weight[half] + l, right.weight[half] + r);
     }
 };
 
@@ -242,20 +278,21 @@ void partition_with(const Shelf& from, int64_t n, int axis, uint32_t cut, const 
     const auto limit = hn::Set(d, cut);
     const uint32_t* keys = from.key[axis];
     int64_t i = 0, l = 0, r = 0;
-    const auto move = [&](auto mover) HWY_ATTR {
+    const auto move = [&](auto kind) HWY_ATTR {
         const auto mask = side_mask(hn::LoadU(d, keys + i), limit, from.index + i, rule);
         const auto taken = static_cast<int64_t>(hn::CountTrue(d, mask));
+        const auto mover = Mover<decltype(kind)::value>::of(mask, taken);
         if (with_keys)
-            decltype(mover)::all(from, i, mask, left, l, right, r);
+            mover.all(from, i, left, l, right, r);
         else
-            decltype(mover)::index_only(from, i, mask, left, l, right, r);
+            mover.index_only(from, i, left, l, right, r);
         i += lanes, l += taken, r += lanes - taken;
     };
     // Whole vectors while neither side can be written past its end, then only the lanes that are meant.
     while (i + lanes <= n && l + lanes <= left_count && r + lanes <= right_count)
-        move(Mover<false>());
+        move(std::false_type());
     while (i + lanes <= n)
-        move(Mover<true>());
+        move(std::true_type());
     for (; i < n; ++i) {
         if (keys[i] < cut || (keys[i] == cut && rule.left(from.index[i])))
             move_record(from, i, left, l++);
