@@ -37,8 +37,8 @@ bool PrefixStrategy::State::in_order(const Problem& problem) {
     return problem.comm.max(wrong) == 0;
 }
 
-/// Collective. Halves ranks and keys until each rank has a stretch of the curve; even in count to about half
-/// a percent a halving, which costs mostly one round of bins.
+/// Collective. Halves ranks and keys until each rank has a stretch of the curve; even in count to two
+/// percent a halving, which one or two rounds of bins find.
 std::exception_ptr PrefixStrategy::State::bring_into_order(const Problem& problem) {
     GroupQuestion question;
     question.unit = true;
@@ -49,7 +49,7 @@ std::exception_ptr PrefixStrategy::State::bring_into_order(const Problem& proble
         const int left_ranks = (group.ranks() + 1) / 2;
         const int64_t count = group.count();
         question.goal = CutGoal(count, static_cast<Wide>(count), group.ranks(), left_ranks, 0);
-        question.slack = static_cast<Wide>(std::max(count / 200, count / (4 * group.ranks())));
+        question.slack = static_cast<Wide>(std::max(count / 50, count / (4 * group.ranks())));
         GroupAnswer answer;
         bool in_right = false;
         const bool halved = group.halve(question, left_ranks, answer, in_right);
