@@ -97,8 +97,8 @@ class Decomposition {
     /// The part of a point anywhere in space (outside the domain: that of the nearest cell). Needs
     /// is_complete(), or throws Error(call_order). A point without id at a tie goes left.
     virtual int32_t owner_of(double x, double y, double z, int64_t id) const = 0;
-    /// The domain's share of one part (ORB), or the tight box of its points (prefix). Needs is_complete() or
-    /// the own part.
+    /// The domain's share of one part (ORB): needs is_complete() or, over parts = ranks, the own part. The
+    /// tight box of its points (prefix; empty without points): needs is_complete().
     virtual geometry::Box box_of(int32_t part) const = 0;
     /// ORB: the heap, cells[1] the root; empty for prefix.
     virtual const std::vector<Cell>& cells() const = 0;
