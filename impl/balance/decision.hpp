@@ -3,7 +3,7 @@
 //
 // Trying costs what the last balancing cost (partition and migration); the most it can save is the time above
 // the mean. Once the partition stands its cost is spent: taking it costs the migration only. Source: liu2022
-// section 2.4 (balancing too often hurts), issue 3 section 3.
+// section 2.4 (balancing too often hurts).
 #pragma once
 
 #include "balance/balance.hpp"
