@@ -355,6 +355,11 @@ TEST(Simulated, ExceptionsLiveThroughSwitches) {
             }
             EXPECT_EQ(rank, comm.rank());
             EXPECT_EQ(std::uncaught_exceptions(), 0);
+            try {
+                throw; // the run time must know which exception this rank is handling
+            } catch (int again) {
+                EXPECT_EQ(again, comm.rank());
+            }
             ++caught;
         }
     });
