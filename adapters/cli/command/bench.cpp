@@ -17,7 +17,8 @@ int bench_command(const Words& words) {
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
         "rate of\n"
         "independent multiply-adds, and the share of the bound that follows from both), m2p, or all. One "
-        "thread.");
+        "thread.\n"
+        "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.");
     arguments.positional("what").list("set", "key=value",
                                       "an argument of the measurement: repetitions=1 to 1000 (repeatable)");
     if (!arguments.parse(words)) {
