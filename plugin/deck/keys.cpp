@@ -158,7 +158,9 @@ constexpr Key keys[] = {
           &Values::decompose_cap),
     whole("decompose.threshold_a", "particles", "halving: smaller groups of ranks are solved centrally",
           {0, largest_whole}, &Values::decompose_threshold_a),
-    whole("decompose.threshold_b", "particles", "halving: smaller bins are collected instead of binned again",
+    whole("decompose.threshold_b", "particles",
+          "halving: points of a bin that are collected instead of binned again (liu2022); 0: never, bins "
+          "narrow down to one",
           {0, largest_whole}, &Values::decompose_threshold_b),
     whole("decompose.bins", "", "bins of a histogram; 0: chosen", {0, 65536}, &Values::decompose_bins),
     choice("balance.kind", "what makes the new domains: one rank or all of them, by bisection or curve",

@@ -270,7 +270,7 @@ typedef struct graft_options_values {
     int32_t decompose_finder;
     int32_t decompose_cap;         /* most particles in a part; 0 = any number */
     int32_t decompose_threshold_a; /* halving: fewer particles in a group of ranks are solved centrally */
-    int32_t decompose_threshold_b; /* halving: fewer particles in a bin are collected instead of binned again */
+    int32_t decompose_threshold_b; /* halving: so many points of a bin are collected, not binned again; 0: never */
     int32_t balance_kind;
     int32_t balance_cost;
     int32_t balance_fuzzy; /* 1 = swap a super-object at a cut for small ones */
