@@ -86,11 +86,12 @@ void import_points(const backend::Executor& executor, const PointViews& views, i
         fail(Status::argument, "n is %lld; one rank takes at most 2^31 - 1 = 2147483647. Use more ranks",
              static_cast<long long>(views.n));
     core::Buffer<double>* const axes[3] = {&buffers.x, &buffers.y, &buffers.z};
+    particles::RealImport imports[3];
     for (int a = 0; a < dimension; ++a) {
         axes[a]->resize(std::max<int64_t>(views.n, 1)); // never NULL: a rank without points is a rank, too
-        particles::import_reals(executor, views.position[a], axis_names[a], -largest_position,
-                                largest_position, axes[a]->data());
+        imports[a] = {views.position[a], axis_names[a], axes[a]->data()};
     }
+    particles::import_reals(executor, dimension, imports, -largest_position, largest_position);
     import_optional(executor, views.cost, "cost", buffers.cost);
     import_optional(executor, views.bytes, "bytes", buffers.bytes);
     import_ids(executor, views.id, buffers.id);

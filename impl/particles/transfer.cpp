@@ -13,6 +13,8 @@ using core::Status;
 namespace {
 
 constexpr int64_t block = 16384;
+/// Items of all arrays that share a struct stay in the second-level cache between one array and the next.
+constexpr int64_t joint_block = 4096;
 
 template <typename T>
 T load(const char* address) noexcept { // hosts' structs need not be aligned
@@ -38,6 +40,17 @@ int64_t import_block(const ArrayView& view, double least, double most, int64_t b
         if (!(out[i] >= least && out[i] <= most))
             return i;
     return -1;
+}
+
+[[noreturn]] void refuse(const char* name, int64_t bad, double value, double least, double most) {
+    if (std::isfinite(value))
+        fail(Status::value, "%s: item %lld (counted from 0) is %g; expected a value from %g to %g", name,
+             static_cast<long long>(bad), value, least, most);
+    fail(Status::value,
+         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look "
+         "for an "
+         "uninitialised array or a step that blew up",
+         name, static_cast<long long>(bad), value);
 }
 
 void note_first(std::atomic<int64_t>& first, int64_t found) noexcept {
@@ -72,27 +85,30 @@ void export_any(const backend::Executor& executor, const int32_t* index, int64_t
 
 } // namespace
 
+void import_reals(const backend::Executor& executor, int count, const RealImport* imports, double least,
+                  double most) {
+    constexpr int64_t none = std::numeric_limits<int64_t>::max();
+    std::atomic<int64_t> first_bad[most_imports] = {none, none, none};
+    executor.for_blocks(
+        imports[0].view.n, count > 1 ? joint_block : block, [&](int64_t begin, int64_t end, int) {
+            for (int a = 0; a < count; ++a) {
+                const ArrayView& view = imports[a].view;
+                const int64_t bad = view.type == ElementType::f32
+                                        ? import_block<float>(view, least, most, begin, end, imports[a].out)
+                                        : import_block<double>(view, least, most, begin, end, imports[a].out);
+                if (bad >= 0)
+                    note_first(first_bad[a], bad);
+            }
+        });
+    for (int a = 0; a < count; ++a)
+        if (const int64_t bad = first_bad[a].load(); bad != none)
+            refuse(imports[a].name, bad, imports[a].out[bad], least, most);
+}
+
 void import_reals(const backend::Executor& executor, const ArrayView& view, const char* name, double least,
                   double most, double* out) {
-    std::atomic<int64_t> first_bad{std::numeric_limits<int64_t>::max()};
-    executor.for_blocks(view.n, block, [&](int64_t begin, int64_t end, int) {
-        const int64_t bad = view.type == ElementType::f32
-                                ? import_block<float>(view, least, most, begin, end, out)
-                                : import_block<double>(view, least, most, begin, end, out);
-        if (bad >= 0)
-            note_first(first_bad, bad);
-    });
-    const int64_t bad = first_bad.load();
-    if (bad == std::numeric_limits<int64_t>::max())
-        return;
-    if (std::isfinite(out[bad]))
-        fail(Status::value, "%s: item %lld (counted from 0) is %g; expected a value from %g to %g", name,
-             static_cast<long long>(bad), out[bad], least, most);
-    fail(Status::value,
-         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look "
-         "for an "
-         "uninitialised array or a step that blew up",
-         name, static_cast<long long>(bad), out[bad]);
+    const RealImport import{view, name, out};
+    import_reals(executor, 1, &import, least, most);
 }
 
 int64_t integer_at(const ArrayView& view, int64_t item) noexcept {

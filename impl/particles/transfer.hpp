@@ -12,6 +12,19 @@ namespace graft::particles {
 void import_reals(const backend::Executor& executor, const ArrayView& view, const char* name, double least,
                   double most, double* out);
 
+/// One array to be imported: view items to out[0 ... view.n).
+struct RealImport {
+    ArrayView view;
+    const char* name;
+    double* out;
+};
+inline constexpr int most_imports = 3;
+
+/// The same for up to most_imports arrays of equal n (the axes of a position), block by block: where they
+/// share a struct the memory is read once. The first bad item of the first array that has one is named.
+void import_reals(const backend::Executor& executor, int count, const RealImport* imports, double least,
+                  double most);
+
 /// out[k] = value of item k of an integer view (I32, I64, U64).
 int64_t integer_at(const ArrayView& view, int64_t item) noexcept;
 

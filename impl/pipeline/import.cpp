@@ -34,15 +34,14 @@ void check_count(int64_t n, const char* what) {
 
 void import_positions(const backend::Executor& executor, const ParticleInput& input, int dimension,
                       core::Buffer<double>* const (&axes)[3]) {
+    particles::RealImport imports[3];
     for (int a = 0; a < 3; ++a) {
         axes[a]->resize(input.n);
-        double* out = axes[a]->data();
-        if (a < dimension)
-            particles::import_reals(executor, input.position[a], axis_names[a], -largest_position,
-                                    largest_position, out);
-        else
-            executor.for_each(input.n, [=](int64_t i) { out[i] = 0; });
+        imports[a] = {input.position[a], axis_names[a], axes[a]->data()};
     }
+    for (int a = dimension; a < 3; ++a)
+        std::fill(axes[a]->begin(), axes[a]->end(), 0.0);
+    particles::import_reals(executor, dimension, imports, -largest_position, largest_position);
 }
 
 /// Sum of |q| over fixed blocks in fixed order: the same bits for any thread count.
