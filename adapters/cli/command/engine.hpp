@@ -103,9 +103,9 @@ class Solver {
     std::vector<std::int32_t> balance(const Snapshot& particles, const std::vector<std::int64_t>& id);
     /// Moves every item of the columns to its new owner.
     void migrate(const std::vector<std::int32_t>& owner, const std::vector<Column>& columns);
-    /// The same for records, into any number of parts.
-    Parts decompose_records(const std::vector<PointRecord>& records, bool weighted, std::int32_t parts,
-                            bool order);
+    /// The same for records, into any number of parts: their owners or, with `order`, the order by parts.
+    void decompose_records(const std::vector<PointRecord>& records, bool weighted, std::int32_t parts,
+                           bool order, Parts& result);
     /// `to` gets the records that belong here; it grows as needed.
     void migrate_records(const std::vector<std::int32_t>& owner, const std::vector<PointRecord>& records,
                          std::vector<PointRecord>& to);

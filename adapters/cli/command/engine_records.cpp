@@ -21,10 +21,9 @@ graft_array array_in(const std::vector<PointRecord>& records, std::size_t offset
 
 } // namespace
 
-Parts Solver::decompose_records(const std::vector<PointRecord>& records, bool weighted, std::int32_t parts,
-                                bool order) {
-    Parts result;
-    result.owner.resize(records.size());
+void Solver::decompose_records(const std::vector<PointRecord>& records, bool weighted, std::int32_t parts,
+                               bool order, Parts& result) {
+    result.owner.resize(order ? 0 : records.size());
     result.permutation.resize(order ? records.size() : 0);
     result.part_offset.resize(order ? static_cast<std::size_t>(parts) + 1 : 0);
     const graft_array owner = array_of(result.owner.data(), result.owner.size());
@@ -37,11 +36,10 @@ Parts Solver::decompose_records(const std::vector<PointRecord>& records, bool we
     points.position[0] = &position;
     points.cost = weighted ? &weight : nullptr;
     graft_decomposition answer = sized<graft_decomposition>();
-    answer.owner = &owner;
+    answer.owner = order ? nullptr : &owner;
     answer.permutation = order ? &permutation : nullptr;
     answer.part_offset = order ? &part_offset : nullptr;
     engine_.require(engine_.api().decompose(context_, &points, &answer), "decomposing");
-    return result;
 }
 
 void Solver::migrate_records(const std::vector<std::int32_t>& owner, const std::vector<PointRecord>& records,
