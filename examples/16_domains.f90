@@ -1,6 +1,6 @@
 ! Domains without ranks: one process cuts its particles into 8 parts of equal work, takes them part by part (in an order
 ! that keeps neighbours together in memory), finds the part of other points, and brings results back.
-! 11_mpi_slabs.f90 shows the same calls on MPI ranks.
+! On MPI ranks the same calls follow set_communicator (11_mpi_slabs.f90); migrate then moves arrays between them.
 program domains
     use, intrinsic :: iso_fortran_env, only: real64
     use graft

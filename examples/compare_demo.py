@@ -21,7 +21,7 @@ def energies(command):
 def main(deck, scope, difference, demo, *command):
     own_deck = f"compare_{scope}.yaml"
     with open(deck, encoding="utf-8") as source, open(own_deck, "w", encoding="utf-8") as copy:
-        copy.write(source.read() + f"\ntree: {{scope: {scope}}}\n")
+        copy.write(re.sub(r"scope: *\w+", f"scope: {scope}", source.read()))
     one, many = energies([demo, own_deck]), energies([*command, own_deck])
     differences = [abs(b / a - 1) for a, b in zip(one, many)]
     print(f"energy before: {one[0]} and {many[0]}, after: {one[1]} and {many[1]}; "

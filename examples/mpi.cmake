@@ -26,10 +26,7 @@ foreach(flavour ${GRAFT_MPI_FLAVOURS})
                               Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/demo_${flavour})
         add_dependencies(galaxy_demo_${flavour} graft graft_mpi_${flavour})
         if(TARGET graft_command)
-            set(scope local 1e-5)
-            if(flavour STREQUAL "openmpi")
-                set(scope global 1e-8)
-            endif()
+            set(scope global 1e-8)
             add_test(NAME demo_galaxy_ranks_${flavour} COMMAND ${Python3_EXECUTABLE}
                      ${CMAKE_CURRENT_SOURCE_DIR}/compare_demo.py ${CMAKE_CURRENT_SOURCE_DIR}/decks/galaxy.yaml ${scope}
                      $<TARGET_FILE:galaxy_demo> ${GRAFT_MPIEXEC_${flavour}} -n 3 $<TARGET_FILE:galaxy_demo_${flavour}>)

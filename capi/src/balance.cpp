@@ -164,7 +164,7 @@ balance::SplitObject split_of(const graft_objects& objects) {
 
 int32_t balance(graft_context* context, const graft_particles* particles,
                 const graft_balancing* balancing) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "balance", [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
         const balance::Settings& settings = context->rank_settings.balance;
         Request request;
@@ -179,7 +179,7 @@ int32_t balance(graft_context* context, const graft_particles* particles,
 }
 
 int32_t balance_objects(graft_context* context, const graft_objects* objects) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "balance_objects", [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
         Request request;
         ranks.together([&] {

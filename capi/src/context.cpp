@@ -157,7 +157,7 @@ int32_t context_set_units(graft_context* context, const graft_units* units) noex
 
 int32_t compute(graft_context* context, const graft_particles* particles,
                 const graft_results* results) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "compute", [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
         pipeline::ParticleInput input;
         pipeline::Outputs outputs;
@@ -171,7 +171,7 @@ int32_t compute(graft_context* context, const graft_particles* particles,
 
 int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
                  const graft_results* results) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "field_at", [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
         pipeline::ParticleInput input, at;
         pipeline::Outputs outputs;

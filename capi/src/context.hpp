@@ -40,14 +40,15 @@ class Use {
 /// The threads of the context's options, its memory.
 backend::Executor executor_of(graft_context& context);
 
-/// Collective. Throws Error(argument) on all ranks unless options, box and units are those of the others.
-void require_same_options(graft_context& context);
+/// Collective. Throws on all ranks unless they are in the same entry (call_order) with the same options, box
+/// and units (argument). One reduction of 32 bytes.
+void require_same_call(graft_context& context, const char* entry);
 
-/// One collective entry: body(ranks) ends with the same status on all ranks. Only a NULL context and one in
-/// use by another thread are this rank's own failure: nobody is told of it, since there is nothing to tell it
-/// with.
+/// One collective entry, by name: body(ranks) ends with the same status on all ranks. Only a NULL context and
+/// one in use by another thread are this rank's own failure: nobody is told of it, since there is nothing to
+/// tell it with.
 template <typename Body>
-int32_t collective(graft_context* context, Body&& body) noexcept {
+int32_t collective(graft_context* context, const char* entry, Body&& body) noexcept {
     return guard([&] {
         const Use use(context);
         comm::Communicator& ranks = *context->ranks;
@@ -56,7 +57,7 @@ int32_t collective(graft_context* context, Body&& body) noexcept {
             return;
         }
         ranks.guarded([&] {
-            require_same_options(*context);
+            require_same_call(*context, entry);
             body(ranks);
         });
     });

@@ -83,7 +83,7 @@ Figures::Numbers numbers_of(const decompose::Statistics& s, int32_t parts) {
 
 int32_t decompose(graft_context* context, const graft_particles* particles,
                   const graft_decomposition* decomposition) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "decompose", [&](comm::Communicator& ranks) {
         const backend::Executor executor = executor_of(*context);
         const int dimension = context->solver.settings().dimension;
         DomainState& state = *context->domains;
@@ -112,7 +112,7 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
 }
 
 int32_t owner_of(graft_context* context, const graft_particles* points, const graft_array* owner) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "owner_of", [&](comm::Communicator& ranks) {
         const backend::Executor executor = executor_of(*context);
         const int dimension = context->solver.settings().dimension;
         DomainState& state = *context->domains;

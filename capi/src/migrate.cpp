@@ -57,7 +57,7 @@ void note(graft_context& context, const balance::Migration& m) noexcept {
 /// Both directions; `from_n` and `to_n` are what the plan says.
 int32_t move(graft_context* context, int32_t count, const graft_array* const* from,
              const graft_array* const* to, bool back) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, back ? "migrate_back" : "migrate", [&](comm::Communicator& ranks) {
         const backend::Executor executor = executor_of(*context);
         DomainState& state = *context->domains;
         const int64_t before = state.migration.count_before(), after = state.migration.count_after();
@@ -83,7 +83,7 @@ int32_t move(graft_context* context, int32_t count, const graft_array* const* fr
 } // namespace
 
 int32_t migrate_plan(graft_context* context, const graft_array* owner, int64_t* n_after) noexcept {
-    return collective(context, [&](comm::Communicator& ranks) {
+    return collective(context, "migrate_plan", [&](comm::Communicator& ranks) {
         const backend::Executor executor = executor_of(*context);
         DomainState& state = *context->domains;
         ranks.together([&] {

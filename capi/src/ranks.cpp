@@ -6,6 +6,7 @@
 #include "entries.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace graft::capi {
@@ -79,24 +80,25 @@ uint64_t fingerprint(const void* data, size_t bytes, uint64_t seed) noexcept {
     return seed;
 }
 
-void require_same(comm::Communicator& ranks, uint64_t value, const char* message) {
-    uint64_t both[2] = {value, ~value};
-    ranks.allreduce(both, 2, comm::Operation::max);
-    ranks.together([&] {
-        if (both[0] != ~both[1])
-            fail(Status::argument, "%s", message);
-    });
-}
-
-void require_same_options(graft_context& context) {
+void require_same_call(graft_context& context, const char* entry) {
     const pipeline::Settings& s = context.solver.settings();
-    const double box[8] = {s.has_box ? 1.0 : 0.0, s.box_lower[0], s.box_lower[1], s.box_lower[2],
-                           s.box_upper[0],        s.box_upper[1], s.box_upper[2], s.constant};
-    require_same(*context.ranks,
-                 fingerprint(s.has_box ? box : box + 7, s.has_box ? sizeof box : sizeof(double),
-                             context.options_fingerprint),
-                 "the ranks have different options, boxes or units; expected the same on every rank (threads "
-                 "and log may differ)");
+    double box[8] = {s.constant, s.has_box ? 1.0 : 0.0};
+    int used = 2;
+    for (int a = 0; s.has_box && a < s.dimension; ++a) // + 0.0: minus zero is zero
+        box[used++] = s.box_lower[a] + 0.0, box[used++] = s.box_upper[a] + 0.0;
+    const uint64_t options =
+        fingerprint(box, static_cast<size_t>(used) * sizeof(double), context.options_fingerprint);
+    const uint64_t call = fingerprint(entry, std::strlen(entry), options);
+    uint64_t seen[4] = {options, ~options, call, ~call};
+    context.ranks->allreduce(seen, 4, comm::Operation::max);
+    context.ranks->together([&] {
+        if (seen[0] != ~seen[1])
+            fail(Status::argument, "the ranks have different options, boxes or units; expected the same on "
+                                   "every rank (threads and log may differ)");
+        if (seen[2] != ~seen[3])
+            fail(Status::call_order,
+                 "the ranks call different functions (%s here); expected the same one on every rank", entry);
+    });
 }
 
 int32_t context_set_communicator(graft_context* context, const graft_comm_v1* communicator) noexcept {

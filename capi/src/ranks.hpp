@@ -23,8 +23,4 @@ RankSettings read_rank_options(const graft_options_values& values);
 /// FNV-1a over plain bytes: equal settings on all ranks have equal fingerprints.
 uint64_t fingerprint(const void* data, size_t bytes, uint64_t seed = 14695981039346656037ull) noexcept;
 
-/// Collective. Throws Error(argument) with `message`, on all ranks, unless `value` is the same on all of
-/// them.
-void require_same(comm::Communicator& ranks, uint64_t value, const char* message);
-
 } // namespace graft::capi

@@ -47,7 +47,7 @@ PrefixRule PrefixStrategy::State::rule(const Problem& problem) const {
 }
 
 void PrefixStrategy::State::walk(const Problem& problem, const KeyItem* items, int64_t n,
-                                 const PrefixPlace& place, PrefixReach reach, bool keep_splitters) {
+                                 const PrefixPlace& place, PrefixReach reach, const uint64_t* key_below) {
     const PrefixRule shared = rule(problem);
     PrefixWalk walk(shared, place, reach);
     runs.clear();
@@ -59,8 +59,10 @@ void PrefixStrategy::State::walk(const Problem& problem, const KeyItem* items, i
         owners[i] = part;
         if (runs.empty() || runs.back().part != part) {
             runs.push_back({part, before, before});
-            if (keep_splitters)
-                splitters.push_back({items[i].key, items[i].id, part});
+            // Only coincident keys need the id: a point asked for without one then still finds its part.
+            const uint64_t* key_before = k > 0 ? &items[order.order()[k - 1]].key : key_below;
+            const bool tie = key_before != nullptr && *key_before == items[i].key;
+            splitters.push_back({items[i].key, tie ? items[i].id : lowest_id, part});
         }
         runs.back().end = walk.place();
     }
@@ -133,7 +135,7 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
         if (!root)
             return;
         order.sort(problem.executor, gathered.data(), problem.count);
-        walk(problem, gathered.data(), problem.count, {}, {}, true);
+        walk(problem, gathered.data(), problem.count, {}, {}, nullptr);
     });
     weigh_runs({});
     passes = 2, cuts = root ? problem.options.parts - 1 : 0;

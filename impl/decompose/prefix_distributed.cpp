@@ -17,6 +17,13 @@ struct LastPlace {
     friend LastPlace operator+(const LastPlace& a, const LastPlace& b) { return b.there != 0 ? b : a; }
 };
 
+/// What the ranks so far hold, and their last place.
+struct Below {
+    PrefixPlace place;
+    LastPlace last;
+    friend Below operator+(const Below& a, const Below& b) { return {a.place + b.place, a.last + b.last}; }
+};
+
 } // namespace
 
 /// Collective. The items of each rank, sorted, stand behind those of the ranks below.
@@ -73,11 +80,14 @@ std::exception_ptr PrefixStrategy::State::cut_sorted(const Problem& problem, std
     comm::Communicator& comm = problem.comm;
     const core::Buffer<KeyItem>& items = group.items();
     const int64_t n = group.whole_and_well() ? items.size() : 0;
-    PrefixPlace own{0, n};
+    Below own{{0, n}, {}};
     for (int64_t i = 0; i < n; ++i)
-        own.weight += items[i].weight;
+        own.place.weight += items[i].weight;
+    if (n > 0)
+        own.last = {items[order.order()[n - 1]].key, 0, 1};
     backend::count_work(n);
-    const PrefixPlace below = comm::exclusive_scan(comm, own);
+    const Below lower = comm::exclusive_scan(comm, own);
+    const PrefixPlace& below = lower.place;
     PrefixReach reach;
     const PrefixRule shared = rule(problem);
     if (shared.cap > 0) {
@@ -91,7 +101,7 @@ std::exception_ptr PrefixStrategy::State::cut_sorted(const Problem& problem, std
     if (!error)
         error = caught([&] {
             owners.resize(n);
-            walk(problem, items.data(), n, below, reach, true);
+            walk(problem, items.data(), n, below, reach, lower.last.there != 0 ? &lower.last.key : nullptr);
             group.reserve_back();
         });
     PrefixRun mine;

@@ -40,9 +40,10 @@ struct PrefixStrategy::State {
 
     void make_items(const Problem& problem, KeyItem* items) const;
     PrefixRule rule(const Problem& problem) const;
-    /// Owners of n items that are sorted, from `place` on; their splitters; the heaviest runs.
+    /// Owners of n items that are sorted, from `place` on; their splitters; the heaviest runs. key_below: the last
+    /// key before them, NULL for none.
     void walk(const Problem& problem, const KeyItem* items, int64_t n, const PrefixPlace& place,
-              PrefixReach reach, bool keep_splitters);
+              PrefixReach reach, const uint64_t* key_below);
     /// The heaviest of the parts that end or are on this rank; begin: of the run that lower ranks end with.
     void weigh_runs(const PrefixRun& below);
     /// Collective. error: what this rank has met. The domains, for add_points() and the result.

@@ -116,7 +116,8 @@ constexpr Key keys[] = {
     whole("tree.leaf", "particles", "most particles in a leaf", {1, 4096}, &Values::tree_leaf),
     whole("tree.group", "particles", "most targets that share one list", {1, 1024}, &Values::tree_group),
     choice("tree.scope",
-           "many ranks: local, a root for each rank's tree; global, one for all (same forces for any ranks)",
+           "many ranks: local, a root for each rank's tree; global, one for all (all particles: same forces "
+           "for any number of ranks)",
            scopes, &Values::tree_scope),
     choice("mac.type",
            "when a node is far enough: edge (size/distance), box (tight group box), error (estimate)",

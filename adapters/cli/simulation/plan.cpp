@@ -61,6 +61,19 @@ Plan read_plan(const Deck& deck) {
                      "interaction: gravity and dimension: 3", "other values",
                      "call Graft from a code of your own for this"});
     }
+    if (values.balance_cost == GRAFT_COST_GIVEN) {
+        throw Error({"graft run has no costs to give", "deck", "balance.cost: interactions, time or count",
+                     "given", ""});
+    }
+    if (values.balance_fuzzy != 0 && values.balance_kind != GRAFT_BALANCER_ORB_CENTRAL &&
+        values.balance_kind != GRAFT_BALANCER_ORB_DISTRIBUTED) {
+        throw Error({"balance.fuzzy swaps across the cuts of an ORB", "deck",
+                     "balance.kind: orb-central or orb-distributed with it", "a prefix kind", ""});
+    }
+    if (values.decompose_parts != 0) {
+        throw Error({"graft run makes a part for each rank", "deck", "decompose.parts: 0",
+                     std::to_string(values.decompose_parts), "mpiexec -n for another number of parts"});
+    }
     Plan plan;
     plan.restart = truth_of(deck, "run.restart");
     plan.input = plan.restart ? deck.get("run.input").value_or("") : text_of(deck, "run.input");

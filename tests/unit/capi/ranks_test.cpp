@@ -79,6 +79,33 @@ TEST(Ranks, DifferentOptionsAreRefusedOnAllRanks) {
     });
 }
 
+TEST(Ranks, DifferentFunctionsAreRefusedOnAllRanks) {
+    on_contexts(3, options(GRAFT_METHOD_TREE), [](int rank, graft_context* context) {
+        int64_t n_after = -1;
+        ASSERT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << capi::last_error();
+        const int32_t status = rank == 1 ? capi::migrate_back(context, 0, nullptr, nullptr)
+                                         : capi::migrate(context, 0, nullptr, nullptr);
+        EXPECT_EQ(status, GRAFT_ERROR_CALL_ORDER);
+        EXPECT_NE(std::string(capi::last_error()).find("different functions"), std::string::npos);
+        EXPECT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << "not poisoned: " << capi::last_error();
+    });
+}
+
+TEST(Ranks, MinusZeroAndUnusedAxesOfABoxAreNoDifference) {
+    graft_options_values flat = options(GRAFT_METHOD_TREE);
+    flat.dimension = 2;
+    on_contexts(2, flat, [](int rank, graft_context* context) {
+        graft_box box{};
+        box.struct_size = sizeof box;
+        box.lower[0] = rank == 0 ? 0.0 : -0.0;
+        box.upper[0] = box.upper[1] = 1;
+        box.upper[2] = rank; // not read in two dimensions
+        ASSERT_EQ(capi::context_set_box(context, &box), GRAFT_OK);
+        int64_t n_after = -1;
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << capi::last_error();
+    });
+}
+
 TEST(Ranks, DifferentBoxesAreRefusedOnAllRanks) {
     on_contexts(2, options(GRAFT_METHOD_TREE), [](int rank, graft_context* context) {
         graft_box box{};

@@ -197,3 +197,27 @@ TEST(Prefix, PartsWithinOnePointOfTheMean) {
             EXPECT_LE(std::fabs(w - total / parts), heaviest);
     }
 }
+
+TEST(Prefix, APointWithoutIdIsFoundInItsOwnPart) {
+    const oracle::Set set = make(Kind::uniform, 300, 17); // distinct keys
+    for (const Strategy strategy : strategies)
+        for (const int ranks : {1, 3, 8})
+            for (const int32_t parts : {2, 3, 8, 50}) {
+                const Borders border = even(300, ranks);
+                comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+                    core::Memory memory;
+                    Decomposer decomposer(memory);
+                    Result result(memory);
+                    const auto r = static_cast<size_t>(comm.rank());
+                    const Points points = share_of(set, border[r], border[r + 1]);
+                    decomposer.run(comm, backend::Executor{memory, 1}, prefix(strategy, parts), points, false,
+                                   result);
+                    result.domains->complete(comm);
+                    for (int64_t i = 0; i < points.n; ++i)
+                        EXPECT_EQ(result.domains->owner_of(points.x[i], points.y[i], points.z[i], -1),
+                                  result.owner[i])
+                            << "strategy " << static_cast<int>(strategy) << ", ranks " << ranks << ", parts "
+                            << parts;
+                });
+            }
+}
