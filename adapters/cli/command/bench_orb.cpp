@@ -50,6 +50,7 @@ Arguments declare() {
         .value("strategy", "NAME", "level, halving or central (decompose.strategy)")
         .value("shape", "NAME", "orb or prefix (decompose.shape)")
         .value("tolerance", "T", "of a cut, in mean weights of a part (decompose.tolerance)")
+        .value("mix", "M", "0: parts of equal count (memory) to 1: of equal weight (work) (decompose.mix)")
         .value("threads", "K", "1", "threads of each rank; 0: as many as OpenMP would")
         .value("seed", "S", "42", "of the points")
         .value("repeat", "R", "3", "runs after a first one that is not counted; the best counts")
@@ -60,7 +61,7 @@ Arguments declare() {
         "seconds of the slowest rank; passes: reads of all local points; iterations_per_cut; collectives of "
         "a\n"
         "rank; bytes sent by all ranks while cutting; bytes_moved; imbalance_count, imbalance_weight: max / "
-        "mean.");
+        "mean;\nimbalance_work: of the weights, whatever the mix (one rank).");
 }
 
 template <typename Value>
@@ -94,7 +95,7 @@ std::vector<PointRecord> make_block(const Arguments& arguments, std::int64_t n, 
 void read_options(Deck& deck, const Arguments& arguments, const Request& request) {
     deck.set("decompose.parts", std::to_string(request.leaves));
     deck.set("threads", arguments.required("threads"));
-    for (const char* name : {"finder", "strategy", "shape", "tolerance"}) {
+    for (const char* name : {"finder", "strategy", "shape", "tolerance", "mix"}) {
         if (const auto value = arguments.text(name)) {
             deck.set("decompose." + std::string(name), *value);
         }
@@ -121,8 +122,22 @@ class Bench {
             const bool adds = std::string(key) == "bytes" || std::string(key) == "messages";
             m.figures[key] = adds ? ranks_.sum(value) : ranks_.max(value);
         }
+        if (ranks_.alone() && !request_.order) {
+            m.figures["imbalance_work"] = imbalance_work();
+        }
         move(m);
         return m;
+    }
+
+    /// max / mean over the parts of the points' weights, whatever the mix that was balanced.
+    double imbalance_work() const {
+        std::vector<double> work(static_cast<std::size_t>(request_.leaves), 0.0);
+        double total = 0;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            work[static_cast<std::size_t>(parts_.owner[i])] += points_[i].weight;
+            total += points_[i].weight;
+        }
+        return total > 0 ? *std::max_element(work.begin(), work.end()) * request_.leaves / total : 1;
     }
 
     /// Seconds of recursive std::nth_element on the records, parts as left-filled as ours.
@@ -192,7 +207,7 @@ JsonObject json_of(const Measurement& m, const Request& request, const Arguments
         .add("dist", arguments.required("dist"))
         .add("weights", arguments.required("weights"));
     object.add("ranks", Ranks::here().size()).add("leaves", request.leaves);
-    for (const char* name : {"shape", "strategy", "finder", "tolerance"}) {
+    for (const char* name : {"shape", "strategy", "finder", "tolerance", "mix"}) {
         object.add(name, deck.get("decompose." + std::string(name)).value_or(""));
     }
     object.add("threads", arguments.required("threads"));
@@ -203,7 +218,7 @@ JsonObject json_of(const Measurement& m, const Request& request, const Arguments
                              .add("migrate", m.migrate_s)
                              .add("total", m.total_s()));
     for (const char* key : {"passes", "iterations_per_cut", "collectives", "bytes", "messages", "bytes_moved",
-                            "imbalance_count", "imbalance_weight"}) {
+                            "imbalance_count", "imbalance_weight", "imbalance_work"}) {
         if (f.contains(key)) {
             object.add(key, f.at(key));
         }
