@@ -1,0 +1,182 @@
+// The CUDA backend's ground: checked calls, counted device memory, a queue of work, and the status words that
+// kernels leave for the host.
+//
+// Invariants: every CUDA call goes through check(); every byte of device and pinned memory is taken through
+// DeviceMemory, which counts it; buffers grow and are kept, so that a second computation of the same size
+// allocates nothing; nothing here waits for the device but functions that say so. A kernel that finds a
+// buffer too small or the input bad writes a status word and leaves its output unfinished but within bounds;
+// later kernels look at the stop word first. Only files compiled by nvcc include this.
+#pragma once
+
+#include "core/error.hpp"
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace graft::backend {
+
+/// Throws Error(device), or Error(memory) when the device has none left, with the call's text and CUDA's.
+void check(cudaError_t error, const char* call);
+#define GRAFT_CUDA(call) ::graft::backend::check((call), #call)
+/// After a kernel launch: its configuration errors.
+#define GRAFT_CUDA_LAUNCHED(name) ::graft::backend::check(cudaGetLastError(), "launch of " name)
+
+/// Accountant of one device's memory and of the pinned host memory that goes with it. Not thread-safe.
+class DeviceMemory {
+  public:
+    explicit DeviceMemory(int device) : device_(device) {}
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+    /// Throws Error(memory) that names the buffer, the bytes wanted, held and free. May synchronise the
+    /// device.
+    void* allocate(int64_t bytes, const char* what);
+    void release(void* pointer, int64_t bytes) noexcept;
+    /// Page-locked host memory that the device reads and writes, too.
+    void* allocate_pinned(int64_t bytes, const char* what);
+    void release_pinned(void* pointer, int64_t bytes) noexcept;
+
+    int device() const noexcept { return device_; }
+    int64_t bytes_held() const noexcept { return bytes_held_; }
+    int64_t bytes_peak() const noexcept { return bytes_peak_; }
+    int64_t bytes_pinned() const noexcept { return bytes_pinned_; }
+    int64_t allocations() const noexcept { return allocations_; }
+    /// What the host allows in all (deck key cuda.memory); 0: whatever is free.
+    void set_limit(int64_t bytes) noexcept { limit_ = bytes; }
+    /// Bytes that may still be taken: of the limit, and free on the device.
+    int64_t bytes_free() const;
+
+  private:
+    void count(int64_t bytes) noexcept;
+    int device_;
+    int64_t limit_ = 0, bytes_held_ = 0, bytes_peak_ = 0, bytes_pinned_ = 0, allocations_ = 0;
+};
+
+/// A growing array of plain values on the device (or pinned on the host): core::Buffer for the other side.
+template <typename T, bool pinned = false>
+class DeviceBuffer {
+    static_assert(std::is_trivially_copyable_v<T>, "DeviceBuffer holds plain values only");
+
+  public:
+    explicit DeviceBuffer(DeviceMemory& memory, const char* name) : memory_(&memory), name_(name) {}
+    ~DeviceBuffer() { release(); }
+    DeviceBuffer(const DeviceBuffer&) = delete;
+    DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+    DeviceBuffer(DeviceBuffer&& other) noexcept
+        : memory_(other.memory_), name_(other.name_), data_(std::exchange(other.data_, nullptr)),
+          size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+
+    /// New size, contents undefined; allocates only on growth (then by a sixteenth more than asked for).
+    void resize(int64_t size) {
+        if (size > capacity_) {
+            release();
+            const int64_t wanted = size + size / 16;
+            data_ = static_cast<T*>(pinned ? memory_->allocate_pinned(wanted * int64_t{sizeof(T)}, name_)
+                                           : memory_->allocate(wanted * int64_t{sizeof(T)}, name_));
+            capacity_ = wanted;
+        }
+        size_ = size;
+    }
+    void release() noexcept {
+        if (data_ != nullptr)
+            pinned ? memory_->release_pinned(data_, capacity_ * int64_t{sizeof(T)})
+                   : memory_->release(data_, capacity_ * int64_t{sizeof(T)});
+        data_ = nullptr;
+        size_ = capacity_ = 0;
+    }
+    T* data() const noexcept { return data_; }
+    int64_t size() const noexcept { return size_; }
+    int64_t capacity() const noexcept { return capacity_; }
+    bool empty() const noexcept { return size_ == 0; }
+    void swap(DeviceBuffer& other) noexcept {
+        std::swap(memory_, other.memory_), std::swap(name_, other.name_), std::swap(data_, other.data_);
+        std::swap(size_, other.size_), std::swap(capacity_, other.capacity_);
+    }
+
+  private:
+    DeviceMemory* memory_;
+    const char* name_;
+    T* data_ = nullptr;
+    int64_t size_ = 0, capacity_ = 0;
+};
+template <typename T>
+using PinnedBuffer = DeviceBuffer<T, true>;
+
+/// What kernels tell the host, one 64-bit word each. `*_needed` words are written by every computation, also
+/// where all fitted; the host compares them with the capacities after the computation and repeats it with
+/// larger buffers. Words are zero at the start of a computation, first_bad is -1.
+struct DeviceStatus {
+    uint64_t stop;        // a StopReason: kernels that see it return at once, outputs stay untouched
+    int64_t first_bad;    // index of the first particle whose data cannot be used; stop = bad_value
+    int64_t bad_array;    // which array it was in (particles room)
+    int64_t nodes_needed; // = nodes of the tree
+    int64_t leaves, levels;
+    int64_t groups_needed;                            // = groups of targets
+    int64_t node_entries_needed, leaf_entries_needed; // of the largest batch of groups
+    int64_t units_needed;                             // pieces of work of the largest batch (kernels room)
+    int64_t slots_needed;                             // their partial sums
+    int64_t rekey;        // cells whose particles share all 63 key bits but not one place; stop = deep_cell
+    int64_t stack_needed; // walk
+    double pairs, cells;  // interactions, as evaluated
+    int64_t spare[16];
+};
+enum StopReason : uint64_t { go = 0, bad_value = 1, too_small = 2, deep_cell = 3 };
+
+/// First reason wins.
+__device__ inline void stop_with(DeviceStatus* status, StopReason reason) {
+    atomicCAS(reinterpret_cast<unsigned long long*>(&status->stop), 0ull,
+              static_cast<unsigned long long>(reason));
+}
+__device__ inline bool stopped(const DeviceStatus* status) {
+    return *reinterpret_cast<const volatile uint64_t*>(&status->stop) != 0;
+}
+
+/// The stream that work goes to, and what goes with it. Borrowed stream: the host's, never synchronised or
+/// destroyed here.
+class Queue {
+  public:
+    /// stream NULL: a stream of its own (non-blocking). Throws Error(device).
+    Queue(DeviceMemory& memory, cudaStream_t stream);
+    ~Queue();
+    Queue(const Queue&) = delete;
+    Queue& operator=(const Queue&) = delete;
+
+    cudaStream_t stream() const noexcept { return stream_; }
+    void borrow(cudaStream_t stream) noexcept; // NULL: back to its own
+    DeviceMemory& memory() const noexcept { return *memory_; }
+    int multiprocessors() const noexcept { return multiprocessors_; }
+    DeviceStatus* status() const noexcept { return status_.data(); } // on the device
+    /// Zeroes the status words (enqueued).
+    void clear_status();
+    /// Copies the status words to pinned memory (enqueued); valid after wait().
+    void fetch_status();
+    const DeviceStatus& fetched_status() const noexcept { return *host_status_.data(); }
+    /// Waits for all work so far. The only function of the rooms that waits.
+    void wait();
+
+    /// Scratch for one library call (CUB); valid until the next scratch() of this queue is enqueued.
+    void* scratch(int64_t bytes);
+
+    int64_t waits() const noexcept { return waits_; } // how often wait() was called: steady state adds none
+    int64_t launches = 0;                             // kernels enqueued, counted by launch_blocks()
+
+  private:
+    DeviceMemory* memory_;
+    cudaStream_t own_ = nullptr, stream_ = nullptr;
+    int multiprocessors_ = 0;
+    DeviceBuffer<DeviceStatus> status_;
+    PinnedBuffer<DeviceStatus> host_status_;
+    DeviceBuffer<char> scratch_;
+    int64_t waits_ = 0;
+};
+
+/// Blocks of `threads` for n items, at least 1.
+inline unsigned blocks_for(int64_t n, int threads) {
+    return static_cast<unsigned>(n > 0 ? (n + threads - 1) / threads : 1);
+}
+
+} // namespace graft::backend

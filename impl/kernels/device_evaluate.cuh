@@ -1,0 +1,87 @@
+// P2P and M2P from interaction lists on the device.
+//
+// Results: raw field at the targets in target order, as pipeline::RawField: a = sum q d / r^3 towards the
+// sources, p = sum q / r, in the internal units of the particles. Frames and softening as on the CPU.
+// Variants that `automatic` may choose give the same bits every run; the two liu2022 variants add with
+// atomics and do not.
+#pragma once
+
+#include "backend/device.cuh"
+#include "kernels/softening.hpp"
+#include "lists/device_lists.cuh"
+#include "moments/device_moments.cuh"
+#include "tree/device_tree.cuh"
+
+namespace graft::kernels {
+
+enum class DevicePrecision : int32_t { fp32 = 0, mixed = 1, fp64 = 2 }; // as pipeline::Precision
+
+enum class DeviceKernel : int32_t {
+    automatic = 0,
+    units = 1, // ours: pieces of a group's list, several targets a lane, partial sums added in order
+    block_per_group = 2, // gaburov2010
+    pairs_1d = 3,        // liu2022: a thread a (target leaf, source leaf), atomics
+    tiles_2d = 4         // liu2022: a block a target leaf and BX sources, atomics
+};
+
+struct DeviceField {
+    explicit DeviceField(backend::DeviceMemory& memory)
+        : ax(memory, "field x"), ay(memory, "field y"), az(memory, "field z"),
+          potential(memory, "potentials") {}
+    backend::DeviceBuffer<double> ax, ay, az, potential; // targets; potential may be empty
+    void resize(int64_t n, bool with_potential) {
+        ax.resize(n), ay.resize(n), az.resize(n), potential.resize(with_potential ? n : 0);
+    }
+};
+
+struct DeviceEvaluation {
+    PairVariant pairs;           // softening kind, per particle, potential
+    double softening_length = 0; // one for all, host units
+    DevicePrecision precision = DevicePrecision::mixed;
+    int order = 2;
+    int group = 128; // most targets in a group
+    int leaf = 64;
+    bool add = false; // to the field, instead of setting it
+    DeviceKernel kernel = DeviceKernel::automatic;
+    int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
+};
+
+class DeviceEvaluator {
+  public:
+    explicit DeviceEvaluator(backend::DeviceMemory& memory);
+    ~DeviceEvaluator();
+    /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells.
+    void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
+                  const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,
+                  const lists::DeviceLists& lists, DeviceField& field);
+
+  private:
+    struct Work;
+    Work* work_;
+};
+
+/// thuering2023's stages of the all-pairs kernel: 0 plain, 1 tiles in shared memory, 2 also unrolled; 3:
+/// ours.
+enum class DirectStage : int32_t { plain = 0, tiled = 1, unrolled = 2, best = 3 };
+
+struct DeviceSources {
+    const double *x = nullptr, *y = nullptr, *z = nullptr, *charge = nullptr, *softening = nullptr;
+    int64_t n = 0;
+};
+
+/// All pairs: the field of the sources at the targets (softening as in sources, may be null). Targets should
+/// be near each other in memory where they are near in space (fp32: coordinates are relative to each
+/// block's).
+class DeviceDirect {
+  public:
+    explicit DeviceDirect(backend::DeviceMemory& memory);
+    ~DeviceDirect();
+    void evaluate(backend::Queue& queue, const DeviceEvaluation& how, DirectStage stage,
+                  const DeviceSources& sources, const DeviceSources& targets, DeviceField& field);
+
+  private:
+    struct Work;
+    Work* work_;
+};
+
+} // namespace graft::kernels

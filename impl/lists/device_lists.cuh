@@ -1,0 +1,118 @@
+// Targets, acceptance criterion and interaction lists on the device: the same lists as lists.hpp on the host
+// (the order inside a list may differ; it is the same every run).
+//
+// Groups are counted on the device; arrays are sized by capacity. Lists may be built batch by batch: batch b
+// of B takes groups [G b / B, G (b + 1) / B) of the G there are.
+#pragma once
+
+#include "backend/device.cuh"
+#include "lists/criterion.hpp"
+#include "lists/lists.hpp"
+#include "lists/targets.hpp"
+#include "moments/device_moments.cuh"
+#include "tree/device_tree.cuh"
+
+namespace graft::lists {
+
+/// What a walk reads of a node in two 32-byte words: centre and a; b, link and softening.
+struct alignas(32) DeviceMacCentre {
+    double x, y, z, a;
+};
+struct alignas(32) DeviceMacLink {
+    double b;
+    double softening; // largest length in the node (per-particle softening), else 0
+    int32_t first_child;
+    int32_t child_count; // 0: never opened
+    int32_t terminal;    // 1: never opened (a leaf, or small enough for direct_count)
+    int32_t pad;
+};
+
+struct DeviceCriterion {
+    explicit DeviceCriterion(backend::DeviceMemory& memory)
+        : centres(memory, "MAC centres"), links(memory, "walk links") {}
+    CriterionOptions options;
+    backend::DeviceBuffer<DeviceMacCentre> centres; // node capacity
+    backend::DeviceBuffer<DeviceMacLink> links;
+    void upload(backend::Queue& queue, const Criterion& host, int64_t node_capacity);
+};
+
+/// Fills the criterion of all nodes; `reach` (error MAC, else null) as NodeProperties::reach. Enqueued.
+void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
+                    const moments::DeviceMoments& moments, const CriterionOptions& options,
+                    const double* reach, DeviceCriterion& criterion);
+
+/// Targets of one computation, as TargetSet.
+struct DeviceTargets {
+    explicit DeviceTargets(backend::DeviceMemory& memory)
+        : groups(memory, "target groups"), group_count(memory, "group count"), own_x(memory, "target x"),
+          own_y(memory, "target y"), own_z(memory, "target z"), own_softening(memory, "target softening"),
+          own_origin(memory, "target origin"), own_place(memory, "target places") {}
+    int64_t n = 0;                              // targets
+    backend::DeviceBuffer<Group> groups;        // size() is the capacity
+    backend::DeviceBuffer<int32_t> group_count; // 1, on the device
+    // Target order; the tree's own arrays when all its particles are targets.
+    const double *x = nullptr, *y = nullptr, *z = nullptr;
+    const double* softening = nullptr; // null: one length for all
+    const int32_t* origin = nullptr;   // target -> host index or number of the point
+    backend::DeviceBuffer<double> own_x, own_y, own_z, own_softening;
+    backend::DeviceBuffer<int32_t> own_origin, own_place;
+
+    void upload(backend::Queue& queue, const TargetSet& host);
+};
+
+class DeviceTargetMaker {
+  public:
+    explicit DeviceTargetMaker(backend::DeviceMemory& memory);
+    ~DeviceTargetMaker();
+    /// Enqueued; capacities as in DeviceTreeBuilder::build, status groups_needed. N_group >= 1.
+    void set_all(backend::Queue& queue, const tree::DeviceTree& tree, int group_size, DeviceTargets& targets);
+    /// The particles with active[host index] != 0; `count`, how many, is known to the caller.
+    void set_active(backend::Queue& queue, const tree::DeviceTree& tree, const uint8_t* active, int64_t count,
+                    int group_size, DeviceTargets& targets);
+    /// Points on the device; z and softening may be null.
+    void set_points(backend::Queue& queue, int dimension, int64_t count, const double* x, const double* y,
+                    const double* z, const double* softening, int group_size, DeviceTargets& targets);
+
+  private:
+    struct Work;
+    Work* work_;
+};
+
+enum class DeviceWalk : int32_t {
+    thread_per_group = 0, // gaburov2010: two passes, a thread a group, two 128-bit words a cell
+    warp_per_group = 1,   // a warp a group, 32 nodes tested at once, frontier in shared memory
+    super_group = 2       // groups of groups share the upper part of the walk
+};
+
+struct DeviceLists {
+    explicit DeviceLists(backend::DeviceMemory& memory)
+        : node_offset(memory, "node list offsets"), leaf_offset(memory, "leaf list offsets"),
+          nodes(memory, "node lists"), leaves(memory, "leaf lists") {}
+    int batch = 0, batches = 1;
+    // Offsets of the groups of this batch, entry 0 for its first group (group capacity + 1).
+    backend::DeviceBuffer<int64_t> node_offset, leaf_offset;
+    backend::DeviceBuffer<int32_t> nodes, leaves; // size() is the capacity
+    void upload(backend::Queue& queue, const InteractionLists& host);
+    void download(backend::Queue& queue, int64_t groups, InteractionLists& host) const;
+};
+
+/// First group of batch b of B.
+__host__ __device__ inline int64_t batch_begin(int64_t groups, int batch, int batches) {
+    return groups * batch / batches;
+}
+
+class DeviceListBuilder {
+  public:
+    explicit DeviceListBuilder(backend::DeviceMemory& memory);
+    ~DeviceListBuilder();
+    /// Enqueues count, scan, fill. Entries beyond the lists' capacity: status *_entries_needed, stop
+    /// too_small.
+    void build(backend::Queue& queue, const tree::DeviceTree& tree, const DeviceCriterion& criterion,
+               const DeviceTargets& targets, DeviceWalk kind, int batch, int batches, DeviceLists& lists);
+
+  private:
+    struct Work;
+    Work* work_;
+};
+
+} // namespace graft::lists

@@ -1,0 +1,73 @@
+// The one symbol of libgraft_cuda.so: the table that the core finds (backend/cuda_library.hpp).
+#include "backend/build_id.hpp"
+#include "backend/cuda_library.hpp"
+#include "backend/device.cuh"
+#include "backend/device_guard.hpp"
+
+#include <cstdio>
+
+namespace graft::pipeline {
+
+namespace {
+
+using backend::DeviceError;
+using backend::guarded_device;
+
+int32_t device_count(int32_t* count, DeviceError* error) {
+    return guarded_device(error, [&] {
+        int found = 0;
+        GRAFT_CUDA(cudaGetDeviceCount(&found));
+        *count = found;
+    });
+}
+
+int32_t device_info(int32_t device, backend::DeviceInfo* info, DeviceError* error) {
+    return guarded_device(error, [&] {
+        cudaDeviceProp properties;
+        GRAFT_CUDA(cudaGetDeviceProperties(&properties, device));
+        *info = {};
+        std::snprintf(info->name, sizeof info->name, "%s", properties.name);
+        info->major = properties.major, info->minor = properties.minor;
+        info->multiprocessors = properties.multiProcessorCount;
+        GRAFT_CUDA(cudaDeviceGetAttribute(&info->clock_khz, cudaDevAttrClockRate, device));
+        info->l2_bytes = properties.l2CacheSize;
+        size_t free = 0, total = 0;
+        GRAFT_CUDA(cudaSetDevice(device));
+        GRAFT_CUDA(cudaMemGetInfo(&free, &total));
+        info->bytes_free = static_cast<int64_t>(free), info->bytes_total = static_cast<int64_t>(total);
+        char* text = info->uuid;
+        for (int k = 0; k < 16; ++k)
+            text += std::snprintf(text, 3, "%02x", static_cast<unsigned char>(properties.uuid.bytes[k]));
+    });
+}
+
+int32_t pointer_kind(const void* pointer, int32_t* kind, int32_t* device, DeviceError* error) {
+    return guarded_device(error, [&] {
+        cudaPointerAttributes attributes;
+        GRAFT_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+        const bool on_device = attributes.type == cudaMemoryTypeDevice,
+                   managed = attributes.type == cudaMemoryTypeManaged;
+        *kind = static_cast<int32_t>(
+            on_device ? backend::PointerKind::device
+                      : (managed ? backend::PointerKind::managed : backend::PointerKind::host));
+        *device = on_device || managed ? attributes.device : -1;
+    });
+}
+
+} // namespace
+
+} // namespace graft::pipeline
+
+extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTable* graft_cuda_get_table() {
+    using namespace graft;
+    static const backend::CudaTable table = {sizeof(backend::CudaTable),
+                                             0,
+                                             backend::build_id,
+                                             pipeline::device_count,
+                                             pipeline::device_info,
+                                             pipeline::pointer_kind,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr};
+    return &table;
+}

@@ -1,0 +1,70 @@
+// A whole force computation on one GPU, as the core sees it: part of the table of libgraft_cuda.so.
+//
+// Arrays of the host go in and out in any layout, in host or device memory; nothing is copied through the
+// host that lives on the device. begin() enqueues everything and returns; end() waits, and only then are
+// outputs complete (device outputs are complete for work enqueued on the same stream behind begin()). If
+// buffers turned out too small, end() repeats the computation with larger ones; outputs are written only on
+// success, but for the case of device arrays whose host goes on without end(): that host must check end()'s
+// status before using them.
+#pragma once
+
+#include "backend/cuda_library.hpp"
+#include "particles/array_view.hpp"
+#include "pipeline/settings.hpp"
+#include "pipeline/solver.hpp"
+
+#include <cstdint>
+
+namespace graft::pipeline {
+
+/// How the GPU does it; deck keys cuda.*.
+struct DeviceOptions {
+    int32_t device = -1;      // -1: the first, or by rank
+    int32_t build = 0;        // tree::DeviceBuild
+    int32_t top_depth = 5;    // two_phase
+    int32_t walk = 1;         // lists::DeviceWalk
+    int32_t kernel = 0;       // kernels::DeviceKernel
+    int32_t direct_stage = 3; // kernels::DirectStage
+    int32_t block_x = 0, block_y = 0;
+    int32_t graph = -1; // CUDA graph: -1 where it pays, 0 never, 1 always
+    int32_t reuse = 0;  // steps that lists are kept for, with `skin`
+    double skin = 0;
+    int64_t memory_limit = 0; // bytes; 0: what is free
+    int64_t list_limit = 0;   // bytes of lists before batches are made; 0: chosen
+};
+
+/// What a computation did; times by events on the device (seconds), 0 where not measured.
+struct DeviceReport {
+    struct Times {
+        double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0,
+               p2p = 0, m2p = 0;
+    } time_s;
+    double pairs = 0, cells = 0;
+    int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
+    int64_t bytes_lists = 0, bytes_device = 0, bytes_device_peak = 0, bytes_pinned = 0;
+    int64_t allocations = 0; // device and pinned, since creation
+    int64_t waits = 0;       // blocking waits on the device, since creation
+    int64_t repeats = 0;     // computations repeated with larger buffers, since creation
+    int64_t launches = 0;    // kernels of the last computation
+    int32_t graph = 0;       // the last computation was a graph's replay
+    int32_t device = 0;
+    char device_name[256] = {0};
+    char note[256] = {0};  // e.g. that the tree was built on the host, and why
+    double totals[7] = {}; // virial (6) and energy, raw: before the sign and the constant
+};
+
+struct DeviceForceTable {
+    int32_t (*create)(const DeviceOptions* options, void** engine, backend::DeviceError* error);
+    void (*destroy)(void* engine);
+    /// `points` NULL: compute; else field_at. stream: a cudaStream_t or NULL. The structs may go when begin
+    /// returns, host arrays only after end.
+    int32_t (*begin)(void* engine, const Settings* settings, const DeviceOptions* options,
+                     const ParticleInput* particles, const ParticleInput* points, const Outputs* outputs,
+                     void* stream, backend::DeviceError* error);
+    int32_t (*end)(void* engine, DeviceReport* report, backend::DeviceError* error);
+    /// work[i] as Solver::work_of_particles, host array of n.
+    int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n,
+                    backend::DeviceError* error);
+};
+
+} // namespace graft::pipeline
