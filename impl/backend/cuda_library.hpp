@@ -47,6 +47,13 @@ struct CudaTable {
     int32_t (*device_info)(int32_t device, DeviceInfo* info, DeviceError* error);
     /// Kind of the memory and the device it is on (-1: host).
     int32_t (*pointer_kind)(const void* pointer, int32_t* kind, int32_t* device, DeviceError* error);
+    /// CUDA's numbers: 12040 is 12.4.
+    int32_t (*versions)(int32_t* runtime, int32_t* driver, DeviceError* error);
+    /// Arrays of the library's own measurements, which keep them on the device; Error(memory) when there is
+    /// no room. copy: any direction, returns when it is done.
+    int32_t (*allocate)(int32_t device, int64_t bytes, void** pointer, DeviceError* error);
+    void (*release)(int32_t device, void* pointer);
+    int32_t (*copy)(void* to, const void* from, int64_t bytes, DeviceError* error);
     const pipeline::DeviceForceTable* force;
     const decompose::DeviceOrbTable* orb;
     const kernels::DeviceBenchTable* bench;

@@ -54,6 +54,30 @@ int32_t pointer_kind(const void* pointer, int32_t* kind, int32_t* device, Device
     });
 }
 
+int32_t versions(int32_t* runtime, int32_t* driver, DeviceError* error) {
+    return guarded_device(error, [&] {
+        GRAFT_CUDA(cudaRuntimeGetVersion(runtime));
+        GRAFT_CUDA(cudaDriverGetVersion(driver));
+    });
+}
+
+int32_t allocate(int32_t device, int64_t bytes, void** pointer, DeviceError* error) {
+    return guarded_device(error, [&] {
+        GRAFT_CUDA(cudaSetDevice(device));
+        GRAFT_CUDA(cudaMalloc(pointer, static_cast<size_t>(bytes > 0 ? bytes : 1)));
+    });
+}
+
+void release(int32_t device, void* pointer) {
+    if (cudaSetDevice(device) != cudaSuccess || cudaFree(pointer) != cudaSuccess)
+        (void)cudaGetLastError(); // nothing can be done about it, and nobody is to find it later
+}
+
+int32_t copy(void* to, const void* from, int64_t bytes, DeviceError* error) {
+    return guarded_device(
+        error, [&] { GRAFT_CUDA(cudaMemcpy(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault)); });
+}
+
 } // namespace
 
 } // namespace graft::pipeline
@@ -66,6 +90,10 @@ extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTabl
                                              pipeline::device_count,
                                              pipeline::device_info,
                                              pipeline::pointer_kind,
+                                             pipeline::versions,
+                                             pipeline::allocate,
+                                             pipeline::release,
+                                             pipeline::copy,
                                              nullptr,
                                              nullptr,
                                              nullptr};
