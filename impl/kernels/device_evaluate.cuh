@@ -50,6 +50,10 @@ class DeviceEvaluator {
   public:
     explicit DeviceEvaluator(backend::DeviceMemory& memory);
     ~DeviceEvaluator();
+    /// Room for so many pieces of work and partial sums of a batch: what the status words units_needed and
+    /// slots_needed of an earlier computation asked for. Called by the pipeline after too_small, between
+    /// computations.
+    void reserve(int64_t units, int64_t slots);
     /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
                   const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,

@@ -17,22 +17,6 @@
 
 namespace graft::pipeline {
 
-/// How the GPU does it; deck keys cuda.*.
-struct DeviceOptions {
-    int32_t device = -1;      // -1: the first, or by rank
-    int32_t build = 0;        // tree::DeviceBuild
-    int32_t top_depth = 5;    // two_phase
-    int32_t walk = 1;         // lists::DeviceWalk
-    int32_t kernel = 0;       // kernels::DeviceKernel
-    int32_t direct_stage = 3; // kernels::DirectStage
-    int32_t block_x = 0, block_y = 0;
-    int32_t graph = -1; // CUDA graph: -1 where it pays, 0 never, 1 always
-    int32_t reuse = 0;  // steps that lists are kept for, with `skin`
-    double skin = 0;
-    int64_t memory_limit = 0; // bytes; 0: what is free
-    int64_t list_limit = 0;   // bytes of lists before batches are made; 0: chosen
-};
-
 /// What a computation did; times by events on the device (seconds), 0 where not measured.
 struct DeviceReport {
     struct Times {
@@ -58,9 +42,9 @@ struct DeviceForceTable {
     void (*destroy)(void* engine);
     /// `points` NULL: compute; else field_at. stream: a cudaStream_t or NULL. The structs may go when begin
     /// returns, host arrays only after end.
-    int32_t (*begin)(void* engine, const Settings* settings, const DeviceOptions* options,
-                     const ParticleInput* particles, const ParticleInput* points, const Outputs* outputs,
-                     void* stream, backend::DeviceError* error);
+    int32_t (*begin)(void* engine, const Settings* settings, const ParticleInput* particles,
+                     const ParticleInput* points, const Outputs* outputs, void* stream,
+                     backend::DeviceError* error);
     int32_t (*end)(void* engine, DeviceReport* report, backend::DeviceError* error);
     /// work[i] as Solver::work_of_particles, host array of n.
     int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n,

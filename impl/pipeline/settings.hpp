@@ -1,6 +1,7 @@
 // Everything a computation is steered by, validated. The numbers of the enums are those of graft/types.h.
 #pragma once
 
+#include "pipeline/device_options.hpp"
 #include "tree/tree.hpp"
 
 #include <cstdint>
@@ -18,6 +19,9 @@ enum class Walk : int32_t { group = 0, transposed = 1 };
 enum class TreeScope : int32_t { local = 0, global = 1 };
 /// Over ranks: a rank sends what the others' domains may need, or they ask for the nodes they come to open.
 enum class Exchange : int32_t { push = 0, fetch = 1 };
+
+/// Where a computation runs. auto_: on a GPU where there is one and the work is worth the way there.
+enum class Backend : int32_t { auto_ = 0, cpu = 1, cuda = 2 };
 
 struct Settings {
     Method method = Method::tree;
@@ -42,6 +46,9 @@ struct Settings {
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};
     double box_upper[3] = {0, 0, 0};
+    Backend backend = Backend::cpu;
+    DeviceOptions device;
+    bool tuned = true; // leaf and group are the user's; false: the GPU takes sizes that suit it
 };
 
 } // namespace graft::pipeline

@@ -66,6 +66,14 @@ class Solver {
     /// above.
     void field_at(const ParticleInput& particles, const ParticleInput& points, const Outputs& outputs);
 
+    /// compute() in two halves, so that the host goes on while a GPU works: begin returns when everything is
+    /// enqueued on `stream` (a cudaStream_t; NULL: one of the solver's own), end when the outputs are
+    /// complete. Device arrays are read and written in the order of the stream; host arrays must stay until
+    /// end, `particles` and `outputs` themselves need not. On the CPU begin does all the work. Every begin
+    /// that succeeded needs its end, before any other call (else Error(call_order)); errors as compute().
+    void begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream);
+    void end_compute();
+
     /// What balancing weighs particles by: work[i] = pair interactions that the last compute() evaluated for
     /// particle i, an expansion counting as the pairs it takes the time of; 0 where the field was not asked
     /// for. work: as many values as that call had particles. Throws Error(call_order) unless the last call
@@ -120,6 +128,7 @@ class Solver {
     int64_t all_particles_ = 0;       // of all ranks
     bool with_potential_ = false;     // some rank wants potentials or the energy
     bool with_sums_ = false;          // some rank wants the virial or the energy
+    bool begun_ = false;              // between begin_compute and end_compute
     double totals_[7] = {};           // virial and energy of all ranks
     const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
 };
