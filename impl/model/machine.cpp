@@ -1,0 +1,204 @@
+// See machine.hpp.
+#include "model/machine.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace graft::model {
+
+using core::fail;
+using core::Status;
+
+namespace {
+
+constexpr MachineKey text(const char* name, const char* meaning, std::string Machine::*field) {
+    return {name, "", meaning, field, nullptr, 0};
+}
+
+/// Numbers of a section, by pointers to the section and to the field.
+template <auto Section, auto Field>
+constexpr MachineKey number(const char* name, const char* unit, const char* meaning) {
+    return {name,
+            unit,
+            meaning,
+            nullptr,
+            [](Machine& machine, int) -> double& { return (machine.*Section).*Field; },
+            0};
+}
+
+template <auto Section, auto List, auto Field>
+constexpr MachineKey listed(const char* name, const char* unit, const char* meaning, int most) {
+    return {name,
+            unit,
+            meaning,
+            nullptr,
+            [](Machine& machine, int index) -> double& {
+                return ((machine.*Section).*List)[static_cast<size_t>(index)].*Field;
+            },
+            most};
+}
+
+template <auto Field>
+constexpr auto cpu = number<&Machine::cpu, Field>;
+template <auto Field>
+constexpr auto gpu = number<&Machine::gpu, Field>;
+template <auto Field>
+constexpr auto link = number<&Machine::link, Field>;
+template <auto Field>
+constexpr auto cache = listed<&Machine::cpu, &Cpu::caches, Field>;
+template <auto Field>
+constexpr auto sized = listed<&Machine::link, &Link::by_size, Field>;
+
+const MachineKey keys[] = {
+    text("name", "of the machine, for tables", &Machine::name),
+    text("cpu.name", "of the processor", &Machine::cpu_name),
+    cpu<&Cpu::cores>("cpu.cores", "cores", "of the node"),
+    cpu<&Cpu::memory_bytes>("cpu.memory_bytes", "B", "main memory of the node"),
+    cpu<&Cpu::clock_hz>("cpu.clock_hz", "1/s", "of a core under load"),
+    cpu<&Cpu::simd_floats>("cpu.simd_floats", "", "fp32 numbers of a SIMD instruction"),
+    cpu<&Cpu::instructions_per_cycle>("cpu.instructions_per_cycle", "",
+                                      "SIMD instructions a core starts a cycle"),
+    cpu<&Cpu::flops>("cpu.flops", "1/s",
+                     "fp32 operations of all cores; absent: equation 8 of the four above"),
+    cpu<&Cpu::read_bandwidth_bytes_per_s>("cpu.read_bandwidth_bytes_per_s", "B/s",
+                                          "all cores read main memory"),
+    cpu<&Cpu::copy_bandwidth_bytes_per_s>("cpu.copy_bandwidth_bytes_per_s", "B/s",
+                                          "all cores copy in main memory, bytes read plus written"),
+    cpu<&Cpu::core_read_bandwidth_bytes_per_s>("cpu.core_read_bandwidth_bytes_per_s", "B/s",
+                                               "one core reads main memory"),
+    cpu<&Cpu::core_copy_bandwidth_bytes_per_s>("cpu.core_copy_bandwidth_bytes_per_s", "B/s",
+                                               "one core copies in main memory, read plus written"),
+    cpu<&Cpu::count_left_bytes_per_s>("cpu.count_left_bytes_per_s", "B/s",
+                                      "all cores count keys left of a cut; absent: the read bandwidth"),
+    cpu<&Cpu::core_partition_records_per_s>("cpu.core_partition_records_per_s", "1/s",
+                                            "one core partitions 16-byte records by a cut"),
+    cpu<&Cpu::core_pairs_fp32_per_s>("cpu.core_pairs_fp32_per_s", "1/s", "one core, P2P"),
+    cpu<&Cpu::core_pairs_fp64_per_s>("cpu.core_pairs_fp64_per_s", "1/s", "one core, P2P"),
+    cache<&Cache::bytes>("cpu.caches.#.bytes", "B",
+                         "a level, or an array that fits into it; the nearest first", most_caches),
+    cache<&Cache::read_bandwidth_bytes_per_s>("cpu.caches.#.read_bandwidth_bytes_per_s", "B/s", "one core",
+                                              most_caches),
+    cache<&Cache::copy_bandwidth_bytes_per_s>("cpu.caches.#.copy_bandwidth_bytes_per_s", "B/s",
+                                              "one core, read plus written", most_caches),
+    text("gpu.name", "of the accelerator", &Machine::gpu_name),
+    gpu<&Gpu::count>("gpu.count", "", "GPUs of the node; the other numbers are of one"),
+    gpu<&Gpu::memory_bytes>("gpu.memory_bytes", "B", "of one GPU"),
+    gpu<&Gpu::multiprocessors>("gpu.multiprocessors", "", "of one GPU"),
+    gpu<&Gpu::clock_hz>("gpu.clock_hz", "1/s", "highest of the multiprocessors"),
+    gpu<&Gpu::flops>("gpu.flops", "1/s", "fp32, a multiply-add is two"),
+    gpu<&Gpu::flops_fp64>("gpu.flops_fp64", "1/s", "fp64, a multiply-add is two"),
+    gpu<&Gpu::read_bandwidth_bytes_per_s>("gpu.read_bandwidth_bytes_per_s", "B/s", "its own memory"),
+    gpu<&Gpu::copy_bandwidth_bytes_per_s>("gpu.copy_bandwidth_bytes_per_s", "B/s", "read plus written"),
+    gpu<&Gpu::mix_per_s>("gpu.mix_per_s", "1/s",
+                         "times 12 fp32 multiply-adds and one reciprocal root: the bound of P2P in pairs"),
+    gpu<&Gpu::special_functions_per_s>("gpu.special_functions_per_s", "1/s", "reciprocal roots"),
+    gpu<&Gpu::launch_s>("gpu.launch_s", "s", "an empty kernel after another in one stream"),
+    gpu<&Gpu::wait_s>("gpu.wait_s", "s", "an empty kernel launched and waited for by the host"),
+    gpu<&Gpu::count_left_bytes_per_s>("gpu.count_left_bytes_per_s", "B/s",
+                                      "keys counted left of a cut; absent: the read bandwidth"),
+    gpu<&Gpu::partition_bytes_per_s>("gpu.partition_bytes_per_s", "B/s",
+                                     "two-way partition, read plus written; absent: the copy bandwidth"),
+    link<&Link::bandwidth_bytes_per_s>("link.bandwidth_bytes_per_s", "B/s", "pinned host memory to one GPU"),
+    link<&Link::latency_s>("link.latency_s", "s", "of a small transfer from pinned memory"),
+    link<&Link::pageable_bandwidth_bytes_per_s>("link.pageable_bandwidth_bytes_per_s", "B/s",
+                                                "pageable host memory to one GPU"),
+    link<&Link::gpu_gpu_bandwidth_bytes_per_s>("link.gpu_gpu_bandwidth_bytes_per_s", "B/s",
+                                               "from one GPU to another of the node"),
+    sized<&LinkSize::bytes>("link.by_size.#.bytes", "B", "of a transfer", most_sizes),
+    sized<&LinkSize::pinned_to_device_bytes_per_s>("link.by_size.#.pinned_to_device_bytes_per_s", "B/s", "",
+                                                   most_sizes),
+    sized<&LinkSize::pinned_to_host_bytes_per_s>("link.by_size.#.pinned_to_host_bytes_per_s", "B/s", "",
+                                                 most_sizes),
+    sized<&LinkSize::pageable_to_device_bytes_per_s>("link.by_size.#.pageable_to_device_bytes_per_s", "B/s",
+                                                     "", most_sizes),
+    sized<&LinkSize::pageable_to_host_bytes_per_s>("link.by_size.#.pageable_to_host_bytes_per_s", "B/s", "",
+                                                   most_sizes),
+};
+
+/// The index that stands for '#', 0 for a key without one, -1 when `name` is not of this key.
+int index_in(const MachineKey& key, std::string_view name) {
+    const std::string_view pattern = key.name;
+    const size_t at = pattern.find('#');
+    if (at == std::string_view::npos)
+        return name == pattern ? 0 : -1;
+    if (!name.starts_with(pattern.substr(0, at)) || !name.ends_with(pattern.substr(at + 1)) ||
+        name.size() < pattern.size())
+        return -1;
+    const std::string_view digits = name.substr(at, name.size() - pattern.size() + 1);
+    if (digits.empty() || digits.size() > 2 || digits.find_first_not_of("0123456789") != digits.npos)
+        return -1;
+    return std::atoi(std::string(digits).c_str());
+}
+
+double parse(std::string_view key, std::string_view text) {
+    const std::string copy(text);
+    char* end = nullptr;
+    const double value = std::strtod(copy.c_str(), &end);
+    if (copy.empty() || *end != '\0')
+        fail(Status::deck_type, "%.*s: expected a number, found '%s'", static_cast<int>(key.size()),
+             key.data(), copy.c_str());
+    if (!std::isfinite(value) || value < 0)
+        fail(Status::deck_range, "%.*s: expected a finite number >= 0, found %s",
+             static_cast<int>(key.size()), key.data(), copy.c_str());
+    return value;
+}
+
+std::string with_index(std::string name, int index) {
+    if (const size_t at = name.find('#'); at != name.npos)
+        name.replace(at, 1, std::to_string(index));
+    return name;
+}
+
+/// The value of a key as text; empty: none.
+std::string value_of(Machine& machine, const MachineKey& key, int index, int digits) {
+    if (key.text != nullptr)
+        return machine.*key.text;
+    const double value = key.number(machine, index);
+    return value == 0 ? std::string() : core::format("%.*g", digits, value);
+}
+
+} // namespace
+
+std::span<const MachineKey> machine_keys() {
+    return keys;
+}
+
+void set_machine(Machine& machine, std::string_view name, std::string_view text) {
+    for (const MachineKey& key : keys) {
+        const int index = index_in(key, name);
+        if (index < 0)
+            continue;
+        if (key.most > 0 && index >= key.most)
+            fail(Status::deck_range, "%.*s: a list of at most %d items, this is item %d",
+                 static_cast<int>(name.size()), name.data(), key.most, index);
+        if (key.text != nullptr)
+            machine.*key.text = text;
+        else
+            key.number(machine, index) = parse(name, text);
+        return;
+    }
+    fail(Status::deck_key, "%.*s: no such key of a machine file", static_cast<int>(name.size()), name.data());
+}
+
+std::vector<std::pair<std::string, std::string>> machine_values(const Machine& machine, int digits) {
+    Machine copy = machine; // accessors give references
+    std::vector<std::pair<std::string, std::string>> values;
+    for (const MachineKey& key : keys)
+        for (int index = 0; index < std::max(key.most, 1); ++index)
+            if (std::string value = value_of(copy, key, index, digits); !value.empty())
+                values.emplace_back(with_index(key.name, index), std::move(value));
+    return values;
+}
+
+double known(double value, const char* key, const char* needed_for) {
+    if (value <= 0)
+        fail(Status::absent,
+             "the machine file has no %s, which %s needs; add it or measure it with graft model "
+             "calibrate",
+             key, needed_for);
+    return value;
+}
+
+} // namespace graft::model
