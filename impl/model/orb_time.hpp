@@ -1,0 +1,60 @@
+// The run-time model of orthogonal recursive bisection put right: what a count really reads, how many
+// bisections there really are, what the partition costs, what a launch costs.
+//
+// Against rehmann2022's equations 12 to 16 (orb_paper.hpp):
+//  - a count reads the one coordinate that is cut, 4 bytes a particle, not 12;
+//  - a level bisects until a cut misses by at most alpha particles; of evenly spread ones each iteration
+//    halves the miss, so the cells of n particles need log2(n / (2 alpha)) + 1 iterations, at most p = 32
+//    (his 20 at N = 2^30, d = 4096 is alpha = 22), or as many as were measured;
+//  - before, a level brings the coordinate into one column (make axis: 4 B read, 4 B written a particle), the
+//    only bytes that need to cross the link when the CPU partitions; when the GPU does, 12 B cross it once;
+//  - after, the partition reads and writes all records once a level;
+//  - the host looks at every iteration: a launch (or one for each cell) and a wait.
+#pragma once
+
+#include "model/machine.hpp"
+
+#include <string>
+#include <vector>
+
+namespace graft::model {
+
+struct OrbRun {
+    double particles = 0x1p30;
+    double leaves = 4096;
+    double iterations = 0;        // of a level's bisection, the mean over levels; 0: from miss_particles
+    double miss_particles = 0.5;  // alpha: a cut may miss its place by so many; 0.5: exact
+    double bytes_per_record = 12; // that the partition moves: three fp32 coordinates
+};
+
+/// One part of a run: its seconds and what they are made of.
+struct OrbStep {
+    const char* name;
+    double seconds = 0;
+    double bytes = 0;    // read and written where it runs, or sent
+    double launches = 0; // of kernels
+};
+
+struct OrbPrediction {
+    std::string variant;
+    std::vector<OrbStep> steps;
+    double total_s() const;
+    /// Without the step of this name (rehmann2022 compares without the partition).
+    double total_without_s(const char* step) const;
+};
+
+/// Mean iterations of a level.
+double orb_iterations(const OrbRun& run);
+
+/// All on the CPU.
+OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine);
+/// The GPU counts, the CPU makes the columns and partitions; one launch for all cells of a level.
+OrbPrediction orb_gpu_count(const OrbRun& run, const Machine& machine);
+/// The GPU does all of it; `resident`: the records are there already. `kernel_per_cell`: his first version, a
+/// launch for each cell.
+OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, bool kernel_per_cell = false);
+
+/// Those of the above that the machine's numbers allow.
+std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& machine);
+
+} // namespace graft::model

@@ -1,0 +1,97 @@
+// The model put right: against counting by hand, and against what rehmann2022 measured.
+#include "model/orb_time.hpp"
+
+#include "core/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace graft::model {
+namespace {
+
+Machine simple() {
+    Machine m;
+    m.cpu.cores = 2, m.cpu.read_bandwidth_bytes_per_s = 100, m.cpu.copy_bandwidth_bytes_per_s = 50;
+    m.gpu.count = 1, m.gpu.read_bandwidth_bytes_per_s = 1000, m.gpu.copy_bandwidth_bytes_per_s = 800;
+    m.link.bandwidth_bytes_per_s = 10;
+    return m;
+}
+
+const OrbStep& step(const OrbPrediction& prediction, const std::string& name) {
+    return *std::find_if(prediction.steps.begin(), prediction.steps.end(),
+                         [&](const OrbStep& one) { return one.name == name; });
+}
+
+TEST(OrbTime, BytesByHand) { // 1,024 particles, 4 leaves = 2 levels, 3 iterations each
+    OrbRun run{1024, 4, 3};
+    const OrbPrediction cpu = orb_cpu(run, simple());
+    EXPECT_DOUBLE_EQ(step(cpu, "count").bytes, 2 * 3 * 4 * 1024);
+    EXPECT_DOUBLE_EQ(step(cpu, "count").seconds, 2 * 3 * 4 * 1024 / 100.);
+    EXPECT_DOUBLE_EQ(step(cpu, "axis").seconds, 2 * 8 * 1024 / 50.);
+    EXPECT_DOUBLE_EQ(step(cpu, "partition").seconds, 2 * 24 * 1024 / 50.);
+    EXPECT_DOUBLE_EQ(cpu.total_s() - cpu.total_without_s("partition"), step(cpu, "partition").seconds);
+    const OrbPrediction counting = orb_gpu_count(run, simple());
+    EXPECT_DOUBLE_EQ(step(counting, "send").bytes, 2 * 4 * 1024);
+    EXPECT_DOUBLE_EQ(step(counting, "count").seconds, 2 * 3 * 4 * 1024 / 1000.);
+    EXPECT_DOUBLE_EQ(step(counting, "count").launches, 6);
+    const OrbPrediction all = orb_gpu(run, simple(), false);
+    EXPECT_DOUBLE_EQ(step(all, "send").bytes, 12 * 1024);
+    EXPECT_DOUBLE_EQ(step(all, "partition").seconds, 2 * 24 * 1024 / 800.);
+}
+
+TEST(OrbTime, LaunchesAndWaits) {
+    Machine m = simple();
+    m.gpu.launch_s = 1, m.gpu.wait_s = 10;
+    const OrbRun run{1024, 8, 5};
+    const OrbStep level = step(orb_gpu(run, m, true), "count");
+    EXPECT_DOUBLE_EQ(level.launches, 15);
+    EXPECT_DOUBLE_EQ(level.seconds, 15 * 4 * 1024 / 1000. + 15 + 150);
+    EXPECT_DOUBLE_EQ(step(orb_gpu(run, m, true, true), "count").launches, 5 * 7); // 1 + 2 + 4 cells
+}
+
+TEST(OrbTime, IterationsOfEvenlySpreadParticles) {
+    EXPECT_DOUBLE_EQ(orb_iterations({1024, 2}), 11);        // 10 bits and the last look
+    EXPECT_DOUBLE_EQ(orb_iterations({1024, 4}), 10.5);      // 11, 10
+    EXPECT_DOUBLE_EQ(orb_iterations({1024, 2, 0, 512}), 1); // the first guess is near enough
+    EXPECT_DOUBLE_EQ(orb_iterations({0x1p40, 2}), 32);      // all bits of a coordinate
+    EXPECT_DOUBLE_EQ(orb_iterations({1024, 2, 7}), 7);      // measured
+    EXPECT_DOUBLE_EQ(orb_iterations({1024, 1}), 0);
+    EXPECT_NEAR(orb_iterations({0x1p30, 4096, 0, 22}), 20, 0.1); // his 20
+}
+
+TEST(OrbTime, SlowPartitionOfTheCoresCounts) {
+    Machine m = simple();
+    m.cpu.core_partition_records_per_s = 1;
+    EXPECT_DOUBLE_EQ(step(orb_cpu({1024, 2, 1}, m), "partition").seconds, 1024 / 2.);
+    m.cpu.core_partition_records_per_s = 1e9;
+    EXPECT_DOUBLE_EQ(step(orb_cpu({1024, 2, 1}, m), "partition").seconds, 24 * 1024 / 50.);
+}
+
+// Section 7: 6.84 s without the partition at N = 2^30, d = 4096, about 20 iterations. With the 283 GB/s that
+// his kernel reached (2^27 x 4 B in 1.9 ms) and PCIe 3 x16 one way (15.75 GB/s, not the 32 GB/s of both
+// ways).
+TEST(OrbTime, RehmannsMeasurement) {
+    Machine m;
+    m.cpu.read_bandwidth_bytes_per_s = 68e9;
+    m.gpu.count = 1, m.gpu.read_bandwidth_bytes_per_s = 732e9;
+    m.gpu.count_left_bytes_per_s = 0x1p27 * 4 / 1.9e-3;
+    m.link.bandwidth_bytes_per_s = 15.75e9;
+    const OrbPrediction p = orb_gpu_count({0x1p30, 4096, 20}, m);
+    EXPECT_NEAR((step(p, "send").seconds + step(p, "count").seconds) / 6.84, 1, 0.02);
+}
+
+TEST(OrbTime, OnlyWhatTheMachineAllows) {
+    Machine m = simple();
+    EXPECT_EQ(orb_predictions({}, m).size(), 5u);
+    m.link.bandwidth_bytes_per_s = 0;
+    EXPECT_EQ(orb_predictions({}, m).size(), 3u);
+    m.gpu.count = 0;
+    EXPECT_EQ(orb_predictions({}, m).size(), 1u);
+    EXPECT_THROW(orb_predictions({0, 4}, m), core::Error);
+    EXPECT_THROW(orb_predictions({10, 0}, m), core::Error);
+    EXPECT_THROW(orb_predictions({10, 4, 0, -1}, m), core::Error);
+}
+
+} // namespace
+} // namespace graft::model
