@@ -30,9 +30,13 @@ struct alignas(32) DeviceMacLink {
 struct DeviceCriterion {
     explicit DeviceCriterion(backend::DeviceMemory& memory)
         : centres(memory, "MAC centres"), links(memory, "walk links") {}
-    CriterionOptions options;
+    CriterionOptions options; // of these, the walk reads compact_softening and softening_length
+    int32_t root = 0;         // where the walk begins
+    int levels = 0;           // no node is further below the root; 0: the device's tree counts say
+    bool per_node_softening = false;
     backend::DeviceBuffer<DeviceMacCentre> centres; // node capacity
     backend::DeviceBuffer<DeviceMacLink> links;
+    /// Copies a host criterion and waits.
     void upload(backend::Queue& queue, const Criterion& host, int64_t node_capacity);
 };
 
@@ -57,6 +61,7 @@ struct DeviceTargets {
     backend::DeviceBuffer<double> own_x, own_y, own_z, own_softening;
     backend::DeviceBuffer<int32_t> own_origin, own_place;
 
+    /// Copies host targets, which the arrays then all belong to, and waits.
     void upload(backend::Queue& queue, const TargetSet& host);
 };
 
@@ -92,8 +97,28 @@ struct DeviceLists {
     // Offsets of the groups of this batch, entry 0 for its first group (group capacity + 1).
     backend::DeviceBuffer<int64_t> node_offset, leaf_offset;
     backend::DeviceBuffer<int32_t> nodes, leaves; // size() is the capacity
+    /// Copies host lists (one batch) and waits; and the other way for so many groups of this batch.
     void upload(backend::Queue& queue, const InteractionLists& host);
     void download(backend::Queue& queue, int64_t groups, InteractionLists& host) const;
+};
+
+/// A run of consecutive sources: particles [first, first + count) of the tree order, where count is the next
+/// run's `before` minus this one's; `before` sources of the group stand in front of it.
+struct alignas(8) DeviceRun {
+    int32_t first, before;
+};
+
+/// Leaf lists as runs: adjacent leaves merged, so P2P reads long stretches and never asks for a leaf.
+///
+/// Group g of the batch has the count[g] runs from offset[g] on; the entry behind them closes the group:
+/// {0, sources in all}. Runs need not stand in tree order, but do within each piece of the leaf list. Slots
+/// between groups are unused: the encoder places group g at leaf_offset[g] + g and needs no second pass.
+struct DeviceRuns {
+    explicit DeviceRuns(backend::DeviceMemory& memory)
+        : offset(memory, "run offsets"), count(memory, "run counts"), runs(memory, "source runs") {}
+    backend::DeviceBuffer<int64_t> offset; // group capacity
+    backend::DeviceBuffer<int32_t> count;  // group capacity
+    backend::DeviceBuffer<DeviceRun> runs; // leaf entry capacity + group capacity
 };
 
 /// First group of batch b of B.
