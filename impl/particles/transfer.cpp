@@ -42,17 +42,6 @@ int64_t import_block(const ArrayView& view, double least, double most, int64_t b
     return -1;
 }
 
-[[noreturn]] void refuse(const char* name, int64_t bad, double value, double least, double most) {
-    if (std::isfinite(value))
-        fail(Status::value, "%s: item %lld (counted from 0) is %g; expected a value from %g to %g", name,
-             static_cast<long long>(bad), value, least, most);
-    fail(Status::value,
-         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look "
-         "for an "
-         "uninitialised array or a step that blew up",
-         name, static_cast<long long>(bad), value);
-}
-
 void note_first(std::atomic<int64_t>& first, int64_t found) noexcept {
     int64_t seen = first.load();
     while (found < seen && !first.compare_exchange_weak(seen, found)) {
@@ -85,6 +74,17 @@ void export_any(const backend::Executor& executor, const int32_t* index, int64_t
 
 } // namespace
 
+void refuse_real(const char* name, int64_t bad, double value, double least, double most) {
+    if (std::isfinite(value))
+        fail(Status::value, "%s: item %lld (counted from 0) is %g; expected a value from %g to %g", name,
+             static_cast<long long>(bad), value, least, most);
+    fail(Status::value,
+         "%s: item %lld (counted from 0) is %g; expected a finite number. It is the first such item; look "
+         "for an "
+         "uninitialised array or a step that blew up",
+         name, static_cast<long long>(bad), value);
+}
+
 void import_reals(const backend::Executor& executor, int count, const RealImport* imports, double least,
                   double most) {
     constexpr int64_t none = std::numeric_limits<int64_t>::max();
@@ -102,7 +102,7 @@ void import_reals(const backend::Executor& executor, int count, const RealImport
         });
     for (int a = 0; a < count; ++a)
         if (const int64_t bad = first_bad[a].load(); bad != none)
-            refuse(imports[a].name, bad, imports[a].out[bad], least, most);
+            refuse_real(imports[a].name, bad, imports[a].out[bad], least, most);
 }
 
 void import_reals(const backend::Executor& executor, const ArrayView& view, const char* name, double least,

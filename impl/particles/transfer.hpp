@@ -25,6 +25,9 @@ inline constexpr int most_imports = 3;
 void import_reals(const backend::Executor& executor, int count, const RealImport* imports, double least,
                   double most);
 
+/// Throws the Error(value) of import_reals for item `bad`, which is `value`.
+[[noreturn]] void refuse_real(const char* name, int64_t bad, double value, double least, double most);
+
 /// out[k] = value of item k of an integer view (I32, I64, U64).
 int64_t integer_at(const ArrayView& view, int64_t item) noexcept;
 

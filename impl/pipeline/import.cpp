@@ -3,6 +3,7 @@
 
 #include "backend/executor.hpp"
 #include "core/timer.hpp"
+#include "particles/charge_scale.hpp"
 #include "particles/transfer.hpp"
 
 #include <cmath>
@@ -60,16 +61,13 @@ double sum_of_magnitudes(const backend::Executor& executor, const double* q, int
     return total;
 }
 
-/// The power of two that brings `total` into (0.5, 1]; 1 for a total of zero.
+/// Throws Error(value) for a sum that is not finite.
 double power_of_two_scale(double total) {
-    if (total == 0)
-        return 1;
-    if (!std::isfinite(total))
+    const double scale = particles::charge_scale(total);
+    if (scale == 0)
         fail(Status::value,
              "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
-    int exponent = 0;
-    std::frexp(total, &exponent);
-    return std::ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));
+    return scale;
 }
 
 } // namespace

@@ -28,7 +28,7 @@ struct KeyRange {
 };
 
 /// Sources (host order, contiguous) and targets, validated, charges scaled by a power of two to sum |q| in
-/// (0.5, 1].
+/// [0.4, 0.8).
 struct Problem {
     explicit Problem(core::Memory& memory)
         : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"),

@@ -1,0 +1,107 @@
+// See device_staging.cuh.
+#include "particles/device_staging.cuh"
+
+#include <algorithm>
+#include <cstring>
+
+namespace graft::particles {
+
+struct DeviceStaging::Slot {
+    explicit Slot(backend::DeviceMemory& memory) : bytes(memory, "staging of host arrays") {
+        GRAFT_CUDA(cudaEventCreateWithFlags(&copied, cudaEventDisableTiming));
+    }
+    ~Slot() { (void)cudaEventDestroy(copied); }
+    backend::PinnedBuffer<char> bytes;
+    cudaEvent_t copied = nullptr;
+};
+
+namespace {
+
+constexpr int64_t pack_block = 32768;
+
+int64_t rounded(int64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+template <typename T>
+void pack_items(const ArrayView& view, int64_t begin, int64_t end, char* out) {
+    const char* from = view.at(begin);
+    if (view.item_stride == static_cast<int64_t>(sizeof(T))) {
+        std::memcpy(out, from, static_cast<size_t>(end - begin) * sizeof(T));
+        return;
+    }
+    for (int64_t i = begin; i < end; ++i, from += view.item_stride, out += sizeof(T))
+        std::memcpy(out, from, sizeof(T));
+}
+
+bool is_contiguous(const ArrayView& view) {
+    return view.item_stride == element_size(view.type);
+}
+
+} // namespace
+
+bool is_page_locked(const void* data) {
+    cudaPointerAttributes attributes;
+    if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    return attributes.type == cudaMemoryTypeHost;
+}
+
+DeviceStaging::DeviceStaging(backend::DeviceMemory& memory)
+    : memory_(memory), chunk_(memory, "host arrays on the device") {}
+
+DeviceStaging::~DeviceStaging() {
+    for (Slot* slot : slots_)
+        delete slot;
+}
+
+DeviceStaging::Slot& DeviceStaging::next_slot(int64_t bytes) {
+    const size_t place = static_cast<size_t>(used_ % most_slots);
+    if (place == slots_.size())
+        slots_.push_back(new Slot(memory_));
+    Slot& slot = *slots_[place];
+    if (used_ >= most_slots && cudaEventQuery(slot.copied) != cudaSuccess) {
+        (void)cudaGetLastError();
+        GRAFT_CUDA(cudaEventSynchronize(slot.copied));
+        ++slot_waits_;
+    }
+    ++used_;
+    slot.bytes.resize(bytes);
+    return slot;
+}
+
+void DeviceStaging::send(backend::Queue& queue, const backend::Executor& executor, int count_views,
+                         const ArrayView* views, int64_t first, int64_t count, ArrayView* on_device) {
+    int64_t offset[6] = {0};
+    for (int a = 0; a < count_views; ++a)
+        offset[a + 1] = offset[a] + rounded(count * element_size(views[a].type));
+    const int64_t bytes = offset[count_views];
+    chunk_.resize(std::max(chunk_.size(), bytes));
+    Slot& slot = next_slot(bytes);
+    char* const pinned = slot.bytes.data();
+    bool direct[5] = {};
+    for (int a = 0; a < count_views; ++a)
+        direct[a] = is_contiguous(views[a]) && is_page_locked(views[a].data);
+    executor.for_blocks(count, pack_block, [&](int64_t begin, int64_t end, int) {
+        for (int a = 0; a < count_views; ++a) {
+            const int64_t size = element_size(views[a].type);
+            char* const out = pinned + offset[a] + begin * size;
+            if (!direct[a])
+                size == 4 ? pack_items<uint32_t>(views[a], first + begin, first + end, out)
+                          : pack_items<uint64_t>(views[a], first + begin, first + end, out);
+        }
+    });
+    for (int a = 0; a < count_views; ++a) {
+        const int64_t size = element_size(views[a].type);
+        char* const to = chunk_.data() + offset[a];
+        GRAFT_CUDA(cudaMemcpyAsync(to, direct[a] ? views[a].at(first) : pinned + offset[a],
+                                   static_cast<size_t>(count * size), cudaMemcpyHostToDevice,
+                                   queue.stream()));
+        on_device[a] = {to, views[a].type, 1, count, size, size, MemorySpace::device};
+    }
+    GRAFT_CUDA(cudaEventRecord(slot.copied, queue.stream()));
+}
+
+} // namespace graft::particles

@@ -1,0 +1,315 @@
+// One thread an item; what is a type or a choice at run time is the same for all threads of a launch.
+#include "particles/device_transfer.cuh"
+
+#include "particles/charge_scale.hpp"
+
+#include <cub/block/block_reduce.cuh>
+
+#include <algorithm>
+
+namespace graft::particles {
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int per_thread = 8; // charges a thread adds up
+constexpr int64_t partial_block = threads * per_thread;
+constexpr int sum_threads = 1024;
+constexpr uint64_t no_bad = ~uint64_t{0};
+constexpr int item_bits = 40;
+
+struct View {
+    char* data;
+    int64_t item_stride;
+    int32_t size; // of an element
+    bool real, aligned;
+};
+
+View device_view(const ArrayView& view) {
+    const int32_t size = static_cast<int32_t>(element_size(view.type));
+    const bool aligned = (reinterpret_cast<uintptr_t>(view.data) | static_cast<uintptr_t>(view.item_stride)) %
+                             static_cast<uintptr_t>(size) ==
+                         0;
+    return {view.data, view.item_stride, size, view.type == ElementType::f32 || view.type == ElementType::f64,
+            aligned};
+}
+
+template <typename T>
+__device__ T load(const View& view, int64_t item) {
+    const char* address = view.data + item * view.item_stride;
+    if (view.aligned)
+        return *reinterpret_cast<const T*>(address);
+    T value;
+    for (int b = 0; b < static_cast<int>(sizeof(T)); ++b)
+        reinterpret_cast<char*>(&value)[b] = address[b];
+    return value;
+}
+
+template <typename T>
+__device__ void store(const View& view, int64_t item, T value) {
+    char* address = view.data + item * view.item_stride;
+    if (view.aligned) {
+        *reinterpret_cast<T*>(address) = value;
+        return;
+    }
+    for (int b = 0; b < static_cast<int>(sizeof(T)); ++b)
+        address[b] = reinterpret_cast<const char*>(&value)[b];
+}
+
+__device__ double load_real(const View& view, int64_t item) {
+    return view.size == 4 ? static_cast<double>(load<float>(view, item)) : load<double>(view, item);
+}
+
+__device__ int64_t load_integer(const View& view, int64_t item) {
+    return view.size == 4 ? static_cast<int64_t>(load<int32_t>(view, item)) : load<int64_t>(view, item);
+}
+
+__device__ void note_bad(DeviceImportState* state, ImportArray array, int64_t item) {
+    atomicMin(reinterpret_cast<unsigned long long*>(&state->first_bad),
+              (static_cast<unsigned long long>(array) << item_bits) | static_cast<unsigned long long>(item));
+}
+
+struct ImportBatch {
+    View view[most_device_imports];
+    double least[most_device_imports], most[most_device_imports];
+    double* out[most_device_imports];
+    ImportArray array[most_device_imports];
+    int count;
+    int64_t n, offset;
+};
+
+__global__ void clear_kernel(DeviceImportState* state) {
+    *state = {no_bad, 0, 0, 1, 0};
+}
+
+__global__ void import_kernel(const ImportBatch batch, DeviceImportState* state) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= batch.n)
+        return;
+#pragma unroll
+    for (int a = 0; a < most_device_imports; ++a) {
+        if (a >= batch.count)
+            break;
+        const double value = load_real(batch.view[a], i);
+        batch.out[a][i] = value;
+        if (!(value >= batch.least[a] && value <= batch.most[a]))
+            note_bad(state, batch.array[a], batch.offset + i);
+    }
+}
+
+__global__ void fill_kernel(double* out, double value, int64_t n) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = value;
+}
+
+__global__ void magnitude_kernel(const double* charge, int64_t n, double* partial) {
+    using Reduce = cub::BlockReduce<double, threads>;
+    __shared__ typename Reduce::TempStorage storage;
+    double sum = 0;
+    for (int k = 0; k < per_thread; ++k) {
+        const int64_t i = int64_t{blockIdx.x} * partial_block + k * threads + threadIdx.x;
+        sum += i < n ? fabs(charge[i]) : 0.0;
+    }
+    sum = Reduce(storage).Sum(sum);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = sum;
+}
+
+__global__ void scale_kernel(const double* partial, int64_t count, DeviceImportState* state) {
+    using Reduce = cub::BlockReduce<double, sum_threads>;
+    __shared__ typename Reduce::TempStorage storage;
+    double sum = 0;
+    for (int64_t b = threadIdx.x; b < count; b += sum_threads)
+        sum += partial[b];
+    sum = Reduce(storage).Sum(sum);
+    if (threadIdx.x != 0)
+        return;
+    state->magnitude = sum;
+    state->scale = charge_scale(sum);
+    if (state->scale == 0) {
+        state->scale = 1;
+        note_bad(state, ImportArray::charge_sum, 0);
+    }
+}
+
+__global__ void scale_charges_kernel(double* charge, int64_t n, const DeviceImportState* state) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n)
+        charge[i] *= state->scale;
+}
+
+__global__ void mask_kernel(const View view, int64_t n, uint8_t* active, DeviceImportState* state) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const bool set = i < n && load_integer(view, i) != 0;
+    if (i < n)
+        active[i] = set;
+    const int count = __syncthreads_count(set);
+    if (threadIdx.x == 0 && count > 0)
+        atomicAdd(reinterpret_cast<unsigned long long*>(&state->active),
+                  static_cast<unsigned long long>(count));
+}
+
+/// owner[i] = the first entry that names particle i.
+__global__ void own_kernel(const View view, int64_t count, int64_t n, int64_t base, uint32_t* owner,
+                           DeviceImportState* state) {
+    const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (k >= count)
+        return;
+    const int64_t given = load_integer(view, k);
+    if (given < base || given - base >= n)
+        note_bad(state, ImportArray::target_range, k);
+    else
+        atomicMin(owner + (given - base), static_cast<uint32_t>(k));
+}
+
+__global__ void mark_kernel(const View view, int64_t count, int64_t n, int64_t base, const uint32_t* owner,
+                            uint8_t* active, DeviceImportState* state) {
+    const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (k >= count)
+        return;
+    const int64_t i = load_integer(view, k) - base;
+    if (i < 0 || i >= n)
+        return;
+    if (owner[i] != static_cast<uint32_t>(k))
+        note_bad(state, ImportArray::target_twice, k);
+    active[i] = 1;
+}
+
+__global__ void conclude_kernel(const DeviceImportState* state, backend::DeviceStatus* status) {
+    if (state->first_bad == no_bad)
+        return;
+    status->first_bad = static_cast<int64_t>(state->first_bad & ((uint64_t{1} << item_bits) - 1));
+    status->bad_array = static_cast<int64_t>(state->first_bad >> item_bits);
+    backend::stop_with(status, backend::bad_value);
+}
+
+struct ExportBatch {
+    View view[most_device_exports];
+    const double* value[most_device_exports];
+    const double* weight[most_device_exports];
+    double factor[most_device_exports];
+    int count;
+    int64_t n;
+    bool add;
+};
+
+template <typename T>
+__device__ void export_one(const View& view, int64_t item, double value, bool add) {
+    store(view, item, static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
+}
+
+__global__ void export_kernel(const ExportBatch batch, const int32_t* index, const DeviceImportState* state,
+                              const backend::DeviceStatus* status) {
+    const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (k >= batch.n || backend::stopped(status))
+        return;
+    const int64_t item = index != nullptr ? index[k] : k;
+    const double scale = state->scale;
+#pragma unroll
+    for (int a = 0; a < most_device_exports; ++a) {
+        if (a >= batch.count)
+            break;
+        double factor = batch.factor[a] / scale;
+        if (batch.weight[a] != nullptr)
+            factor = __dmul_rn(factor / scale, batch.weight[a][item]);
+        const double value = __dmul_rn(factor, batch.value[a][k]);
+        batch.view[a].size == 4 ? export_one<float>(batch.view[a], item, value, batch.add)
+                                : export_one<double>(batch.view[a], item, value, batch.add);
+    }
+}
+
+} // namespace
+
+void clear_imports(backend::Queue& queue, DeviceImportState* state) {
+    clear_kernel<<<1, 1, 0, queue.stream()>>>(state);
+    GRAFT_CUDA_LAUNCHED("clear_imports");
+    ++queue.launches;
+}
+
+void import_reals(backend::Queue& queue, int count, const DeviceRealImport* imports, int64_t n, int64_t offset,
+                  DeviceImportState* state) {
+    if (n == 0 || count == 0)
+        return;
+    ImportBatch batch{};
+    batch.count = count, batch.n = n, batch.offset = offset;
+    for (int a = 0; a < count; ++a) {
+        batch.view[a] = device_view(imports[a].view);
+        batch.least[a] = imports[a].least, batch.most[a] = imports[a].most;
+        batch.out[a] = imports[a].out, batch.array[a] = imports[a].array;
+    }
+    import_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, state);
+    GRAFT_CUDA_LAUNCHED("import_reals");
+    ++queue.launches;
+}
+
+void fill(backend::Queue& queue, double* out, double value, int64_t n) {
+    if (n == 0)
+        return;
+    fill_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(out, value, n);
+    GRAFT_CUDA_LAUNCHED("fill");
+    ++queue.launches;
+}
+
+int64_t charge_partials(int64_t n) {
+    return backend::blocks_for(n, static_cast<int>(partial_block));
+}
+
+void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
+                   DeviceImportState* state) {
+    const int64_t count = charge_partials(n);
+    const cudaStream_t stream = queue.stream();
+    magnitude_kernel<<<static_cast<unsigned>(count), threads, 0, stream>>>(charge, n, partial);
+    GRAFT_CUDA_LAUNCHED("sum of magnitudes");
+    scale_kernel<<<1, sum_threads, 0, stream>>>(partial, count, state);
+    GRAFT_CUDA_LAUNCHED("charge scale");
+    scale_charges_kernel<<<backend::blocks_for(n, threads), threads, 0, stream>>>(charge, n, state);
+    GRAFT_CUDA_LAUNCHED("scale of charges");
+    queue.launches += 3;
+}
+
+void import_mask(backend::Queue& queue, const ArrayView& view, int64_t n, uint8_t* active,
+                 DeviceImportState* state) {
+    mask_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(device_view(view), n, active,
+                                                                                 state);
+    GRAFT_CUDA_LAUNCHED("import_mask");
+    ++queue.launches;
+}
+
+void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int64_t base, uint32_t* owner,
+                    uint8_t* active, DeviceImportState* state) {
+    const cudaStream_t stream = queue.stream();
+    GRAFT_CUDA(cudaMemsetAsync(owner, 0xff, static_cast<size_t>(n) * sizeof *owner, stream));
+    GRAFT_CUDA(cudaMemsetAsync(active, 0, static_cast<size_t>(n), stream));
+    const unsigned blocks = backend::blocks_for(view.n, threads);
+    own_kernel<<<blocks, threads, 0, stream>>>(device_view(view), view.n, n, base, owner, state);
+    GRAFT_CUDA_LAUNCHED("first entries of the target list");
+    mark_kernel<<<blocks, threads, 0, stream>>>(device_view(view), view.n, n, base, owner, active, state);
+    GRAFT_CUDA_LAUNCHED("import_targets");
+    queue.launches += 2;
+}
+
+void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
+    conclude_kernel<<<1, 1, 0, queue.stream()>>>(state, queue.status());
+    GRAFT_CUDA_LAUNCHED("conclude_imports");
+    ++queue.launches;
+}
+
+void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
+                  int64_t n, bool add, const DeviceImportState* state) {
+    if (n == 0 || count == 0)
+        return;
+    ExportBatch batch{};
+    batch.count = count, batch.n = n, batch.add = add;
+    for (int a = 0; a < count; ++a) {
+        batch.view[a] = device_view(exports[a].view);
+        batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
+        batch.factor[a] = exports[a].factor;
+    }
+    export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
+                                                                                   queue.status());
+    GRAFT_CUDA_LAUNCHED("export_reals");
+    ++queue.launches;
+}
+
+} // namespace graft::particles
