@@ -14,9 +14,9 @@ const char* version() noexcept {
 }
 
 #ifdef _OPENMP
-constexpr uint64_t capabilities = GRAFT_CAPABILITY_OPENMP;
+constexpr uint64_t capabilities = GRAFT_CAPABILITY_OPENMP | GRAFT_CAPABILITY_CUDA;
 #else
-constexpr uint64_t capabilities = 0;
+constexpr uint64_t capabilities = GRAFT_CAPABILITY_CUDA;
 #endif
 
 constexpr graft_api_v1 table = {
@@ -56,6 +56,9 @@ constexpr graft_api_v1 table = {
     graft::capi::owner_of,
     graft::capi::balance,
     graft::capi::balance_objects,
+    graft::capi::compute_begin,
+    graft::capi::compute_end,
+    graft::capi::context_set_stream,
 };
 
 } // namespace

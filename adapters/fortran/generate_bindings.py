@@ -36,7 +36,7 @@ def without_comments(text):
 
 def constants(text):
     """(name, value) of every numeric #define of types.h, in order."""
-    found = re.findall(r"^#define\s+(GRAFT_\w+)\s+(\d+)u?\s*$", without_comments(text), flags=re.M)
+    found = re.findall(r"^#define\s+(GRAFT_\w+)\s+\(?(-?\d+)u?\)?\s*$", without_comments(text), flags=re.M)
     defined = re.findall(r"^#define\s+(GRAFT_\w+)[ \t]+\S", without_comments(text), flags=re.M)
     missed = set(defined) - {name for name, _ in found}
     if missed:

@@ -1,6 +1,7 @@
 // graft_context: life, settings, and the two entries that compute forces.
 #include "context.hpp"
 
+#include "backend/cuda_library.hpp"
 #include "entries.hpp"
 
 #include <cmath>
@@ -15,7 +16,8 @@ graft_context::graft_context(const graft_options_values& options, const graft::c
       ranks(std::make_unique<graft::comm::Communicator>()),
       domains(std::make_unique<graft::capi::DomainState>(memory)) {
     graft_options_values common = options; // what all ranks must agree on
-    common.threads = common.backend = 0;
+    common.threads = common.backend = common.cuda_device = 0;
+    common.cuda_memory_bytes = common.cuda_list_bytes = 0;
     options_fingerprint = graft::capi::fingerprint(&common, sizeof common);
 }
 
@@ -54,6 +56,16 @@ double constant_of(const graft_units& units, pipeline::Interaction interaction) 
                    : 8.9875517923e9 * units.charge_c * units.charge_c / units.mass_kg * geometry;
 }
 
+/// Waits; what it has to say is nobody's concern any more.
+void finish_flight(graft_context& context) noexcept {
+    if (!context.in_flight)
+        return;
+    try {
+        context.solver.end_compute();
+    } catch (...) {
+    }
+}
+
 } // namespace
 
 Use::Use(graft_context* context) : context_(context) {
@@ -62,6 +74,19 @@ Use::Use(graft_context* context) : context_(context) {
     if (context->in_use.test_and_set(std::memory_order_acquire))
         fail(Status::busy, "this context is in use by another thread; expected one thread at a time. "
                            "Make one context per thread");
+}
+
+void require_flight(const graft_context& context, Flight flight, const char* entry) {
+    if (flight == Flight::none && context.in_flight)
+        fail(Status::call_order, "%s: a computation is in flight; call compute_end first", entry);
+    if (flight == Flight::one && !context.in_flight)
+        fail(Status::call_order, "%s: no computation is in flight; expected compute_begin before it", entry);
+}
+
+Places places_of(const graft_context& context, bool device_arrays) {
+    graft_context& shared = const_cast<graft_context&>(context); // Solver::settings() is not const
+    const pipeline::Settings& settings = shared.solver.settings();
+    return {device_arrays, settings.backend, settings.device.device};
 }
 
 backend::Executor executor_of(graft_context& context) {
@@ -79,8 +104,6 @@ graft_options_values default_options() noexcept {
     v.dimension = s.dimension;
     v.threads = s.threads;
     v.tree_type = static_cast<int32_t>(s.tree_type);
-    v.tree_leaf = s.leaf;
-    v.tree_group = s.group;
     v.mac_type = static_cast<int32_t>(s.mac);
     v.order = s.order;
     v.walk = static_cast<int32_t>(s.walk);
@@ -90,6 +113,7 @@ graft_options_values default_options() noexcept {
     v.mac_accuracy = s.accuracy;
     v.softening_length = s.softening_length;
     v.constant = s.constant;
+    set_default_device_options(v);
     set_default_rank_options(v);
     return v;
 }
@@ -105,6 +129,8 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
                  "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
                  "plummer or spline, or length 0",
                  settings.softening_length);
+        if (settings.backend == pipeline::Backend::cuda)
+            backend::require_cuda();
         *context = new graft_context(options, read_allocator(allocator));
     });
 }
@@ -116,6 +142,7 @@ int32_t context_destroy(graft_context** context) noexcept {
         if ((*context)->in_use.test_and_set(std::memory_order_acquire))
             fail(Status::busy,
                  "this context is in use by another thread; destroy it after that call has returned");
+        finish_flight(**context);
         delete *context;
         *context = nullptr;
     });
@@ -135,6 +162,7 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
     return guard([&] {
         const Use use(context);
         pipeline::Settings& settings = context->solver.settings();
+        require_flight(*context, Flight::none, "context_set_box");
         if (box == nullptr) {
             settings.has_box = false;
             return;
@@ -151,36 +179,8 @@ int32_t context_set_units(graft_context* context, const graft_units* units) noex
     return guard([&] {
         const Use use(context);
         pipeline::Settings& settings = context->solver.settings();
+        require_flight(*context, Flight::none, "context_set_units");
         settings.constant = constant_of(read_struct(units, "units"), settings.interaction);
-    });
-}
-
-int32_t compute(graft_context* context, const graft_particles* particles,
-                const graft_results* results) noexcept {
-    return collective(context, "compute", [&](comm::Communicator& ranks) {
-        const int dimension = context->solver.settings().dimension;
-        pipeline::ParticleInput input;
-        pipeline::Outputs outputs;
-        ranks.together([&] {
-            input = read_particles(particles, dimension, "particles");
-            outputs = read_results(results, input.n, dimension, false);
-        });
-        context->solver.compute(input, outputs);
-    });
-}
-
-int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
-                 const graft_results* results) noexcept {
-    return collective(context, "field_at", [&](comm::Communicator& ranks) {
-        const int dimension = context->solver.settings().dimension;
-        pipeline::ParticleInput input, at;
-        pipeline::Outputs outputs;
-        ranks.together([&] {
-            input = read_particles(sources, dimension, "sources");
-            at = read_points(points, dimension);
-            outputs = read_results(results, at.n, dimension, true);
-        });
-        context->solver.field_at(input, at, outputs);
     });
 }
 

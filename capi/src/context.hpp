@@ -20,10 +20,18 @@ struct graft_context {
     std::unique_ptr<graft::comm::Communicator> ranks;  // never null; one rank alone before set_communicator
     std::unique_ptr<graft::capi::DomainState> domains; // of decompose, balance and migrate; never null
     graft::capi::Figures figures;                      // of decompose, balance and migrate, for query
+    void* stream = nullptr;                            // of the host, for the GPU; NULL: the solver's own
+    bool in_flight = false;                            // between compute_begin and compute_end
     std::atomic_flag in_use = ATOMIC_FLAG_INIT;
 };
 
 namespace graft::capi {
+
+/// What a call expects of compute_begin: that nothing is in flight, that something is, or either.
+enum class Flight { none, one, any };
+
+/// Throws Error(call_order) unless it is so.
+void require_flight(const graft_context& context, Flight flight, const char* entry);
 
 /// Holds the context for one call; a second thread gets Error(busy) instead of a race.
 class Use {
@@ -37,27 +45,32 @@ class Use {
     graft_context* context_;
 };
 
+/// What a call on this context may be given: device arrays, where the call works on them.
+Places places_of(const graft_context& context, bool device_arrays);
+
 /// The threads of the context's options, its memory.
 backend::Executor executor_of(graft_context& context);
 
 /// Collective. Throws on all ranks unless they are in the same entry (call_order) with the same options, box
-/// and units (argument). One reduction of 32 bytes.
-void require_same_call(graft_context& context, const char* entry);
+/// and units (argument), and as much in flight as the entry expects. One reduction of 32 bytes.
+void require_same_call(graft_context& context, const char* entry, Flight flight);
 
 /// One collective entry, by name: body(ranks) ends with the same status on all ranks. Only a NULL context and
 /// one in use by another thread are this rank's own failure: nobody is told of it, since there is nothing to
 /// tell it with.
 template <typename Body>
-int32_t collective(graft_context* context, const char* entry, Body&& body) noexcept {
+int32_t collective(graft_context* context, const char* entry, Body&& body,
+                   Flight flight = Flight::none) noexcept {
     return guard([&] {
         const Use use(context);
         comm::Communicator& ranks = *context->ranks;
         if (ranks.alone()) {
+            require_flight(*context, flight, entry);
             body(ranks);
             return;
         }
         ranks.guarded([&] {
-            require_same_call(*context, entry);
+            require_same_call(*context, entry, flight);
             body(ranks);
         });
     });

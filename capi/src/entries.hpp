@@ -24,6 +24,10 @@ int32_t compute(graft_context* context, const graft_particles* particles,
                 const graft_results* results) noexcept;
 int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
                  const graft_results* results) noexcept;
+int32_t compute_begin(graft_context* context, const graft_particles* particles,
+                      const graft_results* results) noexcept;
+int32_t compute_end(graft_context* context) noexcept;
+int32_t context_set_stream(graft_context* context, void* stream) noexcept;
 int32_t context_set_communicator(graft_context* context, const graft_comm_v1* communicator) noexcept;
 int32_t comm_create_threads(int32_t size, graft_comm_v1** comms) noexcept;
 int32_t decompose(graft_context* context, const graft_particles* particles,
@@ -45,5 +49,10 @@ using ToolArguments = std::vector<std::pair<std::string, std::string>>;
 /// Answers JSON; throws core::Error for an unknown tool or argument (not an entry itself: the plugin guards
 /// it).
 std::string run_tool(const std::string& name, const ToolArguments& arguments);
+
+/// Keys of a machine file ('#' stands for an index), and the check of one value: throws core::Error deck_key,
+/// deck_type or deck_range.
+std::vector<std::string> machine_key_names();
+void check_machine_key(const std::string& key, const std::string& text);
 
 } // namespace graft::capi

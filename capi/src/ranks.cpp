@@ -80,7 +80,7 @@ uint64_t fingerprint(const void* data, size_t bytes, uint64_t seed) noexcept {
     return seed;
 }
 
-void require_same_call(graft_context& context, const char* entry) {
+void require_same_call(graft_context& context, const char* entry, Flight flight) {
     const pipeline::Settings& s = context.solver.settings();
     double box[8] = {s.constant, s.has_box ? 1.0 : 0.0};
     int used = 2;
@@ -98,12 +98,14 @@ void require_same_call(graft_context& context, const char* entry) {
         if (seen[2] != ~seen[3])
             fail(Status::call_order,
                  "the ranks call different functions (%s here); expected the same one on every rank", entry);
+        require_flight(context, flight, entry);
     });
 }
 
 int32_t context_set_communicator(graft_context* context, const graft_comm_v1* communicator) noexcept {
     return guard([&] {
         const Use use(context);
+        require_flight(*context, Flight::none, "context_set_communicator");
         auto ranks = std::make_unique<comm::Communicator>(communicator);
         if (context->rank_settings.deadline_s > 0)
             ranks->set_deadline(context->rank_settings.deadline_s);

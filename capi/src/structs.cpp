@@ -30,17 +30,6 @@ void check_type(int32_t dtype, Elements elements, const char* name) {
         fail(Status::array, "%s: dtype is %d; expected %s", name, dtype, range.words);
 }
 
-void check_place(const graft_array& array, const char* name) {
-    if (array.memory == GRAFT_MEMORY_CUDA || array.memory == GRAFT_MEMORY_MANAGED)
-        fail(Status::unsupported,
-             "%s: memory is %d (a device array); this version reads host arrays only. "
-             "Pass GRAFT_MEMORY_HOST",
-             name, array.memory);
-    if (array.memory != GRAFT_MEMORY_HOST && array.memory != GRAFT_MEMORY_AUTO)
-        fail(Status::array, "%s: memory is %d; expected GRAFT_MEMORY_HOST (1) or GRAFT_MEMORY_AUTO (4)", name,
-             array.memory);
-}
-
 /// The caller's struct must say how big it is, and what we do not know of it must be zero.
 void check_size(const unsigned char* given, uint32_t struct_size, uint64_t own_size, const char* name) {
     if (struct_size < header_bytes || struct_size > largest_struct)
@@ -91,12 +80,11 @@ template graft_balancing read_struct(const graft_balancing*, const char*, uint32
 template graft_objects read_struct(const graft_objects*, const char*, uint32_t);
 
 particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components,
-                                Elements elements, int64_t expected_n) {
+                                Elements elements, int64_t expected_n, const Places& places) {
     if (array == nullptr)
         return {};
     const graft_array a = read_struct(array, name, GRAFT_ARRAY_INDEX_FROM_1);
     check_type(a.dtype, elements, name);
-    check_place(a, name);
     if (a.components < std::max(components, 1))
         fail(Status::array, "%s: components is %d; expected %d", name, a.components, std::max(components, 1));
     if (expected_n >= 0 && a.n != expected_n)
@@ -113,6 +101,7 @@ particles::ArrayView read_array(const graft_array* array, const char* name, int3
     view.component_stride = a.component_stride != 0 ? a.component_stride : particles::element_size(view.type);
     view.item_stride = a.item_stride != 0 ? a.item_stride : a.components * particles::element_size(view.type);
     particles::check_view(view, a.bytes, name);
+    view.memory = find_place(a, name, places);
     return view;
 }
 
@@ -131,7 +120,7 @@ particles::ArrayView read_owner(const graft_array* array, const char* name, int6
 }
 
 void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
-               bool required, particles::ArrayView (&axes)[3]) {
+               bool required, particles::ArrayView (&axes)[3], const Places& places) {
     if (given[0] == nullptr) {
         if (required && n > 0)
             fail(Status::argument, "%s[0] is NULL; expected an array of %d components, or one array per axis",
@@ -144,56 +133,62 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
         if (split && given[a] == nullptr)
             fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name.c_str(),
                  dimension);
-        const particles::ArrayView view =
-            read_array(given[split ? a : 0], axis_name.c_str(), split ? 1 : dimension, Elements::reals, n);
+        const particles::ArrayView view = read_array(given[split ? a : 0], axis_name.c_str(),
+                                                     split ? 1 : dimension, Elements::reals, n, places);
         axes[a] = split ? view : view.component(a);
     }
 }
 
 namespace {
 
-pipeline::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name) {
+pipeline::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name,
+                                       const Places& places) {
     if (p.n < 0)
         fail(Status::argument, "%s.n is %lld; expected n >= 0", name, static_cast<long long>(p.n));
     pipeline::ParticleInput input;
     input.n = p.n;
-    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, true, input.position);
+    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, true, input.position,
+              places);
     return input;
 }
 
 } // namespace
 
-pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name) {
+pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
+                                       const Places& places) {
     const graft_particles p = read_struct(particles, name);
-    pipeline::ParticleInput input = read_positions(p, dimension, name);
+    pipeline::ParticleInput input = read_positions(p, dimension, name, places);
     const std::string prefix = std::string(name) + ".";
-    input.charge = read_array(p.charge, (prefix + "charge").c_str(), 1, Elements::reals, p.n);
+    input.charge = read_array(p.charge, (prefix + "charge").c_str(), 1, Elements::reals, p.n, places);
     input.charge_all = p.charge_all;
-    input.softening = read_array(p.softening, (prefix + "softening").c_str(), 1, Elements::reals, p.n);
-    input.active = read_array(p.active, (prefix + "active").c_str(), 1, Elements::integers, p.n);
+    input.softening =
+        read_array(p.softening, (prefix + "softening").c_str(), 1, Elements::reals, p.n, places);
+    input.active = read_array(p.active, (prefix + "active").c_str(), 1, Elements::integers, p.n, places);
     input.has_target = p.target != nullptr;
     input.has_active = p.active != nullptr;
-    input.target = read_array(p.target, (prefix + "target").c_str(), 1, Elements::integers, -1);
+    input.target = read_array(p.target, (prefix + "target").c_str(), 1, Elements::integers, -1, places);
     input.target_from_1 = counts_from_1(p.target);
-    read_array(p.id, (prefix + "id").c_str(), 1, Elements::ids, p.n); // checked also where nothing reads them
-    read_array(p.cost, (prefix + "cost").c_str(), 1, Elements::reals, p.n);
+    read_array(p.id, (prefix + "id").c_str(), 1, Elements::ids, p.n,
+               places); // checked also where nothing reads them
+    read_array(p.cost, (prefix + "cost").c_str(), 1, Elements::reals, p.n, places);
     return input;
 }
 
-pipeline::ParticleInput read_points(const graft_particles* points, int dimension) {
-    return read_positions(read_struct(points, "points"), dimension, "points");
+pipeline::ParticleInput read_points(const graft_particles* points, int dimension, const Places& places) {
+    return read_positions(read_struct(points, "points"), dimension, "points", places);
 }
 
-pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points) {
+pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
+                               const Places& places) {
     const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE);
     if (r.mode != GRAFT_MODE_OVERWRITE && r.mode != GRAFT_MODE_ADD)
         fail(Status::argument, "results.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)",
              r.mode);
     pipeline::Outputs outputs;
-    read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration);
-    outputs.potential = read_array(r.potential, "results.potential", 1, Elements::reals, n);
-    outputs.virial = read_array(r.virial, "results.virial", 6, Elements::reals, 1);
-    outputs.energy = read_array(r.energy, "results.energy", 1, Elements::reals, 1);
+    read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration, places);
+    outputs.potential = read_array(r.potential, "results.potential", 1, Elements::reals, n, places);
+    outputs.virial = read_array(r.virial, "results.virial", 6, Elements::reals, 1, places);
+    outputs.energy = read_array(r.energy, "results.energy", 1, Elements::reals, 1, places);
     outputs.add = r.mode == GRAFT_MODE_ADD;
     outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
     if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))
@@ -213,8 +208,9 @@ pipeline::Settings read_options(const graft_options_values& v) {
     s.tree_type = static_cast<tree::TreeType>(v.tree_type);
     s.tree_scope = static_cast<pipeline::TreeScope>(v.tree_scope);
     s.exchange = static_cast<pipeline::Exchange>(v.ranks_exchange);
-    s.leaf = v.tree_leaf;
-    s.group = v.tree_group;
+    s.tuned = v.tree_leaf != 0 || v.tree_group != 0;
+    s.leaf = v.tree_leaf != 0 ? v.tree_leaf : s.leaf;
+    s.group = v.tree_group != 0 ? v.tree_group : s.group;
     s.mac = static_cast<pipeline::MacType>(v.mac_type);
     s.theta = v.mac_theta;
     s.accuracy = v.mac_accuracy;
@@ -224,6 +220,8 @@ pipeline::Settings read_options(const graft_options_values& v) {
     s.softening = static_cast<pipeline::Softening>(v.softening_kind);
     s.softening_length = v.softening_length;
     s.constant = v.constant;
+    s.backend = static_cast<pipeline::Backend>(v.backend);
+    s.device = read_device_options(v);
     return s;
 }
 

@@ -2,6 +2,8 @@
 // terms.
 #pragma once
 
+#include "places.hpp"
+
 #include "pipeline/solver.hpp"
 
 #include <graft/types.h>
@@ -19,7 +21,7 @@ enum class Elements { reals, integers, ids, any };
 
 /// The checked view of an array; not present() for NULL. components 0 and expected_n -1: as the array says.
 particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components,
-                                Elements elements, int64_t expected_n);
+                                Elements elements, int64_t expected_n, const Places& places = {});
 /// Whether an index array counts from 1; false for NULL.
 bool counts_from_1(const graft_array* array);
 /// An array of n parts or ranks, which count from 0 in every language: throws Error(array) for a flag that
@@ -27,12 +29,14 @@ bool counts_from_1(const graft_array* array);
 particles::ArrayView read_owner(const graft_array* array, const char* name, int64_t n);
 /// Three arrays of one component, or one of `dimension` components, as one view per axis.
 void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
-               bool required, particles::ArrayView (&axes)[3]);
+               bool required, particles::ArrayView (&axes)[3], const Places& places = {});
 
-pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name);
+pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
+                                       const Places& places = {});
 /// For points only the positions are read.
-pipeline::ParticleInput read_points(const graft_particles* points, int dimension);
-pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points);
+pipeline::ParticleInput read_points(const graft_particles* points, int dimension, const Places& places = {});
+pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
+                               const Places& places = {});
 pipeline::Settings read_options(const graft_options_values& values);
 core::Allocator read_allocator(const graft_allocator* allocator);
 

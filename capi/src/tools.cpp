@@ -3,8 +3,10 @@
 
 #include "backend/executor.hpp"
 #include "core/error.hpp"
+#include "device_tool.hpp"
 #include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
+#include "model_tool.hpp"
 #include "simulate_tool.hpp"
 #include "sweep_tool.hpp"
 
@@ -18,8 +20,9 @@ std::string info(const ToolArguments&) {
     std::string names;
     for (const std::string& name : kernels::simd_names())
         names += core::format("%s\"%s\"", names.empty() ? "" : ",", name.c_str());
-    return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d}", kernels::simd_name(),
-                        names.c_str(), backend::resolve_threads(0));
+    return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d,\"cuda\":%s}",
+                        kernels::simd_name(), names.c_str(), backend::resolve_threads(0),
+                        cuda_json().c_str());
 }
 
 int repetitions_of(const ToolArguments& arguments) {
@@ -89,7 +92,7 @@ struct Tool {
     std::string (*run)(const ToolArguments&);
 };
 
-constexpr Tool tools[] = {{"info", info}, {"bench", bench}, {"simulate", simulate_tool}};
+constexpr Tool tools[] = {{"info", info}, {"bench", bench}, {"simulate", simulate_tool}, {"model", model_tool}};
 
 } // namespace
 

@@ -13,7 +13,8 @@ constexpr Range count = {0, largest_count};
 
 constexpr Choice methods[] = {
     {"direct", GRAFT_METHOD_DIRECT}, {"tree", GRAFT_METHOD_TREE}, {"reference", GRAFT_METHOD_REFERENCE}};
-constexpr Choice backends[] = {{"auto", GRAFT_BACKEND_AUTO}, {"cpu", GRAFT_BACKEND_CPU}};
+constexpr Choice backends[] = {
+    {"auto", GRAFT_BACKEND_AUTO}, {"cpu", GRAFT_BACKEND_CPU}, {"cuda", GRAFT_BACKEND_CUDA}};
 constexpr Choice precisions[] = {
     {"fp32", GRAFT_PRECISION_FP32}, {"mixed", GRAFT_PRECISION_MIXED}, {"fp64", GRAFT_PRECISION_FP64}};
 constexpr Choice interactions[] = {{"gravity", GRAFT_INTERACTION_GRAVITY},
@@ -41,6 +42,22 @@ constexpr Choice costs[] = {{"interactions", GRAFT_COST_INTERACTIONS},
                             {"time", GRAFT_COST_TIME},
                             {"given", GRAFT_COST_GIVEN},
                             {"count", GRAFT_COST_COUNT}};
+constexpr Choice cuda_builds[] = {{"fused", GRAFT_CUDA_BUILD_FUSED},
+                                  {"levels", GRAFT_CUDA_BUILD_LEVELS},
+                                  {"two-phase", GRAFT_CUDA_BUILD_TWO_PHASE}};
+constexpr Choice cuda_walks[] = {
+    {"thread", GRAFT_CUDA_WALK_THREAD}, {"warp", GRAFT_CUDA_WALK_WARP}, {"super", GRAFT_CUDA_WALK_SUPER}};
+constexpr Choice cuda_kernels[] = {{"auto", GRAFT_CUDA_KERNEL_AUTO},
+                                   {"units", GRAFT_CUDA_KERNEL_UNITS},
+                                   {"block", GRAFT_CUDA_KERNEL_BLOCK},
+                                   {"pairs-1d", GRAFT_CUDA_KERNEL_PAIRS_1D},
+                                   {"tiles-2d", GRAFT_CUDA_KERNEL_TILES_2D}};
+constexpr Choice cuda_stages[] = {{"plain", GRAFT_CUDA_STAGE_PLAIN},
+                                  {"tiled", GRAFT_CUDA_STAGE_TILED},
+                                  {"unrolled", GRAFT_CUDA_STAGE_UNROLLED},
+                                  {"best", GRAFT_CUDA_STAGE_BEST}};
+constexpr Choice cuda_graphs[] = {
+    {"auto", GRAFT_CUDA_GRAPH_AUTO}, {"never", GRAFT_CUDA_GRAPH_NEVER}, {"always", GRAFT_CUDA_GRAPH_ALWAYS}};
 constexpr Choice log_levels[] = {{"error", GRAFT_LOG_ERROR},
                                  {"warning", GRAFT_LOG_WARNING},
                                  {"info", GRAFT_LOG_INFO},
@@ -96,7 +113,8 @@ constexpr Key keys[] = {
     choice("method",
            "how forces are summed: all pairs, a tree code, or slow compensated sums to compare with", methods,
            &Values::method),
-    choice("backend", "what computes: auto takes the fastest there is, and says in the log which", backends,
+    choice("backend",
+           "what computes: auto takes the GPU where there is one, and says in the log what and why", backends,
            &Values::backend),
     choice("precision", "fp32; fp64; mixed: fp32 pairs relative to the group of targets, summed in fp64",
            precisions, &Values::precision),
@@ -113,8 +131,10 @@ constexpr Key keys[] = {
            &Values::walk),
     choice("tree.type", "octree along Morton keys, or binary tree by orthogonal bisection", trees,
            &Values::tree_type),
-    whole("tree.leaf", "particles", "most particles in a leaf", {1, 4096}, &Values::tree_leaf),
-    whole("tree.group", "particles", "most targets that share one list", {1, 1024}, &Values::tree_group),
+    whole("tree.leaf", "particles", "most particles in a leaf; 0: chosen for what computes", {0, 4096},
+          &Values::tree_leaf),
+    whole("tree.group", "particles", "most targets that share one list; 0: chosen for what computes",
+          {0, 1024}, &Values::tree_group),
     choice("tree.scope",
            "many ranks: local, a root for each rank's tree; global, one for all (all particles: same forces "
            "for any number of ranks)",
@@ -135,6 +155,35 @@ constexpr Key keys[] = {
            &Values::softening_kind),
     real("softening.length", "length", "Plummer length or support of the spline, for all particles",
          not_negative, &Values::softening_length),
+    whole("cuda.device", "",
+          "which GPU, by CUDA's ordinal; -1: the one that holds the arrays, else the first, or by rank",
+          {-1, 1023}, &Values::cuda_device),
+    real("cuda.memory", "bytes", "most bytes to take on the GPU; 0: what is free", count,
+         &Values::cuda_memory_bytes),
+    choice("cuda.build", "tree: all levels fused, a launch per level, or a top tree and then its subtrees",
+           cuda_builds, &Values::cuda_build),
+    whole("cuda.top_depth", "levels", "build two-phase: levels of the top tree", {1, 9},
+          &Values::cuda_top_depth),
+    choice("cuda.walk", "lists: a thread per group (gaburov2010), a warp per group, or groups of groups",
+           cuda_walks, &Values::cuda_walk),
+    choice("cuda.kernel",
+           "forces from lists: units (ours), block per group (gaburov2010), pairs-1d and tiles-2d (liu2022; "
+           "their atomics change last bits from run to run, so auto never takes them)",
+           cuda_kernels, &Values::cuda_kernel),
+    choice("cuda.direct_stage", "method direct: stage of optimisation (thuering2023)", cuda_stages,
+           &Values::cuda_direct_stage),
+    whole("cuda.block_x", "", "width of the kernels that let one choose it; 0: chosen", {0, 1024},
+          &Values::cuda_block_x),
+    whole("cuda.block_y", "", "height of the kernels that let one choose it; 0: chosen", {0, 1024},
+          &Values::cuda_block_y),
+    choice("cuda.graph", "replay evaluations as a CUDA graph: auto does where it pays, at small n",
+           cuda_graphs, &Values::cuda_graph),
+    real("cuda.list_bytes", "bytes", "lists larger than this are made and used in batches; 0: chosen", count,
+         &Values::cuda_list_bytes),
+    whole("cuda.list_reuse", "evaluations", "how many evaluations lists are kept for; 0: made anew in each",
+          {0, 1000000}, &Values::cuda_list_reuse),
+    real("cuda.list_skin", "length", "how far each particle may move while lists are kept", not_negative,
+         &Values::cuda_list_skin),
     choice("ranks.exchange",
            "push: ranks send what the domains of the others may need; fetch: they fetch nodes on demand",
            exchanges, &Values::ranks_exchange),

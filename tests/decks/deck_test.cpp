@@ -134,6 +134,28 @@ TEST(Deck, EveryKeyAboutRanksArrivesInItsField) {
     EXPECT_EQ(v.balance_super, 3);
 }
 
+TEST(Deck, EveryKeyAboutTheGpuArrivesInItsField) {
+    Settings settings;
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/cuda.yaml");
+    const graft_options_values& v = settings.values();
+    EXPECT_EQ(v.backend, GRAFT_BACKEND_CUDA);
+    EXPECT_EQ(v.tree_leaf, 0);
+    EXPECT_EQ(v.tree_group, 0);
+    EXPECT_EQ(v.cuda_device, 1);
+    EXPECT_EQ(v.cuda_memory_bytes, 8e9);
+    EXPECT_EQ(v.cuda_build, GRAFT_CUDA_BUILD_TWO_PHASE);
+    EXPECT_EQ(v.cuda_top_depth, 9);
+    EXPECT_EQ(v.cuda_walk, GRAFT_CUDA_WALK_SUPER);
+    EXPECT_EQ(v.cuda_kernel, GRAFT_CUDA_KERNEL_TILES_2D);
+    EXPECT_EQ(v.cuda_direct_stage, GRAFT_CUDA_STAGE_UNROLLED);
+    EXPECT_EQ(v.cuda_block_x, 128);
+    EXPECT_EQ(v.cuda_block_y, 8);
+    EXPECT_EQ(v.cuda_graph, GRAFT_CUDA_GRAPH_NEVER);
+    EXPECT_EQ(v.cuda_list_bytes, 1e9);
+    EXPECT_EQ(v.cuda_list_reuse, 4);
+    EXPECT_EQ(v.cuda_list_skin, 0.01);
+}
+
 // Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
 // the 138.935458 kJ mol^-1 nm e^-2 of MD codes.
 TEST(Deck, UnitsMakeTheConstantOthersUse) {

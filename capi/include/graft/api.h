@@ -51,7 +51,8 @@ typedef struct graft_api_v1 {
     /* Every deck key with type, default, unit and meaning, as text for a person or as JSON (json != 0). */
     int32_t (*options_explain)(int32_t json, graft_sink sink, void *user);
 
-    /* A context that computes with these options (copied). allocator NULL: operator new. MEMORY, UNSUPPORTED. */
+    /* A context that computes with these options (copied). allocator NULL: operator new. MEMORY, UNSUPPORTED, DEVICE
+     * (backend cuda, and no CUDA device can be used; the message says what was tried). */
     int32_t (*context_create)(const graft_options *options, const graft_allocator *allocator, graft_context **context);
     /* Frees everything and sets *context to NULL; NULL is fine. BUSY while another thread is in a call on it. */
     int32_t (*context_destroy)(graft_context **context);
@@ -61,14 +62,14 @@ typedef struct graft_api_v1 {
     int32_t (*context_set_box)(graft_context *context, const graft_box *box);
     int32_t (*context_set_units)(graft_context *context, const graft_units *units);
     /* Field and potential of all particles at the active ones. Cost O(n log n) (tree) or O(n^2) (direct).
-     * ARGUMENT, ARRAY, VALUE (first bad index named), MEMORY, UNSUPPORTED, BUSY; nothing is written on failure. */
+     * ARGUMENT, ARRAY, VALUE (first bad index named), MEMORY, UNSUPPORTED, DEVICE, BUSY; nothing is written on failure. */
     int32_t (*compute)(graft_context *context, const graft_particles *particles, const graft_results *results);
     /* The same field at any points (position layout as particles->position; points.n items); active, target,
      * virial and energy do not apply. A source at distance zero contributes no force and, unsoftened, no potential. */
     int32_t (*field_at)(graft_context *context, const graft_particles *sources, const graft_particles *points,
                         const graft_results *results);
     /* One number of the last computation: "time_s.total", "interactions.p2p", "bytes.total"...; query_text with key ""
-     * lists all as JSON. ABSENT: no computation yet, or no such figure (a model's prediction without a model). */
+     * lists all as JSON, "backend" tells cpu or cuda. ABSENT: no computation yet, or no such figure (a model's prediction without a model). */
     int32_t (*query)(graft_context *context, const char *key, double *value);
     int32_t (*query_text)(graft_context *context, const char *key, graft_sink sink, void *user);
     /* Tools of the library by name ("bench", "info"), arguments as YAML text, answer as JSON. ARGUMENT for an unknown
@@ -147,9 +148,44 @@ typedef struct graft_api_v1 {
      * query also: "balance.super_objects", "balance.pieces", "balance.heaviest", "balance.swapped",
      * "balance.locality_lost". As balance. */
     int32_t (*balance_objects)(graft_context *context, const graft_objects *objects);
+
+    /* ---- Since minor 2: GPUs. ----
+     * Deck key backend: auto takes a CUDA device where there is one (the log says what was chosen and why), cuda fails
+     * without one (DEVICE; the message says what was tried), cpu never looks. libgraft_cuda.so is opened then, and only
+     * then. compute, compute_begin and field_at take arrays in host, device and managed memory in any mix
+     * (GRAFT_MEMORY_*); nothing that lives on the device is copied through the host. A context works on one device, and
+     * leaves the calling thread's current device as it was. */
+
+    /* compute, in two halves: enqueues everything on the context's stream and returns, on the GPU without waiting for it
+     * (over many ranks, and on the CPU, this call does all the work). Collective as compute is.
+     * - The structs may go when this returns. Until compute_end has returned the arrays must stay; those in host memory
+     *   may be neither read (results) nor written (particles) meanwhile. Those in device memory are in stream order: what
+     *   the host enqueues on the same stream before this call is seen by it, and what it enqueues afterwards sees the
+     *   results and may overwrite the particles - unless compute_end then fails, or query "device.repeats" has grown: see
+     *   there.
+     * - One computation may be in flight in a context: a second compute_begin, compute, field_at and every call that
+     *   changes the context or is collective returns CALL_ORDER until compute_end. query, query_text and context_set_log
+     *   are fine; figures are those of the computation before. Contexts are independent: several may be in flight.
+     * - context_destroy waits for what is in flight, and forgets its status.
+     * Errors as compute, and DEVICE. After a failure nothing is in flight. */
+    int32_t (*compute_begin)(graft_context *context, const graft_particles *particles, const graft_results *results);
+    /* Waits for compute_begin's work and returns its status. Bad values among the particles (VALUE) and lack of memory
+     * (MEMORY: the message has the bytes wanted and free) are found out on the device, and told here; results are then
+     * not written. Where a buffer of the library proved too small - in a first computation, or when the particles have
+     * changed much - the computation is done again in here, from the same arrays: a host that lets later work on its
+     * stream use results or overwrite particles before compute_end must call it before the first such step, too, or look
+     * whether query "device.repeats" has grown. Collective as compute_begin. CALL_ORDER: nothing is in flight. */
+    int32_t (*compute_end)(graft_context *context);
+    /* The CUDA stream (cudaStream_t as a pointer) that this context's work goes to from now on; NULL: one of its own,
+     * which does not wait for the default stream: the host then makes sure that its arrays are ready before a call, and
+     * they are complete when compute or compute_end returns. The stream must belong to the context's device and outlive the
+     * context or the next context_set_stream. Graft waits on it in compute, field_at and compute_end only, and never
+     * destroys it. Without a GPU the stream is kept and not used. Not collective. CALL_ORDER: a computation is in flight. */
+    int32_t (*context_set_stream)(graft_context *context, void *stream);
 } graft_api_v1;
 
 #define GRAFT_CAPABILITY_OPENMP (1ull << 0)
+#define GRAFT_CAPABILITY_CUDA (1ull << 1) /* knows backend cuda; whether it can be used is what run_tool("info") says */
 
 /* The only symbol libgraft exports. NULL for a major it does not speak, or a caller_table_size of 0. The table is
  * static and valid until the process ends. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRAFT_ABI_MAJOR 1u
-#define GRAFT_ABI_MINOR 1u
+#define GRAFT_ABI_MINOR 2u
 
 /* Statuses: stable numbers, never reused. 0 is success, every other value a failure whose text last_error() gives. */
 #define GRAFT_OK 0
@@ -41,13 +41,15 @@
 #define GRAFT_I64 4
 #define GRAFT_U64 5
 
-/* Where a graft_array lives. */
+/* Where a graft_array lives. The arrays of one call may live in different places. Since minor 2 compute, compute_begin and
+ * field_at take arrays in device and managed memory, which are read and written there, without a copy through the host;
+ * all other calls take host arrays (UNSUPPORTED says so). Page-locked memory (cudaMallocHost) is host memory. */
 #define GRAFT_MEMORY_HOST 1
-#define GRAFT_MEMORY_CUDA 2
-#define GRAFT_MEMORY_MANAGED 3
-#define GRAFT_MEMORY_AUTO 4 /* let the library find out */
+#define GRAFT_MEMORY_CUDA 2    /* of the CUDA device with the ordinal `device` */
+#define GRAFT_MEMORY_MANAGED 3 /* cudaMallocManaged */
+#define GRAFT_MEMORY_AUTO 4    /* let the library find out: CUDA is asked, where a GPU may be used, else the host's */
 
-/* A view of the host's memory, never owned by Graft. Item i, component c stands at
+/* A view of the caller's memory, never owned by Graft. Item i, component c stands at
  * (char *)data + i * item_stride + c * component_stride, and must lie within `bytes` bytes of data.
  *   x(n) alone            components 1, item_stride 8
  *   xyz(3,n) / AoS        components 3, item_stride 24, component_stride 8
@@ -198,6 +200,7 @@ typedef struct graft_allocator {
 #define GRAFT_METHOD_REFERENCE 2     /* reference: slow, compensated double precision */
 #define GRAFT_BACKEND_AUTO 0         /* auto */
 #define GRAFT_BACKEND_CPU 1          /* cpu */
+#define GRAFT_BACKEND_CUDA 2         /* cuda: since minor 2 */
 #define GRAFT_PRECISION_FP32 0       /* fp32 */
 #define GRAFT_PRECISION_MIXED 1      /* mixed: fp32 pairs relative to the group, fp64 sums */
 #define GRAFT_PRECISION_FP64 2       /* fp64 */
@@ -235,6 +238,24 @@ typedef struct graft_allocator {
 #define GRAFT_SCOPE_GLOBAL 1         /* global: one root cube and key grid for all ranks */
 #define GRAFT_EXCHANGE_PUSH 0        /* push: each rank sends what the others' domains may need */
 #define GRAFT_EXCHANGE_FETCH 1       /* fetch: remote nodes are fetched on demand */
+#define GRAFT_CUDA_BUILD_FUSED 0     /* fused: all levels of the tree at once, no loop over levels */
+#define GRAFT_CUDA_BUILD_LEVELS 1    /* levels: a launch per level */
+#define GRAFT_CUDA_BUILD_TWO_PHASE 2 /* two-phase: a top tree of cuda.top_depth levels, then its subtrees */
+#define GRAFT_CUDA_WALK_THREAD 0     /* thread: a thread a group */
+#define GRAFT_CUDA_WALK_WARP 1       /* warp: a warp a group */
+#define GRAFT_CUDA_WALK_SUPER 2      /* super: groups of groups share the upper part of the walk */
+#define GRAFT_CUDA_KERNEL_AUTO 0     /* auto: the fastest that gives the same bits in every run */
+#define GRAFT_CUDA_KERNEL_UNITS 1    /* units: pieces of a group's list, several targets a lane */
+#define GRAFT_CUDA_KERNEL_BLOCK 2    /* block: a block a group */
+#define GRAFT_CUDA_KERNEL_PAIRS_1D 3 /* pairs-1d: a thread a pair of leaves, atomics: last bits differ from run to run */
+#define GRAFT_CUDA_KERNEL_TILES_2D 4 /* tiles-2d: a block a leaf and a tile of sources, atomics as well */
+#define GRAFT_CUDA_STAGE_PLAIN 0     /* plain */
+#define GRAFT_CUDA_STAGE_TILED 1     /* tiled */
+#define GRAFT_CUDA_STAGE_UNROLLED 2  /* unrolled */
+#define GRAFT_CUDA_STAGE_BEST 3      /* best */
+#define GRAFT_CUDA_GRAPH_AUTO (-1)   /* auto: where it pays */
+#define GRAFT_CUDA_GRAPH_NEVER 0     /* never */
+#define GRAFT_CUDA_GRAPH_ALWAYS 1    /* always */
 
 /* All engine options as one struct; options_read_struct fills it with the current (default) values. */
 typedef struct graft_options_values {
@@ -247,8 +268,8 @@ typedef struct graft_options_values {
     int32_t dimension;      /* 2 or 3 */
     int32_t threads;        /* 0 = what the host's OpenMP would use */
     int32_t tree_type;
-    int32_t tree_leaf;      /* most particles in a leaf */
-    int32_t tree_group;     /* most targets in a group */
+    int32_t tree_leaf;      /* most particles in a leaf; 0 = chosen for what computes (since minor 2) */
+    int32_t tree_group;     /* most targets in a group; 0 as above */
     int32_t mac_type;
     int32_t order;          /* multipole order 0..4 */
     int32_t walk;
@@ -281,6 +302,20 @@ typedef struct graft_options_values {
     double balance_steps;       /* force evaluations until the host asks again */
     double balance_super;       /* a super-object weighs more than this many times the mean object */
     double comm_deadline_s;     /* a rank that waits longer fails; 0 = waits for ever */
+    /* Since minor 2: how the CUDA backend works (deck keys cuda.*). The first six took the reserved words of minor 1. */
+    int32_t cuda_build;
+    int32_t cuda_kernel;
+    int32_t cuda_block_x;     /* 0 = chosen */
+    int32_t cuda_block_y;     /* 0 = chosen */
+    double cuda_memory_bytes; /* most bytes to take on the device; 0 = what is free */
+    double cuda_list_bytes;   /* most bytes of lists before groups are done in batches; 0 = chosen */
+    int32_t cuda_device;      /* ordinal; -1 = that of the arrays, the first, or by rank */
+    int32_t cuda_walk;
+    int32_t cuda_top_depth;   /* build two-phase: levels of the top tree */
+    int32_t cuda_direct_stage;
+    int32_t cuda_graph;
+    int32_t cuda_list_reuse; /* evaluations that lists are kept for; 0 = made anew in each */
+    double cuda_list_skin;   /* length that each particle may move meanwhile */
     uint64_t reserved[4];
 } graft_options_values;
 

@@ -1,0 +1,58 @@
+// The devices of CUDA's table as JSON.
+#include "device_tool.hpp"
+
+#include "backend/cuda_library.hpp"
+
+namespace graft::capi {
+
+namespace {
+
+std::string version_text(int32_t version) {
+    return core::format("%d.%d", version / 1000, version % 1000 / 10);
+}
+
+std::string device_json(const backend::CudaTable& cuda, int32_t device) {
+    backend::DeviceInfo info;
+    backend::DeviceError error;
+    if (cuda.device_info(device, &info, &error) != 0)
+        return core::format("{\"ordinal\":%d,\"why\":%s}", device, json_words(error.message).c_str());
+    return core::format("{\"ordinal\":%d,\"name\":%s,\"uuid\":\"%s\",\"compute_capability\":\"%d.%d\","
+                        "\"multiprocessors\":%d,\"clock_khz\":%d,\"bytes_total\":%lld,\"bytes_free\":%lld,"
+                        "\"l2_bytes\":%lld}",
+                        device, json_words(info.name).c_str(), info.uuid, info.major, info.minor,
+                        info.multiprocessors, info.clock_khz, static_cast<long long>(info.bytes_total),
+                        static_cast<long long>(info.bytes_free), static_cast<long long>(info.l2_bytes));
+}
+
+} // namespace
+
+std::string json_words(const std::string& text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            (quoted += '\\') += c;
+        else if (static_cast<unsigned char>(c) < 0x20)
+            quoted += core::format("\\u%04x", static_cast<unsigned>(c));
+        else
+            quoted += c;
+    }
+    return quoted + "\"";
+}
+
+std::string cuda_json() {
+    std::string why;
+    const backend::CudaTable* cuda = backend::find_cuda(&why);
+    if (cuda == nullptr)
+        return "{\"usable\":false,\"why\":" + json_words(why) + "}";
+    int32_t count = 0, runtime = 0, driver = 0;
+    backend::DeviceError error;
+    backend::raise(cuda->device_count(&count, &error), error);
+    backend::raise(cuda->versions(&runtime, &driver, &error), error);
+    std::string devices;
+    for (int32_t device = 0; device < count; ++device)
+        devices += (device > 0 ? "," : "") + device_json(*cuda, device);
+    return core::format("{\"usable\":true,\"runtime\":\"%s\",\"driver\":\"%s\",\"devices\":[%s]}",
+                        version_text(runtime).c_str(), version_text(driver).c_str(), devices.c_str());
+}
+
+} // namespace graft::capi

@@ -1,0 +1,133 @@
+// See model_json.hpp.
+#include "model_json.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+
+namespace graft::capi {
+
+using core::format;
+
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            out += '\\';
+        if (static_cast<unsigned char>(c) < ' ')
+            out += format("\\u%04x", static_cast<unsigned>(c));
+        else
+            out += c;
+    }
+    return out + "\"";
+}
+
+std::string paper_json(const model::PaperOrb& paper, const model::Machine& machine) {
+    if (machine.cpu.read_bandwidth_bytes_per_s <= 0 ||
+        (machine.gpu.count > 0 && machine.link.bandwidth_bytes_per_s <= 0))
+        return "null"; // his model compares with the CPU, and sends over the link
+    const model::PaperTimes t = model::paper_times(paper, machine);
+    std::string text = format("{\"precision_bits\":%g,\"bytes_per_particle\":%g,\"cpu_s\":%.8g",
+                              paper.precision_bits, paper.bytes_per_particle, t.cpu_s);
+    if (t.gpu_count_s > 0)
+        text +=
+            format(",\"gpu_count_s\":%.8g,\"gpu_count_speed_up\":%.8g,\"gpu_partition_s\":%.8g,"
+                   "\"gpu_partition_speed_up\":%.8g",
+                   t.gpu_count_s, t.cpu_s / t.gpu_count_s, t.gpu_partition_s, t.cpu_s / t.gpu_partition_s);
+    return text + "}";
+}
+
+std::string prediction_json(const model::OrbPrediction& prediction) {
+    std::string text = quoted(prediction.variant) + format(":{\"total_s\":%.8g", prediction.total_s());
+    for (const model::OrbStep& step : prediction.steps)
+        text += format(",\"%s\":{\"s\":%.8g,\"bytes\":%.10g,\"launches\":%.10g}", step.name, step.seconds,
+                       step.bytes, step.launches);
+    return text + "}";
+}
+
+std::string csv_line(const model::Machine& machine, const char* model, std::string_view variant,
+                     const model::OrbStep& step) {
+    std::string name = machine.name;
+    for (char& c : name)
+        c = c == ',' || c == '"' || c == '\n' ? ' ' : c;
+    return format("%s,%s,%.*s,%s,%.8g,%.10g,%.10g\n", name.c_str(), model, static_cast<int>(variant.size()),
+                  variant.data(), step.name, step.seconds, step.bytes, step.launches);
+}
+
+std::string roof_json(const model::Roof& roof) {
+    constexpr double intensity = model::count_left_operations_per_byte;
+    return format("\"flops\":%.6g,\"bandwidth_bytes_per_s\":%.6g,\"ridge_operations_per_byte\":%.6g,"
+                  "\"count_left\":{\"operations_per_byte\":%g,\"attainable_flops\":%.6g,\"bound\":\"%s\"}",
+                  roof.flops, roof.bandwidth_bytes_per_s, roof.ridge_operations_per_byte(), intensity,
+                  roof.attainable_flops(intensity), roof.memory_bound(intensity) ? "memory" : "arithmetic");
+}
+
+} // namespace
+
+std::string orb_json(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine) {
+    std::string text = format("{\"model\":\"orb\",\"machine\":%s,\"n\":%.17g,\"leaves\":%.17g,\"levels\":%d,"
+                              "\"iterations\":%.6g,\"paper\":",
+                              quoted(machine.name).c_str(), run.particles, run.leaves,
+                              model::levels_of(run.leaves), model::orb_iterations(run));
+    text += paper_json(paper, machine) + ",\"corrected\":{";
+    const char* comma = "";
+    for (const model::OrbPrediction& prediction : model::orb_predictions(run, machine)) {
+        text += comma + prediction_json(prediction);
+        comma = ",";
+    }
+    return text + "}}";
+}
+
+std::string orb_csv(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine) {
+    const model::PaperTimes t = model::paper_times(paper, machine);
+    std::string text = csv_line(machine, "paper", "cpu", {"total", t.cpu_s});
+    if (t.gpu_count_s > 0)
+        text += csv_line(machine, "paper", "gpu-count", {"total", t.gpu_count_s}) +
+                csv_line(machine, "paper", "gpu-partition", {"total", t.gpu_partition_s});
+    for (const model::OrbPrediction& prediction : model::orb_predictions(run, machine)) {
+        text += csv_line(machine, "corrected", prediction.variant, {"total", prediction.total_s()});
+        for (const model::OrbStep& step : prediction.steps)
+            text += csv_line(machine, "corrected", prediction.variant, step);
+    }
+    return text;
+}
+
+std::string roofline_json(const model::Machine& machine) {
+    std::string text =
+        format("{\"model\":\"roofline\",\"machine\":%s,\"cpu\":[", quoted(machine.name).c_str());
+    const double all = model::known(machine.cpu.cores, "cpu.cores", "the roofline");
+    for (double cores = 1;; cores = std::fmin(2 * cores, all)) {
+        text += format("%s{\"cores\":%g,", cores > 1 ? "," : "", cores) +
+                roof_json(model::cpu_roof(machine.cpu, cores)) + "}";
+        if (cores >= all)
+            break;
+    }
+    text += "]";
+    if (machine.gpu.count > 0 && machine.gpu.flops > 0)
+        text += ",\"gpu\":{" + roof_json(model::gpu_roof(machine.gpu)) + "}";
+    return text + "}";
+}
+
+std::string machine_json(const model::Machine& machine, double seconds, const std::string& left_out) {
+    std::string text =
+        format("{\"seconds\":%.3f,\"left_out\":%s,\"machine\":{", seconds, quoted(left_out).c_str());
+    const char* comma = "";
+    for (const auto& [key, value] : model::machine_values(machine, 6)) {
+        text += format("%s\"%s\":", comma, key.c_str()) + (key.ends_with("name") ? quoted(value) : value);
+        comma = ",";
+    }
+    return text + "}}";
+}
+
+std::string machine_schema_json() {
+    std::string text = "[";
+    for (const model::MachineKey& key : model::machine_keys())
+        text += format("%s{\"key\":\"%s\",\"type\":\"%s\",\"unit\":\"%s\",\"meaning\":%s,\"items\":%d}",
+                       text.size() > 1 ? ",\n" : "", key.name, key.text != nullptr ? "text" : "number",
+                       key.unit, quoted(key.meaning).c_str(), key.most);
+    return text + "]";
+}
+
+} // namespace graft::capi

@@ -1,0 +1,21 @@
+// Answers of the models as text.
+#pragma once
+
+#include "pipeline/calibrate.hpp"
+
+#include <string>
+
+namespace graft::capi {
+
+/// The paper's equations and the model put right, with every step's seconds, bytes and launches.
+std::string orb_json(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine);
+/// "machine,model,variant,step,seconds,bytes,launches" lines, without a heading; step "total" sums.
+std::string orb_csv(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine);
+/// Peaks, ridges and what bounds count-left, for 1, 2, 4 ... cores and for a GPU (figures 10 to 14).
+std::string roofline_json(const model::Machine& machine);
+/// A machine's values, nested like the file.
+std::string machine_json(const model::Machine& machine, double seconds, const std::string& left_out);
+/// Every key of the machine file with unit and meaning.
+std::string machine_schema_json();
+
+} // namespace graft::capi
