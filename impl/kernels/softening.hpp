@@ -4,6 +4,8 @@
 // support, the force is exactly Newtonian at r >= h.
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <cstdint>
 
 namespace graft::kernels {
@@ -19,14 +21,14 @@ struct PairVariant {
 /// The number that the kernels keep per particle, so that combining two particles is one operation:
 /// Plummer: eps_i^2 / 2, as eps_ij^2 = (eps_i^2 + eps_j^2) / 2; spline: h_i, as h_ij = max(h_i, h_j); none:
 /// 0.
-inline double softening_term(Softening softening, double length) {
+GRAFT_HD inline double softening_term(Softening softening, double length) {
     return softening == Softening::plummer ? 0.5 * length * length
                                            : (softening == Softening::spline ? length : 0.0);
 }
 
 /// What one particle adds to the potential sum at its own place, per unit charge: 1/eps, 2.8/h, or 0 when
 /// unsoftened. The kernels add it when a target is among its sources; the caller takes it off again.
-inline double self_potential(Softening softening, double length) {
+GRAFT_HD inline double self_potential(Softening softening, double length) {
     if (softening == Softening::none || !(length > 0))
         return 0;
     return (softening == Softening::plummer ? 1.0 : 2.8) / length;

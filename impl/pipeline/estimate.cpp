@@ -1,15 +1,12 @@
 // Coarse walk, one group at a time.
 #include "pipeline/estimate.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include "pipeline/coarse_walk.hpp"
 
 namespace graft::pipeline {
 
 namespace {
 
-constexpr double opening = 1.0;
-constexpr double least_share = 0.05;
 constexpr int stack_size = 2048; // levels times seven siblings, for any depth of a tree in double coordinates
 
 struct Walker {
@@ -21,7 +18,7 @@ struct Walker {
     double size_at(const double (&at)[3], double extent) const {
         int32_t stack[stack_size];
         int top = 0;
-        double sum[3] = {0, 0, 0}, total = 0;
+        CoarseSum sum;
         stack[top++] = root;
         while (top > 0) {
             const int32_t node = stack[--top];
@@ -30,21 +27,14 @@ struct Walker {
                          z = moments.cz[node] - at[2];
             const double r2 = x * x + y * y + z * z;
             const tree::Node& n = tree.nodes[node];
-            if (n.child_count > 0 && edge * edge > opening * opening * r2 &&
-                top + n.child_count <= stack_size) {
+            if (n.child_count > 0 && coarse_opens(edge, r2) && top + n.child_count <= stack_size) {
                 for (int32_t k = 0; k < n.child_count; ++k)
                     stack[top++] = n.first_child + k;
                 continue;
             }
-            const double soft = std::max(edge, extent);
-            const double s2 = r2 + (edge * edge > r2 || extent * extent > r2 ? soft * soft : 0);
-            if (s2 == 0)
-                continue;
-            const double force = moments.magnitude[node] / (s2 * std::sqrt(s2));
-            sum[0] += force * x, sum[1] += force * y, sum[2] += force * z;
-            total += force * std::sqrt(r2);
+            coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2, sum);
         }
-        return std::max(std::hypot(sum[0], sum[1], sum[2]), least_share * total); // squares may leave double
+        return coarse_size(sum);
     }
 };
 

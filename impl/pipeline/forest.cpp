@@ -1,6 +1,8 @@
 // See forest.hpp.
 #include "pipeline/forest.hpp"
 
+#include "pipeline/error_reach.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,20 +12,10 @@ namespace {
 
 constexpr int64_t direct_counts[moments::max_order + 1] = {1, 2, 3, 5, 8};
 
-/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded
-/// by spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ
-/// within the node act like as much extent. The roots are taken one by one: S itself leaves double in very
-/// small or large units.
-double error_reach(const moments::Moments& m, int64_t k, const Settings& settings) {
-    double spread = m.spread[k], radius = m.radius[k];
-    if (!m.softening.empty() && settings.softening == Softening::plummer) {
-        spread += m.magnitude[k] * m.softening_square[k];
-        radius = std::hypot(radius, m.softening[k]);
-    }
-    const double root = 1.0 / (settings.order + 3);
-    if (settings.order == 0)
-        return std::pow(m.magnitude[k], 0.5 * root) * std::pow(spread, 0.5 * root);
-    return std::pow(spread, root) * std::pow(radius, (settings.order - 1) * root);
+double reach_of(const moments::Moments& m, int64_t k, const Settings& settings) {
+    const bool plummer = !m.softening.empty() && settings.softening == Softening::plummer;
+    return error_reach(settings.order, m.magnitude[k], m.spread[k], m.radius[k], plummer,
+                       plummer ? m.softening[k] : 0, plummer ? m.softening_square[k] : 0);
 }
 
 // Pieces of cells (keep_off_pieces): measured on Plummer spheres and cubes over 2 to 8 ranks, orders 2 and 4,
@@ -98,7 +90,7 @@ void Forest::fill_criterion(const backend::Executor& executor, const Settings& s
     if (error) {
         own ? reach.resize(nodes) : reach.resize_keep(nodes);
         executor.for_each(nodes - begin,
-                          [&](int64_t k) { reach[begin + k] = error_reach(moments, begin + k, settings); });
+                          [&](int64_t k) { reach[begin + k] = reach_of(moments, begin + k, settings); });
     }
     lists::CriterionOptions options;
     options.mac = static_cast<lists::Mac>(settings.mac);

@@ -1,6 +1,7 @@
 // The tree method on the CPU; see docs/map.md for the way of the data.
 #include "pipeline/tree_force.hpp"
 
+#include "pipeline/error_reach.hpp"
 #include "pipeline/estimate.hpp"
 #include "pipeline/tree_state.hpp"
 
@@ -85,7 +86,6 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
     else
         acceleration.resize(targets.group_count());
     const core::Buffer<double>& last = job.problem.last;
-    const double exponent = -1.0 / (job.settings.order + 3);
     job.executor.for_each(
         targets.group_count(),
         [&](int64_t g) {
@@ -93,7 +93,7 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
             double size = use_last ? last[targets.origin()[group.first]] : acceleration[g];
             for (int64_t k = group.first; use_last && k < group.first + group.count; ++k)
                 size = std::min(size, last[targets.origin()[k]]);
-            group.target.factor = size > 0 ? std::pow(job.settings.accuracy * size, exponent) : 1e30;
+            group.target.factor = error_factor(job.settings.order, job.settings.accuracy, size);
         },
         256);
 }

@@ -1,0 +1,42 @@
+// The force-error MAC on the device: reach of every node, factor of every group. estimate.hpp and forest.cpp there.
+#pragma once
+
+#include "backend/device.cuh"
+#include "lists/device_lists.cuh"
+#include "moments/device_moments.cuh"
+#include "pipeline/settings.hpp"
+#include "tree/device_tree.cuh"
+
+namespace graft::pipeline {
+
+/// What the coarse walk reads of a node.
+struct alignas(16) CoarseNode {
+    double x, y, z, magnitude, edge;
+    int32_t first_child, child_count;
+};
+
+class DeviceEstimate {
+  public:
+    explicit DeviceEstimate(backend::DeviceMemory& memory)
+        : nodes_(memory, "coarse nodes"), reach_(memory, "MAC reach") {}
+
+    /// Enqueued: reach of all nodes (one thread a node), and the records that scale_groups() walks over.
+    void prepare(backend::Queue& queue, const Settings& settings, bool per_particle_softening,
+                 const tree::DeviceTree& tree, const moments::DeviceMoments& moments);
+    const double* reach() const { return reach_.data(); }
+
+    /// Enqueued: factors of all groups from a coarse walk, a warp a group; about 200 nodes each. The sums are
+    /// those of estimate_accelerations in another order, the same every run.
+    void scale_groups(backend::Queue& queue, const Settings& settings, const tree::DeviceTree& tree,
+                      lists::DeviceTargets& targets);
+
+  private:
+    backend::DeviceBuffer<CoarseNode> nodes_;
+    backend::DeviceBuffer<double> reach_;
+};
+
+/// Enqueued: factors from the least of last[host index] of each group's targets.
+void scale_groups_by_last(backend::Queue& queue, const Settings& settings, const double* last,
+                          lists::DeviceTargets& targets);
+
+} // namespace graft::pipeline

@@ -1,0 +1,31 @@
+// How far a node's force error reaches: the node's side of the force-error MAC, on CPU and GPU.
+#pragma once
+
+#include "core/host_device.hpp"
+
+#include <cmath>
+
+namespace graft::pipeline {
+
+/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded by
+/// spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ within the
+/// node act like as much extent (plummer; else softening and softening_square are not looked at). The roots are
+/// taken one by one: S itself leaves double in very small or large units.
+GRAFT_HD inline double error_reach(int order, double magnitude, double spread, double radius, bool plummer,
+                                   double softening, double softening_square) {
+    if (plummer) {
+        spread += magnitude * softening_square;
+        radius = hypot(radius, softening);
+    }
+    const double root = 1.0 / (order + 3);
+    if (order == 0)
+        return pow(magnitude, 0.5 * root) * pow(spread, 0.5 * root);
+    return pow(spread, root) * pow(radius, (order - 1) * root);
+}
+
+/// f_g of a group whose acceleration is about `size`: a node's error may be accuracy * size.
+GRAFT_HD inline double error_factor(int order, double accuracy, double size) {
+    return size > 0 ? pow(accuracy * size, -1.0 / (order + 3)) : 1e30;
+}
+
+} // namespace graft::pipeline
