@@ -74,11 +74,10 @@ int32_t query_text(graft_context* context, const char* key, graft_sink sink, voi
         std::string text;
         if (name.empty())
             text = json(context);
-        else if (name == "backend")
-            text = "cpu";
-        else if (report.valid && (name == "simd" || name == "method" || name == "precision"))
-            text = name == "simd" ? report.simd : name == "method" ? report.method : report.precision;
-        else if (!context->figures.find_words(name, &text)) {
+        else if (name == "backend" && !report.valid)
+            text = "cpu"; // what decompose and balance compute on
+        else if (!(report.valid && report.find_words(name, &text)) &&
+                 !context->figures.find_words(name, &text)) {
             if (!find(context, name, &value))
                 fail(Status::absent, "query_text: there is no figure '%s' of the last computation", key);
             text = core::format("%.17g", value);

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 
+#include <cstring>
 #include <vector>
 
 namespace graft::pipeline {
@@ -42,6 +43,24 @@ std::vector<Figure> figures(const Report& report) {
         };
         list.insert(list.end(), tree.begin(), tree.end());
     }
+    if (report.on_device()) {
+        const Report::Device& d = report.device;
+        const std::vector<Figure> device = {
+            {"time_s", "p2p", t.p2p},
+            {"time_s", "m2p", t.m2p},
+            {"bytes", "device", static_cast<double>(d.bytes)},
+            {"bytes", "device_peak", static_cast<double>(d.bytes_peak)},
+            {"bytes", "pinned", static_cast<double>(d.bytes_pinned)},
+            {"device", "ordinal", static_cast<double>(d.ordinal)},
+            {"device", "allocations", static_cast<double>(d.allocations)},
+            {"device", "waits", static_cast<double>(d.waits)},
+            {"device", "repeats", static_cast<double>(d.repeats)},
+            {"device", "launches", static_cast<double>(d.launches)},
+            {"device", "batches", static_cast<double>(d.batches)},
+            {"device", "graph", d.graph ? 1.0 : 0.0},
+        };
+        list.insert(list.end(), device.begin(), device.end());
+    }
     if (report.ranks.size > 0) {
         const Report::Ranks& r = report.ranks;
         const std::vector<Figure> ranks = {
@@ -69,7 +88,34 @@ std::string full_name(const Figure& figure) {
     return figure.group[0] == '\0' ? figure.name : std::string(figure.group) + "." + figure.name;
 }
 
+/// `text` without what would end a JSON string.
+std::string plain(const char* text) {
+    std::string words = text;
+    for (char& c : words)
+        if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
+            c = '\'';
+    return words;
+}
+
 } // namespace
+
+bool Report::on_device() const {
+    return std::strcmp(backend, "cuda") == 0;
+}
+
+bool Report::find_words(const std::string& key, std::string* words) const {
+    const struct {
+        const char* name;
+        const char* text;
+    } texts[] = {{"backend", backend},     {"simd", simd},          {"method", method},
+                 {"precision", precision}, {"device", device.name}, {"note", device.note}};
+    for (const auto& one : texts)
+        if (key == one.name && one.text[0] != '\0') {
+            *words = one.text;
+            return true;
+        }
+    return false;
+}
 
 bool Report::find(const std::string& key, double* value) const {
     for (const Figure& figure : figures(*this))
@@ -82,10 +128,14 @@ bool Report::find(const std::string& key, double* value) const {
 
 std::string Report::json() const {
     std::string text =
-        core::format("{\"method\":\"%s\",\"backend\":\"cpu\",\"simd\":\"%s\",\"precision\":\"%s\"", method,
-                     simd, precision);
+        core::format("{\"method\":\"%s\",\"backend\":\"%s\",\"simd\":\"%s\",\"precision\":\"%s\"", method,
+                     backend, simd, precision);
+    if (on_device())
+        text += ",\"device_name\":\"" + plain(device.name) + "\"";
+    if (device.note[0] != '\0')
+        text += ",\"note\":\"" + plain(device.note) + "\"";
     const std::vector<Figure> list = figures(*this);
-    for (const char* group : {"", "time_s", "interactions", "tree", "ranks", "bytes"}) {
+    for (const char* group : {"", "time_s", "interactions", "tree", "ranks", "bytes", "device"}) {
         std::string members;
         for (const Figure& figure : list)
             if (std::string(figure.group) == group)

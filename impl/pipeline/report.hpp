@@ -9,7 +9,8 @@
 namespace graft::pipeline {
 
 struct Report {
-    bool valid = false; // a computation has succeeded
+    bool valid = false;          // a computation has succeeded
+    const char* backend = "cpu"; // or "cuda"
     const char* method = "";
     const char* precision = "";
     const char* simd = "";
@@ -20,6 +21,7 @@ struct Report {
     struct Times {
         double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, ranks = 0, output = 0,
                total = 0;
+        double p2p = 0, m2p = 0; // of forces; measured on a GPU only
     } time_s;
 
     double pairs = 0; // P2P interactions: targets times sources, as evaluated
@@ -36,8 +38,22 @@ struct Report {
         int64_t rounds = 0;                                    // of questions (fetch), else 1
         int64_t nodes = 0, particles = 0;                      // that came from other ranks
     } ranks;
-    int64_t allocations = 0; // by the context since its creation
+    int64_t allocations = 0; // by the context since its creation; on the host
+    /// What a GPU did; there when backend is "cuda". Counts are since the context's creation but launches.
+    struct Device {
+        int32_t ordinal = 0;
+        char name[256] = {0};
+        char note[256] = {0}; // e.g. that a part was done on the host, and why
+        int64_t bytes = 0, bytes_peak = 0, bytes_pinned = 0;
+        int64_t allocations = 0, waits = 0, repeats = 0;
+        int64_t launches = 0, batches = 0; // of the last computation
+        bool graph = false;                // the last computation was the replay of a CUDA graph
+    } device;
+    bool on_device() const;
 
+    /// The text of "backend", "simd", "method", "precision", "device", "note"; false for other names, and
+    /// where there is none.
+    bool find_words(const std::string& key, std::string* words) const;
     /// true and *value set when `key` names a figure of this report.
     bool find(const std::string& key, double* value) const;
     /// The whole report as one JSON object.

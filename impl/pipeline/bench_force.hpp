@@ -1,0 +1,47 @@
+// Whole force evaluations, measured again and again: one input, made here, in arrays on the host or on the
+// device that this file owns; times of each stage, and errors against the reference where asked for.
+//
+// Times are the solver's own (by events on a GPU) of evaluations after `warm_up` others; "wall" is from call
+// to return. The reference sums in compensated double precision on the CPU over the values as the arrays hold
+// them.
+#pragma once
+
+#include "pipeline/settings.hpp"
+#include "pipeline/solver.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace graft::pipeline {
+
+enum class Cloud : int32_t { plummer = 0, uniform = 1 };
+
+struct ForceBench {
+    Settings settings;
+    Cloud cloud = Cloud::plummer; // scale radius 1 and total mass 1; or the unit cube
+    int64_t n = 1000000;
+    uint64_t seed = 42;
+    particles::ElementType type = particles::ElementType::f32; // of all arrays
+    bool on_device = false;                                    // the arrays
+    bool potential = false;
+    int warm_up = 2;
+    int repeats = 7;
+    int64_t targets = 0; // random ones whose error is measured; 0: none
+};
+
+struct ForceBenchResult {
+    std::map<std::string, double> median; // the figures of query, and "time_s.wall"
+    double best_s = 0;                    // of time_s.total
+    double waits = 0, allocations = 0;    // blocking waits and allocations an evaluation, after the warm-up
+    std::vector<double> errors;           // ascending, |a - a_reference| / |a_reference|
+    std::string backend;                  // that computed
+    std::string device;                   // its name; "" on the CPU
+};
+
+/// Throws what Solver::compute throws, Error(device) for device arrays without a GPU. Memory: 28 n bytes
+/// (f32) on the host, as many on the device. Cost: making the points, the evaluations, and n * targets pairs.
+ForceBenchResult bench_force(const ForceBench& bench);
+
+} // namespace graft::pipeline
