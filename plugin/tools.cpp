@@ -1,10 +1,13 @@
-// run_tool: arguments from YAML, answers as JSON. The tool "deck" lives here, with the schema; the others are
-// capi's.
+// run_tool: arguments from YAML, answers as JSON. The tool "deck" lives here, with the schema, and the deck
+// keys among the arguments of "force" are read here; the others are capi's.
 #include "options.hpp"
 
 #include "deck/deck.hpp"
+#include "deck/machine_file.hpp"
+#include "deck/schema.hpp"
 #include "deck/yaml_reader.hpp"
 #include "entries.hpp"
+#include "force_tool.hpp"
 #include "guard.hpp"
 
 #include <cstring>
@@ -44,13 +47,41 @@ std::string deck_tool(const capi::ToolArguments& arguments) {
     return json + "\n}}\n";
 }
 
+/// `machine: FILE` of the tool "model" becomes the machine's values, each as machine.KEY.
+capi::ToolArguments with_machine(const capi::ToolArguments& arguments) {
+    capi::ToolArguments all;
+    for (const auto& [key, text] : arguments) {
+        if (key != "machine")
+            all.emplace_back(key, text);
+        else
+            for (auto& [name, value] : read_machine_file(text))
+                all.emplace_back("machine." + name, std::move(value));
+    }
+    return all;
+}
+
+/// Measures force evaluations: deck keys set the engine, what is left says what to measure.
+std::string force_tool(const capi::ToolArguments& arguments) {
+    Settings settings;
+    capi::ToolArguments others;
+    for (const auto& [key, value] : arguments)
+        if (find_key(key) != nullptr)
+            settings.set(key, value);
+        else
+            others.emplace_back(key, value);
+    settings.check_units();
+    return capi::force_tool(settings.values(), others);
+}
+
 /// The list of known tools in capi's message lacks the one that lives here.
-std::string engine_tool(const std::string& name, const capi::ToolArguments& arguments) {
+std::string engine_tool(const std::string& name, capi::ToolArguments arguments) {
+    if (name == "model")
+        arguments = with_machine(arguments);
     try {
         return capi::run_tool(name, arguments);
     } catch (const core::Error& error) {
         if (std::string_view(error.what()).starts_with("run_tool: there is no tool"))
-            throw core::Error(error.status(), std::string(error.what()) + ", deck");
+            throw core::Error(error.status(), std::string(error.what()) + ", deck, force");
         throw;
     }
 }
@@ -63,8 +94,9 @@ int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user
             fail(Status::argument, "%s is NULL; expected %s", name == nullptr ? "name" : "sink",
                  name == nullptr ? "a tool's name" : "a function that takes the answer");
         const capi::ToolArguments arguments = read_arguments(yaml);
-        const std::string answer =
-            std::strcmp(name, "deck") == 0 ? deck_tool(arguments) : engine_tool(name, arguments);
+        const std::string answer = std::strcmp(name, "deck") == 0    ? deck_tool(arguments)
+                                   : std::strcmp(name, "force") == 0 ? force_tool(arguments)
+                                                                     : engine_tool(name, arguments);
         sink(user, answer.data(), static_cast<int64_t>(answer.size()));
     });
 }

@@ -103,8 +103,9 @@ std::string calibrate(Reader& reader) {
     const model::Machine machine = pipeline::calibrate(calibration, &why);
     if (!yaml)
         return machine_json(machine, timer.seconds(), why);
-    return core::format("# Measured by graft model calibrate in %.1f s%s%s\n", timer.seconds(),
-                        why.empty() ? "" : "; without a GPU: ", why.substr(0, why.find('\n')).c_str()) +
+    return core::format(
+               "# Measured by graft model calibrate in %.1f s%s%s\n", timer.seconds(),
+               why.empty() ? "" : "; without a GPU: ", why.substr(0, why.find_first_of("(;\n")).c_str()) +
            model::machine_yaml(machine);
 }
 

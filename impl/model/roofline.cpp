@@ -9,14 +9,14 @@ double simd_flops(const Cpu& cpu, double cores) {
            known(cpu.instructions_per_cycle, "cpu.instructions_per_cycle", use) * cores;
 }
 
-double cpu_flops(const Cpu& cpu) {
-    return cpu.flops > 0
-               ? cpu.flops
-               : simd_flops(cpu, known(cpu.cores, "cpu.cores", "the roof of arithmetic (equation 8)"));
+double cpu_flops(const Cpu& cpu, double cores) {
+    if (cpu.flops > 0)
+        return cpu.flops * cores / known(cpu.cores, "cpu.cores", "the roof of arithmetic");
+    return simd_flops(cpu, cores);
 }
 
 Roof cpu_roof(const Cpu& cpu, double cores) {
-    return {simd_flops(cpu, cores),
+    return {cpu_flops(cpu, cores),
             known(cpu.read_bandwidth_bytes_per_s, "cpu.read_bandwidth_bytes_per_s", "the roof of memory")};
 }
 

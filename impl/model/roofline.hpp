@@ -15,8 +15,8 @@ constexpr double count_left_operations_per_byte = 1;
 /// Throws Error(absent) when the machine has not these numbers.
 double simd_flops(const Cpu& cpu, double cores);
 
-/// Of all cores: cpu.flops where it is given, else equation 8.
-double cpu_flops(const Cpu& cpu);
+/// Their share of cpu.flops where it is given, else equation 8.
+double cpu_flops(const Cpu& cpu, double cores);
 
 struct Roof {
     double flops = 0;                 // the arithmetic's

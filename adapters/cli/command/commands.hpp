@@ -15,6 +15,7 @@ int convert_command(const Words& words);
 int check_command(const Words& words);
 int bench_command(const Words& words);
 int simulate_command(const Words& words);
+int model_command(const Words& words);
 int deck_command(const Words& words);
 int info_command(const Words& words);
 

@@ -24,6 +24,7 @@ constexpr Entry entries[] = {
      true},
     {"bench", "measure the kernels of this machine", bench_command, true},
     {"simulate", "what balancing would cost on thousands of ranks", simulate_command, false},
+    {"model", "what a machine can do: predictions, and measuring its numbers", model_command, false},
     {"deck", "explain every deck key, or check a deck", deck_command, false},
     {"info", "the library that is loaded, and what it can do", info_command, true},
 };

@@ -1,0 +1,20 @@
+// What of the machine is measured, see calibrate.hpp.
+#include "pipeline/calibrate.hpp"
+
+#include "backend/cuda_library.hpp"
+
+namespace graft::pipeline {
+
+model::Machine calibrate(const Calibration& calibration, std::string* why) {
+    model::Machine machine;
+    if (calibration.gpu_needed)
+        (void)backend::require_cuda(); // before anything that takes time
+    if (calibration.cpu)
+        calibrate_cpu(machine, calibration.threads, calibration.repetitions);
+    if (calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(why) != nullptr))
+        calibrate_gpu(machine, calibration.device, calibration.repetitions);
+    machine.name = machine.gpu_name.empty() ? machine.cpu_name : machine.gpu_name;
+    return machine;
+}
+
+} // namespace graft::pipeline
