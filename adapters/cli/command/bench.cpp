@@ -1,5 +1,6 @@
 // `graft bench`: the library's own measurements through run_tool("bench").
 #include "command/arguments.hpp"
+#include "command/bench_force.hpp"
 #include "command/bench_orb.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
@@ -12,12 +13,16 @@ int bench_command(const Words& words) {
     if (!words.empty() && words[0] == "orb") {
         return bench_orb_command(Words(words.begin() + 1, words.end()));
     }
+    if (!words.empty() && words[0] == "force") {
+        return bench_force_command(Words(words.begin() + 1, words.end()));
+    }
     Arguments arguments(
         "bench", "WHAT [--set key=value ...]",
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
         "rate of\n"
         "independent multiply-adds, and the share of the bound that follows from both), m2p, or all. One "
         "thread.\n"
+        "graft bench force --help: whole force evaluations, on the GPU where there is one.\n"
         "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.");
     arguments.positional("what").list("set", "key=value",
                                       "an argument of the measurement: repetitions=1 to 1000 (repeatable)");

@@ -16,6 +16,9 @@ JsonObject table_of(const graft_api_v1& api) {
     if ((api.capabilities & GRAFT_CAPABILITY_OPENMP) != 0) {
         capabilities.add(json_string("openmp"));
     }
+    if ((api.capabilities & GRAFT_CAPABILITY_CUDA) != 0) {
+        capabilities.add(json_string("cuda"));
+    }
     return JsonObject()
         .add("major", api.abi_major)
         .add("minor", api.abi_minor)
@@ -29,7 +32,7 @@ int info_command(const Words& words) {
     Arguments arguments(
         "info", "[options]",
         "Tells which libgraft this command loads, its version and ABI, and what it found here\n"
-        "(SIMD, threads). GRAFT_LOAD_DEBUG=1 shows the search for the library.");
+        "(SIMD, threads, GPUs, or why there is none). GRAFT_LOAD_DEBUG=1 shows the search for the library.");
     if (!arguments.parse(words)) {
         return 0;
     }

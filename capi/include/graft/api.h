@@ -72,7 +72,7 @@ typedef struct graft_api_v1 {
      * lists all as JSON, "backend" tells cpu or cuda. ABSENT: no computation yet, or no such figure (a model's prediction without a model). */
     int32_t (*query)(graft_context *context, const char *key, double *value);
     int32_t (*query_text)(graft_context *context, const char *key, graft_sink sink, void *user);
-    /* Tools of the library by name ("bench", "info"), arguments as YAML text, answer as JSON. ARGUMENT for an unknown
+    /* Tools of the library by name ("bench", "force", "info"), arguments as YAML text, answer as JSON. ARGUMENT for an unknown
      * name (known ones are listed in the message). */
     int32_t (*run_tool)(const char *name, const char *yaml, graft_sink sink, void *user);
 

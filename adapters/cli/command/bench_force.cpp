@@ -1,0 +1,82 @@
+#include "command/bench_force.hpp"
+
+#include "command/arguments.hpp"
+#include "command/check_case.hpp"
+#include "command/engine.hpp"
+
+#include <cstdio>
+
+namespace graft::cli {
+
+namespace {
+
+Arguments declare() {
+    Arguments arguments(
+        "bench force", "--ic KIND --n N [options]",
+        "Evaluates the forces of N points again and again, and tells where the time goes. The points stay\n"
+        "where the evaluation reads them: on the GPU where there is one, else on the host.");
+    arguments.value("ic", "KIND", "plummer", "plummer (scale radius 1, not cut off) or uniform (unit cube)")
+        .value("n", "N", "1000000", "points (1e6 is understood)")
+        .value("seed", "S", "42", "of points and targets")
+        .value("type", "NAME", "f32", "numbers of the arrays: f32 or f64")
+        .value("memory", "PLACE", "device or host (default: device where a GPU may be used)")
+        .value("repeat", "R", "7", "timed evaluations")
+        .value("warm-up", "R", "2", "evaluations before them")
+        .value("targets", "N", "1000", "with --check: points whose error is measured")
+        .flag("check", "measure errors, too: against compensated direct sums on the CPU")
+        .flag("potential", "compute potentials as well")
+        .list("set", "key=value", "a deck key, such as cuda.walk=super (repeatable)");
+    for (const EngineSetting& setting : engine_settings()) {
+        arguments.value(setting.name, setting.placeholder,
+                        (std::string(setting.help) + " (" + setting.key + ")").c_str());
+    }
+    return arguments.epilogue(
+        "JSON: medians in seconds, by events on a GPU: time_s {import, sort, tree, moments, lists, forces "
+        "(p2p\n"
+        "and m2p), output, total}, and wall: from call to return; best: the fastest total; interactions "
+        "{p2p,\n"
+        "m2p} and their rates a second; waits and allocations an evaluation; bytes; error {median, p90, "
+        "p99,\n"
+        "max} = |a - a_direct| / |a_direct|.\n\n"
+        "  graft bench force --n 1e6 --accuracy 1e-3 --check\n"
+        "  graft bench force --ic uniform --n 8e6 --backend cuda --set cuda.walk=super --json");
+}
+
+std::string yaml_of(const Arguments& arguments) {
+    std::string yaml;
+    for (const char* name : {"ic", "n", "seed", "type", "memory", "repeat"}) {
+        if (const auto value = arguments.text(name)) {
+            yaml += std::string(name) + ": " + *value + "\n";
+        }
+    }
+    yaml += "warm_up: " + arguments.required("warm-up") + "\n";
+    yaml += "targets: " + (arguments.has("check") ? arguments.required("targets") : "0") + "\n";
+    yaml += std::string("potential: ") + (arguments.has("potential") ? "true" : "false") + "\n";
+    for (const EngineSetting& setting : engine_settings()) {
+        if (const auto value = arguments.text(setting.name)) {
+            yaml += std::string(setting.key) + ": " + *value + "\n";
+        }
+    }
+    for (const std::string& pair : arguments.texts("set")) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos) {
+            arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
+        }
+        yaml += pair.substr(0, equals) + ": " + pair.substr(equals + 1) + "\n";
+    }
+    return yaml;
+}
+
+} // namespace
+
+int bench_force_command(const Words& words) {
+    Arguments arguments = declare();
+    if (!arguments.parse(words)) {
+        return 0;
+    }
+    const Engine engine(arguments.text("library").value_or(""));
+    std::printf("%s\n", engine.run_tool("force", yaml_of(arguments)).c_str());
+    return 0;
+}
+
+} // namespace graft::cli
