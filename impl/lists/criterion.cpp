@@ -2,39 +2,19 @@
 #include "lists/criterion.hpp"
 
 #include "core/error.hpp"
-
-#include <limits>
+#include "lists/node_criterion.hpp"
 
 namespace graft::lists {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Error MAC: largest radius / distance of an accepted node, whatever theta. Its estimate S / d^(p+3) is that
-/// of a far node; the true error grows like 1 / (d - radius)^2 beside the particles on the node's rim.
-constexpr double closest_ratio = 0.85;
-
-double distance_from_box_centre(const geometry::Box& box, double x, double y, double z) {
-    const double dx = x - box.centre(0), dy = y - box.centre(1), dz = z - box.centre(2);
-    return std::sqrt(dx * dx + dy * dy + dz * dz);
-}
-
-double least_radius(const tree::Tree& tree, const CriterionOptions& options, const NodeProperties& properties,
-                    int64_t i) {
-    if (options.theta == 0)
-        return infinity;
-    const double radius = properties.radius[i];
-    if (options.mac == Mac::edge)
-        return std::max(tree.edges[i] / options.theta, radius);
-    if (options.mac == Mac::error)
-        return radius / std::min(options.theta, closest_ratio);
-    const geometry::Box& box = tree.boxes[i];
-    const double shift = distance_from_box_centre(box, properties.cx[i], properties.cy[i], properties.cz[i]);
-    return std::max(box.longest_edge() / options.theta + shift, radius);
+NodeFacts facts_of(const tree::Tree& tree, const NodeProperties& properties, int64_t i) {
+    return {tree.boxes[i],    tree.edges[i],        properties.cx[i],    properties.cy[i],
+            properties.cz[i], properties.radius[i], tree.nodes[i].count, tree.nodes[i].child_count};
 }
 
 bool is_terminal(const tree::Tree& tree, const CriterionOptions& options, int64_t i) {
-    return tree.nodes[i].child_count == 0 || tree.nodes[i].count <= options.direct_count;
+    return is_terminal(options, tree.nodes[i].child_count, tree.nodes[i].count);
 }
 
 Link link_of(const tree::Tree& tree, const CriterionOptions& options, int64_t i) {
@@ -83,8 +63,7 @@ void extend_criterion(const backend::Executor& executor, const tree::Tree& tree,
             criterion.cz[i] = properties.cz[i];
             criterion.a[i] =
                 options.mac == Mac::error && properties.reach != nullptr ? properties.reach[i] : 0.0;
-            const bool direct = tree.nodes[i].count <= options.direct_count;
-            criterion.b[i] = direct ? infinity : least_radius(tree, options, properties, i);
+            criterion.b[i] = mac_radius(options, 0.0, facts_of(tree, properties, i));
             if (properties.softening != nullptr)
                 criterion.softening[i] = properties.softening[i];
             criterion.links[i] = link_of(tree, options, i);

@@ -14,17 +14,17 @@
 
 namespace graft::lists {
 
-/// What a walk reads of a node in two 32-byte words: centre and a; b, link and softening.
+/// What a walk reads of a node in 128-bit words: two of the centre, one of the link; the last only where
+/// softening is per particle and compact.
 struct alignas(32) DeviceMacCentre {
     double x, y, z, a;
 };
 struct alignas(32) DeviceMacLink {
     double b;
-    double softening; // largest length in the node (per-particle softening), else 0
     int32_t first_child;
-    int32_t child_count; // 0: never opened
-    int32_t terminal;    // 1: never opened (a leaf, or small enough for direct_count)
-    int32_t pad;
+    int32_t child_count; // 0: never opened (a leaf, or small enough for direct_count)
+    double softening;    // largest length in the node (per-particle softening), else 0
+    double unused;
 };
 
 struct DeviceCriterion {
@@ -34,13 +34,16 @@ struct DeviceCriterion {
     int32_t root = 0;         // where the walk begins
     int levels = 0;           // no node is further below the root; 0: the device's tree counts say
     bool per_node_softening = false;
+    double skin = 0; // lists stay valid while no particle has moved by more than skin / 2
     backend::DeviceBuffer<DeviceMacCentre> centres; // node capacity
     backend::DeviceBuffer<DeviceMacLink> links;
     /// Copies a host criterion and waits.
     void upload(backend::Queue& queue, const Criterion& host, int64_t node_capacity);
 };
 
-/// Fills the criterion of all nodes; `reach` (error MAC, else null) as NodeProperties::reach. Enqueued.
+/// Fills the criterion of all nodes; `reach` (error MAC, else null) as NodeProperties::reach. Enqueued. The
+/// same bits as the host's. Throws Error(argument) for theta < 0 or NaN. criterion.skin > 0: see
+/// device_skin.cuh.
 void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
                     const moments::DeviceMoments& moments, const CriterionOptions& options,
                     const double* reach, DeviceCriterion& criterion);

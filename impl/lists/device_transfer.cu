@@ -48,12 +48,8 @@ void DeviceCriterion::upload(backend::Queue& queue, const Criterion& host, int64
         const auto k = static_cast<size_t>(i);
         const Link& from = host.links[i];
         centre[k] = {host.cx[i], host.cy[i], host.cz[i], host.a[i]};
-        link[k] = {host.b[i],
-                   per_node_softening ? host.softening[i] : 0.0,
-                   from.first_child,
-                   from.child_count,
-                   from.child_count == 0 ? 1 : 0,
-                   0};
+        link[k] = {host.b[i], from.first_child, from.child_count,
+                   per_node_softening ? host.softening[i] : 0.0, 0.0};
     }
     copy_in(queue, centre.data(), n, centres);
     copy_in(queue, link.data(), n, links);

@@ -1,0 +1,61 @@
+// gaburov2010's walk (section 3.2.2, list 3.1): a thread per group, depth first, a pass that counts and one
+// that fills; the measured baseline.
+//
+// His cells are two 128-bit words in single precision; the host's bits need three: centre and radius in two,
+// least radius and link in the third. A thread's stack is in local memory, interleaved by the hardware as
+// his.
+#include "lists/device_walk.cuh"
+
+namespace graft::lists::device {
+
+namespace {
+
+constexpr int threads = 64;
+constexpr int stack_capacity = 7 * (tree::max_device_levels + 2);
+
+template <bool counting, bool compact>
+__global__ void __launch_bounds__(threads) walk(WalkView view, WalkLists lists) {
+    if (backend::stopped(view.status))
+        return;
+    const BatchRange range = batch_range(view);
+    const int64_t g = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    if (g >= range.count || view.counts->nodes == 0)
+        return;
+    const Target target = view.groups[range.begin + g].target;
+    int32_t* nodes = counting ? nullptr : lists.nodes + lists.node_offset[g];
+    int32_t* leaves = counting ? nullptr : lists.leaves + lists.leaf_offset[g];
+    int64_t node_count = 0, leaf_count = 0;
+    int32_t stack[stack_capacity];
+    int32_t top = 0;
+    stack[top++] = view.root;
+    while (top > 0) {
+        const int32_t node = stack[--top];
+        const Verdict verdict = judge<compact>(view, target, node);
+        if (!counting && verdict.accepted)
+            nodes[node_count] = node;
+        if (!counting && verdict.leaf)
+            leaves[leaf_count] = node;
+        node_count += verdict.accepted;
+        leaf_count += verdict.leaf;
+        for (int32_t c = verdict.child_count - 1; c >= 0; --c)
+            stack[top++] = verdict.first_child + c;
+    }
+    if (counting) {
+        lists.node_offset[g] = node_count;
+        lists.leaf_offset[g] = leaf_count;
+    }
+}
+
+} // namespace
+
+void walk_threads(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting) {
+    const int64_t groups = view.group_capacity / view.batches + 1;
+    const unsigned blocks = backend::blocks_for(groups, threads);
+    const auto kernel = counting ? (view.compact ? walk<true, true> : walk<true, false>)
+                                 : (view.compact ? walk<false, true> : walk<false, false>);
+    kernel<<<blocks, threads, 0, queue.stream()>>>(view, lists);
+    GRAFT_CUDA_LAUNCHED("walk, a thread per group");
+    ++queue.launches;
+}
+
+} // namespace graft::lists::device
