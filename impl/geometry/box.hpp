@@ -1,6 +1,8 @@
 // Points and axis-aligned boxes in double precision; 2-D data have z = 0 everywhere.
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,40 +15,48 @@ struct Vec3 {
     double operator[](int axis) const { return (&x)[axis]; }
 };
 
+/// std::min and std::max (of equals the first), on the device too.
+GRAFT_HD constexpr double smaller(double a, double b) {
+    return b < a ? b : a;
+}
+GRAFT_HD constexpr double larger(double a, double b) {
+    return a < b ? b : a;
+}
+
 struct Box {
     double lower[3] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
                        std::numeric_limits<double>::infinity()};
     double upper[3] = {-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                        -std::numeric_limits<double>::infinity()};
 
-    bool empty() const { return !(lower[0] <= upper[0]); }
-    void include(double x, double y, double z) {
-        lower[0] = std::min(lower[0], x), upper[0] = std::max(upper[0], x);
-        lower[1] = std::min(lower[1], y), upper[1] = std::max(upper[1], y);
-        lower[2] = std::min(lower[2], z), upper[2] = std::max(upper[2], z);
+    GRAFT_HD bool empty() const { return !(lower[0] <= upper[0]); }
+    GRAFT_HD void include(double x, double y, double z) {
+        lower[0] = smaller(lower[0], x), upper[0] = larger(upper[0], x);
+        lower[1] = smaller(lower[1], y), upper[1] = larger(upper[1], y);
+        lower[2] = smaller(lower[2], z), upper[2] = larger(upper[2], z);
     }
-    void include(const Box& other) {
+    GRAFT_HD void include(const Box& other) {
         for (int a = 0; a < 3; ++a) {
-            lower[a] = std::min(lower[a], other.lower[a]);
-            upper[a] = std::max(upper[a], other.upper[a]);
+            lower[a] = smaller(lower[a], other.lower[a]);
+            upper[a] = larger(upper[a], other.upper[a]);
         }
     }
-    double edge(int axis) const { return upper[axis] - lower[axis]; }
-    double longest_edge() const { return std::max({edge(0), edge(1), edge(2)}); }
-    int longest_axis() const {
+    GRAFT_HD double edge(int axis) const { return upper[axis] - lower[axis]; }
+    GRAFT_HD double longest_edge() const { return larger(larger(edge(0), edge(1)), edge(2)); }
+    GRAFT_HD int longest_axis() const {
         const double x = edge(0), y = edge(1), z = edge(2);
         return x >= y && x >= z ? 0 : (y >= z ? 1 : 2);
     }
     /// Distance from a point to the corner furthest from it; no point of the box is further away.
-    double furthest(const double (&point)[3]) const {
+    GRAFT_HD double furthest(const double (&point)[3]) const {
         double square = 0;
         for (int a = 0; a < 3; ++a) {
-            const double far = std::max(point[a] - lower[a], upper[a] - point[a]);
+            const double far = larger(point[a] - lower[a], upper[a] - point[a]);
             square += far * far;
         }
         return std::sqrt(square);
     }
-    double centre(int axis) const { return 0.5 * lower[axis] + 0.5 * upper[axis]; }
+    GRAFT_HD double centre(int axis) const { return 0.5 * lower[axis] + 0.5 * upper[axis]; }
 };
 
 } // namespace graft::geometry

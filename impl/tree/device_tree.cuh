@@ -42,7 +42,7 @@ struct DeviceTree {
 
     /// Room for so many nodes; contents undefined.
     void resize_nodes(int64_t capacity);
-    void resize_particles(int64_t count, bool with_softening);
+    void resize_particles(int64_t count, bool with_charge, bool with_softening);
 
     /// Copies a host tree (tests; trees that only the host builds) and waits. And back: fills `host`, waits.
     void upload(backend::Queue& queue, const Tree& host);
