@@ -64,22 +64,28 @@ class DeviceEvaluator {
     Work* work_;
 };
 
-/// thuering2023's stages of the all-pairs kernel: 0 plain, 1 tiles in shared memory, 2 also unrolled; 3:
-/// ours.
-enum class DirectStage : int32_t { plain = 0, tiled = 1, unrolled = 2, best = 3 };
+/// thuering2023's stages of the all-pairs kernel (sections 4.1 and 5.3.1), a target a thread: 0 block size as
+/// his run time chose it (the largest divisor of n up to 1,024), 1 blocks of 128 with a padded last one, 2
+/// sources through shared memory. 3: ours. 0 to 2 do no softening or one Plummer length, in fp32 (relative to
+/// the centre of the sources) or fp64.
+enum class DirectStage : int32_t { plain = 0, grouped = 1, tiled = 2, best = 3 };
 
 struct DeviceSources {
     const double *x = nullptr, *y = nullptr, *z = nullptr, *charge = nullptr, *softening = nullptr;
     int64_t n = 0;
 };
 
-/// All pairs: the field of the sources at the targets (softening as in sources, may be null). Targets should
-/// be near each other in memory where they are near in space (fp32: coordinates are relative to each
-/// block's).
+/// All pairs: the field of the sources at the targets (softening as in sources; null: one length for all).
+/// Targets should be near each other in memory where they are near in space: fp32 coordinates are relative to
+/// the centre of each block of targets, in units of its box (kernels/frame.hpp). Partial sums over parts of
+/// the sources are added in order: the same bits every run.
 class DeviceDirect {
   public:
     explicit DeviceDirect(backend::DeviceMemory& memory);
     ~DeviceDirect();
+    /// Enqueued, no waiting; buffers grow only. how: pairs, softening_length, precision, add, and for stages
+    /// 1 and 2 block_x = threads a block (0: 128). `field` has room for targets.n. Status: pairs. Throws
+    /// Error(unsupported) for what a stage does not do.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, DirectStage stage,
                   const DeviceSources& sources, const DeviceSources& targets, DeviceField& field);
 

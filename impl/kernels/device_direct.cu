@@ -1,0 +1,183 @@
+// All pairs on the device: the cut into blocks and parts, frames, a kernel, partial sums added in order.
+//
+// Bytes: sources are read once a block of targets (32 or 40 bytes each, from the second-level cache), partial
+// sums are parts * 3 or 4 numbers a target, written and read once. Everything else is arithmetic: see
+// device_direct_kernel.cuh and docs/gpu/direct.md.
+#include "kernels/device_direct.cuh"
+#include "kernels/device_direct_kernel.cuh"
+
+#include <algorithm>
+
+namespace graft::kernels {
+
+namespace {
+
+constexpr int64_t full_blocks = 1056; // thread blocks that occupy a large GPU once: 8 on each of 132
+constexpr int64_t least_part = 32, long_part = 2048;
+
+int64_t divided(int64_t n, int64_t by) {
+    return (n + by - 1) / by;
+}
+
+/// Parts of sources: enough to fill the device, and with long parts so many that the last blocks to finish
+/// are a small share.
+DirectCut cut_pairs(int64_t targets, int64_t sources, int64_t block) {
+    DirectCut cut{targets, sources, block, divided(targets, block)};
+    const int64_t to_fill = std::min(full_blocks / cut.blocks, sources / least_part);
+    const int64_t to_balance = std::min(divided(16 * full_blocks, cut.blocks), sources / long_part);
+    const int64_t parts = std::max(int64_t{1}, std::max(to_fill, to_balance));
+    cut.part = divided(divided(sources, parts), least_part) * least_part;
+    cut.parts = divided(sources, cut.part);
+    return cut;
+}
+
+struct CombineOut {
+    double *ax, *ay, *az, *potential;
+    bool add;
+    backend::DeviceStatus* status;
+};
+
+template <typename Sum>
+__device__ double sum_parts(const DirectInput& input, int component, int components, int64_t k) {
+    const Sum* from = static_cast<const Sum*>(input.partial) + component * input.cut.targets + k;
+    double sum = 0;
+#pragma unroll 8
+    for (int64_t part = 0; part < input.cut.parts; ++part)
+        sum += static_cast<double>(from[part * components * input.cut.targets]);
+    return sum;
+}
+
+template <typename Sum, bool with_potential>
+__global__ void direct_combine(const DirectInput input, const CombineOut out) {
+    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+    if (k >= input.cut.targets || backend::stopped(input.status))
+        return;
+    if (k == 0)
+        out.status->pairs += static_cast<double>(input.cut.targets) * static_cast<double>(input.cut.sources);
+    constexpr int components = with_potential ? 4 : 3;
+    const double scale = input.frames[k / input.cut.block].scale, square = scale * scale;
+    const auto put = [&](double& to, double value) { to = out.add ? to + value : value; };
+    put(out.ax[k], sum_parts<Sum>(input, 0, components, k) * square);
+    put(out.ay[k], sum_parts<Sum>(input, 1, components, k) * square);
+    put(out.az[k], sum_parts<Sum>(input, 2, components, k) * square);
+    if constexpr (with_potential)
+        put(out.potential[k], sum_parts<Sum>(input, 3, components, k) * scale);
+}
+
+void launch_combine(backend::Queue& queue, bool float_sums, bool potential, const DirectInput& input,
+                    const CombineOut& out) {
+    const auto kernel = float_sums
+                            ? (potential ? direct_combine<float, true> : direct_combine<float, false>)
+                            : (potential ? direct_combine<double, true> : direct_combine<double, false>);
+    kernel<<<backend::blocks_for(input.cut.targets, 128), 128, 0, queue.stream()>>>(input, out);
+    GRAFT_CUDA_LAUNCHED("direct_combine");
+    ++queue.launches;
+}
+
+void check_stage(const DeviceEvaluation& how, DirectStage stage) {
+    if (stage == DirectStage::best)
+        return;
+    if (pair_kind(how.pairs) != DevicePair::constant || how.precision == DevicePrecision::mixed)
+        core::fail(
+            core::Status::unsupported,
+            "all pairs on the GPU, stage %d: thuering2023's stages do no softening or one Plummer length, "
+            "in fp32 or fp64; choose these, or stage 3 (ours)",
+            static_cast<int>(stage));
+    if (how.block_x < 0 || how.block_x > 1024)
+        core::fail(core::Status::argument,
+                   "all pairs on the GPU: %d threads a block; expected 1 to 1024, or 0", how.block_x);
+}
+
+/// Threads of a block, as his run time and he chose them.
+int stage_threads(const DeviceEvaluation& how, DirectStage stage, int64_t n) {
+    if (stage != DirectStage::plain)
+        return how.block_x > 0 ? how.block_x : 128;
+    int threads = static_cast<int>(std::min<int64_t>(n, 1024));
+    while (n % threads != 0)
+        --threads;
+    return threads;
+}
+
+} // namespace
+
+struct DeviceDirect::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : frames(memory, "all pairs: frames"), boxes(memory, "all pairs: boxes"),
+          partial(memory, "all pairs: partial sums"), packed(memory, "all pairs: packed particles") {}
+    backend::DeviceBuffer<Frame> frames;
+    backend::DeviceBuffer<double> boxes, partial, packed;
+
+    void best(backend::Queue& queue, const DeviceEvaluation& how, DirectInput& input) {
+        const DevicePair kind = pair_kind(how.pairs);
+        launch_direct_frames(queue, how.precision == DevicePrecision::fp64, false, input, boxes.data(),
+                             frames.data());
+        if (how.precision == DevicePrecision::fp32)
+            launch_direct_fp32(queue, kind, how.pairs.potential, input);
+        else if (how.precision == DevicePrecision::mixed)
+            launch_direct_mixed(queue, kind, how.pairs.potential, input);
+        else
+            launch_direct_fp64(queue, kind, how.pairs.potential, input);
+    }
+
+    void paper(backend::Queue& queue, const DeviceEvaluation& how, DirectStage stage, DirectInput& input) {
+        const bool in_double = how.precision == DevicePrecision::fp64;
+        const int threads = stage_threads(how, stage, input.cut.targets);
+        packed.resize(4 * (input.cut.sources + input.cut.targets));
+        launch_direct_frames(queue, in_double, true, input, boxes.data(), frames.data());
+        if (in_double)
+            launch_direct_stage(queue, stage, threads, how.pairs.potential,
+                                reinterpret_cast<DirectSource<double>*>(packed.data()), input);
+        else
+            launch_direct_stage(queue, stage, threads, how.pairs.potential,
+                                reinterpret_cast<DirectSource<float>*>(packed.data()), input);
+    }
+
+    void reserve(const DirectCut& cut, int components) {
+        frames.resize(cut.blocks);
+        boxes.resize(6 * direct_bound_blocks);
+        partial.resize(cut.parts * components * cut.targets);
+    }
+};
+
+DeviceDirect::DeviceDirect(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
+DeviceDirect::~DeviceDirect() {
+    delete work_;
+}
+
+void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, DirectStage stage,
+                            const DeviceSources& sources, const DeviceSources& targets, DeviceField& field) {
+    check_stage(how, stage);
+    if (targets.n == 0)
+        return;
+    const bool best = stage == DirectStage::best;
+    DirectInput input;
+    input.sources = sources, input.targets = targets;
+    input.cut = cut_pairs(targets.n, sources.n, best ? direct_block(how.precision) : targets.n);
+    if (!best)
+        input.cut.part = std::max(int64_t{1}, sources.n), input.cut.parts = 1;
+    work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
+    input.frames = work_->frames.data(), input.partial = work_->partial.data();
+    input.length = how.softening_length, input.plummer = how.pairs.softening == Softening::plummer;
+    input.status = queue.status();
+    if (sources.n == 0)
+        input.cut.parts = 0; // nothing to launch; the sums are 0
+    else if (best)
+        work_->best(queue, how, input);
+    else
+        work_->paper(queue, how, stage, input);
+    const bool float_sums =
+        best ? how.precision == DevicePrecision::fp32 : how.precision != DevicePrecision::fp64;
+    launch_combine(
+        queue, float_sums, how.pairs.potential, input,
+        {field.ax.data(), field.ay.data(), field.az.data(), field.potential.data(), how.add, queue.status()});
+}
+
+int64_t direct_block(DevicePrecision precision) {
+    const auto targets = []<class Shape>(const Shape*) { return int64_t{Shape::threads * Shape::lanes}; };
+    return precision == DevicePrecision::fp32
+               ? targets(static_cast<DirectShapeFp32*>(nullptr))
+               : (precision == DevicePrecision::mixed ? targets(static_cast<DirectShapeMixed*>(nullptr))
+                                                      : targets(static_cast<DirectShapeFp64*>(nullptr)));
+}
+
+} // namespace graft::kernels

@@ -1,0 +1,267 @@
+// All pairs on the device against the reference sum on the host, which shares no code with it.
+#include "kernels/device_evaluate.cuh"
+#include "reference/direct_sum.hpp"
+
+#include "device_fixture.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace {
+
+using namespace graft;
+using kernels::DevicePrecision;
+using kernels::DirectStage;
+using kernels::Softening;
+
+struct Particles {
+    std::vector<double> x, y, z, charge, softening;
+    int64_t size() const { return static_cast<int64_t>(x.size()); }
+};
+
+/// Uniform in a cube of this edge about (offset, offset, offset); every tenth charge is negative if `mixed`.
+Particles cube(int64_t n, double edge, double offset, bool mixed, unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> place(offset - edge / 2, offset + edge / 2), unit(0.1, 1);
+    Particles p;
+    for (int64_t k = 0; k < n; ++k) {
+        p.x.push_back(place(random)), p.y.push_back(place(random)), p.z.push_back(place(random));
+        p.charge.push_back((mixed && k % 10 == 0 ? -1 : 1) * unit(random) / static_cast<double>(n));
+        p.softening.push_back(edge * 0.1 * unit(random));
+    }
+    return p;
+}
+
+struct Answer {
+    std::vector<double> ax, ay, az, potential;
+};
+
+Answer reference_of(const Particles& from, const Particles& at, const kernels::DeviceEvaluation& how) {
+    const size_t n = static_cast<size_t>(at.size());
+    Answer answer{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n),
+                  std::vector<double>(n)};
+    const bool each = how.pairs.per_particle;
+    reference::direct_sum(
+        {from.size(), from.x.data(), from.y.data(), from.z.data(), each ? from.softening.data() : nullptr},
+        from.charge.data(),
+        {at.size(), at.x.data(), at.y.data(), at.z.data(), each ? at.softening.data() : nullptr}, nullptr,
+        static_cast<reference::Softening>(how.pairs.softening), how.softening_length, 2,
+        {answer.ax.data(), answer.ay.data(), answer.az.data(), answer.potential.data()});
+    return answer;
+}
+
+struct OnDevice {
+    explicit OnDevice(backend::DeviceMemory& memory)
+        : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "q"), softening(memory, "s") {}
+    backend::DeviceBuffer<double> x, y, z, charge, softening;
+    kernels::DeviceSources view(bool each) const {
+        return {x.data(), y.data(), z.data(), charge.data(), each ? softening.data() : nullptr, x.size()};
+    }
+};
+
+class Direct : public test::DeviceTest {
+  protected:
+    void upload(const Particles& p, OnDevice& to) {
+        put(p.x, to.x), put(p.y, to.y), put(p.z, to.z), put(p.charge, to.charge),
+            put(p.softening, to.softening);
+    }
+    /// Fields are poisoned first.
+    Answer run(const Particles& from, const Particles& at, const kernels::DeviceEvaluation& how,
+               DirectStage stage, double before = std::nan("")) {
+        OnDevice sources(*memory), targets(*memory);
+        upload(from, sources), upload(at, targets);
+        kernels::DeviceField field(*memory);
+        const std::vector<double> poison(at.x.size(), before);
+        put(poison, field.ax), put(poison, field.ay), put(poison, field.az);
+        if (how.pairs.potential)
+            put(poison, field.potential);
+        kernels::DeviceDirect direct(*memory);
+        direct.evaluate(*queue, how, stage, sources.view(how.pairs.per_particle),
+                        targets.view(how.pairs.per_particle), field);
+        queue->wait();
+        const int64_t n = at.size();
+        return {get(field.ax.data(), n), get(field.ay.data(), n), get(field.az.data(), n),
+                how.pairs.potential ? get(field.potential.data(), n) : std::vector<double>()};
+    }
+};
+
+/// Errors of the acceleration relative to its size, sorted; the potential's are added where there is one.
+std::vector<double> errors(const Answer& found, const Answer& expected) {
+    std::vector<double> list;
+    for (size_t k = 0; k < found.ax.size(); ++k) {
+        const double size = std::hypot(expected.ax[k], expected.ay[k], expected.az[k]);
+        const double off = std::hypot(found.ax[k] - expected.ax[k], found.ay[k] - expected.ay[k],
+                                      found.az[k] - expected.az[k]);
+        list.push_back(size > 0 ? off / size : off);
+        if (!found.potential.empty()) {
+            const double p = std::abs(expected.potential[k]);
+            const double wrong = std::abs(found.potential[k] - expected.potential[k]);
+            list.push_back(p > 0 ? wrong / p : wrong);
+        }
+    }
+    for (double& error : list) // NaN must not pass
+        error = std::isfinite(error) ? error : HUGE_VAL;
+    std::sort(list.begin(), list.end());
+    return list;
+}
+
+void expect_close(const Answer& found, const Answer& expected, DevicePrecision precision,
+                  const std::string& what) {
+    const std::vector<double> list = errors(found, expected);
+    if (list.empty())
+        return;
+    const bool full = precision == DevicePrecision::fp64;
+    EXPECT_LT(list[list.size() / 2], full ? 2e-15 : 2e-6) << what;
+    EXPECT_LT(list.back(), full ? 1e-11 : 5e-4) << what;
+}
+
+TEST_F(Direct, MatchesTheReferenceInAllVariants) {
+    for (int64_t n : {1, 2, 31, 33, 1000}) {
+        const Particles p = cube(n, 1, 0.3, false, static_cast<unsigned>(n));
+        for (Softening softening : {Softening::none, Softening::plummer, Softening::spline})
+            for (bool each : {false, true})
+                for (bool potential : {false, true})
+                    for (auto precision :
+                         {DevicePrecision::fp32, DevicePrecision::mixed, DevicePrecision::fp64}) {
+                        if (each && softening == Softening::none)
+                            continue;
+                        kernels::DeviceEvaluation how;
+                        how.pairs = {softening, each, potential};
+                        how.softening_length = softening == Softening::none ? 0 : 0.07;
+                        how.precision = precision;
+                        expect_close(run(p, p, how, DirectStage::best), reference_of(p, p, how), precision,
+                                     core::format("n %lld softening %d each %d potential %d precision %d",
+                                                  static_cast<long long>(n), static_cast<int>(softening),
+                                                  each, potential, static_cast<int>(precision)));
+                    }
+    }
+}
+
+TEST_F(Direct, StagesMatchTheReference) {
+    for (int64_t n : {1, 31, 997, 3000}) {
+        const Particles p = cube(n, 1, 0, false, 5), at = cube(n / 2 + 1, 1, 0.2, false, 6);
+        for (auto stage : {DirectStage::plain, DirectStage::grouped, DirectStage::tiled})
+            for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64})
+                for (int threads : {0, 16, 1024}) {
+                    kernels::DeviceEvaluation how;
+                    how.pairs = {Softening::plummer, false, true};
+                    how.softening_length = 0.01;
+                    how.precision = precision, how.block_x = threads;
+                    expect_close(
+                        run(p, at, how, stage), reference_of(p, at, how), precision,
+                        core::format("stage %d n %lld", static_cast<int>(stage), static_cast<long long>(n)));
+                }
+    }
+}
+
+TEST_F(Direct, TenThousandFarFromTheOrigin) {
+    // In double coordinates of size 1e6 leave 1e-10 of the edge: fp32 relative to the block is as good as
+    // ever.
+    Particles p = cube(10000, 1, 1e6, true, 3);
+    std::vector<size_t> order(p.x.size());
+    for (size_t k = 0; k < order.size(); ++k)
+        order[k] = k;
+    const auto cell = [&](double v) { return std::floor((v - 1e6 + 0.5) * 4); };
+    const auto key = [&](size_t k) { return cell(p.x[k]) * 16 + cell(p.y[k]) * 4 + cell(p.z[k]); };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+    Particles sorted = p;
+    for (size_t k = 0; k < order.size(); ++k)
+        sorted.x[k] = p.x[order[k]], sorted.y[k] = p.y[order[k]], sorted.z[k] = p.z[order[k]];
+    kernels::DeviceEvaluation how;
+    how.pairs.potential = true;
+    for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+        how.precision = precision;
+        const std::vector<double> list =
+            errors(run(sorted, sorted, how, DirectStage::best), reference_of(sorted, sorted, how));
+        EXPECT_LT(list[list.size() / 2], 2e-6);
+        EXPECT_LT(list[list.size() * 99 / 100], 1e-4); // charges of both signs: sums may cancel
+    }
+    how.precision = DevicePrecision::fp64;
+    const std::vector<double> list =
+        errors(run(sorted, sorted, how, DirectStage::best), reference_of(sorted, sorted, how));
+    EXPECT_LT(list[list.size() * 99 / 100], 1e-12);
+}
+
+TEST_F(Direct, SameBitsEveryRun) {
+    const Particles p = cube(7001, 1, 0, true, 9), at = cube(2049, 1, 0.1, true, 10);
+    for (auto stage : {DirectStage::plain, DirectStage::tiled, DirectStage::best})
+        for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64}) {
+            kernels::DeviceEvaluation how;
+            how.pairs.potential = true, how.precision = precision;
+            const Answer first = run(p, at, how, stage), second = run(p, at, how, stage);
+            EXPECT_EQ(first.ax, second.ax);
+            EXPECT_EQ(first.potential, second.potential);
+        }
+}
+
+TEST_F(Direct, ExtremeUnits) {
+    // Lengths of 1e-30 and 1e25: float alone has no such squares.
+    for (double edge : {1e-30, 1e25}) {
+        const Particles p = cube(300, edge, 0, false, 11);
+        for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed, DevicePrecision::fp64}) {
+            kernels::DeviceEvaluation how;
+            how.precision = precision;
+            expect_close(run(p, p, how, DirectStage::best), reference_of(p, p, how), precision,
+                         core::format("edge %g", edge));
+        }
+    }
+}
+
+TEST_F(Direct, AllAtOnePlaceAndFarSources) {
+    Particles p = cube(700, 1, 0, false, 12);
+    for (size_t k = 0; k < p.x.size(); ++k)
+        p.x[k] = 5, p.y[k] = -3, p.z[k] = 1e5;
+    for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64}) {
+        kernels::DeviceEvaluation how;
+        how.pairs.potential = true, how.precision = precision;
+        const Answer none = run(p, p, how, DirectStage::best);
+        EXPECT_EQ(*std::max_element(none.ax.begin(), none.ax.end()), 0);
+        EXPECT_EQ(*std::max_element(none.potential.begin(), none.potential.end()), 0);
+        const Particles far = cube(65, 1e-3, -7e4, false, 13); // the targets have no extent of their own
+        expect_close(run(far, p, how, DirectStage::best), reference_of(far, p, how), precision, "far");
+    }
+}
+
+TEST_F(Direct, AddsAndTakesNothing) {
+    const Particles p = cube(200, 1, 0, false, 14), none;
+    kernels::DeviceEvaluation how;
+    how.precision = DevicePrecision::fp64;
+    const Answer plain = run(p, p, how, DirectStage::best);
+    how.add = true;
+    const Answer added = run(p, p, how, DirectStage::best, 2.0);
+    for (size_t k = 0; k < p.x.size(); ++k)
+        EXPECT_EQ(added.ax[k], 2.0 + plain.ax[k]);
+    EXPECT_EQ(run(none, p, how, DirectStage::best, 2.0).az, std::vector<double>(200, 2.0));
+    how.add = false;
+    EXPECT_EQ(run(none, p, how, DirectStage::best).az, std::vector<double>(200, 0.0));
+    EXPECT_TRUE(run(p, none, how, DirectStage::best).ax.empty());
+}
+
+TEST_F(Direct, StagesRefuseWhatTheyDoNotDo) {
+    const Particles p = cube(10, 1, 0, false, 15);
+    kernels::DeviceEvaluation how; // mixed
+    EXPECT_THROW(run(p, p, how, DirectStage::tiled), core::Error);
+    how.precision = DevicePrecision::fp32, how.pairs.softening = Softening::spline;
+    EXPECT_THROW(run(p, p, how, DirectStage::plain), core::Error);
+}
+
+TEST_F(Direct, CountsPairsAndAllocatesOnce) {
+    const Particles p = cube(1500, 1, 0, false, 16);
+    OnDevice on(*memory);
+    upload(p, on);
+    kernels::DeviceField field(*memory);
+    field.resize(p.size(), false);
+    kernels::DeviceDirect direct(*memory);
+    kernels::DeviceEvaluation how;
+    direct.evaluate(*queue, how, DirectStage::best, on.view(false), on.view(false), field);
+    queue->wait();
+    const int64_t allocations = memory->allocations(), waits = queue->waits();
+    for (int repetition = 0; repetition < 3; ++repetition)
+        direct.evaluate(*queue, how, DirectStage::best, on.view(false), on.view(false), field);
+    EXPECT_EQ(memory->allocations(), allocations);
+    EXPECT_EQ(queue->waits(), waits);
+    EXPECT_EQ(status().pairs, 4 * 1500.0 * 1500.0);
+}
+
+} // namespace
