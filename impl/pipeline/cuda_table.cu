@@ -3,6 +3,7 @@
 #include "backend/cuda_library.hpp"
 #include "backend/device.cuh"
 #include "backend/device_guard.hpp"
+#include "kernels/device_bench.hpp"
 
 #include <cstdio>
 
@@ -96,6 +97,6 @@ extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTabl
                                              pipeline::copy,
                                              nullptr,
                                              nullptr,
-                                             nullptr};
+                                             &kernels::device_bench_table()};
     return &table;
 }

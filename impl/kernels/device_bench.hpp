@@ -1,0 +1,48 @@
+// Measurements of a device as the core reaches them, in libgraft_cuda's table: rates of the hardware that
+// bound the kernels, the link to the host, and (appended by whoever measures more) the kernels themselves.
+//
+// Every function returns a core::Status and fills the DeviceError. Rates are the best of `repetitions` rounds
+// after a warm-up, timed by events on the device unless it is the host that waits.
+#pragma once
+
+#include "backend/cuda_library.hpp"
+
+#include <cstdint>
+
+namespace graft::kernels {
+
+/// Lane operations and bytes a second of one device; seconds.
+struct DeviceRates {
+    double read_bytes_per_s; // of an array far beyond the second-level cache
+    double copy_bytes_per_s; // read plus written
+    double fma_fp32_per_s;   // independent multiply-adds
+    double fma_fp64_per_s;
+    double mix_per_s;   // times 12 fp32 multiply-adds and one reciprocal root: the bound of P2P in pairs
+    double rsqrt_per_s; // reciprocal roots (approximate) alone
+    double launch_s;    // an empty kernel after another in one stream
+    double wait_s;      // an empty kernel, launched and waited for
+};
+
+/// Transfers of one size, launched and waited for by the host; bytes a second.
+struct LinkRate {
+    int64_t bytes;
+    double pinned_to_device, pinned_to_host, pageable_to_device, pageable_to_host;
+};
+
+struct DeviceBenchTable {
+    uint32_t struct_size;
+    uint32_t unused;
+    /// Needs 2 GiB of device memory at most (half of what is free when that is less); about a second.
+    int32_t (*rates)(int32_t device, int32_t repetitions, DeviceRates* rates, backend::DeviceError* error);
+    /// 4 KiB, 16 KiB ... up to `most` sizes, at most 256 MiB; *count of them were measured. About a second.
+    int32_t (*link)(int32_t device, int32_t repetitions, int32_t most, LinkRate* rates, int32_t* count,
+                    backend::DeviceError* error);
+    /// Bytes a second from one device's memory to another's, directly where they can.
+    int32_t (*peer)(int32_t device, int32_t other, int32_t repetitions, double* bytes_per_s,
+                    backend::DeviceError* error);
+};
+
+/// The table; only libgraft_cuda.so defines it (device_bench.cu).
+const DeviceBenchTable& device_bench_table();
+
+} // namespace graft::kernels
