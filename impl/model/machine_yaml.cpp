@@ -9,7 +9,11 @@ namespace graft::model {
 
 namespace {
 
-constexpr int digits = 5; // a measurement has no more
+/// A measurement has no more than 5 digits; numbers of bytes are exact.
+std::string number_text(const MachineKey& key, double value) {
+    const bool is_size = std::string_view(key.unit) == "B";
+    return core::format("%.*g", is_size ? 15 : 5, value);
+}
 
 std::string quoted(const std::string& text) {
     std::string out = "\"";
@@ -68,7 +72,7 @@ std::string line_of(Machine& machine, const MachineKey& key) {
     if (key.text != nullptr)
         value = (machine.*key.text).empty() ? "" : quoted(machine.*key.text);
     else if (const double number = key.number(machine, 0); number != 0)
-        value = core::format("%.*g", digits, number);
+        value = number_text(key, number);
     return value.empty()
                ? ""
                : (section.empty() ? "" : "  ") + std::string(name) + ": " + value + comment(key) + "\n";
