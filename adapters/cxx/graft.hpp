@@ -8,7 +8,8 @@
 //
 // Arrays are views (graft_views.hpp): anything with data() and size(), or members of structs; nothing is
 // copied. A context is used by one thread at a time (Error with GRAFT_ERROR_BUSY otherwise). Over many ranks:
-// give the context a Communicator; all its calls that take particles or fields are then collective.
+// give the context a Communicator; all its calls that take particles or fields are then collective. Arrays on
+// a GPU are DeviceSpans.
 #ifndef GRAFT_HPP
 #define GRAFT_HPP
 
@@ -226,6 +227,19 @@ class Context {
         const graft_particles s = sources.c(), p = points.c();
         const graft_results r = results.c();
         library_.check(library_.api().field_at(context_, &s, &p, &r));
+    }
+    /// compute in two halves: returns when everything is enqueued on the stream. The arrays must stay until
+    /// compute_end, which may throw what compute throws; the Particles and Results need not.
+    void compute_begin(const Particles& particles, const Results& results) {
+        const graft_particles p = particles.c();
+        const graft_results r = results.c();
+        library_.check(library_.entry(&graft_api_v1::compute_begin)(context_, &p, &r));
+    }
+    void compute_end() { library_.check(library_.entry(&graft_api_v1::compute_end)(context_)); }
+    /// The cudaStream_t that this context's work goes to; nullptr: one of its own. It must outlive the
+    /// context.
+    void set_stream(void* stream) {
+        library_.check(library_.entry(&graft_api_v1::context_set_stream)(context_, stream));
     }
     /// The communicator must outlive this context, or the next set_communicator.
     void set_communicator(const Communicator& ranks) {

@@ -60,6 +60,28 @@ inline graft_array view(const graft_array& array) {
     return array;
 }
 
+/// n numbers in the memory of a CUDA device, by its ordinal; not owned. Has no data(): the host must not read
+/// it.
+template <class T>
+struct DeviceSpan {
+    T* pointer = nullptr;
+    int64_t n = 0;
+    int32_t device = 0;
+};
+template <class T>
+graft_array view(const DeviceSpan<T>& span) {
+    graft_array array = view(span.pointer, span.n);
+    array.memory = GRAFT_MEMORY_CUDA;
+    array.device = span.device;
+    return array;
+}
+/// A view of other memory than the host's: in_memory(view(xyz, n, 3), GRAFT_MEMORY_CUDA, device).
+inline graft_array in_memory(graft_array array, int32_t memory, int32_t device = 0) {
+    array.memory = memory;
+    array.device = device;
+    return array;
+}
+
 namespace detail {
 template <class M>
 struct Member {

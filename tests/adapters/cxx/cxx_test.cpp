@@ -167,4 +167,38 @@ TEST(Cxx, OptionsAndMoves) {
     EXPECT_NE(library().explain().find("mac.theta"), std::string::npos);
 }
 
+TEST(Cxx, TwoHalvesAndDeviceSpans) {
+    graft::Options options(library());
+    options.set("backend", "cpu");
+    graft::Context gravity(options);
+    Cloud c(20);
+    const auto particles = graft::Particles().positions(c.x, c.y, c.z);
+    gravity.compute(particles, graft::Results().accelerations(c.ax, c.ay, c.az));
+    const auto whole = c.ax;
+    c.ax.assign(c.ax.size(), -9);
+    gravity.set_stream(nullptr);
+    gravity.compute_begin(particles, graft::Results().accelerations(c.ax, c.ay, c.az));
+    gravity.compute_end();
+    EXPECT_EQ(c.ax, whole);
+    const auto status_of = [](auto&& body) {
+        try {
+            body();
+        } catch (const graft::Error& error) {
+            return error.status();
+        }
+        return GRAFT_OK;
+    };
+    EXPECT_EQ(status_of([&] { gravity.compute_end(); }), GRAFT_ERROR_CALL_ORDER);
+    const graft::DeviceSpan<double> span{c.x.data(), 20, 3};
+    const graft_array array = graft::view(span);
+    EXPECT_EQ(array.memory, GRAFT_MEMORY_CUDA);
+    EXPECT_EQ(array.device, 3);
+    EXPECT_EQ(array.bytes, 160);
+    EXPECT_EQ(status_of([&] {
+                  gravity.compute(graft::Particles().positions(span, span, span),
+                                  graft::Results().accelerations(c.ax, c.ay, c.az));
+              }),
+              GRAFT_ERROR_UNSUPPORTED);
+}
+
 } // namespace
