@@ -67,9 +67,10 @@ static int orbit(graft_context* context, cudaStream_t stream, float* device) {
         if (cuda_failed(cudaMemcpyAsync(device, x, sizeof x, cudaMemcpyHostToDevice, stream)) ||
             failed(api->compute_begin(context, &particles, &results)))
             return 1;
-        /* Free to do other work here; what follows on the stream comes after the forces. */
-        if (cuda_failed(cudaMemcpyAsync(a, device + 6, sizeof a, cudaMemcpyDeviceToHost, stream)) ||
-            failed(api->compute_end(context)) || cuda_failed(cudaStreamSynchronize(stream)))
+        /* The host is free to do other work here, while the GPU computes. */
+        if (failed(api->compute_end(context)) ||
+            cuda_failed(cudaMemcpyAsync(a, device + 6, sizeof a, cudaMemcpyDeviceToHost, stream)) ||
+            cuda_failed(cudaStreamSynchronize(stream)))
             return 1;
         step(x, v, a, dt, i == 0);
     }
