@@ -58,8 +58,8 @@ std::string list_yaml(Machine& machine, std::string_view list) {
         std::string item;
         for (const MachineKey& key : machine_keys())
             if (list_of(key.name) == list)
-                item += core::format("%s%s: %.*g", item.empty() ? "" : ", ", key.name + list.size() + 3,
-                                     digits, key.number(machine, index));
+                item += (item.empty() ? "" : ", ") + std::string(key.name + list.size() + 3) + ": " +
+                        number_text(key, key.number(machine, index));
         text += "    - {" + item + "}\n";
     }
     return text;
