@@ -1,0 +1,38 @@
+// M2P of units on the device.
+#pragma once
+
+#include "kernels/device_units.cuh"
+
+namespace graft::kernels {
+
+/// What one cell of order 2 is to the fast kernel, made once per node. Lengths in units of 2^exponent,
+/// charge as q * charge_scale; a = |q|^(-1/2) sign(q), root_charge = |q|^(1/2) sign(q), quadrupole = the
+/// record's 2 Q2 (xx xy xz yy yz zz) / (q |q|), trace = the record's c / |q|^3 sign(q).
+struct alignas(16) PackedCell {
+    double x, y, z;
+    float a;
+    int32_t exponent;
+    float quadrupole[6];
+    float trace, root_charge;
+};
+
+/// Whether charges have one sign; then dipoles vanish and fast cells serve.
+struct ChargeSigns {
+    int32_t one_sign;
+};
+
+/// Packs all nodes of the tree, from float records of order 2; finds the signs.
+void pack_cells(backend::Queue& queue, const EvaluationView& view, const tree::DeviceTreeCounts* counts,
+                int64_t node_capacity, bool softened, PackedCell* cells, ChargeSigns* signs);
+/// float, order 2, charges of one sign (else returns at once), no softening or one Plummer length.
+void sum_cells_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                    const PackedCell* cells, const ChargeSigns* signs, bool softened, bool potential);
+
+/// Any order; `skip`, if not null: returns at once where the fast cells serve. softened: Plummer, per
+/// particle or one length.
+void sum_cells_float(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                     const ChargeSigns* skip, int order, bool softened, bool per_particle, bool potential);
+void sum_cells_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                      const ChargeSigns* skip, int order, bool softened, bool per_particle, bool potential);
+
+} // namespace graft::kernels

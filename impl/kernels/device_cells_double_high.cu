@@ -1,0 +1,16 @@
+// Cells of units in double, orders 3 and 4; see device_cells_general.cuh.
+#include "kernels/device_cells_general.cuh"
+
+namespace graft::kernels::general_cells {
+
+template <>
+void launch_high<double>(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                         const ChargeSigns* skip, int order, bool softened, bool per_particle,
+                         bool potential) {
+    if (order == 3)
+        launch<double, 3>(queue, view, units, skip, softened, per_particle, potential);
+    else
+        launch<double, 4>(queue, view, units, skip, softened, per_particle, potential);
+}
+
+} // namespace graft::kernels::general_cells

@@ -1,0 +1,189 @@
+// The single-precision cell kernel of order 2 for charges of one sign: 31 instruction slots a cell.
+//
+// With a = |q|^(-1/2), d' = a (c - x) and i' = 1 / |d'| (softened: |d'|^2 + a^2 eps^2) the charge is 1, as in
+// device_pairs_fast.cuh. With t = Q' d', h = i'^2 (d' t + 2 C'), Q' the packed quadrupole and C' the trace
+// term:
+//     acceleration = (i'^3 + 5/2 h i'^5) d' - i'^5 t,    potential = b (i' + h i'^3 / 2).
+// This is moments/expansion.hpp with its factors multiplied out: 3 FMA d', 3 r'^2, root, 3 products i'^2, ^3,
+// ^5, 9 for t, 3 for d' t, h, 5/2 i'^5, 1 and 6 for the sums.
+#pragma once
+
+#include "kernels/device_cells.cuh"
+#include "kernels/device_source_tiles.cuh"
+
+namespace graft::kernels::fast_cells {
+
+inline constexpr float tiny_square = 1e-20f;
+inline constexpr float far_away = 1e15f;
+inline constexpr int most_targets = 8; // a lane
+
+__device__ __forceinline__ float inverse_root(float x) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+struct Tile {
+    float4 place[tile_items]; // a c, a
+    float4 first[tile_items]; // xx xy xz yy
+    float4 rest[tile_items];  // yz zz, 2 C' , b
+};
+
+template <int T>
+struct Lane {
+    float x[T], y[T], z[T]; // minus the targets' places
+    float ax[T], ay[T], az[T], p[T];
+};
+
+/// 2^(2 e), e within float's range.
+__device__ __forceinline__ float square_of_power(int e) {
+    return __int_as_float((2 * min(max(e, -60), 60) + 127) << 23);
+}
+
+template <bool softened>
+__device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame,
+                                          const PackedCell* cells, int32_t node, float eps2, int part,
+                                          Tile& tile) {
+    float4 place = make_float4(far_away, far_away, far_away, 0), first = make_float4(0, 0, 0, 0),
+           rest = first;
+    if (node >= 0) {
+        const PackedCell cell = cells[node];
+        if (cell.a != 0) {
+            const double a = cell.a;
+            place = make_float4(static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0]) * a),
+                                static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1]) * a),
+                                static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2]) * a), cell.a);
+            // So far that the quadrupole is nothing: its products would leave float.
+            const float distance = fmaxf(fabsf(place.x), fmaxf(fabsf(place.y), fabsf(place.z)));
+            const float unit = distance < 3e8f ? square_of_power(cell.exponent + frame.exponent) : 0.0f;
+            const float* q = cell.quadrupole;
+            first = make_float4(q[0] * unit, q[1] * unit, q[2] * unit, q[3] * unit);
+            rest = make_float4(q[4] * unit, q[5] * unit, softened ? 2 * eps2 * unit * cell.trace : 0.0f,
+                               cell.root_charge);
+        }
+    }
+    const int to = tile_place(threadIdx.x % 32, part);
+    __syncwarp();
+    tile.place[to] = place, tile.first[to] = first, tile.rest[to] = rest;
+    __syncwarp();
+}
+
+template <int T, bool softened, bool potential>
+__device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, float eps2, Lane<T>& lane) {
+#pragma unroll 2
+    for (int j = own; j < own + part; ++j) {
+        const float4 s = tile.place[j], q = tile.first[j], r = tile.rest[j];
+        const float soft = softened ? s.w * s.w * eps2 : tiny_square;
+#pragma unroll
+        for (int t = 0; t < T; ++t) {
+            const float dx = fmaf(lane.x[t], s.w, s.x), dy = fmaf(lane.y[t], s.w, s.y),
+                        dz = fmaf(lane.z[t], s.w, s.z);
+            const float i = inverse_root(fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft))));
+            const float i2 = i * i, i3 = i * i2, i5 = i3 * i2;
+            const float tx = fmaf(q.z, dz, fmaf(q.y, dy, q.x * dx));
+            const float ty = fmaf(r.x, dz, fmaf(q.w, dy, q.y * dx));
+            const float tz = fmaf(r.y, dz, fmaf(r.x, dy, q.z * dx));
+            const float along = softened ? fmaf(dz, tz, fmaf(dy, ty, fmaf(dx, tx, r.z)))
+                                         : fmaf(dz, tz, fmaf(dy, ty, dx * tx));
+            const float h = i2 * along;
+            const float c = fmaf(2.5f * h, i5, i3);
+            lane.ax[t] = fmaf(c, dx, fmaf(-i5, tx, lane.ax[t]));
+            lane.ay[t] = fmaf(c, dy, fmaf(-i5, ty, lane.ay[t]));
+            lane.az[t] = fmaf(c, dz, fmaf(-i5, tz, lane.az[t]));
+            if constexpr (potential)
+                lane.p[t] = fmaf(r.w, fmaf(0.5f * h, i3, i), lane.p[t]);
+        }
+    }
+}
+
+/// T targets a lane, targets [first, first + count) of the group.
+template <int T, bool softened, bool potential>
+__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const PackedCell* cells,
+                                    const Unit& unit, const GroupFrame& frame, int first, int count, int part,
+                                    Tile& tile) {
+    const int place = threadIdx.x % part;
+    Lane<T> lane;
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
+        lane.x[t] = -static_cast<float>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
+        lane.y[t] = -static_cast<float>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
+        lane.z[t] = -static_cast<float>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
+    }
+    const double length = v.length * frame.scale;
+    const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
+    const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
+    const int32_t* list = v.node_list + v.node_offset[unit.group];
+    for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
+        const int32_t e = begin + static_cast<int32_t>(threadIdx.x % 32);
+        fill_tile<softened>(v, frame, cells, e < unit.end ? list[e] : -1, eps2, part, tile);
+        add_cells<T, softened, potential>(tile, own, part, eps2, lane);
+    }
+    auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        const Slot<float> sum{add_parts(lane.ax[t], part), add_parts(lane.ay[t], part),
+                              add_parts(lane.az[t], part), potential ? add_parts(lane.p[t], part) : 0.0f};
+        const int k = place + t * part;
+        if (threadIdx.x < part && k < count)
+            slots[k] = sum;
+    }
+}
+
+template <bool softened, bool potential>
+__global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, const PackedCell* cells,
+                                             const ChargeSigns* signs) {
+    __shared__ Tile tile;
+    if (backend::stopped(v.status) || signs->one_sign == 0)
+        return;
+    const auto total = static_cast<unsigned>(units.counters->cell_units);
+    for (unsigned u = take_unit(&units.counters->next_cell); u < total;
+         u = take_unit(&units.counters->next_cell)) {
+        const Unit unit = units.cells[u];
+        const GroupFrame frame = units.frames[unit.group];
+        const auto part_of_group = [&]<int T>(int first, int count, int part) {
+            run<T, softened, potential>(v, units, cells, unit, frame, first, count, part, tile);
+        };
+        for (int first = 0; first < frame.count; first += 32 * most_targets) {
+            const int count = min(32 * most_targets, frame.count - first);
+            const int part = part_lanes(count, most_targets);
+            switch ((count + part - 1) / part) {
+            case 1:
+                part_of_group.template operator()<1>(first, count, part);
+                break;
+            case 2:
+                part_of_group.template operator()<2>(first, count, part);
+                break;
+            case 3:
+                part_of_group.template operator()<3>(first, count, part);
+                break;
+            case 4:
+                part_of_group.template operator()<4>(first, count, part);
+                break;
+            case 5:
+                part_of_group.template operator()<5>(first, count, part);
+                break;
+            case 6:
+                part_of_group.template operator()<6>(first, count, part);
+                break;
+            case 7:
+                part_of_group.template operator()<7>(first, count, part);
+                break;
+            default:
+                part_of_group.template operator()<8>(first, count, part);
+            }
+        }
+    }
+}
+
+template <bool softened, bool potential>
+void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& units, const PackedCell* cells,
+            const ChargeSigns* signs) {
+    static const unsigned blocks = resident_blocks(queue, kernel<softened, potential>, 32);
+    kernel<softened, potential><<<blocks, 32, 0, queue.stream()>>>(view, units, cells, signs);
+    GRAFT_CUDA_LAUNCHED("fast cells");
+    ++queue.launches;
+}
+
+} // namespace graft::kernels::fast_cells

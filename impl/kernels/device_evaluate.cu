@@ -1,0 +1,191 @@
+// The class DeviceEvaluator: buffers, the order of launches, and which kernels serve which settings.
+#include "kernels/device_evaluate.cuh"
+
+#include "backend/device_primitives.cuh"
+#include "kernels/device_cells.cuh"
+#include "kernels/device_pairs.cuh"
+#include "kernels/device_variants.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::kernels {
+
+struct DeviceEvaluator::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : counts(memory, "sources of list entries"), places(memory, "places of list entries"),
+          positions(memory, "positions in source lists"), frames(memory, "group frames"),
+          pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
+          slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
+          variants(memory) {}
+    backend::DeviceBuffer<int32_t> counts, places;
+    backend::DeviceBuffer<int64_t> positions;
+    backend::DeviceBuffer<GroupFrame> frames;
+    backend::DeviceBuffer<Unit> pairs, cells;
+    backend::DeviceBuffer<UnitCounters> counters;
+    backend::DeviceBuffer<Slot<float>> slots; // two make a Slot<double>
+    backend::DeviceBuffer<PackedCell> packed;
+    backend::DeviceBuffer<ChargeSigns> signs;
+    VariantWork variants;
+    int64_t reserved_units = 0, reserved_slots = 0;
+
+    void resize(const DeviceEvaluation& how, int64_t groups, int64_t node_entries, int64_t leaf_entries);
+    UnitView view(const DeviceEvaluation& how) const;
+};
+
+namespace {
+
+/// 2^k near the number of particles: charges, whose sum is near 1, become numbers near 1.
+double charge_scale(int64_t n) {
+    return n > 0 ? std::ldexp(1.0, std::ilogb(static_cast<double>(n))) : 1.0;
+}
+
+template <typename T>
+const T* pointer(const backend::DeviceBuffer<T>& buffer) {
+    return buffer.empty() ? nullptr : buffer.data();
+}
+
+void view_sources(const tree::DeviceTree& tree, const moments::DeviceMoments& moments, EvaluationView& v) {
+    v.nodes = tree.nodes.data(), v.boxes = tree.boxes.data();
+    v.x = tree.x.data(), v.y = tree.y.data(), v.z = tree.z.data(), v.charge = tree.charge.data();
+    v.softening = pointer(tree.softening);
+    v.leaf = tree.options.leaf;
+    v.heaps = tree.softening.empty(); // they may differ in their lengths
+    v.cx = moments.cx.data(), v.cy = moments.cy.data(), v.cz = moments.cz.data();
+    v.radius = moments.radius.data(), v.rho = moments.rho.data(), v.magnitude = moments.magnitude.data();
+    v.softening_square = pointer(moments.softening_square);
+    v.values = moments.values.data();
+    v.single = pointer(moments.single), v.full = pointer(moments.full);
+    v.terms = moments::term_count(moments.order);
+    v.charge_scale = charge_scale(tree.n);
+}
+
+EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& how,
+                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists) {
+    EvaluationView v{};
+    v.status = queue.status();
+    view_sources(tree, moments, v);
+    v.groups = targets.groups.data(), v.group_count = targets.group_count.data();
+    v.target_x = targets.x, v.target_y = targets.y, v.target_z = targets.z;
+    v.target_softening = targets.softening;
+    v.same_places = targets.x == tree.x.data();
+    v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
+    v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
+    v.batch = lists.batch, v.batches = lists.batches;
+    v.length = how.softening_length;
+    v.single_precision = how.precision != DevicePrecision::fp64;
+    return v;
+}
+
+/// Whether the fast kernel of order 2 may serve; the charges' signs decide on the device.
+bool fast_cells_serve(const DeviceEvaluation& how) {
+    return how.precision != DevicePrecision::fp64 && how.order == 2 &&
+           !(how.pairs.softening == Softening::plummer && how.pairs.per_particle);
+}
+
+void check(const DeviceEvaluation& how, const moments::DeviceMoments& moments) {
+    if (how.order != moments.order || how.order < 0 || how.order > moments::max_order)
+        core::fail(core::Status::internal, "evaluation on the device: order %d, but moments of order %d",
+                   how.order, moments.order);
+    if ((how.precision == DevicePrecision::fp64 ? moments.full.empty() : moments.single.empty()) &&
+        moments.cx.size() > 0)
+        core::fail(core::Status::internal, "evaluation on the device: no expansions of this precision");
+}
+
+void sum_pairs(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+               const UnitView& units) {
+    if (how.precision == DevicePrecision::fp64)
+        sum_pairs_double(queue, view, units, how.pairs);
+    else if (how.pairs.softening == Softening::none ||
+             (how.pairs.softening == Softening::plummer && !how.pairs.per_particle))
+        sum_pairs_fast(queue, view, units, how.pairs);
+    else
+        sum_pairs_float(queue, view, units, how.pairs);
+}
+
+void sum_cells(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+               const UnitView& units, const PackedCell* packed, const ChargeSigns* signs) {
+    const bool softened = how.pairs.softening == Softening::plummer, potential = how.pairs.potential;
+    const bool per_particle = softened && how.pairs.per_particle;
+    const bool fast = fast_cells_serve(how);
+    if (fast)
+        sum_cells_fast(queue, view, units, packed, signs, softened, potential);
+    const auto general = how.precision == DevicePrecision::fp64 ? sum_cells_double : sum_cells_float;
+    general(queue, view, units, fast ? signs : nullptr, how.order, softened, per_particle, potential);
+}
+
+} // namespace
+
+DeviceEvaluator::DeviceEvaluator(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
+DeviceEvaluator::~DeviceEvaluator() {
+    delete work_;
+}
+
+void DeviceEvaluator::reserve(int64_t units, int64_t slots) {
+    work_->reserved_units = std::max(work_->reserved_units, units + units / 8);
+    work_->reserved_slots = std::max(work_->reserved_slots, slots + slots / 8);
+}
+
+/// Room for what full lists of leaves that are two thirds full make, and groups three quarters full; a
+/// computation that needs more says so.
+void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, int64_t groups, int64_t node_entries,
+                                   int64_t leaf_entries) {
+    const UnitSize size;
+    const int64_t sources = leaf_entries * std::max(how.leaf, 1) * 2 / 3;
+    const auto most = [&](int interactions) {
+        return std::max(int64_t{size.least}, int64_t{interactions} / std::max(how.group, 1) / 32 * 32);
+    };
+    const int64_t pair_units = sources / most(size.pair_interactions) + groups;
+    const int64_t cell_units = node_entries / most(size.cell_interactions) + groups;
+    const int64_t units = std::max({pair_units, cell_units, reserved_units, int64_t{1024}});
+    const int64_t sums =
+        std::max({(pair_units + cell_units) * how.group * 3 / 4, reserved_slots, int64_t{65536}});
+    counts.resize(leaf_entries + 1), places.resize(leaf_entries + 1), positions.resize(leaf_entries + 1);
+    frames.resize(groups), counters.resize(1), signs.resize(1);
+    pairs.resize(units), cells.resize(units);
+    slots.resize(how.precision == DevicePrecision::fp64 ? 2 * sums : sums);
+}
+
+UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
+    return {frames.data(),
+            pairs.data(),
+            cells.data(),
+            counters.data(),
+            {positions.data(), places.data()},
+            pairs.size(),
+            how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
+            slots.data()};
+}
+
+void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how,
+                               const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                               const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
+                               DeviceField& field) {
+    if (how.kernel == DeviceKernel::block_per_group)
+        return evaluate_block_per_group(work_->variants, queue, how, tree, moments, targets, lists, field);
+    if (how.kernel == DeviceKernel::pairs_1d)
+        return evaluate_pairs_1d(work_->variants, queue, how, tree, moments, targets, lists, field);
+    if (how.kernel == DeviceKernel::tiles_2d)
+        return evaluate_tiles_2d(work_->variants, queue, how, tree, moments, targets, lists, field);
+    check(how, moments);
+    Work& w = *work_;
+    const int64_t groups = targets.groups.size(), leaf_entries = lists.leaves.size();
+    w.resize(how, groups, lists.nodes.size(), leaf_entries);
+    const EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
+    const UnitView units = w.view(how);
+    GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
+    find_sources(queue, view, leaf_entries, w.counts.data(), w.places.data());
+    backend::exclusive_sum(queue, w.counts.data(), w.positions.data(), leaf_entries + 1);
+    cut_units(queue, view, UnitSize{}, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
+    if (fast_cells_serve(how)) {
+        w.packed.resize(tree.nodes.size());
+        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(),
+                   how.pairs.softening == Softening::plummer, w.packed.data(), w.signs.data());
+    }
+    sum_pairs(queue, how, view, units);
+    sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
+    gather_slots(queue, view, units, groups, how.add, field);
+}
+
+} // namespace graft::kernels

@@ -1,0 +1,12 @@
+// Pairs of units in double, see device_pairs_general.cuh.
+#include "kernels/device_pairs.cuh"
+#include "kernels/device_pairs_general.cuh"
+
+namespace graft::kernels {
+
+void sum_pairs_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                      const PairVariant& variant) {
+    general_pairs::launch_any<double>(queue, view, units, variant);
+}
+
+} // namespace graft::kernels

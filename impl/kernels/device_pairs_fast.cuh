@@ -1,0 +1,206 @@
+// The single-precision pair kernel without softening or with one Plummer length: 12 instruction slots a pair.
+//
+// With a = |q|^(-1/2) sign(q) per source and s' = a s, the distance a (s - x) is one multiply-add, and
+//     q d / r^3 = d' / r'^3,   d' = s' - a x, r' = |a| r:
+// 3 FMA for d', 3 for r'^2, a reciprocal root, 2 products for r'^-3 and 3 FMA for the sums: the charge costs
+// nothing. But d' of a particle with itself is a rounding error and not zero; tiles of 32 sources that may
+// hold a target therefore take the plain form (13 slots), in which a pair at distance zero adds exactly
+// nothing. Potential: q / r = b / r' with b = |q|^(1/2) sign(q), one slot more.
+#pragma once
+
+#include "kernels/device_source_tiles.cuh"
+
+namespace graft::kernels::fast_pairs {
+
+inline constexpr float tiny_square = 1e-20f; // as kernels/ops.hpp
+inline constexpr float far_away = 1e15f;     // where padding stands, without charge
+inline constexpr int most_targets = 8;       // a lane
+
+__device__ __forceinline__ float inverse_root(float x) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+template <bool potential>
+struct Tile {
+    float4 source[tile_items]; // plain: x y z q; scaled: s' and a
+    float root_charge[potential ? tile_items : 1];
+};
+
+template <int T>
+struct Lane {
+    float x[T], y[T], z[T]; // minus the targets' places
+    float ax[T], ay[T], az[T], p[T];
+};
+
+/// Stores this lane's source of the tile. Returns whether the tile takes the plain form.
+template <bool potential>
+__device__ __forceinline__ bool fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
+                                          int part, Tile<potential>& tile) {
+    const bool meets = index != no_source &&
+                       (!v.same_places || index < 0 ||
+                        static_cast<uint32_t>(index - frame.first) < static_cast<uint32_t>(frame.count));
+    const bool plain = __any_sync(whole_warp, meets);
+    FrameSource s{far_away, far_away, far_away, 0, 0};
+    if (index != no_source)
+        s = load_source<false>(v, frame, index);
+    float4 item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
+                              static_cast<float>(s.charge));
+    float root = 0;
+    if (!plain) {
+        const float q = fabsf(item.w);
+        item = make_float4(far_away, far_away, far_away, 0);
+        if (q > 0) {
+            float a = inverse_root(q);
+            a = a * fmaf(-0.5f * q * a, a, 1.5f); // Newton: the same charge must not be wrong the same way
+            root = copysignf(q * a, static_cast<float>(s.charge));
+            a = copysignf(a, root);
+            item = make_float4(static_cast<float>(s.x * a), static_cast<float>(s.y * a),
+                               static_cast<float>(s.z * a), a);
+        }
+    }
+    const int place = tile_place(threadIdx.x % 32, part);
+    __syncwarp();
+    tile.source[place] = item;
+    if constexpr (potential)
+        tile.root_charge[place] = root;
+    __syncwarp();
+    return plain;
+}
+
+template <int T, bool softened, bool potential>
+__device__ __forceinline__ void add_scaled(const float4* source, const float* root_charge, int part,
+                                           float eps2, Lane<T>& lane) {
+#pragma unroll 1
+    for (int j = 0; j < part; j += 4) {
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+            const float4 s = source[j + u];
+            const float b = potential ? root_charge[j + u] : 0.0f;
+            const float soft = softened ? s.w * s.w * eps2 : tiny_square;
+#pragma unroll
+            for (int t = 0; t < T; ++t) {
+                const float dx = fmaf(lane.x[t], s.w, s.x), dy = fmaf(lane.y[t], s.w, s.y),
+                            dz = fmaf(lane.z[t], s.w, s.z);
+                const float i = inverse_root(fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft))));
+                const float i3 = i * i * i;
+                lane.ax[t] = fmaf(i3, dx, lane.ax[t]);
+                lane.ay[t] = fmaf(i3, dy, lane.ay[t]);
+                lane.az[t] = fmaf(i3, dz, lane.az[t]);
+                if constexpr (potential)
+                    lane.p[t] = fmaf(i, b, lane.p[t]);
+            }
+        }
+    }
+}
+
+template <int T, bool softened, bool potential>
+__device__ __forceinline__ void add_plain(const float4* source, int part, float eps2, Lane<T>& lane) {
+#pragma unroll 1
+    for (int j = 0; j < part; ++j) {
+        const float4 s = source[j];
+#pragma unroll
+        for (int t = 0; t < T; ++t) {
+            const float dx = s.x + lane.x[t], dy = s.y + lane.y[t], dz = s.z + lane.z[t];
+            const float r2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, softened ? eps2 : tiny_square)));
+            const float i = inverse_root(r2);
+            const float q_i = s.w * i, force = q_i * (i * i);
+            lane.ax[t] = fmaf(force, dx, lane.ax[t]);
+            lane.ay[t] = fmaf(force, dy, lane.ay[t]);
+            lane.az[t] = fmaf(force, dz, lane.az[t]);
+            if constexpr (potential)
+                lane.p[t] += softened || r2 > tiny_square ? q_i : 0.0f;
+        }
+    }
+}
+
+/// T targets a lane, targets [first, first + count) of the group.
+template <int T, bool softened, bool potential>
+__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const Unit& unit,
+                                    const GroupFrame& frame, int first, int count, int part,
+                                    Tile<potential>& tile) {
+    const int place = threadIdx.x % part;
+    Lane<T> lane;
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
+        lane.x[t] = -static_cast<float>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
+        lane.y[t] = -static_cast<float>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
+        lane.z[t] = -static_cast<float>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
+    }
+    const double length = v.length * frame.scale;
+    const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
+    const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
+    SourceCursor cursor(v, units.sources, unit);
+    for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
+        const int32_t index = cursor.next(begin, unit.end);
+        if (fill_tile<potential>(v, frame, index, part, tile))
+            add_plain<T, softened, potential>(tile.source + own, part, eps2, lane);
+        else
+            add_scaled<T, softened, potential>(tile.source + own, tile.root_charge + (potential ? own : 0),
+                                               part, eps2, lane);
+    }
+    auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        const Slot<float> sum{add_parts(lane.ax[t], part), add_parts(lane.ay[t], part),
+                              add_parts(lane.az[t], part), potential ? add_parts(lane.p[t], part) : 0.0f};
+        const int k = place + t * part;
+        if (threadIdx.x < part && k < count)
+            slots[k] = sum;
+    }
+}
+
+template <bool softened, bool potential>
+__global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units) {
+    __shared__ Tile<potential> tile;
+    if (backend::stopped(v.status))
+        return;
+    const auto total = static_cast<unsigned>(units.counters->pair_units);
+    for (unsigned u = take_unit(&units.counters->next_pair); u < total;
+         u = take_unit(&units.counters->next_pair)) {
+        const Unit unit = units.pairs[u];
+        const GroupFrame frame = units.frames[unit.group];
+        for (int first = 0; first < frame.count; first += 32 * most_targets) {
+            const int count = min(32 * most_targets, frame.count - first);
+            const int part = part_lanes(count, most_targets);
+            switch ((count + part - 1) / part) {
+            case 1:
+                run<1, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            case 2:
+                run<2, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            case 3:
+                run<3, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            case 4:
+                run<4, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            case 5:
+                run<5, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            case 6:
+                run<6, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            case 7:
+                run<7, softened, potential>(v, units, unit, frame, first, count, part, tile);
+                break;
+            default:
+                run<8, softened, potential>(v, units, unit, frame, first, count, part, tile);
+            }
+        }
+    }
+}
+
+template <bool softened, bool potential>
+void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& units) {
+    static const unsigned per_device = resident_blocks(queue, kernel<softened, potential>, 32);
+    kernel<softened, potential><<<per_device, 32, 0, queue.stream()>>>(view, units);
+    GRAFT_CUDA_LAUNCHED("fast pairs");
+    ++queue.launches;
+}
+
+} // namespace graft::kernels::fast_pairs

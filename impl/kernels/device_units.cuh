@@ -1,0 +1,105 @@
+// Interaction lists cut into units: pieces of one group's list that a warp evaluates, of about equal cost.
+//
+// A unit is a range of the sources (or cells) of one group's list; its partial sums go to `count` slots of
+// its own, one a target, and gather_slots() adds a group's slots in the list's order: the same bits every
+// run, whichever warp did which unit when (units and slots are numbered by atomics, which decides nothing but
+// where numbers lie in between). Lists of outlying groups, hundred times the mean, are many units.
+//
+// Charges are worked on as q * charge_scale, a power of two near the number of particles: numbers near 1, so
+// that float's range serves. Frames: as kernels/frame.hpp, one a group.
+#pragma once
+
+#include "kernels/device_evaluate.cuh"
+
+#include <cstdint>
+
+namespace graft::kernels {
+
+/// Everything that kernels read, as plain pointers.
+struct EvaluationView {
+    backend::DeviceStatus* status;
+    // sources
+    const tree::Node* nodes;
+    const geometry::Box* boxes;
+    const double *x, *y, *z, *charge, *softening;
+    int64_t leaf; // leaves of more particles are heaps of equal points
+    // expansions
+    const double *cx, *cy, *cz, *radius, *rho, *softening_square, *magnitude, *values;
+    const float* single;
+    const double* full;
+    int32_t terms; // moments a node
+    // targets
+    const lists::Group* groups;
+    const int32_t* group_count;
+    const double *target_x, *target_y, *target_z, *target_softening;
+    bool same_places; // targets are the tree's particles in the tree's order
+    // lists
+    const int64_t *node_offset, *leaf_offset;
+    const int32_t *node_list, *leaf_list;
+    int batch, batches;
+    // how
+    double length;                // the one softening length, caller's units
+    double charge_scale;          // power of two
+    bool heaps, single_precision; // heaps: coincident particles act as one source
+};
+
+/// A group's frame and where its partial sums are.
+struct GroupFrame {
+    double centre[3]; // in units of the frame: x_frame = x * scale - centre
+    double scale;
+    int64_t pair_slot, cell_slot;
+    int32_t first, count, exponent; // scale = 2^exponent
+    int32_t pair_units, cell_units, unused;
+};
+
+struct Unit {
+    int32_t group;      // of the batch
+    int32_t begin, end; // sources or cells of the group's list
+    int32_t entry;      // of the group's leaf list: the one that source `begin` is in
+    int64_t slot;
+};
+
+struct UnitCounters {
+    unsigned long long pair_units, cell_units, slots;
+    unsigned int next_pair, next_cell;
+    unsigned long long unused;
+};
+
+/// Sources of a batch's leaf lists: position[e] = sources in the entries before e, place[e] = the first one
+/// in the tree's order, or -1 - node for a heap.
+struct ListSources {
+    const int64_t* position;
+    const int32_t* place;
+};
+
+/// What the evaluating kernels get.
+struct UnitView {
+    const GroupFrame* frames;
+    const Unit *pairs, *cells;
+    UnitCounters* counters;
+    ListSources sources;
+    int64_t unit_capacity, slot_capacity;
+    void* slots; // Slot<float> or Slot<double>
+};
+
+template <typename Real>
+struct alignas(4 * sizeof(Real)) Slot {
+    Real x, y, z, potential;
+};
+
+/// Sizes of units: interactions (pairs or cells times targets), and the least sources or cells.
+struct UnitSize {
+    int pair_interactions = 24576, cell_interactions = 16384, least = 128;
+};
+
+/// counts[e] and places[e] of the batch's leaf entries, zero counts up to `capacity` and one more.
+void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t capacity, int32_t* counts,
+                  int32_t* places);
+/// Frames, units, slots; adds to status pairs and cells.
+void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
+               int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);
+/// The fields of the batch's groups from their slots; status units_needed, slots_needed.
+void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                  int64_t group_capacity, bool add, DeviceField& field);
+
+} // namespace graft::kernels
