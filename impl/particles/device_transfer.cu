@@ -189,9 +189,10 @@ struct ExportBatch {
     const double* value[most_device_exports];
     const double* weight[most_device_exports];
     double factor[most_device_exports];
+    int scale_power[most_device_exports];
     int count;
     int64_t n;
-    bool add;
+    bool packed, add;
 };
 
 template <typename T>
@@ -211,11 +212,14 @@ __global__ void export_kernel(const ExportBatch batch, const int32_t* index, con
         if (a >= batch.count)
             break;
         double factor = batch.factor[a] / scale;
+        if (batch.scale_power[a] == 2)
+            factor /= scale;
         if (batch.weight[a] != nullptr)
-            factor = __dmul_rn(factor / scale, batch.weight[a][item]);
+            factor = __dmul_rn(factor, batch.weight[a][item]);
         const double value = __dmul_rn(factor, batch.value[a][k]);
-        batch.view[a].size == 4 ? export_one<float>(batch.view[a], item, value, batch.add)
-                                : export_one<double>(batch.view[a], item, value, batch.add);
+        const int64_t to = batch.packed ? k : item;
+        batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add)
+                                : export_one<double>(batch.view[a], to, value, batch.add);
     }
 }
 
@@ -296,15 +300,15 @@ void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
 }
 
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, bool add, const DeviceImportState* state) {
+                  int64_t n, bool packed, bool add, const DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
     ExportBatch batch{};
-    batch.count = count, batch.n = n, batch.add = add;
+    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
     for (int a = 0; a < count; ++a) {
         batch.view[a] = device_view(exports[a].view);
         batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
-        batch.factor[a] = exports[a].factor;
+        batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
     }
     export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
                                                                                    queue.status());

@@ -64,17 +64,20 @@ void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int
 /// Enqueued, after the last import: a bad item becomes the status bad_value.
 void conclude_imports(backend::Queue& queue, DeviceImportState* state);
 
-/// One result: view item index[k] (=|+=) factor / scale^(1 or 2) * weight * value[k], rounded to the view's type.
+/// One result: view item index[k] (=|+=) factor / scale^scale_power * weight[index[k]] * value[k], rounded to the
+/// view's type.
 struct DeviceRealExport {
     ArrayView view; // on the device; F32 or F64
     const double* value;
-    double factor;        // over the charge scale
-    const double* weight; // null: none; else by item, and another charge scale
+    double factor;
+    int scale_power;      // 1 or 2
+    const double* weight; // null: none
 };
 inline constexpr int most_device_exports = 4;
 
-/// Enqueued, one pass; index null: k itself. Nothing is written when the computation has stopped.
+/// Enqueued, one pass; index null: k itself; packed: to view item k, whatever the index. Nothing is written when the
+/// computation has stopped.
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, bool add, const DeviceImportState* state);
+                  int64_t n, bool packed, bool add, const DeviceImportState* state);
 
 } // namespace graft::particles

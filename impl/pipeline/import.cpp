@@ -5,33 +5,17 @@
 #include "core/timer.hpp"
 #include "particles/charge_scale.hpp"
 #include "particles/transfer.hpp"
+#include "pipeline/checks.hpp"
 
 #include <cmath>
 #include <limits>
 
 namespace graft::pipeline {
 
-using core::fail;
-using core::Status;
-
 namespace {
 
 constexpr double largest = std::numeric_limits<double>::max();
-constexpr const char* axis_names[3] = {"position x", "position y", "position z"};
 constexpr int64_t sum_block = 16384;
-
-/// Positions beyond this would overflow when squared.
-constexpr double largest_position = 1e150;
-
-void check_count(int64_t n, const char* what) {
-    if (n < 0)
-        fail(Status::argument, "%s: n = %lld; expected n >= 0", what, static_cast<long long>(n));
-    if (n > std::numeric_limits<int32_t>::max())
-        fail(Status::argument,
-             "%s: n = %lld; one process of this version takes at most 2^31 - 1 = 2147483647 particles. "
-             "Split them over ranks",
-             what, static_cast<long long>(n));
-}
 
 void import_positions(const backend::Executor& executor, const ParticleInput& input, int dimension,
                       core::Buffer<double>* const (&axes)[3]) {
@@ -65,8 +49,7 @@ double sum_of_magnitudes(const backend::Executor& executor, const double* q, int
 double power_of_two_scale(double total) {
     const double scale = particles::charge_scale(total);
     if (scale == 0)
-        fail(Status::value,
-             "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
+        refuse_infinite_charge();
     return scale;
 }
 
@@ -81,8 +64,7 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
     if (input.charge.present() || input.n == 0) {
         particles::import_reals(executor, input.charge, "charge", -largest, largest, q);
     } else {
-        if (!std::isfinite(input.charge_all))
-            fail(Status::value, "charge_all is %g; expected a finite number", input.charge_all);
+        check_charge_all(input.charge_all);
         executor.for_each(input.n, [&](int64_t i) { q[i] = input.charge_all; });
     }
     magnitude_ = sum_of_magnitudes(executor, q, input.n, sums_);
@@ -92,9 +74,7 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
     if (!input.softening.present())
         return;
     if (settings_.softening == Softening::none)
-        fail(Status::argument,
-             "particles.softening is given but softening.kind is none; expected plummer or spline. "
-             "Set softening.kind in the deck, or pass NULL");
+        refuse_needless_softening();
     problem_.softening.resize(input.n);
     particles::import_reals(executor, input.softening, "softening", 0.0, largest_position,
                             problem_.softening.data());
@@ -105,8 +85,7 @@ void Solver::import_targets(const ParticleInput& input) {
     problem_.all_targets = !input.has_active && !input.has_target;
     problem_.target.resize(0);
     if (input.has_active && input.has_target)
-        fail(Status::argument,
-             "particles.active and particles.target are both given; expected at most one of them");
+        refuse_two_target_sets();
     if (input.has_target)
         list_targets(input);
     for (int64_t i = 0; i < input.n && input.has_active; ++i)
@@ -122,14 +101,9 @@ void Solver::list_targets(const ParticleInput& input) {
     for (int64_t k = 0; k < input.target.n; ++k) {
         const int64_t given = particles::integer_at(input.target, k);
         if (given < base || given - base >= input.n)
-            fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %lld to %lld",
-                 static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),
-                 static_cast<long long>(input.n - 1 + base));
+            refuse_target(k, given, base, input.n);
         if (seen_[given - base] != 0)
-            fail(Status::value,
-                 "target: %lld stands twice, again at entry %lld (counted from 0); expected each "
-                 "particle at most once",
-                 static_cast<long long>(given), static_cast<long long>(k));
+            refuse_target_twice(k, given);
         seen_[given - base] = 1;
         problem_.target[k] = static_cast<int32_t>(given - base);
     }

@@ -1,4 +1,5 @@
 // How much work each particle was in the last computation: Solver::work_of_particles.
+#include "pipeline/checks.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/solver.hpp"
 #include "pipeline/tree_force.hpp"
@@ -23,10 +24,7 @@ void TreeForce::add_work(double expansion_pairs, double* work) const {
 
 void Solver::work_of_particles(double* work) const {
     if (!report_.valid || problem_.points)
-        core::fail(
-            core::Status::call_order,
-            "there is no work to weigh particles by: the last call was no compute that succeeded; compute "
-            "the forces first, or balance by count");
+        refuse_work();
     std::fill(work, work + problem_.n, 0.0);
     if (all_particles_ == 0)
         return;

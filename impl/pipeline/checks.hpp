@@ -1,0 +1,24 @@
+// What a call's arguments are refused for, in one place for CPU and GPU. All throw core::Error.
+#pragma once
+
+#include <cstdint>
+
+namespace graft::pipeline {
+
+/// Error(argument) for n < 0 and n >= 2^31; `what`: particles or points.
+void check_count(int64_t n, const char* what);
+/// Error(value): charge_all must be finite.
+void check_charge_all(double charge);
+[[noreturn]] void refuse_infinite_charge();
+[[noreturn]] void refuse_needless_softening();
+[[noreturn]] void refuse_two_target_sets();
+/// Entry k of a target list is `given`, not one of base ... n - 1 + base; or has stood there before.
+[[noreturn]] void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n);
+[[noreturn]] void refuse_target_twice(int64_t k, int64_t given);
+/// Error(call_order): no compute has succeeded, so there is no work of particles.
+[[noreturn]] void refuse_work();
+
+inline constexpr const char* axis_names[3] = {"position x", "position y", "position z"};
+inline constexpr double largest_position = 1e150; // larger ones would overflow when squared
+
+} // namespace graft::pipeline

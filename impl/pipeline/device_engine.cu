@@ -1,0 +1,248 @@
+// DeviceForce: one call from begin to end. See device_engine.cuh.
+#include "pipeline/device_engine.cuh"
+
+#include "pipeline/checks.hpp"
+#include "pipeline/device_graph.cuh"
+#include "pipeline/device_guard.cuh"
+#include "pipeline/device_host_tree.cuh"
+
+#include <algorithm>
+#include <cstring>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr int most_repeats = 24; // of one computation: every one must have found a buffer to enlarge
+
+/// Sizes that keep the lanes of the GPU full where the user has not chosen any.
+constexpr int gpu_leaf = 64, gpu_group = 64;
+
+int chosen_device(const DeviceOptions& options) {
+    int count = 0;
+    GRAFT_CUDA(cudaGetDeviceCount(&count));
+    const int device = std::max(options.device, 0);
+    if (device >= count)
+        core::fail(core::Status::argument, "cuda.device: %d; expected 0 to %d, as there are %d devices", device,
+                   count - 1, count);
+    return device;
+}
+
+} // namespace
+
+DeviceForce::DeviceForce(const DeviceOptions& options)
+    : memory_(chosen_device(options)), queue_(memory_, nullptr), staging_(memory_), x_(memory_, "x"),
+      y_(memory_, "y"), z_(memory_, "z"), charge_(memory_, "charges"), softening_(memory_, "softening"),
+      point_x_(memory_, "point x"), point_y_(memory_, "point y"), point_z_(memory_, "point z"),
+      point_length_(memory_, "target softening"), active_(memory_, "target marks"),
+      owner_(memory_, "target entries"), chosen_(memory_, "targets"), chosen_count_(memory_, "target count"),
+      chosen_origin_(memory_, "target origins"), partial_(memory_, "block sums"),
+      last_(memory_, "last accelerations"), work_(memory_, "work of particles"), host_active_(memory_, "target marks"),
+      outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"), builder_(memory_), tree_(memory_),
+      moments_(memory_), criterion_(memory_), target_maker_(memory_), targets_(memory_), estimate_(memory_),
+      list_builder_(memory_), lists_(memory_), evaluator_(memory_), direct_(memory_), field_(memory_),
+      result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
+    cudaDeviceProp properties;
+    GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
+    std::snprintf(device_name_, sizeof device_name_, "%s", properties.name);
+    for (cudaEvent_t& event : piece_done_)
+        GRAFT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    outcome_.resize(1);
+    host_outcome_.resize(1);
+}
+
+DeviceForce::~DeviceForce() {
+    const DeviceGuard guard(memory_.device());
+    (void)cudaStreamSynchronize(queue_.stream());
+    for (cudaEvent_t event : piece_done_)
+        if (event != nullptr)
+            (void)cudaEventDestroy(event);
+}
+
+/// Copies the call and checks what needs no look at the data.
+void DeviceForce::accept(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+                         const Outputs& outputs) {
+    DeviceJob& job = job_;
+    job = {};
+    job.settings = settings;
+    job.particles = particles;
+    job.outputs = outputs;
+    job.with_points = points != nullptr;
+    if (points != nullptr)
+        job.points = *points;
+    check_count(particles.n, "particles");
+    job.n = particles.n;
+    if (!particles.charge.present() && particles.n > 0)
+        check_charge_all(particles.charge_all);
+    job.per_particle = particles.softening.present();
+    if (job.per_particle && settings.softening == Softening::none)
+        refuse_needless_softening();
+    if (!job.with_points && particles.has_active && particles.has_target)
+        refuse_two_target_sets();
+    job.all_targets = !job.with_points && !particles.has_active && !particles.has_target;
+    if (job.with_points)
+        check_count(points->n, "points");
+    job.targets = job.with_points ? points->n : (particles.has_target ? particles.target.n : particles.n);
+    job.with_sums = outputs.virial.present() || outputs.energy.present();
+    job.with_potential = outputs.potential.present() || outputs.energy.present();
+    const bool softened = job.per_particle || settings.softening_length > 0;
+    job.pairs = {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
+                 softened && job.per_particle, job.with_potential};
+    if (!settings.tuned)
+        job.settings.leaf = gpu_leaf, job.settings.group = gpu_group;
+    if (settings.method == Method::reference)
+        core::fail(core::Status::unsupported, "method reference runs on the CPU only; expected direct or tree");
+}
+
+void DeviceForce::begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+                        const Outputs& outputs, void* stream) {
+    if (begun_)
+        core::fail(core::Status::call_order,
+                   "compute_begin: the last computation was begun but not ended; call compute_end first");
+    const DeviceGuard guard(memory_.device());
+    valid_ = false;
+    accept(settings, particles, points, outputs);
+    memory_.set_limit(settings.device.memory_limit);
+    queue_.borrow(static_cast<cudaStream_t>(stream));
+    try {
+        launches_before_ = queue_.launches;
+        host_built_ = false;
+        note_ = "";
+        if (!replay())
+            enqueue();
+        begun_ = true;
+    } catch (...) { // what is under way reads our buffers and the host's arrays
+        (void)cudaStreamSynchronize(queue_.stream());
+        (void)cudaGetLastError();
+        throw;
+    }
+}
+
+/// The whole computation.
+void DeviceForce::enqueue() {
+    clock_.forget();
+    clock_.record(queue_.stream(), DeviceClock::begin, capturing_);
+    queue_.clear_status();
+    import_particles();
+    clock_.record(queue_.stream(), DeviceClock::imported, capturing_);
+    field_.resize(job_.targets, job_.with_potential);
+    if (remembers() && last_n_ != job_.n) {
+        last_.resize(job_.n);
+        last_n_ = -1;
+    }
+    if (job_.settings.method == Method::tree && job_.settings.tree_type == tree::TreeType::orb && !job_.empty()) {
+        fetch(); // the rest is done in end()
+        return;
+    }
+    enqueue_after_import();
+}
+
+void DeviceForce::enqueue_after_import() {
+    origin_ = nullptr;
+    if (job_.empty()) {
+        for (backend::DeviceBuffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
+            particles::fill(queue_, values->data(), 0, values->size());
+        GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
+    } else if (!job_.is_tree()) {
+        evaluate_direct();
+    } else {
+        if (!host_built_) {
+            build_tree();
+            sum_moments();
+            choose_targets();
+        }
+        prepare_walk();
+        evaluate_batches();
+    }
+    enqueue_output();
+    fetch();
+}
+
+void DeviceForce::fetch() {
+    GRAFT_CUDA(cudaMemcpyAsync(host_outcome_.data(), outcome_.data(), sizeof(DeviceOutcome),
+                               cudaMemcpyDeviceToHost, queue_.stream()));
+    queue_.fetch_status();
+    clock_.record_end(queue_.stream(), capturing_);
+}
+
+void DeviceForce::end(DeviceReport& report) {
+    if (!begun_)
+        core::fail(core::Status::call_order,
+                   "compute_end: no computation was begun; expected compute_begin before it");
+    const DeviceGuard guard(memory_.device());
+    begun_ = false;
+    bool deferred =
+        job_.is_tree() && job_.settings.tree_type == tree::TreeType::orb && !job_.empty(); // built on the host
+    for (int repeat = 0;; ++repeat) {
+        clock_.wait();
+        ++waits_;
+        const backend::DeviceStatus status = queue_.fetched_status();
+        if (status.stop == backend::bad_value)
+            raise_bad_value(status);
+        if (status.stop == backend::go && !deferred) {
+            last_status_ = status;
+            if (host_built_) {
+                last_status_.nodes_needed = host_nodes_, last_status_.groups_needed = host_groups_;
+                last_status_.leaves = host_leaves_, last_status_.levels = host_levels_;
+            }
+            break;
+        }
+        if (repeat == most_repeats)
+            core::fail(core::Status::internal,
+                       "the GPU computation still asks for larger buffers after %d repeats", repeat);
+        deferred ? build_on_host() : repair(status);
+        deferred = false;
+        queue_.clear_status();
+        enqueue_after_import();
+    }
+    write_host_outputs();
+    last_n_ = remembers() && !job_.empty() ? job_.n : -1;
+    valid_ = true;
+    remember_graph_key();
+    report_on(report);
+}
+
+void DeviceForce::report_on(DeviceReport& report) const {
+    using Clock = DeviceClock;
+    report = {};
+    DeviceReport::Times& t = report.time_s;
+    t.import = clock_.between(Clock::begin, Clock::imported);
+    t.tree = clock_.between(Clock::imported, Clock::built);
+    t.moments = clock_.between(Clock::built, Clock::summed);
+    t.lists = clock_.between(Clock::summed, Clock::prepared);
+    int before = Clock::prepared;
+    for (int b = 0; job_.is_tree() && b < std::min(batches_, Clock::timed_batches); ++b) {
+        t.lists += clock_.between(before, Clock::batches + 2 * b);
+        t.forces += clock_.between(Clock::batches + 2 * b, Clock::batches + 2 * b + 1);
+        before = Clock::batches + 2 * b + 1;
+    }
+    if (!job_.is_tree())
+        t.forces = clock_.between(Clock::prepared, before = Clock::batches);
+    t.output = clock_.between(before, Clock::last);
+    t.total = clock_.between(Clock::begin, Clock::last);
+    const backend::DeviceStatus& s = last_status_;
+    report.pairs = job_.is_tree() ? s.pairs : static_cast<double>(job_.n) * static_cast<double>(job_.targets);
+    report.cells = s.cells;
+    if (job_.is_tree()) {
+        report.nodes = s.nodes_needed, report.leaves = s.leaves, report.levels = s.levels;
+        report.groups = s.groups_needed;
+        report.batches = batches_;
+        report.bytes_lists = 4 * (lists_.nodes.size() + lists_.leaves.size()) +
+                             8 * (lists_.node_offset.size() + lists_.leaf_offset.size());
+    }
+    report.bytes_device = memory_.bytes_held(), report.bytes_device_peak = memory_.bytes_peak();
+    report.bytes_pinned = memory_.bytes_pinned();
+    report.allocations = memory_.allocations() + host_memory_.allocations();
+    report.waits = queue_.waits() + waits_ + staging_.slot_waits();
+    report.repeats = repeats_;
+    report.graph = replayed() ? 1 : 0;
+    report.launches = replayed() ? graph_launches() : queue_.launches - launches_before_;
+    report.device = memory_.device();
+    std::memcpy(report.device_name, device_name_, sizeof report.device_name);
+    std::snprintf(report.note, sizeof report.note, "%s", note_);
+    const DeviceOutcome& outcome = *host_outcome_.data();
+    for (int c = 0; c < device_sum_count && job_.with_sums; ++c)
+        report.totals[c] = outcome.totals[c] / outcome.import.scale / outcome.import.scale;
+}
+
+} // namespace graft::pipeline

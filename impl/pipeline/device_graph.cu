@@ -1,0 +1,153 @@
+// See device_graph.cuh.
+#include "pipeline/device_graph.cuh"
+
+#include <bit>
+
+namespace graft::pipeline {
+
+namespace {
+
+/// Above this the launches hide behind the kernels (impl/docs/gpu/engine.md).
+constexpr int64_t most_particles = 200000;
+
+class Key {
+  public:
+    template <typename T>
+    Key& add(T value) {
+        if constexpr (std::is_floating_point_v<T>)
+            words_.push_back(std::bit_cast<uint64_t>(static_cast<double>(value)));
+        else if constexpr (std::is_pointer_v<T>)
+            words_.push_back(reinterpret_cast<uintptr_t>(value));
+        else
+            words_.push_back(static_cast<uint64_t>(value));
+        return *this;
+    }
+    Key& add_view(const particles::ArrayView& view) {
+        return add(view.data).add(view.type).add(view.n).add(view.item_stride).add(view.component_stride);
+    }
+    Key& add_input(const ParticleInput& input) {
+        add(input.n).add(input.charge_all).add(input.has_active).add(input.has_target).add(input.target_from_1);
+        for (const particles::ArrayView& axis : input.position)
+            add_view(axis);
+        return add_view(input.charge).add_view(input.softening).add_view(input.active).add_view(input.target);
+    }
+    std::vector<uint64_t> words() && { return std::move(words_); }
+
+  private:
+    std::vector<uint64_t> words_;
+};
+
+void add_settings(Key& key, const Settings& s) {
+    key.add(s.method).add(s.precision).add(s.interaction).add(s.dimension).add(s.tree_type).add(s.leaf);
+    key.add(s.group).add(s.mac).add(s.theta).add(s.accuracy).add(s.mac_history).add(s.order).add(s.softening);
+    key.add(s.softening_length).add(s.constant).add(s.has_box);
+    for (int a = 0; a < 3; ++a)
+        key.add(s.box_lower[a]).add(s.box_upper[a]);
+    const DeviceOptions& d = s.device;
+    key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
+    key.add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);
+}
+
+bool on_device(const ParticleInput& input, int dimension) {
+    bool all = !input.charge.present() || input.charge.on_device();
+    for (int a = 0; a < dimension; ++a)
+        all = all && input.position[a].on_device();
+    return all && (!input.softening.present() || input.softening.on_device()) && !input.has_active &&
+           (!input.has_target || input.target.on_device());
+}
+
+} // namespace
+
+bool DeviceForce::may_replay() const {
+    const Settings& settings = job_.settings;
+    const int wanted = settings.device.graph;
+    if (wanted == 0 || job_.empty() || (wanted < 0 && job_.n > most_particles))
+        return false;
+    if (job_.is_tree() && settings.tree_type == tree::TreeType::orb)
+        return false;
+    return on_device(job_.particles, settings.dimension) &&
+           (!job_.with_points || on_device(job_.points, settings.dimension));
+}
+
+std::vector<uint64_t> DeviceForce::graph_key() const {
+    Key key;
+    add_settings(key, job_.settings);
+    key.add_input(job_.particles).add(job_.with_points);
+    if (job_.with_points)
+        key.add_input(job_.points);
+    for (const particles::ArrayView& axis : job_.outputs.acceleration)
+        key.add_view(axis);
+    key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
+    key.add(job_.outputs.add).add(job_.outputs.force);
+    key.add(memory_.allocations()).add(batches_).add(last_n_);
+    return std::move(key).words();
+}
+
+/// After a computation that needed no repair.
+void DeviceForce::remember_graph_key() {
+    if (!graph_)
+        graph_ = std::make_unique<Graph>();
+    graph_->last_key = may_replay() && !host_built_ ? graph_key() : std::vector<uint64_t>{};
+    if (graph_->replayed && graph_->key != graph_->last_key)
+        graph_->drop(); // a repair has enlarged something
+}
+
+bool DeviceForce::replayed() const {
+    return graph_ && graph_->replayed;
+}
+
+int64_t DeviceForce::graph_launches() const {
+    return graph_ ? graph_->launches : 0;
+}
+
+/// True when the computation has been enqueued as a graph.
+bool DeviceForce::replay() {
+    if (!graph_)
+        graph_ = std::make_unique<Graph>();
+    Graph& graph = *graph_;
+    graph.replayed = false;
+    const std::vector<uint64_t> key = may_replay() ? graph_key() : std::vector<uint64_t>{};
+    if (key.empty() || graph.refused || key != graph.last_key) {
+        graph.drop();
+        return false;
+    }
+    if (graph.executable == nullptr || graph.key != key) {
+        graph.drop();
+        if (!capture(graph))
+            return false;
+        graph.key = key;
+    }
+    GRAFT_CUDA(cudaGraphLaunch(graph.executable, queue_.stream()));
+    graph.replayed = true;
+    return true;
+}
+
+bool DeviceForce::capture(Graph& graph) {
+    const cudaStream_t stream = queue_.stream();
+    queue_.borrow(nullptr); // its own: others' work must not be captured
+    GRAFT_CUDA(cudaStreamBeginCapture(queue_.stream(), cudaStreamCaptureModeRelaxed));
+    capturing_ = true;
+    bool enqueued = true;
+    const int64_t before = queue_.launches;
+    try {
+        enqueue();
+    } catch (const core::Error&) {
+        enqueued = false;
+    }
+    capturing_ = false;
+    cudaGraph_t captured = nullptr;
+    bool good = cudaStreamEndCapture(queue_.stream(), &captured) == cudaSuccess && enqueued;
+    graph.launches = queue_.launches - before;
+    good = good && cudaGraphInstantiate(&graph.executable, captured, 0) == cudaSuccess;
+    if (captured != nullptr)
+        (void)cudaGraphDestroy(captured);
+    queue_.borrow(stream);
+    if (!good) {
+        (void)cudaGetLastError();
+        graph.executable = nullptr;
+        graph.refused = true; // this driver, or a step that cannot be captured: go on without
+    }
+    return good;
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,155 @@
+// The methods on the device, step by step: tree_force.cpp and evaluate_direct.cpp there.
+#include "pipeline/device_engine.cuh"
+
+#include "backend/device_primitives.cuh"
+#include "pipeline/forest.hpp"
+
+#include <algorithm>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr int direct_block = 256; // targets that stand together in space
+constexpr int64_t first_list_limit = int64_t{4} << 30;
+
+} // namespace
+
+void DeviceForce::build_tree() {
+    const Settings& settings = job_.settings;
+    tree::TreeOptions options;
+    options.dimension = settings.dimension;
+    options.leaf = settings.leaf;
+    if (settings.has_box) {
+        options.has_root = true;
+        for (int a = 0; a < settings.dimension; ++a) {
+            options.root_lower[a] = settings.box_lower[a];
+            options.root_edge = std::max(options.root_edge, settings.box_upper[a] - settings.box_lower[a]);
+        }
+    }
+    const tree::DeviceParticleView particles{job_.n,         x_.data(),
+                                             y_.data(),      z_.data(),
+                                             charge_.data(), job_.per_particle ? softening_.data() : nullptr};
+    builder_.build(queue_, options, particles, tree_, static_cast<tree::DeviceBuild>(settings.device.build),
+                   settings.device.top_depth);
+    clock_.record(queue_.stream(), DeviceClock::built, capturing_);
+}
+
+void DeviceForce::sum_moments() {
+    moments::compute_moments(queue_, tree_, job_.settings.order, moments_);
+}
+
+void DeviceForce::choose_targets() {
+    const int group = job_.settings.group;
+    if (job_.with_points)
+        target_maker_.set_points(queue_, job_.settings.dimension, job_.targets, point_x_.data(), point_y_.data(),
+                                 point_z_.data(), job_.per_particle ? point_length_.data() : nullptr, group,
+                                 targets_);
+    else if (job_.all_targets)
+        target_maker_.set_all(queue_, tree_, group, targets_);
+    else
+        target_maker_.set_active(queue_, tree_, active_.data(), job_.targets, group, targets_);
+}
+
+/// Tree, moments and targets are there: expansions, criterion, and the factors of the error MAC.
+void DeviceForce::prepare_walk() {
+    const Settings& settings = job_.settings;
+    const bool plummer = job_.pairs.softening == kernels::Softening::plummer;
+    moments::fill_expansion(queue_, tree_, plummer, settings.precision == Precision::fp64, moments_);
+    clock_.record(queue_.stream(), DeviceClock::summed, capturing_);
+    const bool error = settings.mac == MacType::error;
+    const bool use_last = settings.mac_history && !job_.with_points && last_n_ == job_.n;
+    if (error)
+        estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_);
+    lists::CriterionOptions options;
+    options.mac = static_cast<lists::Mac>(settings.mac);
+    options.theta = settings.theta;
+    options.direct_count = direct_count(settings);
+    options.compact_softening = settings.softening == Softening::spline;
+    options.softening_length = settings.softening_length;
+    lists::fill_criterion(queue_, tree_, moments_, options, error ? estimate_.reach() : nullptr, criterion_);
+    if (error && use_last)
+        scale_groups_by_last(queue_, settings, last_.data(), targets_);
+    else if (error)
+        estimate_.scale_groups(queue_, settings, tree_, targets_);
+    clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
+}
+
+/// Where nothing is known yet: lists of some hundred entries a group.
+void DeviceForce::set_first_capacities() {
+    if (lists_.nodes.size() > 0 && lists_.leaves.size() > 0)
+        return;
+    const int64_t groups = 3 * job_.targets / std::max(1, job_.settings.group) + 64;
+    int64_t nodes = 1200 * groups, leaves = 400 * groups;
+    const int64_t bytes = 4 * (nodes + leaves), most = std::min(first_list_limit, list_limit());
+    batches_ = static_cast<int>((bytes + most - 1) / most);
+    lists_.nodes.resize(std::max<int64_t>(nodes / batches_, 1024));
+    lists_.leaves.resize(std::max<int64_t>(leaves / batches_, 1024));
+}
+
+kernels::DeviceEvaluation DeviceForce::evaluation() const {
+    const Settings& settings = job_.settings;
+    kernels::DeviceEvaluation how;
+    how.pairs = job_.pairs;
+    how.softening_length = settings.softening_length;
+    how.precision = static_cast<kernels::DevicePrecision>(settings.precision);
+    how.order = settings.order;
+    how.group = settings.group;
+    how.leaf = settings.leaf;
+    how.kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
+    how.block_x = settings.device.block_x, how.block_y = settings.device.block_y;
+    return how;
+}
+
+void DeviceForce::evaluate_batches() {
+    set_first_capacities();
+    const kernels::DeviceEvaluation how = evaluation();
+    const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
+    for (int b = 0; b < batches_; ++b) {
+        list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_);
+        if (b < DeviceClock::timed_batches)
+            clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, capturing_);
+        evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);
+        if (b < DeviceClock::timed_batches)
+            clock_.record(queue_.stream(), DeviceClock::batches + 2 * b + 1, capturing_);
+    }
+    origin_ = targets_.origin;
+}
+
+/// All pairs: targets in compact blocks along the Morton curve, sources as the host has them.
+void DeviceForce::evaluate_direct() {
+    const int64_t count = job_.targets;
+    const double *x = x_.data(), *y = y_.data(), *z = z_.data(), *length = softening_.data();
+    const bool chosen = !job_.with_points && !job_.all_targets;
+    if (chosen) {
+        for (backend::DeviceBuffer<double>* values : {&point_x_, &point_y_, &point_z_})
+            values->resize(count);
+        point_length_.resize(job_.per_particle ? count : 0);
+        chosen_.resize(job_.n);
+        chosen_count_.resize(1);
+        backend::select_flagged(queue_, active_.data(), chosen_.data(), chosen_count_.data(), job_.n);
+        gather(queue_, chosen_.data(), count, {x, y, z, job_.per_particle ? length : nullptr},
+               {point_x_.data(), point_y_.data(), point_z_.data(), point_length_.data()});
+    }
+    if (chosen || job_.with_points)
+        x = point_x_.data(), y = point_y_.data(), z = point_z_.data(), length = point_length_.data();
+    if (!host_built_)
+        target_maker_.set_points(queue_, job_.settings.dimension, count, x, y, z,
+                                 job_.per_particle ? length : nullptr, direct_block, targets_);
+    clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
+    origin_ = targets_.origin;
+    if (chosen) {
+        chosen_origin_.resize(count);
+        compose(queue_, chosen_.data(), targets_.origin, count, chosen_origin_.data());
+        origin_ = chosen_origin_.data();
+    }
+    const kernels::DeviceSources sources{x_.data(),      y_.data(),
+                                         z_.data(),      charge_.data(),
+                                         job_.per_particle ? softening_.data() : nullptr, job_.n};
+    const kernels::DeviceSources to{targets_.x, targets_.y, targets_.z, nullptr, targets_.softening, count};
+    direct_.evaluate(queue_, evaluation(), static_cast<kernels::DirectStage>(job_.settings.device.direct_stage),
+                     sources, to, field_);
+    clock_.record(queue_.stream(), DeviceClock::batches, capturing_); // no lists: forces begin at `prepared`
+}
+
+} // namespace graft::pipeline
