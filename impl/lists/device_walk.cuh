@@ -9,16 +9,34 @@
 
 namespace graft::lists::device {
 
-struct WalkView {
+/// Which groups a kernel is about.
+struct BatchView {
+    const int32_t* group_count;
+    backend::DeviceStatus* status;
+    int64_t group_capacity;
+    int32_t batch, batches;
+};
+
+inline BatchView batch_view(backend::Queue& queue, const DeviceTargets& targets, int batch, int batches) {
+    return {targets.group_count.data(), queue.status(), targets.groups.size(), batch, batches};
+}
+
+/// Groups [begin, begin + count) are this batch's.
+struct BatchRange {
+    int64_t begin, count;
+};
+__device__ inline BatchRange batch_range(const BatchView& view) {
+    const int64_t groups = min(static_cast<int64_t>(*view.group_count), view.group_capacity);
+    const int64_t begin = batch_begin(groups, view.batch, view.batches);
+    return {begin, batch_begin(groups, view.batch + 1, view.batches) - begin};
+}
+
+struct WalkView : BatchView {
     const DeviceMacCentre* centres;
     const DeviceMacLink* links;
     const geometry::Box* boxes;
     const tree::DeviceTreeCounts* counts;
     const Group* groups;
-    const int32_t* group_count;
-    backend::DeviceStatus* status;
-    int64_t group_capacity;
-    int32_t batch, batches;
     double softening_length, skin;
     int32_t root, levels; // levels 0: counts->levels
     int32_t most_children;
@@ -30,16 +48,6 @@ struct WalkLists {
     int64_t *node_offset, *leaf_offset;
     int32_t *nodes, *leaves;
 };
-
-/// Groups [begin, begin + count) are this batch's.
-struct BatchRange {
-    int64_t begin, count;
-};
-__device__ inline BatchRange batch_range(const WalkView& view) {
-    const int64_t groups = min(static_cast<int64_t>(*view.group_count), view.group_capacity);
-    const int64_t begin = batch_begin(groups, view.batch, view.batches);
-    return {begin, batch_begin(groups, view.batch + 1, view.batches) - begin};
-}
 
 /// Room of a depth-first stack below any node: siblings that wait on each level.
 __device__ inline int32_t stack_reserve(const WalkView& view) {
