@@ -9,6 +9,7 @@
 // every way of finding the crossing point gives the same cut.
 #pragma once
 
+#include "core/host_device.hpp"
 #include "decompose/left_filled.hpp"
 #include "decompose/weights.hpp"
 
@@ -26,9 +27,9 @@ struct CutGoal {
 
     CutGoal() = default;
     /// parts >= 2. cap: most points of a part, 0 = no cap; count <= cap * parts.
-    CutGoal(int64_t count, Wide weight, int32_t parts, int64_t cap)
+    GRAFT_HD CutGoal(int64_t count, Wide weight, int32_t parts, int64_t cap)
         : CutGoal(count, weight, parts, static_cast<int32_t>(leaves_left(parts)), cap) {}
-    CutGoal(int64_t count, Wide weight, int32_t parts, int32_t parts_left, int64_t cap)
+    GRAFT_HD CutGoal(int64_t count, Wide weight, int32_t parts, int32_t parts_left, int64_t cap)
         : count(count), weight(weight == 0 ? static_cast<Wide>(count) : weight), by_count(weight == 0),
           parts(parts), parts_left(parts_left) {
         const int64_t right = parts - parts_left, left = parts_left;
@@ -42,26 +43,26 @@ struct CutGoal {
 
     /// The first k points, of weight w, reach past the wanted cut: true for all k from some k on, at the
     /// latest from count on when count > 0.
-    bool past(int64_t k, Wide w) const {
+    GRAFT_HD bool past(int64_t k, Wide w) const {
         return k > most || (k > least && measure(k, w) * parts > weight * parts_left);
     }
     /// |W(k) - T| * parts.
-    Wide error(int64_t k, Wide w) const {
+    GRAFT_HD Wide error(int64_t k, Wide w) const {
         const Wide have = measure(k, w) * parts, want = weight * parts_left;
         return have > want ? have - want : want - have;
     }
     /// The crossing point, which makes k - 1 points of weight `before` into k of weight `after`, belongs
     /// left.
-    bool takes(int64_t k, Wide before, Wide after) const {
+    GRAFT_HD bool takes(int64_t k, Wide before, Wide after) const {
         return k <= most && error(k, after) < error(k - 1, before);
     }
     /// A cut that leaves k points of weight w on the left is allowed and at most `slack` off in weight.
-    bool good_enough(int64_t k, Wide w, Wide slack) const {
+    GRAFT_HD bool good_enough(int64_t k, Wide w, Wide slack) const {
         return k >= least && k <= most && error(k, w) <= slack * parts;
     }
 
   private:
-    Wide measure(int64_t k, Wide w) const { return by_count ? static_cast<Wide>(k) : w; }
+    GRAFT_HD Wide measure(int64_t k, Wide w) const { return by_count ? static_cast<Wide>(k) : w; }
 };
 
 } // namespace graft::decompose

@@ -1,8 +1,7 @@
 // The finished ORB: a heap of cells with their cuts.
 #pragma once
 
-#include "decompose/decompose.hpp"
-#include "decompose/ordering.hpp"
+#include "decompose/cell_rule.hpp"
 
 #include <vector>
 
@@ -10,12 +9,6 @@ namespace graft::decompose {
 
 /// Cell 1 of a tree of `parts`: the box, not cut yet. An empty box becomes the origin.
 Cell root_cell(const geometry::Box& box, int32_t parts);
-/// The side a cell is cut across, of the first `dimension`: the longest, x before y before z.
-int cut_axis(const Cell& cell, int dimension);
-/// Writes the cut into `cell` and its two children.
-void cut_cell(Cell& cell, int axis, const Cut& cut, Cell& left, Cell& right);
-/// The cut of a cell without points: its middle.
-Cut middle_cut(const Cell& cell, int axis);
 
 /// Complete from the start.
 class CutTree final : public Decomposition {

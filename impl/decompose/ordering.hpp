@@ -5,6 +5,8 @@
 // cut_before and cut_after are the same for the same set of points, however they were found.
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -22,12 +24,12 @@ constexpr int64_t implied_id(int rank, int64_t index) {
 }
 
 /// Unsigned integers in the order of the doubles (finite; both zeros give one image).
-inline uint64_t ordered_image(double x) {
+GRAFT_HD inline uint64_t ordered_image(double x) {
     const uint64_t bits = std::bit_cast<uint64_t>(x + 0.0);
     return bits ^ (static_cast<uint64_t>(-static_cast<int64_t>(bits >> 63)) | (uint64_t{1} << 63));
 }
 /// The double whose image it is.
-inline double from_ordered_image(uint64_t image) {
+GRAFT_HD inline double from_ordered_image(uint64_t image) {
     const bool positive = (image >> 63) != 0;
     return std::bit_cast<double>(positive ? image ^ (uint64_t{1} << 63) : ~image);
 }
@@ -44,7 +46,7 @@ struct Place {
     double x;
     int64_t id;
 };
-inline bool operator<(const Place& a, const Place& b) {
+GRAFT_HD inline bool operator<(const Place& a, const Place& b) {
     return a.x < b.x || (a.x == b.x && a.id < b.id);
 }
 
@@ -53,16 +55,16 @@ struct Cut {
     double x = 0;
     int64_t tie = lowest_id;
 };
-inline bool is_left(const Cut& cut, double x, int64_t id) {
+GRAFT_HD inline bool is_left(const Cut& cut, double x, int64_t id) {
     return x < cut.x || (x == cut.x && id < cut.tie);
 }
 
 /// The cut whose first point to the right is `right`. heap_split: points at right.x stand left of it.
-inline Cut cut_before(const Place& right, bool heap_split) {
+GRAFT_HD inline Cut cut_before(const Place& right, bool heap_split) {
     return {right.x + 0.0, heap_split ? right.id : lowest_id};
 }
 /// The cut whose last point to the left is `left`, the last one at its coordinate.
-inline Cut cut_after(const Place& left) {
+GRAFT_HD inline Cut cut_after(const Place& left) {
     return {std::nextafter(left.x + 0.0, std::numeric_limits<double>::infinity()), lowest_id};
 }
 

@@ -3,9 +3,6 @@
 
 #include "core/error.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
 #include <vector>
 
 namespace graft::decompose {
@@ -14,25 +11,6 @@ namespace {
 constexpr int lane_bits = 42, lanes = 3;
 constexpr uint64_t lane_mask = (uint64_t{1} << lane_bits) - 1;
 constexpr int64_t sum_block = 1 << 15;
-
-/// 2^exponent as two factors that are finite and normal for every exponent of a double's reciprocal.
-void set_scale(int exponent, double& first, double& second) {
-    first = std::ldexp(1.0, exponent / 2);
-    second = std::ldexp(1.0, exponent - exponent / 2);
-}
-
-/// Exponent that brings the largest cost to [2^61, 2^62).
-int cost_exponent(double max_cost) {
-    int exponent = 0;
-    std::frexp(max_cost, &exponent);
-    return 62 - exponent;
-}
-
-/// The weight that the mean point shall have.
-double mean_weight(Wide count) {
-    const int bits = std::bit_width(static_cast<uint64_t>(std::max<Wide>(count, 1)) - 1);
-    return std::ldexp(1.0, std::max(38, 62 - bits));
-}
 
 } // namespace
 
@@ -71,7 +49,7 @@ WeightRule::Sums WeightRule::Sums::of(const backend::Executor& executor, const d
     if (cost == nullptr || !(max_cost > 0))
         return sums;
     double scale1, scale2;
-    set_scale(cost_exponent(max_cost), scale1, scale2);
+    WeightScale::set_scale(WeightScale::cost_exponent(max_cost), scale1, scale2);
     sums.cost = sum_wide(executor, n, [&](int64_t begin, int64_t end) {
         Wide sum = 0;
         for (int64_t i = begin; i < end; ++i)
@@ -82,20 +60,6 @@ WeightRule::Sums WeightRule::Sums::of(const backend::Executor& executor, const d
 }
 
 WeightRule::WeightRule(const double* cost, double max_cost, const Sums& sums, double mix)
-    : cost_(cost), unit_(!(max_cost > 0) || !(mix > 0) || sums.cost == 0) {
-    if (unit_)
-        return;
-    set_scale(cost_exponent(max_cost), scale1_, scale2_);
-    const double mean_cost = to_double(sums.cost) / to_double(sums.count); // in the scale of the sums
-    const double largest = std::ldexp(1.0, 62);
-    const double mean = std::min(mean_weight(sums.count), largest / (1 - mix + mix * (largest / mean_cost)));
-    base_ = (1 - mix) * mean;
-    factor_ = mix * mean / mean_cost;
-    if (mix == 1) {
-        int exponent = 0;
-        std::frexp(factor_, &exponent);
-        factor_ = std::ldexp(1.0, exponent - 1);
-    }
-}
+    : cost_(cost), scale_(max_cost, sums.count, sums.cost, mix) {}
 
 } // namespace graft::decompose

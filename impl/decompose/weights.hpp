@@ -9,7 +9,11 @@
 
 #include "backend/executor.hpp"
 #include "comm/communicator.hpp"
+#include "core/host_device.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 
@@ -25,10 +29,57 @@ void allreduce_wide(comm::Communicator& comm, Wide* values, int64_t count);
 using WideTerm = std::function<Wide(int64_t begin, int64_t end)>;
 Wide sum_wide(const backend::Executor& executor, int64_t n, const WideTerm& term);
 
-inline double to_double(Wide value) {
+GRAFT_HD inline double to_double(Wide value) {
     return static_cast<double>(static_cast<uint64_t>(value >> 64)) * 18446744073709551616.0 +
            static_cast<double>(static_cast<uint64_t>(value));
 }
+
+/// The arithmetic of the rule, for the CPU and the device: plain values.
+struct WeightScale {
+    bool unit = true;
+    double scale1 = 1, scale2 = 1; // two factors: one alone may not be a finite double
+    double base = 0, factor = 0;
+
+    WeightScale() = default;
+    /// max_cost, count and cost (in units of unit_cost()) over all ranks; mix in [0, 1].
+    GRAFT_HD WeightScale(double max_cost, Wide count, Wide cost, double mix)
+        : unit(!(max_cost > 0) || !(mix > 0) || cost == 0) {
+        if (unit)
+            return;
+        set_scale(cost_exponent(max_cost), scale1, scale2);
+        const double mean_cost = to_double(cost) / to_double(count); // in the scale of the sums
+        const double largest = std::ldexp(1.0, 62);
+        const double mean = std::min(mean_weight(count), largest / (1 - mix + mix * (largest / mean_cost)));
+        base = (1 - mix) * mean;
+        factor = mix * mean / mean_cost;
+        if (mix == 1) {
+            int exponent = 0;
+            std::frexp(factor, &exponent);
+            factor = std::ldexp(1.0, exponent - 1);
+        }
+    }
+    /// Weight of a point of that cost. No fused multiply-add: the same bits everywhere.
+    GRAFT_HD uint64_t of(double cost) const {
+        return unit ? 1 : static_cast<uint64_t>(base + factor * (cost * scale1 * scale2) + 0.5);
+    }
+
+    /// 2^exponent as two factors that are finite and normal for every exponent of a double's reciprocal.
+    GRAFT_HD static void set_scale(int exponent, double& first, double& second) {
+        first = std::ldexp(1.0, exponent / 2);
+        second = std::ldexp(1.0, exponent - exponent / 2);
+    }
+    /// Exponent that brings the largest cost to [2^61, 2^62).
+    GRAFT_HD static int cost_exponent(double max_cost) {
+        int exponent = 0;
+        std::frexp(max_cost, &exponent);
+        return 62 - exponent;
+    }
+    /// The weight that the mean point shall have.
+    GRAFT_HD static double mean_weight(Wide count) {
+        const int bits = std::bit_width(static_cast<uint64_t>(std::max<Wide>(count, 1)) - 1);
+        return std::ldexp(1.0, std::max(38, 62 - bits));
+    }
+};
 
 class WeightRule {
   public:
@@ -44,19 +95,15 @@ class WeightRule {
     /// sums: over all ranks; mix in [0, 1]; cost: this rank's, kept.
     WeightRule(const double* cost, double max_cost, const Sums& sums, double mix);
 
-    bool unit() const { return unit_; }
+    bool unit() const { return scale_.unit; }
     /// Weight of local point i.
-    uint64_t operator()(int64_t i) const { return unit_ ? 1 : of(cost_[i]); }
+    uint64_t operator()(int64_t i) const { return scale_.unit ? 1 : of(cost_[i]); }
     /// Weight of a point of that cost.
-    uint64_t of(double cost) const {
-        return unit_ ? 1 : static_cast<uint64_t>(base_ + factor_ * (cost * scale1_ * scale2_) + 0.5);
-    }
+    uint64_t of(double cost) const { return scale_.of(cost); }
 
   private:
     const double* cost_ = nullptr;
-    bool unit_ = true;
-    double scale1_ = 1, scale2_ = 1; // two factors: one alone may not be a finite double
-    double base_ = 0, factor_ = 0;
+    WeightScale scale_;
 };
 
 } // namespace graft::decompose

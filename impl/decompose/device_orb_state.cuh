@@ -1,0 +1,153 @@
+// What the kernels of device ORB share: the node of the heap, where its search stands, and the columns of
+// points.
+//
+// Invariants: points of a node are one run [begin, begin + count) of the shelf once its round is over; within
+// a round the run is where they will be, and the list of the node's bracket stands there on the other shelf,
+// so a list never lacks room. `split` decides: left are coordinates below it, and at it the ids below `tie`.
+#pragma once
+
+#include "backend/device.cuh"
+#include "decompose/cell_rule.hpp"
+#include "decompose/cut_goal.hpp"
+#include "decompose/device_orb.cuh"
+
+#include <cstdint>
+
+namespace graft::decompose {
+
+constexpr int tile_points = 4096;
+constexpr int most_levels = 4; // of a round
+constexpr int most_nodes = 1 << (most_levels - 1), most_bins = 1 << most_levels;
+
+enum class SearchStage : int32_t { idle = 0, images = 1, ids = 2, found = 3 };
+
+/// Sums that many threads add to.
+struct DeviceTally {
+    unsigned long long count, low, high; // weight = low + 2^32 high
+    __device__ Wide weight() const { return static_cast<Wide>(low) + (static_cast<Wide>(high) << 32); }
+};
+
+struct OrbNode {
+    Cell cell;
+    CutGoal goal;
+    Wide weight;
+    int64_t begin, count;
+    double split;
+    int32_t axis;
+    SearchStage stage;
+    // The pass: points with low <= coordinate <= high are listed.
+    double low, high;
+    DeviceTally below, band;
+    int32_t missed;              // 0: no; -1: the cut is below the first bracket, 1: above it
+    unsigned long long listed;   // length of the list
+    // The selection: the crossing point's image (or id) is in the window.
+    uint64_t window_low, window_high, image;
+    int64_t base_count, inside_count, heap_begin, heap_end;
+    Wide base_weight, inside_weight;
+    unsigned long long next_id;  // smallest id of the heap above the crossing point's
+};
+
+/// Columns of points; index NULL: a point's index is its place.
+template <typename T>
+struct OrbColumns {
+    const T* c[3];
+    const uint32_t* index;
+    const uint64_t* weight;
+    const int64_t* id; // by index
+
+    __device__ uint32_t index_of(int64_t place) const {
+        return index != nullptr ? index[place] : static_cast<uint32_t>(place);
+    }
+    __device__ int64_t id_of_index(uint32_t i) const { return id != nullptr ? id[i] : static_cast<int64_t>(i); }
+    __device__ int64_t id_of(int64_t place) const { return id_of_index(index_of(place)); }
+};
+
+template <typename T>
+struct OrbShelf {
+    T* c[3];
+    uint32_t* index;
+    uint64_t* weight;
+};
+
+/// Tiles of a round: each belongs to one root; table[tile] = root, first[root] = its first tile.
+struct OrbTiles {
+    const int32_t* first;
+    const uint32_t* table;
+    int32_t roots, first_cell;
+    int levels; // of the round
+    int64_t most; // upper bound of their number, first[roots] is the number
+    uint32_t* histogram; // 2^levels counters a tile: [root][bin][tile]
+};
+
+struct OrbSamples {
+    void* c[3];
+    uint32_t* index;
+    uint32_t* weight; // scaled, NULL: 1 each
+    int64_t per_root; // room
+};
+
+/// Everything a kernel may need, by value.
+template <typename T>
+struct OrbGround {
+    OrbNode* node; // heap
+    int32_t parts;
+    int dimension;
+    int64_t cap;
+    OrbColumns<T> from;
+    T* list_value;        // of the other shelf
+    uint32_t* list_place; // place of a listed point on this shelf
+    OrbTiles tiles;
+    OrbSamples samples;
+    uint32_t* bins;            // counts of the selection, bins_per_node each
+    unsigned long long* bins_low;
+    unsigned long long* bins_high;
+    int log2_bins;
+    unsigned long long* misses; // [0]: all so far, [1]: of this level
+    backend::DeviceStatus* status;
+};
+
+__device__ inline uint64_t image_of(float x) {
+    const uint32_t bits = __float_as_uint(x + 0.0f);
+    return bits ^ (static_cast<uint32_t>(-static_cast<int32_t>(bits >> 31)) | 0x80000000u);
+}
+__device__ inline uint64_t image_of(double x) {
+    return ordered_image(x);
+}
+/// The coordinate whose image it is.
+template <typename T>
+__device__ inline T value_of(uint64_t image) {
+    if constexpr (sizeof(T) == 8)
+        return from_ordered_image(image);
+    else {
+        const uint32_t bits = static_cast<uint32_t>(image);
+        return __uint_as_float((bits >> 31) != 0 ? bits ^ 0x80000000u : ~bits);
+    }
+}
+/// Internal cells of a level are heap indices 2^level ... end - 1.
+__host__ __device__ inline int32_t end_of_level(int level, int32_t parts) {
+    const int64_t end = int64_t{2} << level;
+    return static_cast<int32_t>(end < parts ? end : parts);
+}
+
+/// The cuts of a root's subtree in shared memory, by local heap index 1 ... 2^levels - 1. A leaf's points, and
+/// those of cells below one, go left all the way.
+template <typename T, int size>
+struct OrbCuts {
+    T split[size];
+    int axis[size];
+    int64_t tie[size];
+
+    __device__ void load(const OrbNode* node, int32_t parts, int32_t root, int local) {
+        int32_t cell = local == 1 ? root : 0;
+        if (local > 1) {
+            const int depth = 31 - __clz(local);
+            cell = (root << depth) + (local - (1 << depth));
+        }
+        const bool cut = cell < parts;
+        split[local] = cut ? static_cast<T>(node[cell].split) : static_cast<T>(INFINITY);
+        axis[local] = cut ? node[cell].axis : 0;
+        tie[local] = cut ? node[cell].cell.tie : lowest_id;
+    }
+};
+
+} // namespace graft::decompose
