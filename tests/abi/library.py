@@ -2,6 +2,7 @@
 """What a host sees of the built library's file: one exported symbol, and no library it would not want in its process.
 
 usage: library.py LIBRARY (also proves that the check can fail: a second argument, FAKE, is a library that must not pass)
+       library.py --cuda LIBGRAFT_CUDA      its one symbol; the driver and the run time of CUDA must not be needed to open it
 """
 import re
 import subprocess
@@ -22,23 +23,27 @@ def exported(library):
     return sorted(row[-1].split("@")[0] for row in rows if row[-2] != "A")
 
 
-def complaints(library):
+def complaints(library, symbol="graft_get_api", name=r"libgraft\.so\.0"):
     found = []
-    if exported(library) != ["graft_get_api"]:
-        found.append(f"exports {exported(library)}; expected graft_get_api alone")
+    if exported(library) != [symbol]:
+        found.append(f"exports {exported(library)}; expected {symbol} alone")
     dynamic = output("readelf", "-d", library)
     for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
         if FORBIDDEN.search(needed) or not ALLOWED.match(needed):
             found.append(f"needs {needed}; hosts must not get that from us")
-    if not re.search(r"\(SONAME\).*\[libgraft\.so\.0\]", dynamic):
-        found.append("its SONAME is not libgraft.so.0")
+    if not re.search(rf"\(SONAME\).*\[{name}\]", dynamic):
+        found.append(f"its SONAME is not {name}")
     if re.search(r"\((RPATH|RUNPATH)\).*\[.*/(build|work|tmp)", dynamic):
         found.append("it carries a search path into a build folder")
     return found
 
 
 def main(library, fake=None):
-    found = complaints(library)
+    if library == "--cuda":
+        library, fake = fake, None
+        found = complaints(library, "graft_cuda_get_table", r"libgraft_cuda\.so")
+    else:
+        found = complaints(library)
     if fake is not None and not complaints(fake):
         found.append(f"the check itself lets {fake} pass")
     for line in found:

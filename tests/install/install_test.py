@@ -8,6 +8,7 @@ usage: install_test.py CMAKE BUILD_FOLDER WORK_FOLDER install
 
 No GRAFT_LIBRARY and no LD_LIBRARY_PATH: an installed tree must work by itself.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -39,6 +40,9 @@ def install(cmake, build, work):
     missing = [path for path in EXPECTED if not os.path.exists(os.path.join(prefix, path))]
     missing += [name for name in ("libgraft.so.0", "libgraft.so", "libgraft_api.a", "graft.pc", "graft-config.cmake")
                 if not find(prefix, name)]
+    if os.path.exists(os.path.join(build, "lib", "libgraft_cuda.so")) and \
+            find(prefix, "libgraft_cuda.so") != find(prefix, "libgraft.so.0"):
+        missing.append("libgraft_cuda.so beside libgraft.so.0")
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}")
 
@@ -60,6 +64,16 @@ def pkgconfig(prefix, work, source, compiler):
     run(binary)
 
 
+def command(prefix):
+    """The installed command finds both libraries; without a device, the driver or the device is what is missing."""
+    answer = json.loads(run(os.path.join(prefix, "bin", "graft"), "info", "--json", capture_output=True, text=True).stdout)
+    cuda = answer["machine"]["cuda"]
+    print(answer)
+    wrong = [words for words in ("not found", "not of this build") if words in cuda.get("why", "")]
+    if find(prefix, "libgraft_cuda.so") and wrong:
+        raise SystemExit(f"the installed libgraft_cuda.so is not used: {cuda}")
+
+
 def main(cmake, build, work, what, *more):
     prefix = os.path.join(work, "prefix")
     if what == "install":
@@ -69,7 +83,7 @@ def main(cmake, build, work, what, *more):
     elif what == "pkgconfig":
         pkgconfig(prefix, work, *more)
     else:
-        run(os.path.join(prefix, "bin", "graft"), "info")
+        command(prefix)
     return 0
 
 
