@@ -7,9 +7,9 @@
 
 namespace graft::particles {
 
-/// Brings `total`, the sum of magnitudes, into [0.4, 0.8); 1 for a total of zero, 0 for one that is not finite.
-/// The limits are no power of two: a total that is one, as masses of a normalised model have, gives the same scale
-/// whatever the rounding of the sum.
+/// Brings `total`, the sum of magnitudes, into [0.4, 0.8); 1 for a total of zero, 0 for one that is not
+/// finite. The limits are no power of two: a total that is one, as masses of a normalised model have, gives
+/// the same scale whatever the rounding of the sum.
 GRAFT_HD inline double charge_scale(double total) {
     if (total == 0)
         return 1;

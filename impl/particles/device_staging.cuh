@@ -1,9 +1,9 @@
-// Host arrays on their way to the device: through page-locked slots, packed by host threads while the slots before
-// are on their way.
+// Host arrays on their way to the device: through page-locked slots, packed by host threads while the slots
+// before are on their way.
 //
-// Invariants: the copies are enqueued in order on the queue's stream; a slot is filled again only after its copy has
-// been made, which the host waits for only when all slots are on their way (slot_waits() counts). Arrays that are
-// page-locked and contiguous are copied from where they are.
+// Invariants: the copies are enqueued in order on the queue's stream; a slot is filled again only after its
+// copy has been made, which the host waits for only when all slots are on their way (slot_waits() counts).
+// Arrays that are page-locked and contiguous are copied from where they are.
 #pragma once
 
 #include "backend/device.cuh"
@@ -27,11 +27,11 @@ class DeviceStaging {
 
     /// Nothing is on its way any more: the host has waited.
     void restart() noexcept { used_ = 0; }
-    /// Copies items [first, first + count) of `count_views` <= 5 host views (one component each) to the device
-    /// (enqueued) and returns where they are: contiguous views, valid until the next call is enqueued.
+    /// Copies items [first, first + count) of `count_views` <= 5 host views (one component each) to the
+    /// device (enqueued) and returns where they are: contiguous views, valid until the next call is enqueued.
     /// count <= chunk_items. Throws Error(memory), Error(device).
-    void send(backend::Queue& queue, const backend::Executor& executor, int count_views, const ArrayView* views,
-              int64_t first, int64_t count, ArrayView* on_device);
+    void send(backend::Queue& queue, const backend::Executor& executor, int count_views,
+              const ArrayView* views, int64_t first, int64_t count, ArrayView* on_device);
 
     int64_t slot_waits() const noexcept { return slot_waits_; }
 

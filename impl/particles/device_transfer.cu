@@ -197,7 +197,8 @@ struct ExportBatch {
 
 template <typename T>
 __device__ void export_one(const View& view, int64_t item, double value, bool add) {
-    store(view, item, static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
+    store(view, item,
+          static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
 }
 
 __global__ void export_kernel(const ExportBatch batch, const int32_t* index, const DeviceImportState* state,
@@ -231,8 +232,8 @@ void clear_imports(backend::Queue& queue, DeviceImportState* state) {
     ++queue.launches;
 }
 
-void import_reals(backend::Queue& queue, int count, const DeviceRealImport* imports, int64_t n, int64_t offset,
-                  DeviceImportState* state) {
+void import_reals(backend::Queue& queue, int count, const DeviceRealImport* imports, int64_t n,
+                  int64_t offset, DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
     ImportBatch batch{};

@@ -32,8 +32,9 @@ void refuse_infinite_charge() {
 }
 
 void refuse_needless_softening() {
-    fail(Status::argument, "particles.softening is given but softening.kind is none; expected plummer or spline. "
-                           "Set softening.kind in the deck, or pass NULL");
+    fail(Status::argument,
+         "particles.softening is given but softening.kind is none; expected plummer or spline. "
+         "Set softening.kind in the deck, or pass NULL");
 }
 
 void refuse_two_target_sets() {

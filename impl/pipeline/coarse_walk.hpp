@@ -1,5 +1,5 @@
-// What the estimate of accelerations does with a node, on CPU and GPU: opening angle 1, monopoles, nodes too close
-// softened by their own size.
+// What the estimate of accelerations does with a node, on CPU and GPU: opening angle 1, monopoles, nodes too
+// close softened by their own size.
 #pragma once
 
 #include "core/host_device.hpp"

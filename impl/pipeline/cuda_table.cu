@@ -4,6 +4,7 @@
 #include "backend/device.cuh"
 #include "backend/device_guard.hpp"
 #include "kernels/device_bench.hpp"
+#include "pipeline/device_table.hpp"
 
 #include <cstdio>
 
@@ -95,7 +96,7 @@ extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTabl
                                              pipeline::allocate,
                                              pipeline::release,
                                              pipeline::copy,
-                                             nullptr,
+                                             pipeline::device_force_table(),
                                              nullptr,
                                              &kernels::device_bench_table()};
     return &table;

@@ -23,8 +23,8 @@ int chosen_device(const DeviceOptions& options) {
     GRAFT_CUDA(cudaGetDeviceCount(&count));
     const int device = std::max(options.device, 0);
     if (device >= count)
-        core::fail(core::Status::argument, "cuda.device: %d; expected 0 to %d, as there are %d devices", device,
-                   count - 1, count);
+        core::fail(core::Status::argument, "cuda.device: %d; expected 0 to %d, as there are %d devices",
+                   device, count - 1, count);
     return device;
 }
 
@@ -37,11 +37,12 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
       point_length_(memory_, "target softening"), active_(memory_, "target marks"),
       owner_(memory_, "target entries"), chosen_(memory_, "targets"), chosen_count_(memory_, "target count"),
       chosen_origin_(memory_, "target origins"), partial_(memory_, "block sums"),
-      last_(memory_, "last accelerations"), work_(memory_, "work of particles"), host_active_(memory_, "target marks"),
-      outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"), builder_(memory_), tree_(memory_),
-      moments_(memory_), criterion_(memory_), target_maker_(memory_), targets_(memory_), estimate_(memory_),
-      list_builder_(memory_), lists_(memory_), evaluator_(memory_), direct_(memory_), field_(memory_),
-      result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
+      last_(memory_, "last accelerations"), work_(memory_, "work of particles"),
+      host_active_(memory_, "target marks"), outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"),
+      builder_(memory_), tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_),
+      targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_), evaluator_(memory_),
+      direct_(memory_), field_(memory_), result_(memory_, "results for the host"),
+      host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
     std::snprintf(device_name_, sizeof device_name_, "%s", properties.name);
@@ -60,8 +61,8 @@ DeviceForce::~DeviceForce() {
 }
 
 /// Copies the call and checks what needs no look at the data.
-void DeviceForce::accept(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
-                         const Outputs& outputs) {
+void DeviceForce::accept(const Settings& settings, const ParticleInput& particles,
+                         const ParticleInput* points, const Outputs& outputs) {
     DeviceJob& job = job_;
     job = {};
     job.settings = settings;
@@ -91,7 +92,8 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     if (!settings.tuned)
         job.settings.leaf = gpu_leaf, job.settings.group = gpu_group;
     if (settings.method == Method::reference)
-        core::fail(core::Status::unsupported, "method reference runs on the CPU only; expected direct or tree");
+        core::fail(core::Status::unsupported,
+                   "method reference runs on the CPU only; expected direct or tree");
 }
 
 void DeviceForce::begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
@@ -130,7 +132,8 @@ void DeviceForce::enqueue() {
         last_.resize(job_.n);
         last_n_ = -1;
     }
-    if (job_.settings.method == Method::tree && job_.settings.tree_type == tree::TreeType::orb && !job_.empty()) {
+    if (job_.settings.method == Method::tree && job_.settings.tree_type == tree::TreeType::orb &&
+        !job_.empty()) {
         fetch(); // the rest is done in end()
         return;
     }
@@ -142,7 +145,8 @@ void DeviceForce::enqueue_after_import() {
     if (job_.empty()) {
         for (backend::DeviceBuffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
             particles::fill(queue_, values->data(), 0, values->size());
-        GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
+        GRAFT_CUDA(
+            cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
     } else if (!job_.is_tree()) {
         evaluate_direct();
     } else {
@@ -171,8 +175,8 @@ void DeviceForce::end(DeviceReport& report) {
                    "compute_end: no computation was begun; expected compute_begin before it");
     const DeviceGuard guard(memory_.device());
     begun_ = false;
-    bool deferred =
-        job_.is_tree() && job_.settings.tree_type == tree::TreeType::orb && !job_.empty(); // built on the host
+    bool deferred = job_.is_tree() && job_.settings.tree_type == tree::TreeType::orb &&
+                    !job_.empty(); // built on the host
     for (int repeat = 0;; ++repeat) {
         clock_.wait();
         ++waits_;
@@ -223,6 +227,7 @@ void DeviceForce::report_on(DeviceReport& report) const {
     const backend::DeviceStatus& s = last_status_;
     report.pairs = job_.is_tree() ? s.pairs : static_cast<double>(job_.n) * static_cast<double>(job_.targets);
     report.cells = s.cells;
+    report.targets = job_.targets;
     if (job_.is_tree()) {
         report.nodes = s.nodes_needed, report.leaves = s.leaves, report.levels = s.levels;
         report.groups = s.groups_needed;

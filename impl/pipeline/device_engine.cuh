@@ -1,9 +1,10 @@
 // The force computation on one GPU, step by step; behind DeviceForceTable.
 //
-// Invariants: begin() enqueues and does not wait (but for a mask in device memory, whose set items it must count, and
-// for staging slots when host arrays exceed them all); everything that grows, repeats or is built on the host happens
-// in end(). Host arrays are read in begin() or, page-locked ones, by copies; results are written by kernels to device
-// arrays when the status says so, and by the host to host arrays in end(). Not thread-safe.
+// Invariants: begin() enqueues and does not wait (but for a mask in device memory, whose set items it must
+// count, and for staging slots when host arrays exceed them all); everything that grows, repeats or is built
+// on the host happens in end(). Host arrays are read in begin() or, page-locked ones, by copies; results are
+// written by kernels to device arrays when the status says so, and by the host to host arrays in end(). Not
+// thread-safe.
 #pragma once
 
 #include "backend/device.cuh"

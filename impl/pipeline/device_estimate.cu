@@ -1,4 +1,5 @@
-// See device_estimate.cuh. The walk keeps a stack of nodes in shared memory and takes up to 32 of them at a time.
+// See device_estimate.cuh. The walk keeps a stack of nodes in shared memory and takes up to 32 of them at a
+// time.
 #include "pipeline/device_estimate.cuh"
 
 #include "pipeline/coarse_walk.hpp"
@@ -29,10 +30,10 @@ __global__ void prepare_kernel(const NodeArrays m, int order, CoarseNode* out, d
     reach[k] = error_reach(order, m.magnitude[k], m.spread[k], m.radius[k], plummer,
                            plummer ? m.softening[k] : 0, plummer ? m.softening_square[k] : 0);
     const geometry::Box& box = m.boxes[k];
-    const double edge = fmax(fmax(box.upper[0] - box.lower[0], box.upper[1] - box.lower[1]),
-                             box.upper[2] - box.lower[2]);
-    out[k] = {m.cx[k], m.cy[k],           m.cz[k], m.magnitude[k],
-              edge,    m.nodes[k].first_child, m.nodes[k].child_count};
+    const double edge =
+        fmax(fmax(box.upper[0] - box.lower[0], box.upper[1] - box.lower[1]), box.upper[2] - box.lower[2]);
+    out[k] = {
+        m.cx[k], m.cy[k], m.cz[k], m.magnitude[k], edge, m.nodes[k].first_child, m.nodes[k].child_count};
 }
 
 struct Place {
@@ -44,8 +45,8 @@ __device__ Place place_of(const geometry::Box& box) {
     place.x = 0.5 * box.lower[0] + 0.5 * box.upper[0];
     place.y = 0.5 * box.lower[1] + 0.5 * box.upper[1];
     place.z = 0.5 * box.lower[2] + 0.5 * box.upper[2];
-    place.extent = fmax(fmax(box.upper[0] - box.lower[0], box.upper[1] - box.lower[1]),
-                        box.upper[2] - box.lower[2]);
+    place.extent =
+        fmax(fmax(box.upper[0] - box.lower[0], box.upper[1] - box.lower[1]), box.upper[2] - box.lower[2]);
     return place;
 }
 

@@ -1,4 +1,5 @@
-// The force-error MAC on the device: reach of every node, factor of every group. estimate.hpp and forest.cpp there.
+// The force-error MAC on the device: reach of every node, factor of every group. estimate.hpp and forest.cpp
+// there.
 #pragma once
 
 #include "backend/device.cuh"

@@ -24,6 +24,7 @@ struct DeviceReport {
                p2p = 0, m2p = 0;
     } time_s;
     double pairs = 0, cells = 0;
+    int64_t targets = 0;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
     int64_t bytes_lists = 0, bytes_device = 0, bytes_device_peak = 0, bytes_pinned = 0;
     int64_t allocations = 0; // device and pinned, since creation

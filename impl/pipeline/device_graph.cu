@@ -26,7 +26,11 @@ class Key {
         return add(view.data).add(view.type).add(view.n).add(view.item_stride).add(view.component_stride);
     }
     Key& add_input(const ParticleInput& input) {
-        add(input.n).add(input.charge_all).add(input.has_active).add(input.has_target).add(input.target_from_1);
+        add(input.n)
+            .add(input.charge_all)
+            .add(input.has_active)
+            .add(input.has_target)
+            .add(input.target_from_1);
         for (const particles::ArrayView& axis : input.position)
             add_view(axis);
         return add_view(input.charge).add_view(input.softening).add_view(input.active).add_view(input.target);

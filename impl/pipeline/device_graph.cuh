@@ -1,8 +1,8 @@
 // Small computations as CUDA graphs: the second of two equal calls is captured, all that follow are replayed.
 //
-// Equal are calls with the same settings, sizes, pointers and strides, between which no buffer has grown, with all
-// inputs in device memory. Any other call drops the graph: what the host remembers of a computation is then that
-// of the last one enqueued.
+// Equal are calls with the same settings, sizes, pointers and strides, between which no buffer has grown,
+// with all inputs in device memory. Any other call drops the graph: what the host remembers of a computation
+// is then that of the last one enqueued.
 #pragma once
 
 #include "pipeline/device_engine.cuh"

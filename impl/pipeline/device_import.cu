@@ -140,8 +140,8 @@ void DeviceForce::import_host_targets() {
     }
     job_.targets = count;
     if (job_.n > 0)
-        GRAFT_CUDA(cudaMemcpyAsync(active_.data(), active, static_cast<size_t>(job_.n), cudaMemcpyHostToDevice,
-                                   queue_.stream()));
+        GRAFT_CUDA(cudaMemcpyAsync(active_.data(), active, static_cast<size_t>(job_.n),
+                                   cudaMemcpyHostToDevice, queue_.stream()));
 }
 
 } // namespace graft::pipeline

@@ -12,8 +12,8 @@ using particles::DeviceRealExport;
 
 namespace {
 
-/// Results of at most so many bytes travel to page-locked memory with the computation; others piece by piece in
-/// end().
+/// Results of at most so many bytes travel to page-locked memory with the computation; others piece by piece
+/// in end().
 constexpr int64_t small_results = int64_t{64} << 20;
 
 double sign_of(const Settings& settings) {
@@ -96,8 +96,8 @@ void DeviceForce::enqueue_output() {
     export_sums();
 }
 
-/// Results for host arrays: contiguous on the device, and on to page-locked memory if they are small. In the host's
-/// order where all items are written, else in target order with their indices beside them.
+/// Results for host arrays: contiguous on the device, and on to page-locked memory if they are small. In the
+/// host's order where all items are written, else in target order with their indices beside them.
 void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
     DeviceRealExport there[particles::most_device_exports];
     int there_count = 0;
@@ -163,7 +163,8 @@ void DeviceForce::write_items_of(const Staged& staged, const char* from, const i
     const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
     staged.view.type == particles::ElementType::f32
         ? write_items<float>(executor, from, staged.type, index, first, count, job_.outputs.add, staged.view)
-        : write_items<double>(executor, from, staged.type, index, first, count, job_.outputs.add, staged.view);
+        : write_items<double>(executor, from, staged.type, index, first, count, job_.outputs.add,
+                              staged.view);
 }
 
 /// After the wait: all that goes to host arrays.
@@ -173,8 +174,8 @@ void DeviceForce::write_host_outputs() {
         if (staged_bytes_ <= small_results) {
             const auto* index = reinterpret_cast<const int32_t*>(host_result_.data() + staged_bytes_ - 4 * n);
             for (const Staged& staged : staged_)
-                write_items_of(staged, host_result_.data() + staged.offset, staged_packed_ ? index : nullptr, 0,
-                               n);
+                write_items_of(staged, host_result_.data() + staged.offset, staged_packed_ ? index : nullptr,
+                               0, n);
         } else {
             write_large_results();
         }

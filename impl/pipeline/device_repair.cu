@@ -107,7 +107,8 @@ void DeviceForce::build_on_host() {
     const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
     const auto fetch_values = [&](const auto& from, auto& to) {
         to.resize(from.size());
-        GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), static_cast<size_t>(from.size()) * sizeof *to.data(),
+        GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(),
+                                   static_cast<size_t>(from.size()) * sizeof *to.data(),
                                    cudaMemcpyDeviceToHost, queue_.stream()));
     };
     fetch_values(x_, h.x), fetch_values(y_, h.y), fetch_values(z_, h.z), fetch_values(charge_, h.charge);
@@ -165,8 +166,8 @@ void DeviceForce::choose_targets_on_host(const backend::Executor& executor, cons
         queue_.wait();
         lengths = job_.per_particle ? h.target_softening.data() : nullptr;
     }
-    h.targets.set_points(executor, settings.dimension, job_.targets, h.x.data(), h.y.data(), h.z.data(), lengths,
-                         job_.is_tree() ? settings.group : direct_block);
+    h.targets.set_points(executor, settings.dimension, job_.targets, h.x.data(), h.y.data(), h.z.data(),
+                         lengths, job_.is_tree() ? settings.group : direct_block);
 }
 
 void DeviceForce::raise_bad_value(const backend::DeviceStatus& status) {
@@ -191,8 +192,9 @@ void DeviceForce::raise_bad_value(const backend::DeviceStatus& status) {
         particles::refuse_real("softening", item, value_of(softening_), 0, largest_position);
     const int axis = static_cast<int>(array) % 5;
     const backend::DeviceBuffer<double>* axes[2][3] = {{&x_, &y_, &z_}, {&point_x_, &point_y_, &point_z_}};
-    particles::refuse_real(axis_names[axis], item, value_of(*axes[array >= ImportArray::point_x ? 1 : 0][axis]),
-                           -largest_position, largest_position);
+    particles::refuse_real(axis_names[axis], item,
+                           value_of(*axes[array >= ImportArray::point_x ? 1 : 0][axis]), -largest_position,
+                           largest_position);
 }
 
 void DeviceForce::refuse_listed_target(bool twice, int64_t entry) {

@@ -11,14 +11,16 @@ constexpr int threads = 256;
 constexpr int per_thread = 8;
 constexpr int64_t sum_block = threads * per_thread;
 
-__global__ void self_kernel(kernels::Softening kind, const DeviceTargetSources s, double* potential, int64_t n) {
+__global__ void self_kernel(kernels::Softening kind, const DeviceTargetSources s, double* potential,
+                            int64_t n) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k >= n)
         return;
     const int64_t i = s.origin != nullptr ? s.origin[k] : k;
     const double length = s.softening != nullptr ? s.softening[i] : s.softening_length;
     if (length > 0)
-        potential[k] = __dadd_rn(potential[k], -__dmul_rn(s.charge[i], kernels::self_potential(kind, length)));
+        potential[k] =
+            __dadd_rn(potential[k], -__dmul_rn(s.charge[i], kernels::self_potential(kind, length)));
 }
 
 struct Sums {
@@ -65,7 +67,8 @@ __global__ void __launch_bounds__(threads)
             partial[int64_t{blockIdx.x} * device_sum_count + c] = sums.value[c];
 }
 
-__global__ void __launch_bounds__(threads) total_kernel(const double* partial, int64_t blocks, double* totals) {
+__global__ void __launch_bounds__(threads)
+    total_kernel(const double* partial, int64_t blocks, double* totals) {
     using Reduce = cub::BlockReduce<Sums, threads>;
     __shared__ typename Reduce::TempStorage storage;
     Sums sums{};
@@ -136,10 +139,10 @@ void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const
     queue.launches += 2;
 }
 
-void remember_field(backend::Queue& queue, const kernels::DeviceField& field, const int32_t* origin, int64_t n,
-                    double* last) {
-    remember_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(arrays_of(field), origin, n,
-                                                                                     last, queue.status());
+void remember_field(backend::Queue& queue, const kernels::DeviceField& field, const int32_t* origin,
+                    int64_t n, double* last) {
+    remember_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(arrays_of(field), origin,
+                                                                                     n, last, queue.status());
     GRAFT_CUDA_LAUNCHED("history of accelerations");
     ++queue.launches;
 }

@@ -26,8 +26,8 @@ void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const
                 int64_t n, double* partial, double* totals);
 
 /// Enqueued: last[host index] = |field|, unless stopped.
-void remember_field(backend::Queue& queue, const kernels::DeviceField& field, const int32_t* origin, int64_t n,
-                    double* last);
+void remember_field(backend::Queue& queue, const kernels::DeviceField& field, const int32_t* origin,
+                    int64_t n, double* last);
 
 /// Enqueued: out[k] = outer[inner[k]].
 void compose(backend::Queue& queue, const int32_t* outer, const int32_t* inner, int64_t n, int32_t* out);

@@ -42,9 +42,9 @@ void DeviceForce::sum_moments() {
 void DeviceForce::choose_targets() {
     const int group = job_.settings.group;
     if (job_.with_points)
-        target_maker_.set_points(queue_, job_.settings.dimension, job_.targets, point_x_.data(), point_y_.data(),
-                                 point_z_.data(), job_.per_particle ? point_length_.data() : nullptr, group,
-                                 targets_);
+        target_maker_.set_points(queue_, job_.settings.dimension, job_.targets, point_x_.data(),
+                                 point_y_.data(), point_z_.data(),
+                                 job_.per_particle ? point_length_.data() : nullptr, group, targets_);
     else if (job_.all_targets)
         target_maker_.set_all(queue_, tree_, group, targets_);
     else
@@ -143,12 +143,13 @@ void DeviceForce::evaluate_direct() {
         compose(queue_, chosen_.data(), targets_.origin, count, chosen_origin_.data());
         origin_ = chosen_origin_.data();
     }
-    const kernels::DeviceSources sources{x_.data(),      y_.data(),
-                                         z_.data(),      charge_.data(),
-                                         job_.per_particle ? softening_.data() : nullptr, job_.n};
+    const kernels::DeviceSources sources{
+        x_.data(), y_.data(), z_.data(), charge_.data(), job_.per_particle ? softening_.data() : nullptr,
+        job_.n};
     const kernels::DeviceSources to{targets_.x, targets_.y, targets_.z, nullptr, targets_.softening, count};
-    direct_.evaluate(queue_, evaluation(), static_cast<kernels::DirectStage>(job_.settings.device.direct_stage),
-                     sources, to, field_);
+    direct_.evaluate(queue_, evaluation(),
+                     static_cast<kernels::DirectStage>(job_.settings.device.direct_stage), sources, to,
+                     field_);
     clock_.record(queue_.stream(), DeviceClock::batches, capturing_); // no lists: forces begin at `prepared`
 }
 

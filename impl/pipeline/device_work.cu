@@ -65,7 +65,8 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
     for (int b = 0; b < batches_ && !job_.empty() && job_.is_tree(); ++b) {
         if (batches_ > 1)
             list_builder_.build(queue_, tree_, criterion_, targets_,
-                                static_cast<lists::DeviceWalk>(job_.settings.device.walk), b, batches_, lists_);
+                                static_cast<lists::DeviceWalk>(job_.settings.device.walk), b, batches_,
+                                lists_);
         const BatchLists batch{targets_.groups.data(),
                                targets_.group_count.data(),
                                lists_.node_offset.data(),
@@ -75,8 +76,8 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
                                targets_.origin,
                                b,
                                batches_};
-        work_kernel<<<backend::blocks_for(targets_.groups.size(), threads / 32), threads, 0, queue_.stream()>>>(
-            batch, expansion_pairs, work_.data());
+        work_kernel<<<backend::blocks_for(targets_.groups.size(), threads / 32), threads, 0,
+                      queue_.stream()>>>(batch, expansion_pairs, work_.data());
         GRAFT_CUDA_LAUNCHED("work of particles");
     }
     if (n > 0)

@@ -7,10 +7,10 @@
 
 namespace graft::pipeline {
 
-/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded by
-/// spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ within the
-/// node act like as much extent (plummer; else softening and softening_square are not looked at). The roots are
-/// taken one by one: S itself leaves double in very small or large units.
+/// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded
+/// by spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ
+/// within the node act like as much extent (plummer; else softening and softening_square are not looked at).
+/// The roots are taken one by one: S itself leaves double in very small or large units.
 GRAFT_HD inline double error_reach(int order, double magnitude, double spread, double radius, bool plummer,
                                    double softening, double softening_square) {
     if (plummer) {

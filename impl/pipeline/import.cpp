@@ -145,7 +145,12 @@ void Solver::scale_sources(const backend::Executor& executor, double magnitude) 
 }
 
 void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
+    require_nothing_begun("field_at");
+    if (comm_->alone() && choose_gpu(input, &points, outputs))
+        return compute_on_gpu(input, &points, outputs);
     run(Call::field_at, outputs, [&](const backend::Executor& executor) {
+        if (!comm_->alone())
+            choose_gpu(input, &points, outputs); // refuses what several ranks cannot do
         import_sources(input, executor);
         check_count(points.n, "points");
         import_positions(executor, points, settings_.dimension,
@@ -156,7 +161,17 @@ void Solver::field_at(const ParticleInput& input, const ParticleInput& points, c
 }
 
 void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
+    require_nothing_begun("compute");
+    if (comm_->alone() && choose_gpu(input, nullptr, outputs))
+        compute_on_gpu(input, nullptr, outputs);
+    else
+        compute_on_cpu(input, outputs);
+}
+
+void Solver::compute_on_cpu(const ParticleInput& input, const Outputs& outputs) {
     run(Call::compute, outputs, [&](const backend::Executor& executor) {
+        if (!comm_->alone())
+            choose_gpu(input, nullptr, outputs);
         import_sources(input, executor);
         import_targets(input);
     });
@@ -168,6 +183,8 @@ void Solver::run(Call call, const Outputs& outputs,
     core::Timer total;
     const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
     report_.valid = false;
+    report_.backend = "cpu";
+    on_gpu_ = false;
     const auto body = [&] {
         comm_->together([&] { import(executor); });
         agree_on(call, outputs);

@@ -22,6 +22,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace graft::pipeline {
 
@@ -47,6 +48,7 @@ struct Outputs {
 };
 
 class TreeForce;
+struct DeviceReport;
 
 class Solver {
   public:
@@ -74,6 +76,10 @@ class Solver {
     void begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream);
     void end_compute();
 
+    /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
+    /// so that device arrays must be complete). begin_compute() sets it.
+    void set_stream(void* stream) { stream_ = stream; }
+
     /// What balancing weighs particles by: work[i] = pair interactions that the last compute() evaluated for
     /// particle i, an expansion counting as the pairs it takes the time of; 0 where the field was not asked
     /// for. work: as many values as that call had particles. Throws Error(call_order) unless the last call
@@ -85,6 +91,18 @@ class Solver {
     const Report& report() const { return report_; }
 
   private:
+    struct DeviceSide;
+    const char* why_on_cpu(const ParticleInput& particles, const ParticleInput* points,
+                           const char* device_array);
+    bool choose_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+    void begin_on_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+    void end_on_gpu();
+    void report_on_gpu(const DeviceReport& done);
+    void compute_on_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+    void compute_on_cpu(const ParticleInput& particles, const Outputs& outputs);
+    void work_on_gpu(double* work) const;
+    void require_nothing_begun(const char* entry) const;
+
     enum class Call : int32_t { compute = 1, field_at = 2 };
     void run(Call call, const Outputs& outputs, const std::function<void(const backend::Executor&)>& import);
     void import_sources(const ParticleInput& particles, const backend::Executor& executor);
@@ -124,11 +142,16 @@ class Solver {
     Ring ring_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;
-    double magnitude_ = 0;            // sum of |charge|: of this rank, then of all
-    int64_t all_particles_ = 0;       // of all ranks
-    bool with_potential_ = false;     // some rank wants potentials or the energy
-    bool with_sums_ = false;          // some rank wants the virial or the energy
-    bool begun_ = false;              // between begin_compute and end_compute
+    double magnitude_ = 0;        // sum of |charge|: of this rank, then of all
+    int64_t all_particles_ = 0;   // of all ranks
+    bool with_potential_ = false; // some rank wants potentials or the energy
+    bool with_sums_ = false;      // some rank wants the virial or the energy
+    bool begun_ = false;          // between begin_compute and end_compute
+    std::shared_ptr<DeviceSide> device_;
+    bool on_gpu_ = false, gpu_points_ = false; // the last computation; it was a field_at
+    int64_t gpu_n_ = 0;
+    void* stream_ = nullptr;
+    std::string said_, no_gpu_;       // about the backend
     double totals_[7] = {};           // virial and energy of all ranks
     const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
 };

@@ -1,22 +1,212 @@
 // Solver, fourth part: computations in two halves, and those that a GPU does.
+#include "backend/cuda_library.hpp"
 #include "core/error.hpp"
+#include "core/timer.hpp"
+#include "pipeline/checks.hpp"
+#include "pipeline/device_force.hpp"
+#include "pipeline/forest.hpp"
 #include "pipeline/solver.hpp"
+
+#include <cstdio>
+#include <cstring>
 
 namespace graft::pipeline {
 
-void Solver::begin_compute(const ParticleInput& particles, const Outputs& outputs, void*) {
+using core::fail;
+using core::Status;
+
+namespace {
+
+/// Fewer particles than this are on a CPU core before a GPU has launched its kernels
+/// (impl/docs/gpu/engine.md).
+constexpr int64_t least_for_gpu = 2048;
+
+struct NamedView {
+    const char* name;
+    const particles::ArrayView* view;
+};
+
+/// The first array that only a GPU can reach; NULL: none.
+const char* device_array(const ParticleInput& particles, const ParticleInput* points,
+                         const Outputs& outputs) {
+    const NamedView views[] = {{"particles.position", &particles.position[0]},
+                               {"particles.position", &particles.position[1]},
+                               {"particles.position", &particles.position[2]},
+                               {"particles.charge", &particles.charge},
+                               {"particles.softening", &particles.softening},
+                               {"particles.active", &particles.active},
+                               {"particles.target", &particles.target},
+                               {"points.position", points != nullptr ? &points->position[0] : nullptr},
+                               {"points.position", points != nullptr ? &points->position[1] : nullptr},
+                               {"points.position", points != nullptr ? &points->position[2] : nullptr},
+                               {"results.acceleration", &outputs.acceleration[0]},
+                               {"results.acceleration", &outputs.acceleration[1]},
+                               {"results.acceleration", &outputs.acceleration[2]},
+                               {"results.potential", &outputs.potential},
+                               {"results.virial", &outputs.virial},
+                               {"results.energy", &outputs.energy}};
+    for (const NamedView& named : views)
+        if (named.view != nullptr && named.view->present() && !named.view->on_host())
+            return named.name;
+    return nullptr;
+}
+
+[[noreturn]] void refuse_device_array(const char* name, const char* why) {
+    fail(Status::unsupported,
+         "%s is in device memory, but this computation runs on the CPU (%s); expected host or managed "
+         "memory, or "
+         "backend cuda or auto on a machine with a GPU",
+         name, why);
+}
+
+} // namespace
+
+/// The GPU's engine, made when it is first wanted.
+struct Solver::DeviceSide {
+    explicit DeviceSide(const backend::CudaTable& cuda, const DeviceOptions& wanted)
+        : table(*cuda.force), options(wanted) {
+        backend::DeviceError error;
+        backend::raise(table.create(&wanted, &engine, &error), error);
+    }
+    ~DeviceSide() { table.destroy(engine); }
+    DeviceSide(const DeviceSide&) = delete;
+    DeviceSide& operator=(const DeviceSide&) = delete;
+
+    const DeviceForceTable& table;
+    DeviceOptions options;
+    void* engine = nullptr;
+};
+
+/// Why this computation runs on the CPU; NULL: it runs on a GPU. Throws for a GPU that is asked for and not
+/// there.
+const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInput* points,
+                               const char* device_array) {
+    if (settings_.backend == Backend::cpu)
+        return "backend cpu";
+    if (!comm_->alone()) {
+        if (settings_.backend == Backend::cuda)
+            fail(Status::unsupported,
+                 "backend cuda with %d ranks: this version computes on the GPU for one rank only; expected "
+                 "backend "
+                 "auto or cpu",
+                 comm_->size());
+        return "several ranks";
+    }
+    if (settings_.method == Method::reference)
+        return "method reference";
+    if (settings_.backend == Backend::cuda) {
+        backend::require_cuda();
+        return nullptr;
+    }
+    if (device_array == nullptr && particles.n < least_for_gpu &&
+        (points == nullptr || points->n < least_for_gpu))
+        return "too few particles for a GPU to pay";
+    if (backend::find_cuda(&no_gpu_) == nullptr)
+        return no_gpu_.c_str();
+    return nullptr;
+}
+
+/// True when the GPU is to do it. Says in the log what was chosen, when that changes.
+bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs) {
+    const char* array = device_array(particles, points, outputs);
+    const char* why = why_on_cpu(particles, points, array);
+    if (why != nullptr && array != nullptr)
+        refuse_device_array(array, why);
+    const bool gpu = why == nullptr;
+    const std::string words = gpu ? std::string("backend: cuda") : core::format("backend: cpu (%s)", why);
+    if (words != said_ && settings_.backend != Backend::cpu && log_.wants(core::LogLevel::info))
+        log_.write(core::LogLevel::info, words);
+    said_ = words;
+    return gpu;
+}
+
+void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* points,
+                          const Outputs& outputs) {
+    report_.valid = false;
+    const backend::CudaTable& cuda = backend::require_cuda();
+    if (device_ && device_->options.device != settings_.device.device)
+        device_.reset();
+    if (!device_)
+        device_ = std::make_shared<DeviceSide>(cuda, settings_.device);
+    backend::DeviceError error;
+    backend::raise(
+        device_->table.begin(device_->engine, &settings_, &particles, points, &outputs, stream_, &error),
+        error);
+    on_gpu_ = true;
+    gpu_points_ = points != nullptr;
+    gpu_n_ = particles.n;
+}
+
+void Solver::end_on_gpu() {
+    DeviceReport done;
+    backend::DeviceError error;
+    backend::raise(device_->table.end(device_->engine, &done, &error), error);
+    problem_.last.resize(0); // of the CPU's last call
+    report_on_gpu(done);
+}
+
+void Solver::report_on_gpu(const DeviceReport& done) {
+    Report& r = report_;
+    finish_report();
+    r.backend = "cuda";
+    r.simd = "none";
+    r.threads = backend::resolve_threads(settings_.threads);
+    r.n = gpu_n_, r.targets = done.targets;
+    const DeviceReport::Times& t = done.time_s;
+    r.time_s = {};
+    r.time_s.import = t.import, r.time_s.sort = t.sort, r.time_s.tree = t.tree, r.time_s.moments = t.moments;
+    r.time_s.lists = t.lists, r.time_s.forces = t.forces, r.time_s.output = t.output;
+    r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
+    r.pairs = done.pairs, r.cells = done.cells;
+    r.has_tree = settings_.method == Method::tree;
+    r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
+    r.bytes_lists = done.bytes_lists;
+    r.ranks = {};
+    Report::Device& d = r.device;
+    d.ordinal = done.device;
+    std::memcpy(d.name, done.device_name, sizeof d.name);
+    std::memcpy(d.note, done.note, sizeof d.note);
+    d.bytes = done.bytes_device, d.bytes_peak = done.bytes_device_peak, d.bytes_pinned = done.bytes_pinned;
+    d.allocations = done.allocations, d.waits = done.waits, d.repeats = done.repeats;
+    d.launches = done.launches, d.batches = done.batches, d.graph = done.graph != 0;
+}
+
+void Solver::compute_on_gpu(const ParticleInput& particles, const ParticleInput* points,
+                            const Outputs& outputs) {
+    begin_on_gpu(particles, points, outputs);
+    end_on_gpu();
+}
+
+void Solver::require_nothing_begun(const char* entry) const {
     if (begun_)
-        core::fail(core::Status::call_order,
-                   "compute_begin: the last computation was begun but not ended; call compute_end first");
-    compute(particles, outputs);
+        fail(Status::call_order, "%s: a computation was begun but not ended; call compute_end first", entry);
+}
+
+void Solver::begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream) {
+    require_nothing_begun("compute_begin");
+    stream_ = stream;
+    if (comm_->alone() && choose_gpu(particles, nullptr, outputs))
+        begin_on_gpu(particles, nullptr, outputs);
+    else
+        compute_on_cpu(particles, outputs);
     begun_ = true;
 }
 
 void Solver::end_compute() {
     if (!begun_)
-        core::fail(core::Status::call_order,
-                   "compute_end: no computation was begun; expected compute_begin before it");
+        fail(Status::call_order, "compute_end: no computation was begun; expected compute_begin before it");
     begun_ = false;
+    if (on_gpu_)
+        end_on_gpu();
+}
+
+void Solver::work_on_gpu(double* work) const {
+    if (!report_.valid || gpu_points_)
+        refuse_work();
+    backend::DeviceError error;
+    backend::raise(device_->table.work(device_->engine, static_cast<double>(direct_count(settings_)), work,
+                                       gpu_n_, &error),
+                   error);
 }
 
 } // namespace graft::pipeline
