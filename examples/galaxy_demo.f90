@@ -195,6 +195,15 @@ contains
         flush (6)
     end subroutine progress
 
+    ! "cpu", or "cuda, NVIDIA H200".
+    function computed_by() result(text)
+        character(len=:), allocatable :: text, device
+        call gravity%query_text(text, key='backend')
+        if (text /= 'cuda') return
+        call gravity%query_text(device, key='device')
+        text = text//', '//device
+    end function computed_by
+
     subroutine report_run(seconds)
         real(real64), intent(in) :: seconds
         moved = norm2(momentum(:, 2) - momentum(:, 1)) / norm2(momentum(:, 1))
@@ -206,7 +215,7 @@ contains
             print '(3a,f8.4,a,f8.4)', 'half-mass radius, ', parts(i), ': before', radius(i, 1), ', after', radius(i, 2)
         end do
         print '(a,es10.2,a,f0.2,a)', 'speed: ', real(n_all, real64) * steps / seconds, ' particle steps per second, ', &
-            seconds, ' s in all'
+            seconds, ' s in all, forces by '//computed_by()
         print '(a,5(a,f0.2),a,f0.2)', 'time in s: ', 'sort ', spent(1), ', tree ', spent(2), ', moments ', spent(3), &
             ', lists ', spent(4), ', forces ', spent(5), '; Graft in all ', spent(6)
         good = all(abs(ratio - 1) <= 0.05_real64) .and. all(abs(radius(:, 2) / radius(:, 1) - 1) <= 0.05_real64) &
