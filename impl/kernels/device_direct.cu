@@ -7,6 +7,7 @@
 #include "kernels/device_direct_kernel.cuh"
 
 #include <algorithm>
+#include <cmath>
 
 namespace graft::kernels {
 
@@ -26,7 +27,7 @@ DirectCut cut_pairs(int64_t targets, int64_t sources, int64_t block) {
     const int64_t to_fill = std::min(full_blocks / cut.blocks, sources / least_part);
     const int64_t to_balance = std::min(divided(16 * full_blocks, cut.blocks), sources / long_part);
     const int64_t parts = std::max(int64_t{1}, std::max(to_fill, to_balance));
-    cut.part = divided(divided(sources, parts), least_part) * least_part;
+    cut.part = std::max(least_part, divided(divided(sources, parts), least_part) * least_part);
     cut.parts = divided(sources, cut.part);
     return cut;
 }
@@ -55,13 +56,14 @@ __global__ void direct_combine(const DirectInput input, const CombineOut out) {
     if (k == 0)
         out.status->pairs += static_cast<double>(input.cut.targets) * static_cast<double>(input.cut.sources);
     constexpr int components = with_potential ? 4 : 3;
-    const double scale = input.frames[k / input.cut.block].scale, square = scale * scale;
+    const double scale = input.frames[k / input.cut.block].scale;
+    const double of_potential = scale / input.charge_scale, square = scale * of_potential;
     const auto put = [&](double& to, double value) { to = out.add ? to + value : value; };
     put(out.ax[k], sum_parts<Sum>(input, 0, components, k) * square);
     put(out.ay[k], sum_parts<Sum>(input, 1, components, k) * square);
     put(out.az[k], sum_parts<Sum>(input, 2, components, k) * square);
     if constexpr (with_potential)
-        put(out.potential[k], sum_parts<Sum>(input, 3, components, k) * scale);
+        put(out.potential[k], sum_parts<Sum>(input, 3, components, k) * of_potential);
 }
 
 void launch_combine(backend::Queue& queue, bool float_sums, bool potential, const DirectInput& input,
@@ -154,11 +156,12 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     input.sources = sources, input.targets = targets;
     input.cut = cut_pairs(targets.n, sources.n, best ? direct_block(how.precision) : targets.n);
     if (!best)
-        input.cut.part = std::max(int64_t{1}, sources.n), input.cut.parts = 1;
+        input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
     work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
     input.frames = work_->frames.data(), input.partial = work_->partial.data();
     input.length = how.softening_length, input.plummer = how.pairs.softening == Softening::plummer;
     input.status = queue.status();
+    input.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(std::max(int64_t{1}, sources.n))));
     if (sources.n == 0)
         input.cut.parts = 0; // nothing to launch; the sums are 0
     else if (best)

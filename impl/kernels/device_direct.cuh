@@ -25,6 +25,7 @@ struct DirectInput {
     const Frame* frames = nullptr; // one a block of targets
     double length = 0;             // one for all, host units
     bool plummer = false;
+    double charge_scale = 1; // a power of two near the number of sources: fp32 charges then are near 1
     void* partial = nullptr; // float (fp32) or double: [part][component][target]
     const backend::DeviceStatus* status = nullptr;
 };

@@ -61,10 +61,11 @@ __global__ __launch_bounds__(threads) void bound_sources(const DirectInput input
 
 __device__ Corners all_sources(const double* boxes, double* scratch) {
     Corners c;
-    for (int k = threadIdx.x; k < direct_bound_blocks; k += threads) {
-        c.include(boxes[6 * k], boxes[6 * k + 1], boxes[6 * k + 2]);
-        c.include(boxes[6 * k + 3], boxes[6 * k + 4], boxes[6 * k + 5]);
-    }
+    for (int k = threadIdx.x; k < direct_bound_blocks; k += threads)
+        for (int axis = 0; axis < 3; ++axis) { // boxes may be empty
+            c.lower[axis] = fmin(c.lower[axis], boxes[6 * k + axis]);
+            c.upper[axis] = fmax(c.upper[axis], boxes[6 * k + 3 + axis]);
+        }
     block_corners(c, scratch);
     return c;
 }

@@ -43,7 +43,7 @@ __device__ __forceinline__ void fill_tile(const DirectInput& input, const Frame&
             source = {static_cast<T>((input.sources.x[j] - frame.centre[0]) * frame.scale),
                       static_cast<T>((input.sources.y[j] - frame.centre[1]) * frame.scale),
                       static_cast<T>((input.sources.z[j] - frame.centre[2]) * frame.scale),
-                      static_cast<T>(input.sources.charge[j])};
+                      static_cast<T>(input.sources.charge[j] * input.charge_scale)};
         tile.source[k] = source;
         if constexpr (kind != DevicePair::constant)
             tile.soft[k] = j < end ? direct_soft<T, kind>(input, input.sources.softening, j, frame.scale) : 0;

@@ -20,7 +20,7 @@ __global__ void pack_direct(const DirectInput input, DirectSource<T>* sources, D
         return DirectSource<T>{static_cast<T>((from.x[k] - frame.centre[0]) * frame.scale),
                                static_cast<T>((from.y[k] - frame.centre[1]) * frame.scale),
                                static_cast<T>((from.z[k] - frame.centre[2]) * frame.scale),
-                               static_cast<T>(charge != nullptr ? charge[k] : 0.0)};
+                               static_cast<T>(charge != nullptr ? charge[k] * input.charge_scale : 0.0)};
     };
     if (k < input.cut.sources)
         sources[k] = pack(input.sources, input.sources.charge);

@@ -1,0 +1,236 @@
+// The papers' list kernels against the CPU's kernels in double over the same lists.
+#include "device_fixture.cuh"
+#include "evaluate_scene.hpp"
+#include "kernels/device_variants.cuh"
+
+#include <cstring>
+
+using namespace graft;
+using kernels::DeviceEvaluation;
+using kernels::DeviceKernel;
+using kernels::DevicePrecision;
+using kernels::Softening;
+using test::Particles;
+using test::Scene;
+using test::SceneOptions;
+using test::Sums;
+
+namespace {
+
+constexpr DeviceKernel all_kernels[] = {DeviceKernel::block_per_group, DeviceKernel::pairs_1d,
+                                        DeviceKernel::tiles_2d};
+
+class Variants : public test::DeviceTest {
+  protected:
+    struct Result {
+        Sums sums{0};
+        double pairs = 0, cells = 0;
+    };
+
+    DeviceEvaluation how_for(const Scene& scene, DeviceKernel kernel) {
+        DeviceEvaluation how;
+        how.pairs = scene.variant(true), how.softening_length = scene.options.length;
+        how.precision = DevicePrecision::fp32, how.kernel = kernel;
+        how.order = scene.options.order, how.group = scene.options.group, how.leaf = scene.options.leaf;
+        return how;
+    }
+
+    void launch(const DeviceEvaluation& how, const test::DeviceScene& on, kernels::VariantWork& work,
+                kernels::DeviceField& field) {
+        const auto run = how.kernel == DeviceKernel::block_per_group ? kernels::evaluate_block_per_group
+                         : how.kernel == DeviceKernel::pairs_1d      ? kernels::evaluate_pairs_1d
+                                                                     : kernels::evaluate_tiles_2d;
+        run(work, *queue, how, on.tree, on.moments, on.targets, on.lists, field);
+    }
+
+    Result run(const Scene& scene, const DeviceEvaluation& how) {
+        test::DeviceScene on(*memory);
+        on.upload(*queue, scene);
+        kernels::VariantWork work(*memory);
+        kernels::DeviceField field(*memory);
+        const int64_t n = scene.targets.count();
+        field.resize(n, how.pairs.potential);
+        queue->clear_status();
+        for (auto* values : {&field.ax, &field.ay, &field.az, &field.potential})
+            if (!values->empty()) // poison, or what is added to
+                GRAFT_CUDA(cudaMemsetAsync(values->data(), how.add ? 0 : 0xff,
+                                           static_cast<size_t>(values->size()) * 8, queue->stream()));
+        launch(how, on, work, field);
+        Result result;
+        result.pairs = status().pairs, result.cells = queue->fetched_status().cells;
+        result.sums.ax = get(field.ax.data(), n), result.sums.ay = get(field.ay.data(), n);
+        result.sums.az = get(field.az.data(), n);
+        if (how.pairs.potential)
+            result.sums.potential = get(field.potential.data(), n);
+        return result;
+    }
+
+    /// gaburov2010's kernel keeps ours bounds; the others have coordinates relative to the root: single
+    /// precision of the whole box, of which close pairs lose some.
+    void compare(const Scene& scene, const DeviceEvaluation& how) {
+        double pairs = 0, cells = 0;
+        const Sums expected = scene.evaluate<double>(pairs, cells), bounds = scene.float_bounds();
+        const Result result = run(scene, how);
+        EXPECT_EQ(result.pairs, pairs);
+        EXPECT_EQ(result.cells, cells);
+        const bool close = how.kernel == DeviceKernel::block_per_group;
+        std::vector<double> ratio, relative;
+        for (size_t i = 0; i < expected.ax.size(); ++i) {
+            const Sums& r = result.sums;
+            const double error =
+                std::hypot(r.ax[i] - expected.ax[i], r.ay[i] - expected.ay[i], r.az[i] - expected.az[i]);
+            const double size = std::hypot(expected.ax[i], expected.ay[i], expected.az[i]);
+            const auto keep_nan = [](double value) { return std::isfinite(value) ? value : HUGE_VAL; };
+            ratio.push_back(error == 0 ? 0 : keep_nan(error / bounds.ax[i]));
+            relative.push_back(error == 0 ? 0 : keep_nan(error / size));
+            if (how.pairs.potential) {
+                const double off = keep_nan(std::abs(r.potential[i] - expected.potential[i]));
+                relative.push_back(off == 0 ? 0 : off / std::abs(expected.potential[i]));
+            }
+        }
+        if (ratio.empty())
+            return;
+        std::sort(ratio.begin(), ratio.end());
+        std::sort(relative.begin(), relative.end());
+        if (close) {
+            EXPECT_LE(ratio.back(), 1.5);
+        }
+        EXPECT_LE(relative[relative.size() / 2], 2e-5);
+        EXPECT_LE(relative[relative.size() * 98 / 100], 1e-3);
+    }
+};
+
+TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
+    const Particles p = test::plummer_sphere(3000);
+    for (const DeviceKernel kernel : all_kernels)
+        for (const Softening softening : {Softening::none, Softening::plummer})
+            for (int order = 0; order <= 2; ++order)
+                for (const bool potential : {false, true}) {
+                    SceneOptions o;
+                    o.softening = softening, o.order = order,
+                    o.length = softening == Softening::none ? 0 : 0.05;
+                    const Scene scene(p, o);
+                    DeviceEvaluation how = how_for(scene, kernel);
+                    how.pairs.potential = potential;
+                    SCOPED_TRACE(core::format("kernel %d softening %d order %d", static_cast<int>(kernel),
+                                              static_cast<int>(softening), order));
+                    compare(scene, how);
+                    if (kernel == DeviceKernel::block_per_group) {
+                        how.precision = DevicePrecision::mixed;
+                        compare(scene, how);
+                    }
+                }
+}
+
+TEST_F(Variants, BlockSizes) {
+    const Particles p = test::plummer_sphere(2500);
+    SceneOptions o;
+    o.group = 100, o.leaf = 40;
+    const Scene scene(p, o);
+    for (const auto& [x, y] : {std::pair{16, 32}, {32, 32}, {8, 64}, {1, 128}, {1024, 1}, {3, 7}}) {
+        DeviceEvaluation how = how_for(scene, DeviceKernel::tiles_2d);
+        how.block_x = x, how.block_y = y;
+        SCOPED_TRACE(core::format("BX %d BY %d", x, y));
+        compare(scene, how);
+    }
+    for (const int threads : {32, 100, 1024})
+        for (const DeviceKernel kernel : {DeviceKernel::pairs_1d, DeviceKernel::block_per_group}) {
+            DeviceEvaluation how = how_for(scene, kernel);
+            how.block_x = threads;
+            SCOPED_TRACE(core::format("kernel %d threads %d", static_cast<int>(kernel), threads));
+            compare(scene, how);
+        }
+}
+
+TEST_F(Variants, SmallFarAndMixed) {
+    for (const DeviceKernel kernel : all_kernels) {
+        SCOPED_TRACE(static_cast<int>(kernel));
+        for (const int64_t n : {1, 2, 31, 33, 200}) {
+            SceneOptions o;
+            const Scene scene(test::plummer_sphere(n, false, static_cast<uint64_t>(n)), o);
+            compare(scene, how_for(scene, kernel));
+        }
+        Particles far = test::plummer_sphere(1000);
+        for (size_t i = 0; i < far.x.size(); ++i)
+            far.x[i] += 1e5, far.y[i] -= 3e5;
+        const Scene scene(far, SceneOptions());
+        compare(scene, how_for(scene, kernel));
+        const Scene none(test::plummer_sphere(0), SceneOptions());
+        compare(none, how_for(none, kernel));
+        Particles heap; // all at one place, and a few apart
+        for (int i = 0; i < 100; ++i)
+            heap.add(1, 2, 3, 0.01);
+        heap.add(1.5, 2, 3, 0.5), heap.add(-4, 2, 8, 0.5);
+        const Scene coincident(heap, SceneOptions());
+        compare(coincident, how_for(coincident, kernel));
+    }
+}
+
+TEST_F(Variants, PointsAndBatches) {
+    const Particles p = test::plummer_sphere(2000), points = test::plummer_sphere(300, false, 7);
+    for (const DeviceKernel kernel : all_kernels) {
+        SCOPED_TRACE(static_cast<int>(kernel));
+        SceneOptions o;
+        o.points = &points;
+        const Scene at_points(p, o);
+        compare(at_points, how_for(at_points, kernel));
+        o.points = nullptr;
+        Scene scene(p, o);
+        double pairs = 0, cells = 0;
+        const Sums expected = scene.evaluate<double>(pairs, cells);
+        test::DeviceScene on(*memory);
+        on.upload(*queue, scene);
+        kernels::VariantWork work(*memory);
+        kernels::DeviceField field(*memory);
+        field.resize(p.n(), true);
+        GRAFT_CUDA(cudaMemsetAsync(field.ax.data(), 0xff, static_cast<size_t>(p.n()) * 8, queue->stream()));
+        queue->clear_status();
+        const int64_t groups = scene.targets.group_count();
+        for (int batch = 0; batch < 3; ++batch) {
+            scene.build_lists(lists::batch_begin(groups, batch, 3), lists::batch_begin(groups, batch + 1, 3));
+            on.lists.upload(*queue, scene.lists);
+            on.lists.batch = batch, on.lists.batches = 3;
+            launch(how_for(scene, kernel), on, work, field);
+        }
+        EXPECT_EQ(status().pairs, pairs);
+        const std::vector<double> ax = get(field.ax.data(), p.n());
+        for (size_t i = 0; i < ax.size(); ++i)
+            ASSERT_NEAR(ax[i], expected.ax[i],
+                        2e-3 * std::hypot(expected.ax[i], expected.ay[i], expected.az[i]))
+                << i;
+    }
+}
+
+TEST_F(Variants, BlockPerGroupGivesTheSameBits) {
+    const Scene scene(test::plummer_sphere(4000), SceneOptions());
+    const DeviceEvaluation how = how_for(scene, DeviceKernel::block_per_group);
+    const Result a = run(scene, how), b = run(scene, how);
+    EXPECT_EQ(std::memcmp(a.sums.ax.data(), b.sums.ax.data(), a.sums.ax.size() * 8), 0);
+    EXPECT_EQ(std::memcmp(a.sums.potential.data(), b.sums.potential.data(), a.sums.ax.size() * 8), 0);
+}
+
+TEST_F(Variants, RefuseWhatTheyDoNotDo) {
+    const Scene scene(test::plummer_sphere(100), SceneOptions());
+    for (const DeviceKernel kernel : all_kernels) {
+        const auto refused = [&](auto change) {
+            DeviceEvaluation how = how_for(scene, kernel);
+            change(how);
+            try {
+                run(scene, how);
+                FAIL() << "expected an Error";
+            } catch (const core::Error& error) {
+                EXPECT_EQ(error.status(), core::Status::unsupported);
+                EXPECT_NE(std::string(error.what()).find("cuda.kernel"), std::string::npos) << error.what();
+            }
+        };
+        refused([](DeviceEvaluation& how) { how.precision = DevicePrecision::fp64; });
+        refused([](DeviceEvaluation& how) { how.order = 3; });
+        refused([](DeviceEvaluation& how) { how.pairs.softening = Softening::spline; });
+        refused([](DeviceEvaluation& how) { how.pairs.per_particle = true; });
+    }
+    DeviceEvaluation how = how_for(scene, DeviceKernel::tiles_2d);
+    how.block_x = 64, how.block_y = 64;
+    EXPECT_THROW(run(scene, how), core::Error);
+}
+
+} // namespace
