@@ -11,6 +11,10 @@
 
 namespace graft::tree {
 
+/// What DeviceStatus::bad_array says when the tree stops with bad_value: a particle outside the given root
+/// cube (first_bad names the first), or coordinates that span more than 1e150.
+inline constexpr int64_t bad_root = 100, bad_span = 101;
+
 /// Levels that level_offset has room for.
 inline constexpr int max_device_levels = 96;
 

@@ -34,7 +34,7 @@ inline void expect_same_nodes(const core::Buffer<tree::Node>& found,
 
 inline void expect_same_tree(const tree::Tree& found, const tree::Tree& expected) {
     for (int a = 0; a < 3; ++a)
-        ASSERT_EQ(std::memcmp(&found.root_lower[a], &expected.root_lower[a], sizeof(double)), 0);
+        ASSERT_EQ(found.root_lower[a], expected.root_lower[a]); // the sign of a zero does not matter here
     ASSERT_EQ(found.root_edge, expected.root_edge);
     expect_same(found.order, expected.order, "order");
     expect_same(found.keys, expected.keys, "keys");

@@ -1,0 +1,114 @@
+// What the files of the device's tree builder share; not for other rooms.
+//
+// The way of the data: device_sort.cu (root cube, keys, sort, gather) -> nodes by one of three constructions
+// (device_nodes.cu, device_levels.cu, device_two_phase.cu), which leave nodes, edges, level_offset and the
+// leaves in tree order -> device_boxes.cu.
+#pragma once
+
+#include "geometry/morton.hpp"
+#include "tree/device_tree.cuh"
+
+#include <cstdint>
+
+namespace graft::tree {
+
+namespace device {
+
+/// Extents below this count as zero, as detail::smallest_edge on the host.
+inline constexpr double smallest_edge = 1e-290;
+
+/// Most levels of an octree of keys: every level of nodes is at least one level of cells further down.
+inline constexpr int most_levels = 32 + 1;
+
+/// The key cells that may become nodes: those inside the range of keys, if there is one.
+struct Cells {
+    int32_t dimension, key_levels;
+    bool ranged;
+    uint64_t begin, end;
+
+    explicit Cells(const TreeOptions& options)
+        : dimension(options.dimension), key_levels(geometry::key_levels(options.dimension)),
+          ranged(options.has_range), begin(options.key_begin), end(options.key_end) {}
+
+    /// Level of the smallest cell with both keys; -1 if that is in no root.
+    __device__ int level(uint64_t a, uint64_t b) const {
+        const int common = geometry::common_level(a, b, dimension);
+        return ranged && !geometry::cell_within(a, common, dimension, begin, end) ? -1 : common;
+    }
+    __device__ uint64_t first_key(uint64_t key, int level) const {
+        return geometry::cell_begin(key, level, dimension);
+    }
+    __device__ uint64_t size(int level) const { return geometry::cell_keys(level, dimension); }
+};
+
+/// edge * 2^-level, exact.
+__device__ inline double cell_edge(double root_edge, int level) {
+    return root_edge * __hiloint2double((1023 - level) << 20, 0);
+}
+
+/// First index in [begin, end) whose value is >= bound; values ascend.
+template <typename Index>
+__device__ Index lower_bound(const uint64_t* values, Index begin, Index end, uint64_t bound) {
+    while (begin < end) {
+        const Index middle = begin + (end - begin) / 2;
+        if (values[middle] < bound)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/// Inner node with the leaves [first, end) below it.
+struct InnerNode {
+    int32_t first, end, node, unused;
+};
+
+/// An array of boxes of 32, 1024 or 32768 consecutive leaves.
+inline constexpr int chunk_leaves = 32;
+
+} // namespace device
+
+/// Working memory, kept between builds.
+struct DeviceTreeBuilder::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : keys(memory, "unsorted keys"), index(memory, "unsorted order"), partial(memory, "block boxes"),
+          frame(memory, "key frame"), flags(memory, "leaf flags"), mark(memory, "node marks"),
+          cover(memory, "nodes over leaves"), base(memory, "first nodes of leaves"),
+          first_leaf(memory, "cells of leaves"), end_leaf(memory, "ends of cells"),
+          slot_node(memory, "nodes by start"), leaf_node(memory, "nodes of leaves"),
+          inner(memory, "inner nodes"), block_sums(memory, "block sums"), chunks(memory, "chunk boxes"),
+          tickets(memory, "tickets") {}
+
+    backend::DeviceBuffer<uint64_t> keys; // before the sort; then the first keys of leaves
+    backend::DeviceBuffer<int32_t> index; // before the sort; then the first particles of leaves
+    backend::DeviceBuffer<geometry::Box> partial;
+    backend::DeviceBuffer<geometry::KeyFrame> frame;
+    backend::DeviceBuffer<uint32_t> flags; // a bit a particle: starts a leaf
+    backend::DeviceBuffer<int32_t> mark, cover, base, first_leaf, end_leaf, slot_node, leaf_node;
+    backend::DeviceBuffer<device::InnerNode> inner;
+    backend::DeviceBuffer<int32_t> block_sums;
+    backend::DeviceBuffer<geometry::Box> chunks; // three levels, one after the other
+    backend::DeviceBuffer<int32_t> tickets;      // see Ticket; zero between builds
+
+    /// Sizes that depend on n and the node capacity.
+    void resize(backend::Queue& queue, int64_t n, int64_t capacity);
+
+    void sort(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
+    void make_nodes(backend::Queue& queue, DeviceTree& tree);
+    void make_boxes(backend::Queue& queue, DeviceTree& tree);
+};
+
+namespace device {
+/// Counters in Work::tickets.
+enum Ticket : int32_t {
+    ticket_box = 0,
+    outside_root = 1,
+    inner_total = 2,
+    inner_next = 3,
+    nodes_ready = 4,
+    ticket_chunks = 8
+};
+} // namespace device
+
+} // namespace graft::tree

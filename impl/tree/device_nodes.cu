@@ -1,0 +1,452 @@
+// Octree nodes from sorted keys in one launch, without a loop over levels ("fused").
+//
+// A boundary is a place between neighbouring particles; its level is that of the smallest cell with both. A
+// leaf starts at a boundary exactly when that cell holds more than N_leaf particles: the cell is then an
+// inner node, in which the boundary parts two children. The first boundary of its level in a cell stands for
+// that inner node, so leaves and inner nodes are both found from the list of leaf starts. Nodes that start at
+// leaf k stand on consecutive levels: from the number of inner nodes around the boundary k ("cover") down to
+// the leaf itself. Counting, level by level, the leaves before k whose nodes reach a level gives the place of
+// a node in level order; its parent starts at the same leaf, one level up, or at the start of the cell of its
+// boundary. All sums are of integers, so the order of atomic additions does not matter. Bytes: 8 n for keys
+// and n / 4 for flags, about 150 a leaf.
+#include "tree/device_detail.cuh"
+
+#include <cooperative_groups.h>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
+#include <algorithm>
+
+namespace graft::tree {
+
+using backend::DeviceStatus;
+using device::Cells;
+
+namespace {
+
+constexpr int threads = 1024, warps = threads / 32, levels = device::most_levels;
+
+struct Build {
+    Cells cells;
+    int32_t leaf, n, capacity;
+    const uint64_t* keys;
+    uint32_t* flags;
+    int32_t* leaf_start; // leaves + 1
+    uint64_t* leaf_key;
+    // by leaf: change of cover at its start; cover; first slot; start of the cell of its boundary, and its
+    // end where the boundary stands for the cell's node (else 0); its node
+    int32_t *mark, *cover, *base, *first_leaf, *end_leaf, *leaf_node;
+    int32_t* slot_node; // nodes sorted by start, then level
+    device::InnerNode* inner;
+    int32_t *block_leaves, *block_marks, *block_slots, *block_levels; // a block each; levels a block
+    int32_t* tickets;
+    DeviceTreeCounts* counts;
+    Node* nodes;
+    double* edges;
+    int32_t* level_offset;
+    DeviceStatus* status;
+};
+
+/// Per-block state and scratch of the collective steps.
+struct Shared {
+    union {
+        typename cub::BlockScan<int32_t, threads>::TempStorage scan;
+        typename cub::BlockReduce<int32_t, threads>::TempStorage reduce;
+        int32_t warp_levels[levels][warps];
+        int32_t part[threads];
+    };
+    int32_t running[levels + 1]; // place of the next node of each level
+    int32_t total[levels];
+    int32_t value;
+};
+
+struct Range {
+    int32_t begin, end;
+};
+
+__device__ Range own_part(int32_t count) {
+    const int32_t part = (count + static_cast<int32_t>(gridDim.x) - 1) / static_cast<int32_t>(gridDim.x);
+    const int64_t begin = int64_t{part} * blockIdx.x;
+    return {static_cast<int32_t>(begin < count ? begin : count),
+            static_cast<int32_t>(begin + part < count ? begin + part : count)};
+}
+
+/// Does the cell of the boundary before particle i hold more than `leaf` particles?
+__device__ bool starts_leaf(const Build& b, int32_t i) {
+    if (i == 0)
+        return true;
+    const uint64_t key = b.keys[i];
+    const int level = b.cells.level(b.keys[i - 1], key);
+    if (level < 0 || level == b.cells.key_levels)
+        return level < 0;
+    const uint64_t lower = b.cells.first_key(key, level), size = b.cells.size(level);
+    const auto holds = [&](int64_t k) {
+        return k >= 0 && k < b.n && b.keys[k] >= lower && b.keys[k] - lower < size;
+    };
+    if (holds(int64_t{i} - b.leaf) || holds(int64_t{i} + b.leaf - 1))
+        return true;
+    const int32_t first = device::lower_bound(b.keys, i > b.leaf ? i - b.leaf : 0, i - 1, lower);
+    return holds(int64_t{first} + b.leaf);
+}
+
+__device__ int32_t block_sum(int32_t value, Shared& shared) {
+    __syncthreads();
+    const int32_t sum = cub::BlockReduce<int32_t, threads>(shared.reduce).Sum(value);
+    if (threadIdx.x == 0)
+        shared.value = sum;
+    __syncthreads();
+    const int32_t result = shared.value;
+    __syncthreads();
+    return result;
+}
+
+/// Sum of the values of the blocks before `end`.
+__device__ int32_t sum_blocks(const int32_t* values, unsigned end, Shared& shared) {
+    int32_t sum = 0;
+    for (unsigned k = threadIdx.x; k < end; k += threads)
+        sum += values[k];
+    return block_sum(sum, shared);
+}
+
+__device__ void flag_leaves(const Build& b, Shared& shared) {
+    const Range words = own_part((b.n + 31) / 32);
+    const int lane = threadIdx.x % 32;
+    int32_t found = 0;
+    for (int32_t w = words.begin + static_cast<int32_t>(threadIdx.x / 32); w < words.end; w += warps) {
+        const int32_t i = w * 32 + lane;
+        const uint32_t bits = __ballot_sync(~0u, i < b.n && starts_leaf(b, i));
+        if (lane == 0) {
+            b.flags[w] = bits;
+            found += __popc(bits);
+        }
+    }
+    found = block_sum(found, shared);
+    if (threadIdx.x == 0)
+        b.block_leaves[blockIdx.x] = found;
+}
+
+__device__ void write_leaf(const Build& b, int32_t k, int32_t start) {
+    b.leaf_start[k] = start;
+    b.leaf_key[k] = b.keys[start];
+    if (k <= b.capacity)
+        b.mark[k] = 0;
+}
+
+/// Leaf starts in order; returns how many there are in all.
+__device__ int32_t list_leaves(const Build& b, Shared& shared) {
+    const Range words = own_part((b.n + 31) / 32);
+    int32_t next = sum_blocks(b.block_leaves, blockIdx.x, shared);
+    for (int32_t begin = words.begin; begin < words.end; begin += threads) {
+        const int32_t w = begin + static_cast<int32_t>(threadIdx.x);
+        uint32_t bits = w < words.end ? b.flags[w] : 0;
+        int32_t place, all;
+        cub::BlockScan<int32_t, threads>(shared.scan).ExclusiveSum(__popc(bits), place, all);
+        __syncthreads();
+        for (place += next; bits != 0; bits &= bits - 1)
+            write_leaf(b, place++, w * 32 + __ffs(static_cast<int>(bits)) - 1);
+        next += all;
+    }
+    const int32_t leaves = sum_blocks(b.block_leaves, gridDim.x, shared);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        b.leaf_start[leaves] = b.n;
+        if (leaves <= b.capacity)
+            b.mark[leaves] = 0;
+    }
+    return leaves;
+}
+
+/// First leaf of the cell from `lower`, looking back from leaf k.
+__device__ int32_t cell_first(const uint64_t* keys, int32_t k, uint64_t lower) {
+    int32_t step = 1;
+    while (step <= k && keys[k - step] >= lower)
+        step *= 2;
+    return device::lower_bound(keys, step <= k ? k - step + 1 : 0, k, lower);
+}
+
+/// First leaf after k whose key is not below lower + size.
+__device__ int32_t cell_end(const uint64_t* keys, int32_t k, int32_t leaves, uint64_t lower, uint64_t size) {
+    int32_t step = 1;
+    while (step < leaves - k && keys[k + step] - lower < size)
+        step *= 2;
+    return device::lower_bound(keys, k + 1, step < leaves - k ? k + step : leaves, lower + size);
+}
+
+/// The cell of every leaf's boundary; boundaries that stand for an inner node mark its extent.
+__device__ void find_cells(const Build& b, int32_t leaves, Shared& shared) {
+    const int32_t stride = static_cast<int32_t>(gridDim.x) * threads;
+    int32_t found = 0;
+    for (int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x); k < leaves; k += stride) {
+        const int level = k == 0 ? -1 : b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]);
+        int32_t first = k, end = 0;
+        if (level >= 0) {
+            const uint64_t lower = b.cells.first_key(b.leaf_key[k], level);
+            first = cell_first(b.leaf_key, k, lower);
+            if (b.cells.level(b.leaf_key[first], b.leaf_key[k - 1]) > level)
+                end = cell_end(b.leaf_key, k, leaves, lower, b.cells.size(level));
+        }
+        found += end > 0;
+        if (leaves > b.capacity) // too many already: only count
+            continue;
+        b.first_leaf[k] = first;
+        b.end_leaf[k] = end;
+        if (end > 0) {
+            atomicAdd(b.mark + first + 1, 1);
+            atomicAdd(b.mark + end, -1);
+        }
+    }
+    found = block_sum(found, shared);
+    if (threadIdx.x == 0)
+        atomicAdd(b.tickets + device::inner_total, found);
+}
+
+__device__ int32_t slots_of(const Build& b, int32_t k) {
+    const int32_t rise = b.mark[k + 1];
+    return 1 + (rise > 0 ? rise : 0);
+}
+
+__device__ void sum_marks(const Build& b, int32_t leaves, Shared& shared) {
+    const Range own = own_part(leaves);
+    int32_t marks = 0, slots = 0;
+    for (int32_t k = own.begin + static_cast<int32_t>(threadIdx.x); k < own.end; k += threads) {
+        marks += b.mark[k];
+        slots += slots_of(b, k);
+    }
+    marks = block_sum(marks, shared);
+    slots = block_sum(slots, shared);
+    if (threadIdx.x == 0) {
+        b.block_marks[blockIdx.x] = marks;
+        b.block_slots[blockIdx.x] = slots;
+    }
+}
+
+/// Cover and first slot of each leaf, and the block's number of nodes on each level.
+__device__ void scan_marks(const Build& b, int32_t leaves, Shared& shared) {
+    const Range own = own_part(leaves);
+    int32_t cover = sum_blocks(b.block_marks, blockIdx.x, shared);
+    int32_t slot = sum_blocks(b.block_slots, blockIdx.x, shared);
+    if (threadIdx.x <= levels)
+        shared.running[threadIdx.x] = 0;
+    for (int32_t begin = own.begin; begin < own.end; begin += threads) {
+        const int32_t k = begin + static_cast<int32_t>(threadIdx.x);
+        const int32_t slots = k < own.end ? slots_of(b, k) : 0;
+        int32_t here, before, all_marks, all_slots;
+        cub::BlockScan<int32_t, threads>(shared.scan)
+            .InclusiveSum(k < own.end ? b.mark[k] : 0, here, all_marks);
+        __syncthreads();
+        cub::BlockScan<int32_t, threads>(shared.scan).ExclusiveSum(slots, before, all_slots);
+        __syncthreads();
+        if (k < own.end) {
+            b.cover[k] = cover + here;
+            b.base[k] = slot + before;
+            atomicAdd(shared.running + cover + here, 1);
+            atomicAdd(shared.running + cover + here + slots, -1);
+        }
+        cover += all_marks;
+        slot += all_slots;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int l = 0, nodes = 0; l < levels; ++l)
+            b.block_levels[blockIdx.x * levels + l] = nodes += shared.running[l];
+}
+
+/// running[l] = place of the block's first node of level l, total[l] = nodes of the level.
+__device__ void place_levels(const Build& b, Shared& shared) {
+    constexpr int rows = threads / levels;
+    const int row = static_cast<int>(threadIdx.x) / levels, level = static_cast<int>(threadIdx.x) % levels;
+    if (threadIdx.x < levels)
+        shared.running[threadIdx.x] = shared.total[threadIdx.x] = 0;
+    __syncthreads();
+    int32_t before = 0, all = 0;
+    for (unsigned block = row; row < rows && block < gridDim.x; block += rows) {
+        const int32_t nodes = b.block_levels[block * levels + level];
+        all += nodes;
+        before += block < blockIdx.x ? nodes : 0;
+    }
+    if (row < rows) {
+        atomicAdd(shared.running + level, before);
+        atomicAdd(shared.total + level, all);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int32_t offset = 0, used = 0;
+        for (int l = 0; l < levels; ++l) {
+            shared.running[l] += offset;
+            if (blockIdx.x == 0)
+                b.level_offset[l] = offset;
+            offset += shared.total[l];
+            used = shared.total[l] > 0 ? l + 1 : used;
+        }
+        if (blockIdx.x == 0) {
+            b.level_offset[levels] = offset;
+            b.counts->levels = used;
+            b.status->levels = used;
+        }
+    }
+    __syncthreads();
+}
+
+/// Nodes of each level that the warps before this one have among the block's `threads` leaves.
+__device__ void count_warps(Shared& shared, int32_t top, int32_t bottom) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    for (int l = 0; l < levels; ++l) {
+        const uint32_t active = __ballot_sync(~0u, top <= l && l <= bottom);
+        if (lane == 0)
+            shared.warp_levels[l][warp] = __popc(active);
+    }
+    __syncthreads();
+    for (int l = warp; l < levels; l += warps) {
+        const int32_t own = shared.warp_levels[l][lane];
+        int32_t sum = own;
+        for (int distance = 1; distance < 32; distance *= 2) {
+            const int32_t other = __shfl_up_sync(~0u, sum, distance);
+            sum += lane >= distance ? other : 0;
+        }
+        shared.warp_levels[l][lane] = shared.running[l] + sum - own;
+        if (lane == 31)
+            shared.total[l] = shared.running[l] + sum;
+    }
+    __syncthreads();
+}
+
+/// The nodes that start at leaf k, from its cover down to the leaf; what others know follows in link_nodes.
+__device__ void write_nodes(const Build& b, Shared& shared, int32_t k, int32_t top, int32_t bottom) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const uint32_t before = (1u << lane) - 1;
+    int32_t parent = -1;
+    for (int l = 0; l < levels; ++l) {
+        const bool active = top <= l && l <= bottom;
+        const uint32_t lanes = __ballot_sync(~0u, active);
+        if (!active)
+            continue;
+        const int32_t node = shared.warp_levels[l][warp] + __popc(lanes & before);
+        const bool is_leaf = l == bottom;
+        const int32_t start = b.leaf_start[k];
+        if (l > top)
+            b.nodes[parent].first_child = node;
+        b.nodes[node] = Node{0, is_leaf ? 0 : 1, parent, l, start, is_leaf ? b.leaf_start[k + 1] - start : 0};
+        b.slot_node[b.base[k] + l - top] = node;
+        if (is_leaf) {
+            b.leaf_node[k] = node;
+            const int level =
+                geometry::common_level(b.leaf_key[k], b.keys[b.leaf_start[k + 1] - 1], b.cells.dimension);
+            b.edges[node] = device::cell_edge(b.counts->root_edge, level);
+        }
+        parent = node;
+    }
+}
+
+__device__ void place_nodes(const Build& b, int32_t leaves, Shared& shared) {
+    place_levels(b, shared);
+    const Range own = own_part(leaves);
+    for (int32_t begin = own.begin; begin < own.end; begin += threads) {
+        const int32_t k = begin + static_cast<int32_t>(threadIdx.x);
+        const bool valid = k < own.end;
+        const int32_t top = valid ? b.cover[k] : levels, bottom = valid ? top + slots_of(b, k) - 1 : -1;
+        count_warps(shared, top, bottom);
+        write_nodes(b, shared, k, top, bottom);
+        __syncthreads();
+        if (threadIdx.x < levels)
+            shared.running[threadIdx.x] = shared.total[threadIdx.x];
+        __syncthreads();
+    }
+}
+
+/// Parents of the outermost nodes at each leaf; extents and children of inner nodes.
+__device__ void link_nodes(const Build& b, int32_t leaves) {
+    const int32_t stride = static_cast<int32_t>(gridDim.x) * threads;
+    for (int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x); k < leaves; k += stride) {
+        const int32_t first = b.first_leaf[k], end = b.end_leaf[k];
+        if (first == k)
+            continue; // a root
+        const int32_t parent = b.slot_node[b.base[first] + b.cover[k] - 1 - b.cover[first]];
+        b.nodes[b.slot_node[b.base[k]]].parent = parent;
+        atomicAdd(&b.nodes[parent].child_count, 1);
+        if (end == 0)
+            continue;
+        b.nodes[parent].count = b.leaf_start[end] - b.leaf_start[first];
+        b.edges[parent] =
+            device::cell_edge(b.counts->root_edge, b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]));
+        b.inner[atomicAdd(b.tickets + device::inner_next, 1)] = {first, end, parent, 0};
+    }
+}
+
+/// The same answer in all blocks: all read what was there before the last barrier.
+__device__ bool fits(const Build& b, int32_t leaves) {
+    const int32_t inner = *reinterpret_cast<volatile int32_t*>(b.tickets + device::inner_total);
+    const int64_t nodes = int64_t{leaves} + inner;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        b.counts->nodes = static_cast<int32_t>(nodes);
+        b.counts->leaves = leaves;
+        b.status->nodes_needed = nodes;
+        b.status->leaves = leaves;
+        b.tickets[device::nodes_ready] = nodes <= b.capacity;
+        if (nodes > b.capacity)
+            backend::stop_with(b.status, backend::too_small);
+    }
+    return nodes <= b.capacity;
+}
+
+__global__ void __launch_bounds__(threads) build_nodes(const Build b) {
+    __shared__ Shared shared;
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    if (backend::stopped(b.status))
+        return;
+    flag_leaves(b, shared);
+    grid.sync();
+    const int32_t leaves = list_leaves(b, shared);
+    grid.sync();
+    find_cells(b, leaves, shared);
+    grid.sync();
+    if (!fits(b, leaves))
+        return;
+    sum_marks(b, leaves, shared);
+    grid.sync();
+    scan_marks(b, leaves, shared);
+    grid.sync();
+    place_nodes(b, leaves, shared);
+    grid.sync();
+    link_nodes(b, leaves);
+}
+
+} // namespace
+
+void DeviceTreeBuilder::Work::make_nodes(backend::Queue& queue, DeviceTree& tree) {
+    const int blocks =
+        std::min<int>(queue.multiprocessors(), static_cast<int>(backend::blocks_for(tree.n, threads)));
+    block_sums.resize(int64_t{queue.multiprocessors()} * (3 + levels));
+    GRAFT_CUDA(cudaMemsetAsync(tickets.data() + device::inner_total, 0, 3 * sizeof(int32_t), queue.stream()));
+    int32_t* sums = block_sums.data();
+    Build build{Cells(tree.options),
+                tree.options.leaf,
+                static_cast<int32_t>(tree.n),
+                tree.node_capacity(),
+                tree.keys.data(),
+                flags.data(),
+                index.data(),
+                keys.data(),
+                mark.data(),
+                cover.data(),
+                base.data(),
+                first_leaf.data(),
+                end_leaf.data(),
+                leaf_node.data(),
+                slot_node.data(),
+                inner.data(),
+                sums,
+                sums + blocks,
+                sums + 2 * blocks,
+                sums + 3 * blocks,
+                tickets.data(),
+                tree.counts.data(),
+                tree.nodes.data(),
+                tree.edges.data(),
+                tree.level_offset.data(),
+                queue.status()};
+    void* arguments[] = {&build};
+    GRAFT_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(build_nodes), dim3(blocks),
+                                           dim3(threads), arguments, 0, queue.stream()));
+    ++queue.launches;
+}
+
+} // namespace graft::tree

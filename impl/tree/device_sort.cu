@@ -1,0 +1,177 @@
+// Root cube, Morton keys, sort and gather on the device; as bounding_box, sort_by_key and gather on the host.
+//
+// Bytes a particle: 24 (box) + 24 + 12 (keys) + sort (about 24 a pass of 8 bits, 8 passes) + 4 + 4 sectors of
+// 32 + 32 (gather; the sectors come from L2 up to about 1e6 particles). The box kernel's last block makes the
+// root cube and the frame of the keys, so that the host need not know them.
+#include "tree/device_detail.cuh"
+
+#include "backend/device_primitives.cuh"
+
+#include <algorithm>
+#include <limits>
+
+namespace graft::tree {
+
+using backend::DeviceStatus;
+using geometry::Box;
+using geometry::KeyFrame;
+
+namespace {
+
+constexpr int box_threads = 512;
+
+__device__ void include(Box& box, const DeviceParticleView& p, int64_t i) {
+    box.include(p.x[i], p.y[i], p.z != nullptr ? p.z[i] : 0.0);
+}
+
+__device__ Box other_lane(const Box& box, int distance) {
+    Box other;
+    for (int a = 0; a < 3; ++a) {
+        other.lower[a] = __shfl_down_sync(~0u, box.lower[a], distance);
+        other.upper[a] = __shfl_down_sync(~0u, box.upper[a], distance);
+    }
+    return other;
+}
+
+/// Thread 0 gets the box of all threads' boxes.
+__device__ Box reduce_block(Box box) {
+    __shared__ Box warps[box_threads / 32];
+    for (int distance = 16; distance > 0; distance /= 2)
+        box.include(other_lane(box, distance));
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        warps[threadIdx.x / 32] = box;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int w = 1; w < box_threads / 32; ++w)
+            box.include(warps[w]);
+    return box;
+}
+
+/// Root cube as the host makes it, and the frame of its keys. Spans whose squares overflow, and particles
+/// outside a given cube, are found here; who they are, by the keys kernel.
+__device__ void make_root(const TreeOptions& options, const Box& box, DeviceTreeCounts& counts,
+                          KeyFrame* frame, int32_t* tickets, DeviceStatus* status) {
+    bool inside = true;
+    for (int a = 0; a < 3; ++a)
+        counts.root_lower[a] = options.has_root ? options.root_lower[a] : box.lower[a];
+    counts.root_edge = options.has_root ? options.root_edge : box.longest_edge();
+    for (int a = 0; a < options.dimension && options.has_root; ++a)
+        inside = inside && box.lower[a] >= counts.root_lower[a] &&
+                 box.upper[a] - counts.root_lower[a] <= counts.root_edge;
+    *frame = KeyFrame(counts.root_lower, geometry::larger(counts.root_edge, device::smallest_edge),
+                      options.dimension);
+    tickets[device::outside_root] = !inside;
+    if (!(box.longest_edge() <= 1e150)) {
+        status->first_bad = -1;
+        status->bad_array = bad_span;
+        backend::stop_with(status, backend::bad_value);
+    } else if (!inside) {
+        status->first_bad = std::numeric_limits<int64_t>::max();
+        status->bad_array = bad_root;
+    }
+}
+
+__global__ void __launch_bounds__(box_threads)
+    find_root(DeviceParticleView particles, TreeOptions options, Box* partial, int32_t* tickets,
+              DeviceTreeCounts* counts, KeyFrame* frame, DeviceStatus* status) {
+    if (backend::stopped(status))
+        return;
+    Box box;
+    const int64_t stride = int64_t{gridDim.x} * box_threads;
+#pragma unroll 4
+    for (int64_t i = int64_t{blockIdx.x} * box_threads + threadIdx.x; i < particles.n; i += stride)
+        include(box, particles, i);
+    box = reduce_block(box);
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        partial[blockIdx.x] = box;
+        __threadfence();
+        const auto counter = reinterpret_cast<unsigned*>(tickets + device::ticket_box);
+        last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1; // wraps to zero for the next build
+    }
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+    Box all;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += box_threads)
+        all.include(partial[b]);
+    all = reduce_block(all);
+    if (threadIdx.x == 0)
+        make_root(options, all, *counts, frame, tickets, status);
+}
+
+__device__ bool outside(const DeviceParticleView& p, int64_t i, int dimension,
+                        const DeviceTreeCounts& counts) {
+    const double point[3] = {p.x[i], p.y[i], p.z != nullptr ? p.z[i] : 0.0};
+    bool found = false;
+    for (int a = 0; a < dimension; ++a) {
+        const double offset = point[a] - counts.root_lower[a];
+        found = found || !(offset >= 0 && offset <= counts.root_edge);
+    }
+    return found;
+}
+
+__global__ void make_keys(DeviceParticleView particles, int dimension, const KeyFrame* frame,
+                          const int32_t* tickets, const DeviceTreeCounts* counts, uint64_t* keys,
+                          int32_t* index, DeviceStatus* status) {
+    if (tickets[device::outside_root] == 0 && backend::stopped(status))
+        return;
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= particles.n)
+        return;
+    keys[i] = frame->key(particles.x[i], particles.y[i], particles.z != nullptr ? particles.z[i] : 0.0);
+    index[i] = static_cast<int32_t>(i);
+    if (tickets[device::outside_root] != 0 && outside(particles, i, dimension, *counts)) {
+        atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(i));
+        backend::stop_with(status, backend::bad_value);
+    }
+}
+
+struct Sorted {
+    double *x, *y, *z, *charge, *softening;
+};
+
+__global__ void gather(DeviceParticleView from, const int32_t* order, Sorted to, const DeviceStatus* status) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= from.n || backend::stopped(status))
+        return;
+    const int32_t k = order[i];
+    to.x[i] = from.x[k];
+    to.y[i] = from.y[k];
+    to.z[i] = from.z != nullptr ? from.z[k] : 0.0;
+    if (from.charge != nullptr)
+        to.charge[i] = from.charge[k];
+    if (from.softening != nullptr)
+        to.softening[i] = from.softening[k];
+}
+
+} // namespace
+
+void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleView& particles,
+                                   DeviceTree& tree) {
+    const int64_t n = particles.n;
+    const unsigned box_blocks =
+        std::min(backend::blocks_for(n, box_threads * 4), static_cast<unsigned>(2 * queue.multiprocessors()));
+    partial.resize(2 * queue.multiprocessors());
+    find_root<<<box_blocks, box_threads, 0, queue.stream()>>>(particles, tree.options, partial.data(),
+                                                              tickets.data(), tree.counts.data(),
+                                                              frame.data(), queue.status());
+    GRAFT_CUDA_LAUNCHED("find_root");
+    make_keys<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
+        particles, tree.options.dimension, frame.data(), tickets.data(), tree.counts.data(), keys.data(),
+        index.data(), queue.status());
+    GRAFT_CUDA_LAUNCHED("make_keys");
+    const int dimension = tree.options.dimension;
+    backend::sort_pairs(queue, keys.data(), tree.keys.data(), index.data(), tree.order.data(), n, 0,
+                        dimension * geometry::key_levels(dimension));
+    gather<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
+        particles, tree.order.data(),
+        Sorted{tree.x.data(), tree.y.data(), tree.z.data(), tree.charge.data(), tree.softening.data()},
+        queue.status());
+    GRAFT_CUDA_LAUNCHED("gather");
+    queue.launches += 3;
+}
+
+} // namespace graft::tree

@@ -1,0 +1,254 @@
+// Trees built on the device, every array byte for byte as the CPU builds them.
+#include "tree/device_tree.cuh"
+
+#include "device_fixture.cuh"
+#include "same_tree.cuh"
+#include "tree_inputs.cuh"
+
+#include <cstring>
+
+namespace {
+
+using namespace graft;
+using test::Cloud;
+using test::Shape;
+
+class TreeBuild : public test::DeviceTest {
+  protected:
+    void SetUp() override {
+        DeviceTest::SetUp();
+        if (memory != nullptr)
+            builder = std::make_unique<tree::DeviceTreeBuilder>(*memory);
+    }
+    void TearDown() override {
+        builder.reset();
+        held.reset();
+        arrays.clear();
+        DeviceTest::TearDown();
+    }
+
+    tree::DeviceParticleView send(const Cloud& cloud, bool with_charge = true, bool with_softening = true) {
+        arrays.clear();
+        const std::vector<double>* all[] = {&cloud.x, &cloud.y, &cloud.z, &cloud.charge, &cloud.softening};
+        for (const auto* values : all) {
+            arrays.emplace_back(*memory, "an input");
+            put(*values, arrays.back());
+        }
+        return {cloud.size(),
+                arrays[0].data(),
+                arrays[1].data(),
+                arrays[2].data(),
+                with_charge ? arrays[3].data() : nullptr,
+                with_softening ? arrays[4].data() : nullptr};
+    }
+
+    /// Fills everything that a build may write with a pattern that no tree has.
+    void poison(tree::DeviceTree& tree, int64_t n) {
+        tree.resize_particles(n, true, true);
+        for (auto* values : {&tree.x, &tree.y, &tree.z, &tree.charge, &tree.softening, &tree.edges})
+            GRAFT_CUDA(cudaMemsetAsync(values->data(), 0xa5, static_cast<size_t>(values->size()) * 8,
+                                       queue->stream()));
+        GRAFT_CUDA(cudaMemsetAsync(tree.nodes.data(), 0xa5,
+                                   static_cast<size_t>(tree.nodes.size()) * sizeof(tree::Node),
+                                   queue->stream()));
+        GRAFT_CUDA(cudaMemsetAsync(tree.boxes.data(), 0xa5,
+                                   static_cast<size_t>(tree.boxes.size()) * sizeof(geometry::Box),
+                                   queue->stream()));
+    }
+
+    /// Builds as the engine does: again with more room when nodes_needed says so.
+    backend::DeviceStatus build(const Cloud& cloud, const tree::TreeOptions& options,
+                                tree::DeviceTree& device, tree::DeviceBuild kind, int top_depth = 5) {
+        const tree::DeviceParticleView view = send(cloud);
+        for (int attempt = 0;; ++attempt) {
+            queue->clear_status();
+            if (device.node_capacity() > 0)
+                poison(device, cloud.size());
+            builder->build(*queue, options, view, device, kind, top_depth);
+            const backend::DeviceStatus found = status();
+            if (found.stop != backend::too_small || attempt > 0)
+                return found;
+            device.resize_nodes(found.nodes_needed);
+        }
+    }
+
+    void expect_cpu_tree(const Cloud& cloud, const tree::TreeOptions& options, tree::DeviceBuild kind,
+                         int top_depth = 5) {
+        SCOPED_TRACE(cloud.name + " n " + std::to_string(cloud.size()) + " leaf " +
+                     std::to_string(options.leaf) + " dimension " + std::to_string(options.dimension) +
+                     " kind " + std::to_string(static_cast<int>(kind)) + " top " + std::to_string(top_depth));
+        if (held == nullptr)
+            held = std::make_unique<tree::DeviceTree>(*memory);
+        tree::DeviceTree& device = *held;
+        const test::HostTree host(cloud, options);
+        const backend::DeviceStatus found = build(cloud, options, device, kind, top_depth);
+        ASSERT_EQ(found.stop, 0u);
+        test::HostTree back;
+        device.download(*queue, back.tree);
+        test::expect_same_tree(back.tree, host.tree);
+        if (cloud.size() > 0) {
+            EXPECT_EQ(found.nodes_needed, host.tree.node_count());
+            EXPECT_EQ(found.levels, host.tree.levels());
+        }
+    }
+
+    std::unique_ptr<tree::DeviceTreeBuilder> builder;
+    std::vector<backend::DeviceBuffer<double>> arrays;
+    std::unique_ptr<tree::DeviceTree> held;
+};
+
+constexpr Shape shapes[] = {Shape::plummer, Shape::uniform, Shape::clustered, Shape::disc,  Shape::equal,
+                            Shape::heaps,   Shape::far,     Shape::line,      Shape::zeros, Shape::mixed};
+
+class TreeKinds : public TreeBuild, public ::testing::WithParamInterface<tree::DeviceBuild> {};
+
+TEST_P(TreeKinds, ShapesAndSizes) {
+    for (const Shape shape : shapes)
+        for (const int64_t n : {0, 1, 2, 3, 31, 32, 33, 1000, 20011})
+            for (const int dimension : {3, 2}) {
+                tree::TreeOptions options;
+                options.dimension = dimension;
+                expect_cpu_tree(test::make_cloud(shape, n), options, GetParam());
+                if (HasFatalFailure())
+                    return;
+            }
+}
+
+TEST_P(TreeKinds, LeafSizes) {
+    for (const Shape shape : {Shape::plummer, Shape::heaps, Shape::clustered})
+        for (const int leaf : {1, 2, 7, 64, 1000, 100000}) {
+            tree::TreeOptions options;
+            options.leaf = leaf;
+            expect_cpu_tree(test::make_cloud(shape, 5003), options, GetParam());
+            if (HasFatalFailure())
+                return;
+        }
+}
+
+TEST_P(TreeKinds, ManyParticles) {
+    for (const Shape shape : {Shape::plummer, Shape::uniform, Shape::clustered, Shape::zeros}) {
+        tree::TreeOptions options;
+        expect_cpu_tree(test::make_cloud(shape, 300007), options, GetParam());
+        if (HasFatalFailure())
+            return;
+    }
+}
+
+TEST_P(TreeKinds, GivenRoot) {
+    tree::TreeOptions options;
+    options.has_root = true;
+    options.root_edge = 10;
+    for (double& lower : options.root_lower)
+        lower = -3.5;
+    expect_cpu_tree(test::make_cloud(Shape::uniform, 5000), options, GetParam());
+    options.root_edge = 1e6; // all particles in few cells, deep down
+    expect_cpu_tree(test::make_cloud(Shape::uniform, 5000), options, GetParam());
+}
+
+TEST_P(TreeKinds, RangesOfKeys) {
+    tree::TreeOptions options;
+    options.has_root = true;
+    options.root_edge = 2;
+    for (double& lower : options.root_lower)
+        lower = -1;
+    const Cloud cloud = test::make_cloud(Shape::uniform, 30000);
+    const test::HostTree whole(cloud, options);
+    const int64_t n = cloud.size();
+    for (const auto& [first, last] :
+         {std::pair<int64_t, int64_t>{0, n}, {1, n}, {0, 1}, {777, 20001}, {15000, 15100}}) {
+        Cloud part;
+        for (int64_t i = first; i < last; ++i) {
+            const int32_t k = whole.tree.order[i];
+            part.add(cloud.x[k], cloud.y[k], cloud.z[k], 1);
+        }
+        part.name = "range";
+        options.has_range = true;
+        options.key_begin = first == 0 ? 0 : whole.tree.keys[first];
+        options.key_end = last == n ? uint64_t{1} << 63 : whole.tree.keys[last];
+        expect_cpu_tree(part, options, GetParam());
+        if (HasFatalFailure())
+            return;
+    }
+}
+
+TEST_P(TreeKinds, CellsBelowTheKeysStop) {
+    const Cloud cloud = test::make_cloud(Shape::deep, 20000);
+    tree::DeviceTree device(*memory);
+    const backend::DeviceStatus found = build(cloud, {}, device, GetParam());
+    EXPECT_EQ(found.stop, backend::deep_cell);
+    EXPECT_GT(found.rekey, 0);
+    held = std::make_unique<tree::DeviceTree>(*memory); // and the next build is right
+    expect_cpu_tree(test::make_cloud(Shape::plummer, 5000), {}, GetParam());
+}
+
+TEST_P(TreeKinds, TooFewNodesAreNamed) {
+    const Cloud cloud = test::make_cloud(Shape::plummer, 20000);
+    const test::HostTree host(cloud, {});
+    for (const int64_t capacity : {int64_t{1}, int64_t{10}, int64_t{host.tree.node_count() - 1}}) {
+        tree::DeviceTree device(*memory);
+        device.resize_nodes(capacity);
+        const tree::DeviceParticleView view = send(cloud);
+        queue->clear_status();
+        builder->build(*queue, {}, view, device, GetParam());
+        const backend::DeviceStatus found = status();
+        EXPECT_EQ(found.stop, backend::too_small);
+        EXPECT_EQ(found.nodes_needed, host.tree.node_count());
+    }
+}
+
+std::string kind_name(const ::testing::TestParamInfo<tree::DeviceBuild>& info) {
+    static const char* names[] = {"fused", "levels", "two_phase"};
+    return names[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(All, TreeKinds, ::testing::Values(tree::DeviceBuild::fused), kind_name);
+
+TEST_F(TreeBuild, ParticlesOutsideTheRootAreNamed) {
+    Cloud cloud = test::make_cloud(Shape::uniform, 5000);
+    cloud.y[1234] = 7, cloud.x[4000] = -9;
+    tree::TreeOptions options;
+    options.has_root = true;
+    options.root_edge = 2;
+    for (double& lower : options.root_lower)
+        lower = -1;
+    tree::DeviceTree device(*memory);
+    const backend::DeviceStatus found = build(cloud, options, device, tree::DeviceBuild::fused);
+    EXPECT_EQ(found.stop, backend::bad_value);
+    EXPECT_EQ(found.first_bad, 1234);
+    EXPECT_EQ(found.bad_array, tree::bad_root);
+}
+
+TEST_F(TreeBuild, SpansBeyondDoubleStop) {
+    Cloud cloud = test::make_cloud(Shape::uniform, 100);
+    cloud.y[12] = 1e160;
+    tree::DeviceTree device(*memory);
+    const backend::DeviceStatus found = build(cloud, {}, device, tree::DeviceBuild::fused);
+    EXPECT_EQ(found.stop, backend::bad_value);
+    EXPECT_EQ(found.bad_array, tree::bad_span);
+}
+
+TEST_F(TreeBuild, SteadyStateAllocatesAndWaitsForNothing) {
+    const Cloud cloud = test::make_cloud(Shape::plummer, 20000);
+    const tree::DeviceParticleView view = send(cloud);
+    tree::DeviceTree device(*memory);
+    builder->build(*queue, {}, view, device);
+    const int64_t allocations = memory->allocations(), waits = queue->waits();
+    for (int k = 0; k < 3; ++k)
+        builder->build(*queue, {}, view, device);
+    EXPECT_EQ(memory->allocations(), allocations);
+    EXPECT_EQ(queue->waits(), waits);
+}
+
+TEST_F(TreeBuild, BadOptionsAreRefused) {
+    tree::DeviceTree device(*memory);
+    tree::TreeOptions options;
+    options.leaf = 0;
+    EXPECT_THROW(builder->build(*queue, options, {}, device), core::Error);
+    options = {};
+    options.type = tree::TreeType::orb;
+    EXPECT_THROW(builder->build(*queue, options, {}, device), core::Error);
+    options = {};
+    options.dimension = 4;
+    EXPECT_THROW(builder->build(*queue, options, {}, device), core::Error);
+}
+
+} // namespace
