@@ -72,6 +72,7 @@ int32_t context_set_stream(graft_context* context, void* stream) noexcept {
         const Use use(context);
         require_flight(*context, Flight::none, "context_set_stream");
         context->stream = stream;
+        context->solver.set_stream(stream);
     });
 }
 

@@ -104,7 +104,11 @@ particles::MemorySpace find_place(const graft_array& array, const char* name, co
     if (places.backend == pipeline::Backend::cpu ||
         (array.memory == GRAFT_MEMORY_HOST && !places.device_arrays))
         return MemorySpace::host; // said, or there is nobody to ask
-    const backend::CudaTable* cuda = backend::find_cuda(nullptr);
+    // A host's word is checked where that does not start a driver that nothing else may need.
+    const backend::CudaTable* cuda =
+        array.memory == GRAFT_MEMORY_HOST && places.backend == pipeline::Backend::auto_
+            ? backend::known_cuda()
+            : backend::find_cuda(nullptr);
     if (cuda == nullptr)
         return MemorySpace::host;
     const Found found = ask(*cuda, array);

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -76,8 +77,11 @@ Search search() {
     return result;
 }
 
+std::atomic<const CudaTable*> known{nullptr};
+
 const Search& found() {
     static const Search result = search();
+    known.store(result.table, std::memory_order_release);
     return result;
 }
 
@@ -88,6 +92,10 @@ const CudaTable* find_cuda(std::string* why) {
     if (why != nullptr)
         *why = result.why;
     return result.table;
+}
+
+const CudaTable* known_cuda() noexcept {
+    return known.load(std::memory_order_acquire);
 }
 
 const CudaTable& require_cuda() {

@@ -63,6 +63,9 @@ struct CudaTable {
 /// thread-safe.
 const CudaTable* find_cuda(std::string* why);
 
+/// The table when somebody has looked for it before, else NULL: does not look, and so does not start a driver.
+const CudaTable* known_cuda() noexcept;
+
 /// The table. Throws Error(device) with what was tried when there is none.
 const CudaTable& require_cuda();
 

@@ -100,6 +100,7 @@ TEST_F(DeviceTable, AutoComputesAndSaysWhatItChose) {
         GRAFT_OK);
     ASSERT_EQ(api->compute(context, &particles, &results), GRAFT_OK) << api->last_error();
     EXPECT_NEAR(out[0], 0.25, 1e-6);
+    EXPECT_NE(log.find("backend: "), std::string::npos) << log;
     const std::string chosen = text_of("backend");
     EXPECT_TRUE(chosen == "cpu" || (chosen == "cuda" && has_device())) << chosen;
 }

@@ -165,7 +165,8 @@ typedef struct graft_api_v1 {
      *   there.
      * - One computation may be in flight in a context: a second compute_begin, compute, field_at and every call that
      *   changes the context or is collective returns CALL_ORDER until compute_end. query, query_text and context_set_log
-     *   are fine; figures are those of the computation before. Contexts are independent: several may be in flight.
+     *   are fine; figures are those of a computation that has ended, ABSENT where there is none. Contexts are independent:
+     *   several may be in flight.
      * - context_destroy waits for what is in flight, and forgets its status.
      * Errors as compute, and DEVICE. After a failure nothing is in flight. */
     int32_t (*compute_begin)(graft_context *context, const graft_particles *particles, const graft_results *results);
