@@ -17,7 +17,7 @@ struct DeviceMoments {
           magnitude(memory, "node |charges|"), radius(memory, "node radii"), spread(memory, "node spreads"),
           rho(memory, "node lengths"), softening(memory, "node softening"),
           softening_square(memory, "node mean softening"), values(memory, "moments"),
-          single(memory, "expansions"), full(memory, "expansions") {}
+          single(memory, "expansions"), full(memory, "expansions"), subtrees(memory, "subtrees of moments") {}
 
     int order = 0;
     backend::DeviceBuffer<double> cx, cy, cz, magnitude, radius, spread, rho;
@@ -26,12 +26,15 @@ struct DeviceMoments {
     // Records of record_size(order, softened) numbers a node, as expansion.hpp; the one in use is not empty.
     backend::DeviceBuffer<float> single;
     backend::DeviceBuffer<double> full;
+    backend::DeviceBuffer<int32_t> subtrees; // working memory of compute_moments
 
     void upload(backend::Queue& queue, const Moments& host, int64_t node_capacity);
     void download(backend::Queue& queue, int64_t nodes, Moments& host) const;
 };
 
-/// Enqueues P2M and M2M of all nodes. No waiting.
+/// Enqueues P2M and M2M of all nodes. No waiting, no allocation when sizes have been seen. Throws
+/// Error(argument) for an order outside 0..4 or a tree without charges. Leaves a thread each; inner nodes 8
+/// lanes each, subtree by subtree: launches grow with log32 n, not with the levels.
 void compute_moments(backend::Queue& queue, const tree::DeviceTree& tree, int order, DeviceMoments& moments);
 
 /// Enqueues the M2P records of all nodes, in double (precision fp64) or float.

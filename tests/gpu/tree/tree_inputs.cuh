@@ -48,7 +48,7 @@ inline Cloud make_cloud(Shape shape, int64_t n, unsigned seed = 1) {
         case Shape::clustered:
             for (int a = 0; a < 3; ++a)
                 p[a] = std::sin(static_cast<double>((i % 17) * (a + 3))) +
-                       1e-3 * std::pow(unit(random), 3) * p[a];
+                       1e-2 * std::pow(unit(random), 2) * p[a];
             break;
         case Shape::disc:
             p[2] *= 1e-3;

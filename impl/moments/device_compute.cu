@@ -1,0 +1,105 @@
+// compute_moments and fill_expansion on the device: room, working memory, choice of the order.
+#include "core/error.hpp"
+#include "moments/device_compute.cuh"
+#include "moments/node_expansion.hpp"
+
+#include <algorithm>
+
+namespace graft::moments {
+
+namespace device {
+
+extern template void compute_order<0>(backend::Queue&, const Problem&, int64_t, int64_t);
+extern template void compute_order<1>(backend::Queue&, const Problem&, int64_t, int64_t);
+extern template void compute_order<2>(backend::Queue&, const Problem&, int64_t, int64_t);
+extern template void compute_order<3>(backend::Queue&, const Problem&, int64_t, int64_t);
+extern template void compute_order<4>(backend::Queue&, const Problem&, int64_t, int64_t);
+
+} // namespace device
+
+namespace {
+
+/// Lists as long as they can get: nodes of one list hold different particles, more than the tier below.
+device::Subtrees divide(backend::Queue& queue, const tree::DeviceTree& tree, DeviceMoments& m) {
+    const auto room = [&](int tier) {
+        return tier == 0 ? int64_t{tree.node_capacity()} : tree.n / device::tier_limit(tier - 1) + 1;
+    };
+    int64_t wanted = device::tiers;
+    for (int tier = 0; tier < device::tiers; ++tier)
+        wanted += room(tier);
+    m.subtrees.resize(wanted);
+    device::Subtrees subtrees{};
+    subtrees.count = m.subtrees.data();
+    int32_t* next = m.subtrees.data() + device::tiers;
+    for (int tier = 0; tier < device::tiers; next += room(tier++))
+        subtrees.roots[tier] = next;
+    GRAFT_CUDA(cudaMemsetAsync(subtrees.count, 0, device::tiers * sizeof(int32_t), queue.stream()));
+    return subtrees;
+}
+
+device::Problem make_problem(backend::Queue& queue, const tree::DeviceTree& tree, DeviceMoments& m) {
+    return {{tree.nodes.data(), tree.boxes.data(), tree.x.data(), tree.y.data(), tree.z.data(),
+             tree.charge.data(), tree.softening.empty() ? nullptr : tree.softening.data()},
+            {m.cx.data(), m.cy.data(), m.cz.data(), m.magnitude.data(), m.radius.data(), m.spread.data(),
+             m.rho.data(), m.softening.data(), m.softening_square.data(), m.values.data()},
+            divide(queue, tree, m),
+            tree.counts.data(),
+            queue.status()};
+}
+
+template <typename T>
+__global__ void fill_records(const tree::DeviceTreeCounts* counts, const double* values, int order,
+                             bool softened, int size, T* out, const backend::DeviceStatus* status) {
+    const int64_t node = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (backend::stopped(status) || node >= counts->nodes)
+        return;
+    fill_node(values + node * term_count(order), order, softened, size, out + node * size);
+}
+
+template <typename T>
+void fill(backend::Queue& queue, const tree::DeviceTree& tree, bool softened, const DeviceMoments& m,
+          backend::DeviceBuffer<T>& out) {
+    const int size = record_size(m.order, softened);
+    out.resize(int64_t{tree.node_capacity()} * size);
+    if (tree.node_capacity() == 0)
+        return;
+    fill_records<<<backend::blocks_for(tree.node_capacity(), 128), 128, 0, queue.stream()>>>(
+        tree.counts.data(), m.values.data(), m.order, softened, size, out.data(), queue.status());
+    GRAFT_CUDA_LAUNCHED("fill_records");
+    ++queue.launches;
+}
+
+} // namespace
+
+void compute_moments(backend::Queue& queue, const tree::DeviceTree& tree, int order, DeviceMoments& m) {
+    if (order < 0 || order > max_order)
+        core::fail(core::Status::argument, "order is %d; expected 0 to 4", order);
+    if (tree.charge.size() != tree.n)
+        core::fail(core::Status::argument, "moments: the tree has no charges");
+    const int64_t capacity = tree.node_capacity();
+    m.order = order;
+    for (auto* buffer : {&m.cx, &m.cy, &m.cz, &m.magnitude, &m.radius, &m.spread, &m.rho})
+        buffer->resize(capacity);
+    m.softening.resize(tree.softening.empty() ? 0 : capacity);
+    m.softening_square.resize(m.softening.size());
+    m.values.resize(capacity * term_count(order));
+    if (capacity == 0 || tree.n == 0)
+        return;
+    constexpr void (*compute[])(backend::Queue&, const device::Problem&, int64_t, int64_t) = {
+        device::compute_order<0>, device::compute_order<1>, device::compute_order<2>,
+        device::compute_order<3>, device::compute_order<4>};
+    compute[order](queue, make_problem(queue, tree, m), tree.n, std::min<int64_t>(capacity, 2 * tree.n));
+}
+
+void fill_expansion(backend::Queue& queue, const tree::DeviceTree& tree, bool softened, bool in_double,
+                    DeviceMoments& m) {
+    if (in_double) {
+        m.single.resize(0);
+        fill(queue, tree, softened, m, m.full);
+    } else {
+        m.full.resize(0);
+        fill(queue, tree, softened, m, m.single);
+    }
+}
+
+} // namespace graft::moments
