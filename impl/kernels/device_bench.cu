@@ -4,8 +4,8 @@
 namespace graft::kernels {
 
 const DeviceBenchTable& device_bench_table() {
-    static const DeviceBenchTable table = {sizeof(DeviceBenchTable), 0, measure_rates, measure_link,
-                                           measure_peer};
+    static const DeviceBenchTable table = {
+        sizeof(DeviceBenchTable), 0, measure_rates, measure_link, measure_peer, measure_pairs};
     return table;
 }
 

@@ -56,5 +56,8 @@ int32_t measure_link(int32_t device, int32_t repetitions, int32_t most, LinkRate
                      backend::DeviceError* error);
 int32_t measure_peer(int32_t device, int32_t other, int32_t repetitions, double* bytes_per_s,
                      backend::DeviceError* error);
+/// Of device_bench_pairs.cu.
+int32_t measure_pairs(int32_t device, const PairsRequest* request, PairsRate* rate,
+                      backend::DeviceError* error);
 
 } // namespace graft::kernels

@@ -29,6 +29,23 @@ struct LinkRate {
     double pinned_to_device, pinned_to_host, pageable_to_device, pageable_to_host;
 };
 
+/// All pairs of n uniform bodies in the unit cube, without softening and potential.
+struct PairsRequest {
+    int64_t n;
+    int32_t precision;   // kernels::DevicePrecision: 0 fp32, 1 mixed, 2 fp64
+    int32_t stage;       // kernels::DirectStage: 0 to 2 thuering2023's (not mixed), 3 ours
+    int32_t block;       // threads a block of stages 1 and 2; 0: 128
+    int32_t repetitions; // after a warm-up
+};
+
+struct PairsRate {
+    double time_s;      // median, by events, data on the device
+    double best_s;      // shortest
+    double pairs_per_s; // of the median
+    int32_t launches;   // kernels
+    int32_t unused;
+};
+
 struct DeviceBenchTable {
     uint32_t struct_size;
     uint32_t unused;
@@ -40,6 +57,9 @@ struct DeviceBenchTable {
     /// Bytes a second from one device's memory to another's, directly where they can.
     int32_t (*peer)(int32_t device, int32_t other, int32_t repetitions, double* bytes_per_s,
                     backend::DeviceError* error);
+    /// DeviceDirect. Error(memory) when n bodies do not fit, Error(unsupported) for what a stage does not do.
+    int32_t (*pairs)(int32_t device, const PairsRequest* request, PairsRate* rate,
+                     backend::DeviceError* error);
 };
 
 /// The table; only libgraft_cuda.so defines it (device_bench.cu).

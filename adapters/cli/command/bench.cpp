@@ -17,15 +17,22 @@ int bench_command(const Words& words) {
         return bench_force_command(Words(words.begin() + 1, words.end()));
     }
     Arguments arguments(
-        "bench", "WHAT [--set key=value ...]",
+        "bench", "WHAT [--backend cuda] [--n N] [--precision P] [--set key=value ...]",
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
         "rate of\n"
         "independent multiply-adds, and the share of the bound that follows from both), m2p, or all. One "
-        "thread.\n"
+        "thread;\n"
+        "p2p with --backend cuda: all pairs on a GPU, thuering2023's stages and ours, beside the rate of "
+        "the\n"
+        "pure instruction mix and the bandwidths measured in the same run.\n"
         "graft bench force --help: whole force evaluations, on the GPU where there is one.\n"
         "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.");
-    arguments.positional("what").list("set", "key=value",
-                                      "an argument of the measurement: repetitions=1 to 1000 (repeatable)");
+    arguments.positional("what")
+        .value("backend", "B", "p2p: cpu (default) or cuda")
+        .value("n", "N", "p2p, cuda: bodies (262144)")
+        .value("precision", "P", "p2p, cuda: fp32, mixed, fp64 or all (default)")
+        .flag("json", "for scripts: the answer is JSON anyway")
+        .list("set", "key=value", "an argument of the measurement: repetitions=1 to 1000 (repeatable)");
     if (!arguments.parse(words)) {
         return 0;
     }
@@ -36,6 +43,11 @@ int bench_command(const Words& words) {
             arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
         }
         yaml += pair.substr(0, equals) + ": " + pair.substr(equals + 1) + "\n";
+    }
+    for (const char* name : {"backend", "n", "precision"}) {
+        if (const auto value = arguments.text(name)) {
+            yaml += std::string(name) + ": " + *value + "\n";
+        }
     }
     const Engine engine(arguments.text("library").value_or(""));
     std::printf("%s\n", engine.run_tool("bench", yaml).c_str());
