@@ -100,6 +100,13 @@ const MachineKey keys[] = {
                                       "keys counted left of a cut; absent: the read bandwidth"),
     gpu<&Gpu::partition_bytes_per_s>("gpu.partition_bytes_per_s", "B/s",
                                      "two-way partition, read plus written; absent: the copy bandwidth"),
+    gpu<&Gpu::orb_count_bytes_per_s>("gpu.orb_count_bytes_per_s", "B/s",
+                                     "Graft's ORB counts a level; absent: the read bandwidth"),
+    gpu<&Gpu::orb_move_bytes_per_s>(
+        "gpu.orb_move_bytes_per_s", "B/s",
+        "Graft's ORB moves records, read plus written; absent: the copy bandwidth"),
+    gpu<&Gpu::orb_level_s>("gpu.orb_level_s", "s",
+                           "what else a level of Graft's ORB takes, whatever its size"),
     link<&Link::bandwidth_bytes_per_s>("link.bandwidth_bytes_per_s", "B/s", "pinned host memory to one GPU"),
     link<&Link::latency_s>("link.latency_s", "s", "of a small transfer from pinned memory"),
     link<&Link::pageable_bandwidth_bytes_per_s>("link.pageable_bandwidth_bytes_per_s", "B/s",

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "model/orb_paper.hpp"
+#include "model/orb_rounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -148,6 +149,7 @@ std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& mac
         all.push_back(orb_gpu(run, machine, false));
     all.push_back(orb_gpu(run, machine, true));
     all.push_back(orb_gpu(run, machine, true, true));
+    all.push_back(orb_gpu_rounds(run, machine));
     return all;
 }
 

@@ -1,5 +1,5 @@
 // The model put right: against counting by hand, and against what rehmann2022 measured.
-#include "model/orb_time.hpp"
+#include "model/orb_rounds.hpp"
 
 #include "core/error.hpp"
 
@@ -83,14 +83,38 @@ TEST(OrbTime, RehmannsMeasurement) {
 
 TEST(OrbTime, OnlyWhatTheMachineAllows) {
     Machine m = simple();
-    EXPECT_EQ(orb_predictions({}, m).size(), 5u);
+    EXPECT_EQ(orb_predictions({}, m).size(), 6u);
     m.link.bandwidth_bytes_per_s = 0;
-    EXPECT_EQ(orb_predictions({}, m).size(), 3u);
+    EXPECT_EQ(orb_predictions({}, m).size(), 4u);
     m.gpu.count = 0;
     EXPECT_EQ(orb_predictions({}, m).size(), 1u);
     EXPECT_THROW(orb_predictions({0, 4}, m), core::Error);
     EXPECT_THROW(orb_predictions({10, 0}, m), core::Error);
     EXPECT_THROW(orb_predictions({10, 4, 0, -1}, m), core::Error);
+}
+
+TEST(OrbRounds, LevelsAreSharedOutAsTheDeviceDoes) {
+    using List = std::vector<int>;
+    EXPECT_EQ(orb_round_levels(1, 4), List());
+    EXPECT_EQ(orb_round_levels(2, 4), List({1}));
+    EXPECT_EQ(orb_round_levels(4096, 4), List({4, 4, 4}));
+    EXPECT_EQ(orb_round_levels(4096, 3), List({3, 3, 3, 3}));
+    EXPECT_EQ(orb_round_levels(32, 4), List({3, 2}));
+    EXPECT_THROW(orb_round_levels(4, 0), core::Error);
+}
+
+TEST(OrbRounds, BytesByHand) { // 2^30 particles, 4,096 leaves: 3 rounds of 4 levels
+    const OrbRun run{0x1p30, 4096};
+    const OrbPrediction p = orb_gpu_rounds(run, simple());
+    EXPECT_DOUBLE_EQ(step(p, "box").bytes, 12 * 0x1p30);
+    EXPECT_DOUBLE_EQ(step(p, "count").bytes, 3 * (4 + 8 + 12 + 12) * 0x1p30);
+    EXPECT_DOUBLE_EQ(step(p, "move").bytes, (28 + 32 + 32) * 0x1p30);
+    EXPECT_DOUBLE_EQ(step(p, "count").seconds, 108 * 0x1p30 / 1000);
+    EXPECT_DOUBLE_EQ(step(p, "move").seconds, 92 * 0x1p30 / 800);
+    Machine m = simple();
+    m.gpu.orb_count_bytes_per_s = 500, m.gpu.orb_move_bytes_per_s = 400, m.gpu.orb_level_s = 3;
+    EXPECT_DOUBLE_EQ(orb_gpu_rounds(run, m).total_s(),
+                     0x1p30 * (12 / 1000. + 108 / 500. + 92 / 400.) + 12 * 3);
 }
 
 } // namespace
