@@ -3,6 +3,8 @@
 
 #include "backend/executor.hpp"
 #include "core/error.hpp"
+#include "decompose/device_orb.hpp"
+#include "device_pairs_tool.hpp"
 #include "device_tool.hpp"
 #include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
@@ -28,7 +30,7 @@ std::string info(const ToolArguments&) {
 int repetitions_of(const ToolArguments& arguments) {
     int repetitions = 10;
     for (const auto& [key, value] : arguments) {
-        if (key == "what")
+        if (key == "what" || (key == "backend" && value == "cpu"))
             continue;
         char* end = nullptr;
         const long number = std::strtol(value.c_str(), &end, 10);
@@ -71,8 +73,12 @@ std::string bench(const ToolArguments& arguments) {
     for (const auto& [key, value] : arguments)
         if (key == "what")
             what = value;
+    if (what == "orb")
+        return decompose::bench_device_orb(arguments);
+    if (what == "p2p" && wants_device_pairs(arguments))
+        return device_pairs_json(arguments);
     if (what != "all" && what != "p2p" && what != "m2p" && what != "sweep")
-        core::fail(core::Status::argument, "bench: what is '%s'; expected all, p2p, m2p or sweep",
+        core::fail(core::Status::argument, "bench: what is '%s'; expected all, p2p, m2p, sweep or orb (GPU)",
                    what.c_str());
     const int repetitions = repetitions_of(arguments);
     if (what == "sweep")

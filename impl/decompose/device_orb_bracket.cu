@@ -9,6 +9,8 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
+#include <type_traits>
+
 namespace graft::decompose {
 
 namespace {
@@ -16,11 +18,19 @@ namespace {
 constexpr int threads = 512, digit_bins = 2048, bins_a_thread = digit_bins / threads;
 
 using Scan = cub::BlockScan<unsigned long long, threads>;
+using Reduce = cub::BlockReduce<double, threads>;
 
+/// Sums in bins: native shared atomics where every weight is 1.
+template <bool weighted>
+using Sum = std::conditional_t<weighted, unsigned long long, uint32_t>;
+
+template <bool weighted>
 struct BracketShared {
-    unsigned long long bins[2][digit_bins];
+    Sum<weighted> bins[2][digit_bins];
     typename Scan::TempStorage scan;
-    unsigned long long total, squares, before[2];
+    typename Reduce::TempStorage reduce;
+    double total, squares; // integers below 2^53 and, of the weights' squares, about
+    unsigned long long before[2];
     uint32_t found[2], prefix[2], kept;
 };
 
@@ -41,9 +51,9 @@ __device__ bool in_cell(const OrbGround<T>& ground, int32_t k, int step, int64_t
 }
 
 /// Keys (and weights) of the cell's samples to shared memory; returns how many.
-template <typename T>
+template <typename T, bool weighted>
 __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int room, uint32_t* keys,
-                      uint32_t* weights, BracketShared& shared) {
+                      uint32_t* weights, BracketShared<weighted>& shared) {
     const OrbNode& node = ground.node[k];
     const int64_t r = (k >> step) - ground.tiles.first_cell;
     const int64_t size = min(static_cast<long long>(ground.samples.per_root),
@@ -61,7 +71,7 @@ __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int room,
             break;
         const double position = (static_cast<double>(values[slot]) - lower) * scale;
         keys[at] = position > 0 ? (position < 4294967295.0 ? static_cast<uint32_t>(position) : 0xffffffffu) : 0u;
-        if (weights != nullptr)
+        if (weighted)
             weights[at] = ground.samples.weight[slot];
     }
     __syncthreads();
@@ -69,7 +79,8 @@ __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int room,
 }
 
 /// The digit where the sum of bins passes `target`, for query q; `before` becomes the sum ahead of it.
-__device__ void find_digit(BracketShared& shared, int q, double target) {
+template <bool weighted>
+__device__ void find_digit(BracketShared<weighted>& shared, int q, double target) {
     unsigned long long mine[bins_a_thread], sum = 0, at = 0;
     for (int b = 0; b < bins_a_thread; ++b)
         sum += mine[b] = shared.bins[q][threadIdx.x * bins_a_thread + b];
@@ -89,8 +100,9 @@ __device__ void find_digit(BracketShared& shared, int q, double target) {
 }
 
 /// shared.prefix[q]: key of the sample at which the running weight passes target[q].
+template <bool weighted>
 __device__ void select_keys(const uint32_t* keys, const uint32_t* weights, int count, const double (&target)[2],
-                            BracketShared& shared) {
+                            BracketShared<weighted>& shared) {
     for (int shift = 21, bits = 11, done = 0; done < 32; done += bits, shift = max(shift - 11, 0)) {
         bits = done == 22 ? 10 : 11;
         for (int b = threadIdx.x; b < 2 * digit_bins; b += threads)
@@ -100,7 +112,7 @@ __device__ void select_keys(const uint32_t* keys, const uint32_t* weights, int c
             for (int q = 0; q < 2; ++q)
                 if (done == 0 || keys[i] >> (32 - done) == shared.prefix[q])
                     atomicAdd(&shared.bins[q][(keys[i] >> shift) & ((1u << bits) - 1)],
-                              static_cast<unsigned long long>(weights != nullptr ? weights[i] : 1));
+                              static_cast<Sum<weighted>>(weighted ? weights[i] : 1));
         __syncthreads();
         for (int q = 0; q < 2; ++q)
             find_digit(shared, q, target[q]);
@@ -117,30 +129,35 @@ __device__ double outwards(double x, double step, double sign) {
     return x + sign * (step + fabs(x) * grain);
 }
 
-template <typename T>
+template <typename T, bool weighted>
 __global__ void __launch_bounds__(threads) find_brackets(OrbGround<T> ground, int32_t first_cell, int step,
                                                          int room, double sigmas) {
     extern __shared__ uint32_t keys[];
-    __shared__ BracketShared shared;
+    __shared__ BracketShared<weighted> shared;
     const int32_t k = first_cell + static_cast<int32_t>(blockIdx.x);
     OrbNode& node = ground.node[k];
     if (node.stage == SearchStage::idle || backend::stopped(ground.status))
         return;
-    uint32_t* weights = ground.samples.weight != nullptr ? keys + room : nullptr;
+    uint32_t* weights = weighted ? keys + room : nullptr;
     if (threadIdx.x == 0) {
-        shared.kept = 0, shared.total = shared.squares = 0;
+        shared.kept = 0;
         shared.before[0] = shared.before[1] = 0, shared.prefix[0] = shared.prefix[1] = 0;
     }
     __syncthreads();
     const int count = gather(ground, k, step, room, keys, weights, shared);
+    double mine = 0, squares = 0;
     for (int i = threadIdx.x; i < count; i += threads) {
-        const unsigned long long w = weights != nullptr ? min(weights[i], 1u << 24) : 1;
-        atomicAdd(&shared.total, weights != nullptr ? weights[i] : w);
-        atomicAdd(&shared.squares, w * w);
+        const double w = weighted ? weights[i] : 1;
+        mine += w, squares += w * w;
     }
+    mine = Reduce(shared.reduce).Sum(mine);
     __syncthreads();
-    const double sum = static_cast<double>(shared.total);
-    const double size = shared.squares > 0 ? sum * sum / static_cast<double>(shared.squares) : 1;
+    squares = Reduce(shared.reduce).Sum(squares);
+    if (threadIdx.x == 0)
+        shared.total = mine, shared.squares = squares;
+    __syncthreads();
+    const double sum = shared.total;
+    const double size = shared.squares > 0 ? sum * sum / shared.squares : 1;
     const double share = static_cast<double>(node.goal.parts_left) / node.goal.parts;
     const double scatter = sigmas * sqrt(fmax(share * (1 - share), 0.25 / size) / size) + 1 / size;
     const double target[2] = {fmax(share - scatter, 0.0) * sum, (share + scatter) * sum};
@@ -164,10 +181,11 @@ void orb_bracket(backend::Queue& queue, const OrbGround<T>& ground, int level, i
     const int32_t first = int32_t{1} << level, cells = end_of_level(level, ground.parts) - first;
     const int room = 2 * samples_per_cell;
     const size_t bytes = size_t{4} * room * (ground.samples.weight != nullptr ? 2 : 1);
-    GRAFT_CUDA(cudaFuncSetAttribute(find_brackets<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(bytes)));
-    find_brackets<T><<<static_cast<unsigned>(cells), threads, bytes, queue.stream()>>>(ground, first, step, room,
-                                                                                      sigmas);
+    const auto launch = [&](auto kernel) {
+        GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+        kernel<<<static_cast<unsigned>(cells), threads, bytes, queue.stream()>>>(ground, first, step, room, sigmas);
+    };
+    ground.samples.weight != nullptr ? launch(find_brackets<T, true>) : launch(find_brackets<T, false>);
     GRAFT_CUDA_LAUNCHED("find_brackets");
     ++queue.launches;
 }

@@ -13,18 +13,23 @@ namespace graft::decompose {
 constexpr int count_threads = 256, count_items = tile_points / count_threads;
 
 template <typename T>
+struct alignas(4 * sizeof(T)) OrbBracket {
+    T low, high;
+    std::conditional_t<sizeof(T) == 8, int64_t, int32_t> axis, unused;
+};
+
+template <typename T>
 struct OrbBrackets {
-    T low[most_nodes], high[most_nodes];
-    int axis[most_nodes];
+    OrbBracket<T> at[most_nodes];
     int32_t cell[most_nodes]; // 0: nothing to find here
 
     __device__ void load(const OrbNode* node, int32_t parts, int32_t root, int step, int local) {
         const int32_t k = (root << step) + local;
         const bool open = k < parts && node[k].stage != SearchStage::idle;
         cell[local] = open ? k : 0;
-        axis[local] = open ? node[k].axis : 0;
-        low[local] = open ? static_cast<T>(node[k].low) : static_cast<T>(INFINITY);
-        high[local] = open ? static_cast<T>(node[k].high) : static_cast<T>(INFINITY);
+        at[local].axis = open ? node[k].axis : 0;
+        at[local].low = open ? static_cast<T>(node[k].low) : static_cast<T>(INFINITY);
+        at[local].high = open ? static_cast<T>(node[k].high) : static_cast<T>(INFINITY);
     }
 };
 
@@ -52,20 +57,26 @@ struct OrbTile {
     }
 };
 
-/// The cell (0 ... 2^step - 1) of a step that a point is in.
+/// The cell (0 ... 2^step - 1) of a step that a point is in. Ids are read only where a coordinate is a cut's.
 template <int step, typename T, typename Cuts>
 __device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& from, const T (&x)[3],
                                        int64_t place) {
     int local = 1;
+    bool tied = false;
 #pragma unroll
     for (int level = 0; level < step; ++level) {
-        const int axis = cuts.axis[local];
-        const T v = axis == 0 ? x[0] : axis == 1 ? x[1] : x[2];
-        const T split = cuts.split[local];
-        bool right = v > split;
-        if (v == split) // rare: here alone the index is read
-            right = from.id_of(place) >= cuts.tie[local];
-        local = 2 * local + (right ? 1 : 0);
+        const OrbSplit<T> cut = cuts.at[local];
+        const T v = pick(x, static_cast<int>(cut.axis));
+        tied = tied || v == cut.split;
+        local = 2 * local + (v >= cut.split ? 1 : 0);
+    }
+    if (step > 0 && tied) {
+        local = 1;
+        for (int level = 0; level < step; ++level) {
+            const T v = pick(x, static_cast<int>(cuts.at[local].axis)), split = cuts.at[local].split;
+            const bool right = v > split || (v == split && from.id_of(place) >= cuts.tie[local]);
+            local = 2 * local + (right ? 1 : 0);
+        }
     }
     return local - (1 << step);
 }
@@ -91,16 +102,15 @@ __device__ __forceinline__ void add_fields(uint64_t packed, uint32_t* counters) 
     }
 }
 
-template <typename T, bool weighted, int step>
+template <typename T, bool weighted, int step, bool last>
 __global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> ground) {
-    constexpr int nodes = 1 << step;
+    constexpr int nodes = 1 << step, batch = 8;
     __shared__ OrbCuts<T, most_bins> cuts;
     __shared__ OrbBrackets<T> brackets;
     __shared__ uint32_t below[8], above[8], listed[most_nodes], axes;
     __shared__ unsigned long long base[most_nodes], weights[4][most_nodes];
     __shared__ T list_value[tile_points];
-    __shared__ uint16_t list_place[tile_points];
-    __shared__ uint8_t list_node[tile_points];
+    __shared__ uint16_t list_tag[tile_points]; // place in the tile, and the cell from bit 12 on
     __shared__ uint32_t list_size;
     const int64_t tile = blockIdx.x;
     const int thread = threadIdx.x;
@@ -118,11 +128,11 @@ __global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> groun
         for (int k = 0; k < 4; ++k)
             weights[k][thread] = 0;
         if (brackets.cell[thread] != 0)
-            atomicOr(&axes, 1u << brackets.axis[thread]);
+            atomicOr(&axes, 1u << brackets.at[thread].axis);
     }
     if (thread >= 1 && thread < nodes) {
         cuts.load(ground.node, ground.parts, here.root, thread);
-        atomicOr(&axes, 1u << cuts.axis[thread]);
+        atomicOr(&axes, 1u << cuts.at[thread].axis);
     }
     __syncthreads();
     const uint32_t read = axes;
@@ -131,53 +141,81 @@ __global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> groun
     const auto add_weight = [&](int node, bool in_band, uint64_t w) {
 #pragma unroll
         for (int m = 0; m < nodes; ++m)
-            if (m == node) {
-                sums[in_band ? 2 : 0][weighted ? m : 0] += w & 0xffffffffu;
-                sums[in_band ? 3 : 1][weighted ? m : 0] += w >> 32;
+            if (m == node && in_band) {
+                sums[2][weighted ? m : 0] += w & 0xffffffffu, sums[3][weighted ? m : 0] += w >> 32;
+            } else if (m == node) {
+                sums[0][weighted ? m : 0] += w & 0xffffffffu, sums[1][weighted ? m : 0] += w >> 32;
             }
     };
-    constexpr int batch = sizeof(T) == 4 ? 8 : 4;
-    for (int first = 0; first < count_items; first += batch) {
-        T x[batch][3];
+    /// `many` points of this thread, count_threads apart from `local` on: counted, and listed when within.
+    const auto take = [&](const auto& x, int local) {
+        constexpr int many = sizeof(x) / sizeof(x[0]);
+        T value[many];
+        uint32_t within = 0, where = 0; // four bits each hold the cell
 #pragma unroll
-        for (int i = 0; i < batch; ++i) {
-            const int local = (first + i) * count_threads + thread;
-            const int64_t place = here.begin + local;
-#pragma unroll
-            for (int axis = 0; axis < 3; ++axis)
-                x[i][axis] = ((read >> axis) & 1) != 0 && local < here.count
-                                 ? __ldcs(ground.from.c[axis] + place)
-                                 : T(0);
-        }
-#pragma unroll
-        for (int i = 0; i < batch; ++i) {
-            const int local = (first + i) * count_threads + thread;
-            if (local >= here.count)
-                break;
-            const int64_t place = here.begin + local;
+        for (int i = 0; i < many; ++i) {
+            const int64_t place = here.begin + local + i * count_threads;
             const int node = descend<step>(cuts, ground.from, x[i], place);
-            const int axis = brackets.axis[node];
-            const T v = axis == 0 ? x[i][0] : axis == 1 ? x[i][1] : x[i][2];
-            const bool is_below = v < brackets.low[node], is_above = v > brackets.high[node];
+            const OrbBracket<T> bracket = brackets.at[node];
+            value[i] = step == 0 ? x[i][0] : pick(x[i], static_cast<int>(bracket.axis));
+            const bool is_below = value[i] < bracket.low, is_above = value[i] > bracket.high;
             const uint64_t one = 1ull << (8 * node);
             left += is_below ? one : 0;
-            right += is_above ? one : 0;
-            if (weighted && is_below)
-                add_weight(node, false, ground.from.weight[place]);
-            if (is_below || is_above)
-                continue;
-            if (weighted)
-                add_weight(node, true, ground.from.weight[place]);
-            const uint32_t slot = atomicAdd(&list_size, 1u);
-            list_value[slot] = v;
-            list_place[slot] = static_cast<uint16_t>(local);
-            list_node[slot] = static_cast<uint8_t>(node);
+            if (last)
+                right += is_above ? one : 0;
+            if (weighted && !is_above)
+                add_weight(node, !is_below, ground.from.weight[place]);
+            within |= (is_below || is_above ? 0u : 1u) << i;
+            where |= static_cast<uint32_t>(node) << (4 * i);
+        }
+        if (within == 0)
+            return;
+        uint32_t slot = atomicAdd(&list_size, static_cast<uint32_t>(__popc(within)));
+#pragma unroll
+        for (int i = 0; i < many; ++i)
+            if (((within >> i) & 1) != 0) {
+                list_value[slot] = value[i];
+                list_tag[slot] = static_cast<uint16_t>((local + i * count_threads) | (((where >> (4 * i)) & 7) << 12));
+                ++slot;
+            }
+    };
+    if (here.count == tile_points) {
+        const T* column[3];
+#pragma unroll
+        for (int axis = 0; axis < 3; ++axis)
+            column[axis] = ground.from.c[axis] + here.begin + thread;
+        const T* only = ground.from.c[brackets.at[0].axis] + here.begin + thread;
+        for (int first = 0; first < count_items; first += batch) {
+            T x[batch][3];
+#pragma unroll
+            for (int i = 0; i < batch; ++i)
+#pragma unroll
+                for (int axis = 0; axis < 3; ++axis)
+                    if (step == 0)
+                        x[i][axis] = axis == 0 ? __ldcs(only + (first + i) * count_threads) : T(0);
+                    else
+                        x[i][axis] = ((read >> axis) & 1) != 0
+                                         ? __ldcs(column[axis] + (first + i) * count_threads)
+                                         : T(0);
+            take(x, first * count_threads + thread);
+        }
+    } else {
+        for (int local = thread; local < here.count; local += count_threads) {
+            T x[1][3];
+            for (int axis = 0; axis < 3; ++axis)
+                x[0][axis] = ((read >> axis) & 1) != 0 ? ground.from.c[axis][here.begin + local] : T(0);
+            if (step == 0)
+                x[0][0] = pick(x[0], static_cast<int>(brackets.at[0].axis));
+            take(x, local);
         }
     }
     add_fields<nodes>(left, below);
-    add_fields<nodes>(right, above);
+    if (last)
+        add_fields<nodes>(right, above);
     if (weighted)
+#pragma unroll
         for (int k = 0; k < 4; ++k)
+#pragma unroll
             for (int m = 0; m < nodes; ++m) {
                 unsigned long long sum = sums[k][weighted ? m : 0];
                 for (int offset = 16; offset > 0; offset /= 2)
@@ -188,7 +226,7 @@ __global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> groun
     __syncthreads();
     const int kept = static_cast<int>(list_size);
     for (int s = thread; s < kept; s += count_threads)
-        atomicAdd(&listed[list_node[s]], 1u);
+        atomicAdd(&listed[list_tag[s] >> 12], 1u);
     __syncthreads();
     if (thread < nodes) {
         const int32_t k = brackets.cell[thread];
@@ -203,7 +241,7 @@ __global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> groun
             base[thread] = listed[thread] != 0 ? cell.begin + atomicAdd(&cell.listed, 
                                                      static_cast<unsigned long long>(listed[thread])) : 0;
         }
-        if (step + 1 == ground.tiles.levels) {
+        if (last) {
             uint32_t* histogram = ground.tiles.histogram + here.histogram;
             histogram[(2 * thread) * here.stride] = below[thread];
             histogram[(2 * thread + 1) * here.stride] = above[thread];
@@ -211,10 +249,10 @@ __global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> groun
     }
     __syncthreads();
     for (int s = thread; s < kept; s += count_threads) {
-        const int node = list_node[s];
+        const int node = list_tag[s] >> 12;
         const unsigned long long at = base[node] + atomicSub(&listed[node], 1u) - 1;
         ground.list_value[at] = list_value[s];
-        ground.list_place[at] = static_cast<uint32_t>(here.begin + list_place[s]);
+        ground.list_place[at] = static_cast<uint32_t>(here.begin + (list_tag[s] & (tile_points - 1)));
     }
 }
 
@@ -242,15 +280,15 @@ __global__ void __launch_bounds__(count_threads) list_again(OrbGround<T> ground,
             const int64_t place = here.begin + local;
             int at = 1;
             for (int level = 0; level < step; ++level) {
-                const T v = ground.from.c[cuts.axis[at]][place], split = cuts.split[at];
+                const T v = ground.from.c[cuts.at[at].axis][place], split = cuts.at[at].split;
                 const bool right = v > split || (v == split && ground.from.id_of(place) >= cuts.tie[at]);
                 at = 2 * at + (right ? 1 : 0);
             }
             const int node = at - nodes;
             if (side[node] == 0)
                 continue;
-            const T v = ground.from.c[brackets.axis[node]][place];
-            if (v < brackets.low[node] || v > brackets.high[node])
+            const T v = ground.from.c[brackets.at[node].axis][place];
+            if (v < brackets.at[node].low || v > brackets.at[node].high)
                 continue;
             OrbNode& cell = ground.node[brackets.cell[node]];
             const int64_t slot = cell.begin + static_cast<int64_t>(atomicAdd(&cell.listed, 1ull));
@@ -267,10 +305,12 @@ __global__ void __launch_bounds__(count_threads) list_again(OrbGround<T> ground,
 template <typename T, int step>
 void launch_count(backend::Queue& queue, const OrbGround<T>& ground) {
     const auto blocks = static_cast<unsigned>(ground.tiles.most);
+    const bool last = step + 1 == ground.tiles.levels;
+    const auto launch = [&](auto kernel) { kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground); };
     if (ground.from.weight != nullptr)
-        count_points<T, true, step><<<blocks, count_threads, 0, queue.stream()>>>(ground);
+        last ? launch(count_points<T, true, step, true>) : launch(count_points<T, true, step, false>);
     else
-        count_points<T, false, step><<<blocks, count_threads, 0, queue.stream()>>>(ground);
+        last ? launch(count_points<T, false, step, true>) : launch(count_points<T, false, step, false>);
 }
 
 template <typename T>

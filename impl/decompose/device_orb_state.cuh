@@ -12,6 +12,7 @@
 #include "decompose/device_orb.cuh"
 
 #include <cstdint>
+#include <type_traits>
 
 namespace graft::decompose {
 
@@ -129,12 +130,17 @@ __host__ __device__ inline int32_t end_of_level(int level, int32_t parts) {
     return static_cast<int32_t>(end < parts ? end : parts);
 }
 
+template <typename T>
+struct alignas(2 * sizeof(T)) OrbSplit {
+    T split;
+    std::conditional_t<sizeof(T) == 8, int64_t, int32_t> axis;
+};
+
 /// The cuts of a root's subtree in shared memory, by local heap index 1 ... 2^levels - 1. A leaf's points, and
 /// those of cells below one, go left all the way.
 template <typename T, int size>
 struct OrbCuts {
-    T split[size];
-    int axis[size];
+    OrbSplit<T> at[size];
     int64_t tie[size];
 
     __device__ void load(const OrbNode* node, int32_t parts, int32_t root, int local) {
@@ -144,10 +150,16 @@ struct OrbCuts {
             cell = (root << depth) + (local - (1 << depth));
         }
         const bool cut = cell < parts;
-        split[local] = cut ? static_cast<T>(node[cell].split) : static_cast<T>(INFINITY);
-        axis[local] = cut ? node[cell].axis : 0;
+        at[local].split = cut ? static_cast<T>(node[cell].split) : static_cast<T>(INFINITY);
+        at[local].axis = cut ? node[cell].axis : 0;
         tie[local] = cut ? node[cell].cell.tie : lowest_id;
     }
 };
+
+template <typename T>
+__device__ __forceinline__ T pick(const T (&x)[3], int axis) {
+    const T first = axis == 1 ? x[1] : x[0];
+    return axis == 2 ? x[2] : first;
+}
 
 } // namespace graft::decompose

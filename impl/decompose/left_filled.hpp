@@ -5,27 +5,37 @@
 // level above. Source: rehmann2022 section 3.3 (equations 1-7, derived anew: 4 is wrong at d = 2) and 5.3.
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
 namespace graft::decompose {
 
+/// std::bit_width, which in device code gave wrong numbers (nvcc 13.0).
+GRAFT_HD constexpr int bits_of(uint64_t value) {
+#ifdef __CUDA_ARCH__
+    return 64 - __clzll(static_cast<long long>(value));
+#else
+    return std::bit_width(value);
+#endif
+}
 /// Levels below the root: 0 for one leaf.
-constexpr int tree_depth(int64_t leaves) {
-    return std::bit_width(static_cast<uint64_t>(leaves) - 1);
+GRAFT_HD constexpr int tree_depth(int64_t leaves) {
+    return bits_of(static_cast<uint64_t>(leaves) - 1);
 }
 /// Leaves under the left child of a cell with `leaves` >= 2 of them.
-constexpr int64_t leaves_left(int64_t leaves) {
+GRAFT_HD constexpr int64_t leaves_left(int64_t leaves) {
     const int64_t bottom = int64_t{1} << tree_depth(leaves);
-    return std::min(leaves - bottom / 4, bottom / 2);
+    return leaves - bottom / 4 < bottom / 2 ? leaves - bottom / 4 : bottom / 2;
 }
 /// Leaves on the bottom level of a tree of `leaves`.
-constexpr int64_t bottom_leaves(int64_t leaves) {
+GRAFT_HD constexpr int64_t bottom_leaves(int64_t leaves) {
     return 2 * leaves - (int64_t{1} << tree_depth(leaves));
 }
 constexpr int level_of_cell(int64_t cell) {
-    return std::bit_width(static_cast<uint64_t>(cell)) - 1;
+    return bits_of(static_cast<uint64_t>(cell)) - 1;
 }
 constexpr bool is_leaf(int64_t cell, int64_t leaves) {
     return cell >= leaves;

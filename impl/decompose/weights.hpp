@@ -10,6 +10,7 @@
 #include "backend/executor.hpp"
 #include "comm/communicator.hpp"
 #include "core/host_device.hpp"
+#include "decompose/left_filled.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -76,7 +77,7 @@ struct WeightScale {
     }
     /// The weight that the mean point shall have.
     GRAFT_HD static double mean_weight(Wide count) {
-        const int bits = std::bit_width(static_cast<uint64_t>(std::max<Wide>(count, 1)) - 1);
+        const int bits = bits_of(static_cast<uint64_t>(count > 1 ? count : 1) - 1);
         return std::ldexp(1.0, std::max(38, 62 - bits));
     }
 };

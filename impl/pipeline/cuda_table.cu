@@ -3,6 +3,7 @@
 #include "backend/cuda_library.hpp"
 #include "backend/device.cuh"
 #include "backend/device_guard.hpp"
+#include "decompose/device_orb.hpp"
 #include "kernels/device_bench.hpp"
 #include "pipeline/device_table.hpp"
 
@@ -97,7 +98,7 @@ extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTabl
                                              pipeline::release,
                                              pipeline::copy,
                                              pipeline::device_force_table(),
-                                             nullptr,
+                                             &decompose::device_orb_table(),
                                              &kernels::device_bench_table()};
     return &table;
 }

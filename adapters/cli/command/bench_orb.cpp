@@ -54,6 +54,12 @@ Arguments declare() {
         .value("threads", "K", "1", "threads of each rank; 0: as many as OpenMP would")
         .value("seed", "S", "42", "of the points")
         .value("repeat", "R", "3", "runs after a first one that is not counted; the best counts")
+        .value("backend", "NAME", "cpu", "cpu, or cuda: one GPU, points made on it, the result verified in the run")
+        .value("variant", "NAME", "cuda: rounds (ours), cell, level or warp (rehmann2022), sweep (count-left alone)")
+        .list("set", "key=value", "cuda: axis=column|direct|strided, partition=cell|level, temporaries=3|1, "
+                                  "threads=, items=, tolerance=, precision=fp32|fp64, levels_per_round=, "
+                                  "samples=, device=, verify=false (repeatable)")
+        .flag("json", "the answer is JSON anyway")
         .flag("order", "one rank: also bring the records into the order of the parts, and compare with "
                        "recursive std::nth_element on the records");
     return arguments.epilogue(
@@ -226,6 +232,28 @@ JsonObject json_of(const Measurement& m, const Request& request, const Arguments
     return object;
 }
 
+/// The library's own measurement on a GPU.
+std::string bench_on_device(const Engine& engine, const Arguments& arguments, const Request& request) {
+    std::string yaml = "what: orb\nbackend: cuda\n";
+    const auto add = [&](const std::string& key, const std::string& value) { yaml += key + ": " + value + "\n"; };
+    add("n", std::to_string(request.n));
+    add("leaves", std::to_string(request.leaves));
+    add("repetitions", std::to_string(std::max(1, request.repeats)));
+    for (const char* name : {"dist", "weights", "seed", "variant"}) {
+        if (const auto value = arguments.text(name)) {
+            add(name, *value);
+        }
+    }
+    for (const std::string& pair : arguments.texts("set")) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos) {
+            arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
+        }
+        add(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    return engine.run_tool("bench", yaml);
+}
+
 Request read_request(const Arguments& arguments, const Ranks& ranks) {
     Request request;
     request.n = arguments.integer("n", 1, INT64_MAX / 64);
@@ -250,6 +278,10 @@ int bench_orb_command(const Words& words) {
     Ranks& ranks = Ranks::here();
     const Request request = read_request(arguments, ranks);
     const Engine engine(arguments.text("library").value_or(""));
+    if (choice<int>(arguments, "backend", {{"cpu", 0}, {"cuda", 1}}) == 1) {
+        std::printf("%s\n", bench_on_device(engine, arguments, request).c_str());
+        return 0;
+    }
     Deck deck(engine);
     read_options(deck, arguments, request);
     Bench bench(deck, ranks, request, make_block(arguments, request.n, ranks),
