@@ -15,7 +15,7 @@ namespace graft::kernels::fast_cells {
 
 inline constexpr float tiny_square = 1e-20f;
 inline constexpr float far_away = 1e15f;
-inline constexpr int most_targets = 8; // a lane
+inline constexpr int most_targets = most_targets_a_lane;
 
 __device__ __forceinline__ float inverse_root(float x) {
     float y;
@@ -42,7 +42,7 @@ __device__ __forceinline__ float square_of_power(int e) {
 
 template <bool softened>
 __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame,
-                                          const PackedCell* cells, int32_t node, float eps2, int part,
+                                          const PackedCell* cells, int32_t node, float eps2, int to,
                                           Tile& tile) {
     float4 place = make_float4(far_away, far_away, far_away, 0), first = make_float4(0, 0, 0, 0),
            rest = first;
@@ -62,7 +62,6 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
                                cell.root_charge);
         }
     }
-    const int to = tile_place(threadIdx.x % 32, part);
     __syncwarp();
     tile.place[to] = place, tile.first[to] = first, tile.rest[to] = rest;
     __syncwarp();
@@ -70,7 +69,7 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
 
 template <int T, bool softened, bool potential>
 __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, float eps2, Lane<T>& lane) {
-#pragma unroll 2
+#pragma unroll 1 // the loop must stay in the nearest instruction cache
     for (int j = own; j < own + part; ++j) {
         const float4 s = tile.place[j], q = tile.first[j], r = tile.rest[j];
         const float soft = softened ? s.w * s.w * eps2 : tiny_square;
@@ -114,10 +113,11 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const double length = v.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
+    const int to = tile_place(threadIdx.x % 32, part);
     const int32_t* list = v.node_list + v.node_offset[unit.group];
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
         const int32_t e = begin + static_cast<int32_t>(threadIdx.x % 32);
-        fill_tile<softened>(v, frame, cells, e < unit.end ? list[e] : -1, eps2, part, tile);
+        fill_tile<softened>(v, frame, cells, e < unit.end ? list[e] : -1, eps2, to, tile);
         add_cells<T, softened, potential>(tile, own, part, eps2, lane);
     }
     auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
@@ -137,7 +137,7 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, c
     __shared__ Tile tile;
     if (backend::stopped(v.status) || signs->one_sign == 0)
         return;
-    const auto total = static_cast<unsigned>(units.counters->cell_units);
+    const auto total = units.counters->cells();
     for (unsigned u = take_unit(&units.counters->next_cell); u < total;
          u = take_unit(&units.counters->next_cell)) {
         const Unit unit = units.cells[u];

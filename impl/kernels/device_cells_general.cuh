@@ -237,7 +237,7 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, c
     __shared__ Cell<Real, order, softened> tile[32];
     if (backend::stopped(v.status) || (skip != nullptr && skip->one_sign != 0))
         return;
-    const auto total = static_cast<unsigned>(units.counters->cell_units);
+    const auto total = units.counters->cells();
     for (unsigned u = take_unit(&units.counters->next_cell); u < total;
          u = take_unit(&units.counters->next_cell)) {
         const Unit unit = units.cells[u];

@@ -18,8 +18,7 @@ struct DeviceEvaluator::Work {
           pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
           slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
           variants(memory) {}
-    backend::DeviceBuffer<int32_t> counts, places;
-    backend::DeviceBuffer<int64_t> positions;
+    backend::DeviceBuffer<int32_t> counts, places, positions; // positions modulo 2^32
     backend::DeviceBuffer<GroupFrame> frames;
     backend::DeviceBuffer<Unit> pairs, cells;
     backend::DeviceBuffer<UnitCounters> counters;
@@ -29,7 +28,8 @@ struct DeviceEvaluator::Work {
     VariantWork variants;
     int64_t reserved_units = 0, reserved_slots = 0;
 
-    void resize(const DeviceEvaluation& how, int64_t groups, int64_t node_entries, int64_t leaf_entries);
+    void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t node_entries,
+                int64_t leaf_entries);
     UnitView view(const DeviceEvaluation& how) const;
 };
 
@@ -76,6 +76,15 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.length = how.softening_length;
     v.single_precision = how.precision != DevicePrecision::fp64;
     return v;
+}
+
+/// Some ten units for each warp that the device runs at a time: a particle has about a thousand interactions
+/// of either kind. Large problems: 2^16, where a unit's own cost does not count any more.
+UnitSize unit_size(int64_t targets) {
+    UnitSize size;
+    size.pair_interactions = size.cell_interactions =
+        static_cast<int>(std::clamp(targets / 16, int64_t{2048}, int64_t{65536}));
+    return size;
 }
 
 /// Whether the fast kernel of order 2 may serve; the charges' signs decide on the device.
@@ -129,9 +138,8 @@ void DeviceEvaluator::reserve(int64_t units, int64_t slots) {
 
 /// Room for what full lists of leaves that are two thirds full make, and groups three quarters full; a
 /// computation that needs more says so.
-void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, int64_t groups, int64_t node_entries,
-                                   int64_t leaf_entries) {
-    const UnitSize size;
+void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups,
+                                   int64_t node_entries, int64_t leaf_entries) {
     const int64_t sources = leaf_entries * std::max(how.leaf, 1) * 2 / 3;
     const auto most = [&](int interactions) {
         return std::max(int64_t{size.least}, int64_t{interactions} / std::max(how.group, 1) / 32 * 32);
@@ -152,7 +160,7 @@ UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
             pairs.data(),
             cells.data(),
             counters.data(),
-            {positions.data(), places.data()},
+            {reinterpret_cast<const uint32_t*>(positions.data()), places.data()},
             pairs.size(),
             how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
             slots.data()};
@@ -171,13 +179,14 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     check(how, moments);
     Work& w = *work_;
     const int64_t groups = targets.groups.size(), leaf_entries = lists.leaves.size();
-    w.resize(how, groups, lists.nodes.size(), leaf_entries);
+    const UnitSize size = unit_size(targets.n);
+    w.resize(how, size, groups, lists.nodes.size(), leaf_entries);
     const EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
     const UnitView units = w.view(how);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
     find_sources(queue, view, leaf_entries, w.counts.data(), w.places.data());
     backend::exclusive_sum(queue, w.counts.data(), w.positions.data(), leaf_entries + 1);
-    cut_units(queue, view, UnitSize{}, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
+    cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
     if (fast_cells_serve(how)) {
         w.packed.resize(tree.nodes.size());
         pack_cells(queue, view, tree.counts.data(), tree.nodes.size(),

@@ -14,7 +14,7 @@ namespace graft::kernels::fast_pairs {
 
 inline constexpr float tiny_square = 1e-20f; // as kernels/ops.hpp
 inline constexpr float far_away = 1e15f;     // where padding stands, without charge
-inline constexpr int most_targets = 8;       // a lane
+inline constexpr int most_targets = most_targets_a_lane;
 
 __device__ __forceinline__ float inverse_root(float x) {
     float y;
@@ -34,33 +34,43 @@ struct Lane {
     float ax[T], ay[T], az[T], p[T];
 };
 
+/// A source as the scaled form wants it; `index` is a particle or no_source.
+__device__ __forceinline__ float4 scaled_source(const EvaluationView& v, const GroupFrame& frame,
+                                                int32_t index, float& root) {
+    const int64_t i = max(index, 0);
+    const float q = static_cast<float>(v.charge[i]) * static_cast<float>(v.charge_scale), size = fabsf(q);
+    float a = inverse_root(size);
+    a = copysignf(a * fmaf(-0.5f * size * a, a, 1.5f),
+                  q); // Newton: equal charges must not all be wrong alike
+    const bool counts = index != no_source && size > 0;
+    a = counts ? a : 0.0f;
+    root = q * fabsf(a);
+    const double scale = a;
+    const float x = static_cast<float>(fma(v.x[i], frame.scale, -frame.centre[0]) * scale);
+    return make_float4(counts ? x : far_away,
+                       static_cast<float>(fma(v.y[i], frame.scale, -frame.centre[1]) * scale),
+                       static_cast<float>(fma(v.z[i], frame.scale, -frame.centre[2]) * scale), a);
+}
+
 /// Stores this lane's source of the tile. Returns whether the tile takes the plain form.
 template <bool potential>
 __device__ __forceinline__ bool fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
-                                          int part, Tile<potential>& tile) {
+                                          int place, Tile<potential>& tile) {
     const bool meets = index != no_source &&
                        (!v.same_places || index < 0 ||
                         static_cast<uint32_t>(index - frame.first) < static_cast<uint32_t>(frame.count));
     const bool plain = __any_sync(whole_warp, meets);
-    FrameSource s{far_away, far_away, far_away, 0, 0};
-    if (index != no_source)
-        s = load_source<false>(v, frame, index);
-    float4 item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
-                              static_cast<float>(s.charge));
+    float4 item;
     float root = 0;
-    if (!plain) {
-        const float q = fabsf(item.w);
-        item = make_float4(far_away, far_away, far_away, 0);
-        if (q > 0) {
-            float a = inverse_root(q);
-            a = a * fmaf(-0.5f * q * a, a, 1.5f); // Newton: the same charge must not be wrong the same way
-            root = copysignf(q * a, static_cast<float>(s.charge));
-            a = copysignf(a, root);
-            item = make_float4(static_cast<float>(s.x * a), static_cast<float>(s.y * a),
-                               static_cast<float>(s.z * a), a);
-        }
+    if (plain) {
+        FrameSource s{0, 0, 0, 0, 0}; // padding: no charge
+        if (index != no_source)
+            s = load_source<false>(v, frame, index);
+        item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
+                           static_cast<float>(s.charge));
+    } else {
+        item = scaled_source(v, frame, index, root);
     }
-    const int place = tile_place(threadIdx.x % 32, part);
     __syncwarp();
     tile.source[place] = item;
     if constexpr (potential)
@@ -72,10 +82,11 @@ __device__ __forceinline__ bool fill_tile(const EvaluationView& v, const GroupFr
 template <int T, bool softened, bool potential>
 __device__ __forceinline__ void add_scaled(const float4* source, const float* root_charge, int part,
                                            float eps2, Lane<T>& lane) {
+    constexpr int step = T > 4 ? 2 : 4; // the loop must stay in the nearest instruction cache
 #pragma unroll 1
-    for (int j = 0; j < part; j += 4) {
+    for (int j = 0; j < part; j += step) {
 #pragma unroll
-        for (int u = 0; u < 4; ++u) {
+        for (int u = 0; u < step; ++u) {
             const float4 s = source[j + u];
             const float b = potential ? root_charge[j + u] : 0.0f;
             const float soft = softened ? s.w * s.w * eps2 : tiny_square;
@@ -133,10 +144,11 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const double length = v.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
+    const int to = tile_place(threadIdx.x % 32, part);
     SourceCursor cursor(v, units.sources, unit);
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
         const int32_t index = cursor.next(begin, unit.end);
-        if (fill_tile<potential>(v, frame, index, part, tile))
+        if (fill_tile<potential>(v, frame, index, to, tile))
             add_plain<T, softened, potential>(tile.source + own, part, eps2, lane);
         else
             add_scaled<T, softened, potential>(tile.source + own, tile.root_charge + (potential ? own : 0),
@@ -158,7 +170,7 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units) {
     __shared__ Tile<potential> tile;
     if (backend::stopped(v.status))
         return;
-    const auto total = static_cast<unsigned>(units.counters->pair_units);
+    const auto total = units.counters->pairs();
     for (unsigned u = take_unit(&units.counters->next_pair); u < total;
          u = take_unit(&units.counters->next_pair)) {
         const Unit unit = units.pairs[u];

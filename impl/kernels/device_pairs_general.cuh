@@ -96,7 +96,7 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, b
     __shared__ Tile<Real, per_particle> tile;
     if (backend::stopped(v.status))
         return;
-    const auto total = static_cast<unsigned>(units.counters->pair_units);
+    const auto total = units.counters->pairs();
     for (unsigned u = take_unit(&units.counters->next_pair); u < total;
          u = take_unit(&units.counters->next_pair)) {
         const Unit unit = units.pairs[u];

@@ -12,14 +12,6 @@ namespace graft::kernels {
 
 inline constexpr unsigned whole_warp = ~0u;
 
-/// Smallest part size, for at most `most` targets a lane: 4 ... 32.
-__device__ inline int part_lanes(int targets, int most) {
-    int lanes = 4;
-    while (lanes < 32 && lanes * most < targets)
-        lanes *= 2;
-    return lanes;
-}
-
 /// Where lane `lane`'s item of a tile of 32 stands in shared memory; tile_items are needed.
 __device__ inline int tile_place(int lane, int part) {
     return lane + lane / part;
@@ -38,30 +30,31 @@ inline constexpr int32_t no_source = INT32_MIN;
 
 /// Steps through a group's sources, 32 at a time.
 struct SourceCursor {
-    const int64_t* position; // of the group's entries
+    const uint32_t* position; // of the group's entries
     const int32_t* place;
+    uint32_t base;          // position of the group's first source
     int32_t entries, entry; // the entry that the next tile begins in
 
     __device__ SourceCursor(const EvaluationView& v, const ListSources& sources, const Unit& unit)
         : position(sources.position + v.leaf_offset[unit.group]),
-          place(sources.place + v.leaf_offset[unit.group]),
+          place(sources.place + v.leaf_offset[unit.group]), base(position[0]),
           entries(static_cast<int32_t>(v.leaf_offset[unit.group + 1] - v.leaf_offset[unit.group])),
           entry(unit.entry) {}
 
     /// The particle (or -1 - node, a heap) that is this lane's of the 32 from `begin` on; no_source behind
     /// end.
-    __device__ int32_t next(int32_t begin, int32_t end) {
+    __device__ __forceinline__ int32_t next(int32_t begin, int32_t end) {
         const int lane = threadIdx.x % 32;
-        const int64_t base = position[0] + begin;
+        const uint32_t tile = base + static_cast<uint32_t>(begin);
         const int32_t ahead = entry + 1 + lane;
-        const int64_t start = ahead < entries ? position[ahead] - base : 32;
+        const uint32_t start = ahead < entries ? position[ahead] - tile : 32u;
         const unsigned starts = __reduce_or_sync(whole_warp, start < 32 ? 1u << start : 0u);
         const int32_t own = entry + __popc(starts & (whole_warp >> (31 - lane)));
         entry += __popc(starts);
         if (begin + lane >= end)
             return no_source;
         const int32_t first = place[own];
-        return first < 0 ? first : first + static_cast<int32_t>(base + lane - position[own]);
+        return first < 0 ? first : first + static_cast<int32_t>(tile + lane - position[own]);
     }
 };
 

@@ -73,36 +73,113 @@ __device__ Frame make_units_frame(const EvaluationView& v, const geometry::Box& 
                               : make_device_frame<double>(box.lower, box.upper, nearest, reach);
 }
 
-__device__ GroupFrame make_group_frame(const EvaluationView& v, int64_t g, const lists::Group& group) {
-    const geometry::Box& box = group.target.box;
-    const bool point =
-        box.lower[0] == box.upper[0] && box.lower[1] == box.upper[1] && box.lower[2] == box.upper[2];
-    const Frame place = make_units_frame(v, box, point ? nearest_length(v, g, box) : 0.0);
+/// A warp's groups at one place ask for their nearest sources, one after the other.
+__device__ double nearest_of_points(const EvaluationView& v, int64_t g, bool is_point,
+                                    const geometry::Box& box) {
+    double own = 0;
+    for (unsigned waiting = __ballot_sync(all_lanes, is_point); waiting != 0; waiting &= waiting - 1) {
+        const int lane = __ffs(static_cast<int>(waiting)) - 1;
+        const int64_t of = __shfl_sync(all_lanes, g, lane);
+        const double nearest = nearest_length(v, of, batch_group(v, of).target.box);
+        own = static_cast<int>(threadIdx.x % 32) == lane ? nearest : own;
+    }
+    return own;
+}
+
+/// Items times targets into units of about `interactions`, whole warps of items each.
+__device__ ListCut cut(int64_t total, int32_t targets, int interactions, int least) {
+    const int64_t most = max(int64_t{least}, int64_t{interactions} / targets / 32 * 32);
+    const int64_t units = (total + most - 1) / most;
+    const int64_t chunk = units > 0 ? ((total + units - 1) / units + 31) / 32 * 32 : 32;
+    return {static_cast<int32_t>(total), static_cast<int32_t>(chunk),
+            static_cast<int32_t>((total + chunk - 1) / chunk), 0};
+}
+
+__device__ int class_of(int32_t targets) {
+    const int32_t block = min(targets, 32 * most_targets_a_lane);
+    const int part = part_lanes(block, most_targets_a_lane);
+    return unit_classes - (block + part - 1) / part;
+}
+
+__device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& size, int64_t g,
+                                       const ListSources& sources, const lists::Group& group,
+                                       double nearest) {
     GroupFrame frame{};
+    const Frame place = make_units_frame(v, group.target.box, nearest);
     frame.scale = place.scale;
     frame.exponent = ilogb(place.scale);
     for (int a = 0; a < 3; ++a)
         frame.centre[a] = place.centre[a] * place.scale;
     frame.first = static_cast<int32_t>(group.first);
     frame.count = static_cast<int32_t>(group.count);
+    frame.unit_class = class_of(frame.count);
+    const uint32_t pairs = sources.position[v.leaf_offset[g + 1]] - sources.position[v.leaf_offset[g]];
+    frame.pairs = cut(pairs, frame.count, size.pair_interactions, size.least);
+    frame.cells =
+        cut(v.node_offset[g + 1] - v.node_offset[g], frame.count, size.cell_interactions, size.least);
     return frame;
 }
 
-struct Cut {
-    int64_t total;
-    int32_t units, chunk; // units of `chunk` items, the last one shorter
+/// What a block of groups takes from the counters, first counted in the block.
+struct BlockCounts {
+    unsigned long long slots, pairs, cells;
+    unsigned int pair_units[unit_classes], cell_units[unit_classes];
 };
 
-/// Items times targets into units of about `interactions`, whole warps of items each.
-__device__ Cut cut(int64_t total, int32_t targets, int interactions, int least) {
-    const int64_t most = max(int64_t{least}, int64_t{interactions} / targets / 32 * 32);
-    const int64_t units = (total + most - 1) / most;
-    const int64_t chunk = units > 0 ? ((total + units - 1) / units + 31) / 32 * 32 : 32;
-    return {total, static_cast<int32_t>((total + chunk - 1) / chunk), static_cast<int32_t>(chunk)};
+/// Turns a block's counts into where its numbers begin. Interactions are whole numbers below 2^53: the same
+/// sum in any order.
+__device__ void take_numbers(BlockCounts& block, UnitCounters& c, backend::DeviceStatus* status) {
+    const int t = static_cast<int>(threadIdx.x);
+    if (t < unit_classes) {
+        block.pair_units[t] = atomicAdd(&c.pair_units[t], block.pair_units[t]);
+        block.cell_units[t] = atomicAdd(&c.cell_units[t], block.cell_units[t]);
+    } else if (t == 32) {
+        block.slots = atomicAdd(&c.slots, block.slots);
+    } else if (t == 64) {
+        atomicAdd(&status->pairs, static_cast<double>(block.pairs));
+        atomicAdd(&status->cells, static_cast<double>(block.cells));
+    }
+}
+
+/// A thread a group.
+__global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames, UnitView view) {
+    __shared__ BlockCounts block;
+    if (backend::stopped(v.status))
+        return;
+    if (threadIdx.x == 0)
+        block = BlockCounts{};
+    __syncthreads();
+    const int64_t g = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const bool valid = g < batch_group_count(v);
+    const lists::Group group = valid ? batch_group(v, g) : lists::Group{};
+    const geometry::Box& box = group.target.box;
+    const bool point =
+        valid && box.lower[0] == box.upper[0] && box.lower[1] == box.upper[1] && box.lower[2] == box.upper[2];
+    const double nearest = nearest_of_points(v, g, point, box);
+    GroupFrame frame{};
+    if (valid) {
+        frame = make_group_frame(v, size, g, view.sources, group, nearest);
+        const auto targets = static_cast<unsigned long long>(frame.count);
+        frame.pairs.unit = atomicAdd(&block.pair_units[frame.unit_class], frame.pairs.units);
+        frame.cells.unit = atomicAdd(&block.cell_units[frame.unit_class], frame.cells.units);
+        frame.slot =
+            static_cast<int64_t>(atomicAdd(&block.slots, targets * (frame.pairs.units + frame.cells.units)));
+        atomicAdd(&block.pairs, targets * frame.pairs.total);
+        atomicAdd(&block.cells, targets * frame.cells.total);
+    }
+    __syncthreads();
+    take_numbers(block, *view.counters, v.status);
+    __syncthreads();
+    if (valid) {
+        frame.pairs.unit += block.pair_units[frame.unit_class];
+        frame.cells.unit += block.cell_units[frame.unit_class];
+        frame.slot += static_cast<int64_t>(block.slots);
+        frames[g] = frame;
+    }
 }
 
 /// The entry of the group's list that its source s is in.
-__device__ int32_t find_entry(const int64_t* position, int64_t entries, int64_t s) {
+__device__ int32_t find_entry(const uint32_t* position, int64_t entries, uint32_t s) {
     int64_t low = 0, high = entries; // position[low] <= position[0] + s < position[high]
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
@@ -111,106 +188,120 @@ __device__ int32_t find_entry(const int64_t* position, int64_t entries, int64_t 
     return static_cast<int32_t>(low);
 }
 
-/// Takes numbers for the units of a cut and its slots, writes the units (a warp).
-__device__ int64_t write_units(const Cut& cut, const GroupFrame& frame, int32_t g, int64_t capacity,
-                               int64_t slot_capacity, unsigned long long* unit_counter,
-                               unsigned long long* slot_counter, backend::DeviceStatus* status, Unit* units,
-                               const int64_t* position, int64_t entries) {
-    const int lane = threadIdx.x % 32;
-    unsigned long long unit = 0, slot = 0;
-    if (lane == 0 && cut.units > 0) {
-        unit = atomicAdd(unit_counter, static_cast<unsigned long long>(cut.units));
-        slot = atomicAdd(slot_counter, static_cast<unsigned long long>(int64_t{cut.units} * frame.count));
-    }
-    unit = __shfl_sync(all_lanes, unit, 0), slot = __shfl_sync(all_lanes, slot, 0);
-    const auto end = static_cast<int64_t>(unit) + cut.units;
-    if (end > capacity || static_cast<int64_t>(slot) + int64_t{cut.units} * frame.count > slot_capacity) {
-        backend::stop_with(status, backend::too_small);
-        return 0;
-    }
-    for (int32_t u = lane; u < cut.units; u += 32) {
-        const int64_t begin = int64_t{u} * cut.chunk;
-        units[unit + u] = {g, static_cast<int32_t>(begin),
-                           static_cast<int32_t>(min(cut.total, begin + cut.chunk)),
-                           position != nullptr ? find_entry(position, entries, begin) : 0,
-                           static_cast<int64_t>(slot) + int64_t{u} * frame.count};
-    }
-    return static_cast<int64_t>(slot);
-}
-
-/// A warp a group.
-__global__ void cut_units_kernel(EvaluationView v, UnitSize size, GroupFrame* frames, Unit* pairs,
-                                 Unit* cells, UnitView view) {
-    if (backend::stopped(v.status))
+/// A warp a group: its units, where they fit.
+__global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit* cells) {
+    const UnitCounters& c = *view.counters;
+    const unsigned pair_total = c.pairs(), cell_total = c.cells();
+    if (static_cast<int64_t>(max(pair_total, cell_total)) > view.unit_capacity ||
+        static_cast<int64_t>(c.slots) > view.slot_capacity) {
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            backend::stop_with(v.status, backend::too_small);
         return;
+    }
     const int64_t g = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-    if (g >= batch_group_count(v))
+    if (backend::stopped(v.status) || g >= batch_group_count(v))
         return;
-    const lists::Group& group = batch_group(v, g);
-    GroupFrame frame = make_group_frame(v, g, group);
-    const int64_t first = v.leaf_offset[g], last = v.leaf_offset[g + 1];
-    const int64_t* position = view.sources.position + first;
-    const Cut pair_cut =
-        cut(position[last - first] - position[0], frame.count, size.pair_interactions, size.least);
-    const Cut cell_cut =
-        cut(v.node_offset[g + 1] - v.node_offset[g], frame.count, size.cell_interactions, size.least);
-    UnitCounters* c = view.counters;
-    frame.pair_units = pair_cut.units, frame.cell_units = cell_cut.units;
-    const auto number = static_cast<int32_t>(g);
-    frame.pair_slot = write_units(pair_cut, frame, number, view.unit_capacity, view.slot_capacity,
-                                  &c->pair_units, &c->slots, v.status, pairs, position, last - first);
-    frame.cell_slot = write_units(cell_cut, frame, number, view.unit_capacity, view.slot_capacity,
-                                  &c->cell_units, &c->slots, v.status, cells, nullptr, 0);
-    if (threadIdx.x % 32 == 0) {
-        frames[g] = frame;
-        // whole numbers below 2^53: the same sum in any order
-        atomicAdd(&v.status->pairs, static_cast<double>(pair_cut.total * frame.count));
-        atomicAdd(&v.status->cells, static_cast<double>(cell_cut.total * frame.count));
-    }
+    const GroupFrame& frame = view.frames[g];
+    const int64_t first = v.leaf_offset[g], entries = v.leaf_offset[g + 1] - first;
+    const auto write = [&](const ListCut& cut, const unsigned int* classes, int64_t slot, bool is_pairs,
+                           Unit* to) {
+        to += UnitCounters::sum(classes, frame.unit_class) + cut.unit;
+        for (int32_t u = threadIdx.x % 32; u < cut.units; u += 32) {
+            const int32_t begin = u * cut.chunk;
+            to[u] = {static_cast<int32_t>(g), begin, min(cut.total, begin + cut.chunk),
+                     is_pairs
+                         ? find_entry(view.sources.position + first, entries, static_cast<uint32_t>(begin))
+                         : 0,
+                     slot + int64_t{u} * frame.count};
+        }
+    };
+    write(frame.pairs, c.pair_units, frame.slot, true, pairs);
+    write(frame.cells, c.cell_units, frame.slot + int64_t{frame.pairs.units} * frame.count, false, cells);
 }
 
 __device__ void raise_to(int64_t* word, unsigned long long value) {
     atomicMax(reinterpret_cast<unsigned long long*>(word), value);
 }
 
+struct FieldPointers {
+    double *ax, *ay, *az, *potential;
+    bool add;
+
+    __device__ void put(int64_t to, const double (&sum)[4], double square, double inverse) const {
+        const auto put_one = [=, *this](double* out, double value) {
+            out[to] = add ? out[to] + value : value;
+        };
+        put_one(ax, sum[0] * square);
+        put_one(ay, sum[1] * square);
+        put_one(az, sum[2] * square);
+        if (potential != nullptr)
+            put_one(potential, sum[3] * inverse);
+    }
+};
+
+/// Adds `units` slots, `count` apart, in order; loads go ahead of the sums.
 template <typename Real>
 __device__ void add_slots(const Slot<Real>* slots, int32_t units, int32_t count, double (&sum)[4]) {
+#pragma unroll 8
     for (int32_t u = 0; u < units; ++u) {
         const Slot<Real> slot = slots[int64_t{u} * count];
         sum[0] += slot.x, sum[1] += slot.y, sum[2] += slot.z, sum[3] += slot.potential;
     }
 }
 
-struct FieldPointers {
-    double *ax, *ay, *az, *potential;
-};
+constexpr int gather_warps = 4;
+constexpr int32_t many_units = 32; // more of them: the block's warps share them, a quarter each
 
-/// A warp a group.
+/// One group by the whole block.
 template <typename Real>
-__global__ void gather_kernel(EvaluationView v, UnitView view, bool add, FieldPointers field) {
+__device__ void gather_together(const Slot<Real>* slots, const GroupFrame& frame, double square,
+                                double inverse, const FieldPointers& field) {
+    __shared__ double part[gather_warps][4][32];
+    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+    const int32_t units = frame.pairs.units + frame.cells.units;
+    const int32_t share = (units + gather_warps - 1) / gather_warps, begin = min(units, warp * share);
+    for (int32_t base = 0; base < frame.count; base += 32) {
+        const int32_t k = min(base + lane, frame.count - 1);
+        double sum[4] = {0, 0, 0, 0};
+        add_slots(slots + frame.slot + k + int64_t{begin} * frame.count, min(share, units - begin),
+                  frame.count, sum);
+        for (int i = 0; i < 4; ++i)
+            part[warp][i][lane] = sum[i];
+        __syncthreads();
+        if (warp == 0 && base + lane < frame.count) {
+            for (int w = 1; w < gather_warps; ++w)
+                for (int i = 0; i < 4; ++i)
+                    sum[i] += part[w][i][lane];
+            field.put(int64_t{frame.first} + k, sum, square, inverse);
+        }
+        __syncthreads();
+    }
+}
+
+/// A warp a group, but for those of many units.
+template <typename Real>
+__global__ void gather_kernel(EvaluationView v, UnitView view, FieldPointers field) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        raise_to(&v.status->units_needed, max(view.counters->pair_units, view.counters->cell_units));
+        raise_to(&v.status->units_needed, max(view.counters->pairs(), view.counters->cells()));
         raise_to(&v.status->slots_needed, view.counters->slots);
     }
     if (backend::stopped(v.status))
         return;
-    const int64_t g = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-    if (g >= batch_group_count(v))
-        return;
-    const GroupFrame frame = view.frames[g];
-    const double q = 1 / v.charge_scale, square = frame.scale * frame.scale * q;
+    const int64_t groups = batch_group_count(v), first = int64_t{blockIdx.x} * gather_warps;
     const auto* slots = static_cast<const Slot<Real>*>(view.slots);
-    for (int32_t k = threadIdx.x % 32; k < frame.count; k += 32) {
-        double sum[4] = {0, 0, 0, 0};
-        add_slots(slots + frame.pair_slot + k, frame.pair_units, frame.count, sum);
-        add_slots(slots + frame.cell_slot + k, frame.cell_units, frame.count, sum);
-        const int64_t to = int64_t{frame.first} + k;
-        const auto put = [=](double* out, double value) { out[to] = add ? out[to] + value : value; };
-        put(field.ax, sum[0] * square);
-        put(field.ay, sum[1] * square);
-        put(field.az, sum[2] * square);
-        if (field.potential != nullptr)
-            put(field.potential, sum[3] * (frame.scale * q));
+    for (int64_t g = first; g < min(groups, first + gather_warps); ++g) {
+        const GroupFrame& frame = view.frames[g];
+        const double inverse = frame.scale / v.charge_scale, square = frame.scale * inverse;
+        const int32_t units = frame.pairs.units + frame.cells.units;
+        if (units > many_units) {
+            gather_together(slots, frame, square, inverse, field);
+        } else if (threadIdx.x / 32 == g - first) {
+            for (int32_t k = threadIdx.x % 32; k < frame.count; k += 32) {
+                double sum[4] = {0, 0, 0, 0};
+                add_slots(slots + frame.slot + k, units, frame.count, sum);
+                field.put(int64_t{frame.first} + k, sum, square, inverse);
+            }
+        }
     }
 }
 
@@ -226,21 +317,24 @@ void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t cap
 
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units) {
-    cut_units_kernel<<<backend::blocks_for(group_capacity * 32, threads), threads, 0, queue.stream()>>>(
-        view, size, frames, pairs, cells, units);
-    GRAFT_CUDA_LAUNCHED("cut_units");
-    ++queue.launches;
+    frame_kernel<<<backend::blocks_for(group_capacity, threads), threads, 0, queue.stream()>>>(view, size,
+                                                                                               frames, units);
+    GRAFT_CUDA_LAUNCHED("frames of groups");
+    write_kernel<<<backend::blocks_for(group_capacity * 32, threads), threads, 0, queue.stream()>>>(
+        view, units, pairs, cells);
+    GRAFT_CUDA_LAUNCHED("units of groups");
+    queue.launches += 2;
 }
 
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field) {
     const FieldPointers out{field.ax.data(), field.ay.data(), field.az.data(),
-                            field.potential.empty() ? nullptr : field.potential.data()};
-    const unsigned blocks = backend::blocks_for(group_capacity * 32, threads);
+                            field.potential.empty() ? nullptr : field.potential.data(), add};
+    const unsigned blocks = backend::blocks_for(group_capacity, gather_warps);
     if (view.single_precision)
-        gather_kernel<float><<<blocks, threads, 0, queue.stream()>>>(view, units, add, out);
+        gather_kernel<float><<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, out);
     else
-        gather_kernel<double><<<blocks, threads, 0, queue.stream()>>>(view, units, add, out);
+        gather_kernel<double><<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, out);
     GRAFT_CUDA_LAUNCHED("gather_slots");
     ++queue.launches;
 }

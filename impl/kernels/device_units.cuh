@@ -43,13 +43,20 @@ struct EvaluationView {
     bool heaps, single_precision; // heaps: coincident particles act as one source
 };
 
-/// A group's frame and where its partial sums are.
+/// How a list is cut: units of `chunk` items, the last one shorter; the first is number `unit` of its class.
+struct ListCut {
+    int32_t total, chunk, units;
+    uint32_t unit;
+};
+
+/// A group's frame, its cuts, and where its partial sums are: those of the pairs' units, then the cells'.
 struct GroupFrame {
     double centre[3]; // in units of the frame: x_frame = x * scale - centre
     double scale;
-    int64_t pair_slot, cell_slot;
+    int64_t slot;
     int32_t first, count, exponent; // scale = 2^exponent
-    int32_t pair_units, cell_units, unused;
+    int32_t unit_class;
+    ListCut pairs, cells;
 };
 
 struct Unit {
@@ -59,16 +66,28 @@ struct Unit {
     int64_t slot;
 };
 
+/// Units stand in order of classes, the most targets a lane first: warps of one time run the same code.
+inline constexpr int unit_classes = 8;
+
 struct UnitCounters {
-    unsigned long long pair_units, cell_units, slots;
-    unsigned int next_pair, next_cell;
-    unsigned long long unused;
+    unsigned long long slots;
+    unsigned int pair_units[unit_classes], cell_units[unit_classes];
+    unsigned int next_pair, next_cell; // to be taken
+
+    __device__ unsigned int pairs() const { return sum(pair_units, unit_classes); }
+    __device__ unsigned int cells() const { return sum(cell_units, unit_classes); }
+    __device__ static unsigned int sum(const unsigned int* of, int classes) {
+        unsigned int total = 0;
+        for (int c = 0; c < classes; ++c)
+            total += of[c];
+        return total;
+    }
 };
 
-/// Sources of a batch's leaf lists: position[e] = sources in the entries before e, place[e] = the first one
-/// in the tree's order, or -1 - node for a heap.
+/// Sources of a batch's leaf lists: position[e] = sources in the entries before e, modulo 2^32 (within a
+/// group's list there are fewer), place[e] = the first one in the tree's order, or -1 - node for a heap.
 struct ListSources {
-    const int64_t* position;
+    const uint32_t* position;
     const int32_t* place;
 };
 
@@ -89,8 +108,18 @@ struct alignas(4 * sizeof(Real)) Slot {
 
 /// Sizes of units: interactions (pairs or cells times targets), and the least sources or cells.
 struct UnitSize {
-    int pair_interactions = 24576, cell_interactions = 16384, least = 128;
+    int pair_interactions = 65536, cell_interactions = 65536, least = 64;
 };
+
+/// Lanes of a part: a warp is cut into parts of 4 ... 32 lanes, so that `most` targets a lane suffice.
+__host__ __device__ inline int part_lanes(int targets, int most) {
+    int lanes = 4;
+    while (lanes < 32 && lanes * most < targets)
+        lanes *= 2;
+    return lanes;
+}
+/// Most targets a lane in the kernels that are sorted for.
+inline constexpr int most_targets_a_lane = 8;
 
 /// counts[e] and places[e] of the batch's leaf entries, zero counts up to `capacity` and one more.
 void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t capacity, int32_t* counts,
