@@ -9,40 +9,33 @@ namespace graft::moments {
 
 namespace device {
 
-extern template void compute_order<0>(backend::Queue&, const Problem&, int64_t, int64_t);
-extern template void compute_order<1>(backend::Queue&, const Problem&, int64_t, int64_t);
-extern template void compute_order<2>(backend::Queue&, const Problem&, int64_t, int64_t);
-extern template void compute_order<3>(backend::Queue&, const Problem&, int64_t, int64_t);
-extern template void compute_order<4>(backend::Queue&, const Problem&, int64_t, int64_t);
+extern template void compute_order<0>(backend::Queue&, const Problem&, int64_t);
+extern template void compute_order<1>(backend::Queue&, const Problem&, int64_t);
+extern template void compute_order<2>(backend::Queue&, const Problem&, int64_t);
+extern template void compute_order<3>(backend::Queue&, const Problem&, int64_t);
+extern template void compute_order<4>(backend::Queue&, const Problem&, int64_t);
 
 } // namespace device
 
 namespace {
 
-/// Lists as long as they can get: nodes of one list hold different particles, more than the tier below.
-device::Subtrees divide(backend::Queue& queue, const tree::DeviceTree& tree, DeviceMoments& m) {
-    const auto room = [&](int tier) {
-        return tier == 0 ? int64_t{tree.node_capacity()} : tree.n / device::tier_limit(tier - 1) + 1;
-    };
-    int64_t wanted = device::tiers;
-    for (int tier = 0; tier < device::tiers; ++tier)
-        wanted += room(tier);
-    m.subtrees.resize(wanted);
-    device::Subtrees subtrees{};
-    subtrees.count = m.subtrees.data();
-    int32_t* next = m.subtrees.data() + device::tiers;
-    for (int tier = 0; tier < device::tiers; next += room(tier++))
-        subtrees.roots[tier] = next;
-    GRAFT_CUDA(cudaMemsetAsync(subtrees.count, 0, device::tiers * sizeof(int32_t), queue.stream()));
-    return subtrees;
+/// Numbers of children, and of those that are done, all zero.
+int32_t* clear_pending(backend::Queue& queue, int64_t capacity, DeviceMoments& m) {
+    m.pending.resize(2 * capacity);
+    GRAFT_CUDA(cudaMemsetAsync(m.pending.data(), 0, static_cast<size_t>(2 * capacity) * sizeof(int32_t),
+                               queue.stream()));
+    return m.pending.data();
 }
 
 device::Problem make_problem(backend::Queue& queue, const tree::DeviceTree& tree, DeviceMoments& m) {
+    const int64_t capacity = tree.node_capacity();
+    int32_t* pending = clear_pending(queue, capacity, m);
     return {{tree.nodes.data(), tree.boxes.data(), tree.x.data(), tree.y.data(), tree.z.data(),
              tree.charge.data(), tree.softening.empty() ? nullptr : tree.softening.data()},
             {m.cx.data(), m.cy.data(), m.cz.data(), m.magnitude.data(), m.radius.data(), m.spread.data(),
              m.rho.data(), m.softening.data(), m.softening_square.data(), m.values.data()},
-            divide(queue, tree, m),
+            pending,
+            pending + capacity,
             tree.counts.data(),
             queue.status()};
 }
@@ -85,10 +78,10 @@ void compute_moments(backend::Queue& queue, const tree::DeviceTree& tree, int or
     m.values.resize(capacity * term_count(order));
     if (capacity == 0 || tree.n == 0)
         return;
-    constexpr void (*compute[])(backend::Queue&, const device::Problem&, int64_t, int64_t) = {
+    constexpr void (*compute[])(backend::Queue&, const device::Problem&, int64_t) = {
         device::compute_order<0>, device::compute_order<1>, device::compute_order<2>,
         device::compute_order<3>, device::compute_order<4>};
-    compute[order](queue, make_problem(queue, tree, m), tree.n, std::min<int64_t>(capacity, 2 * tree.n));
+    compute[order](queue, make_problem(queue, tree, m), std::min<int64_t>(capacity, 2 * tree.n));
 }
 
 void fill_expansion(backend::Queue& queue, const tree::DeviceTree& tree, bool softened, bool in_double,

@@ -1,11 +1,10 @@
 // Moments of all nodes, one order: the kernels behind compute_moments; a file each order instantiates them.
 //
 // Every node by the host's bodies (node_moments.hpp), so every number has the host's bits. Leaves: a thread
-// each. Inner nodes must follow their children; instead of a launch a level, inner nodes are sorted into
-// tiers by their number of particles (up to 256, 32 times as many, ...). The nodes of one tier below a node
-// of a higher one are a subtree that one warp (first tier) or block works off, level by level without leaving
-// it; only tiers need launches. Within a node 8 lanes shift a child's moments each and then add one term
-// each, in the children's order. Bytes: 32 a particle, about 100 + 8 terms a node.
+// each. Inner nodes must follow their children: 8 lanes begin at each inner node that has only leaves below
+// it, and go on to the parent when they are the last to finish one of its children; nobody waits. Within a
+// node each lane shifts one child's moments, then adds up one term, in the children's order. Bytes: 32 a
+// particle, about 100 + 8 terms a node; the time of the way up is that of the longest chain of parents.
 #pragma once
 
 #include "moments/device_moments.cuh"
@@ -15,44 +14,24 @@ namespace graft::moments {
 
 namespace device {
 
-inline constexpr int tiers = 6;
 inline constexpr int lanes = 8; // of a node: as many as children at most
-inline constexpr int tier_shift = 5;
-inline constexpr int64_t first_tier = 256;
-
-/// Most particles of a node of this tier.
-GRAFT_HD constexpr int64_t tier_limit(int tier) {
-    return first_tier << tier_shift * tier;
-}
-
-GRAFT_HD inline int tier_of(int64_t count) {
-    int tier = 0;
-    while (count > tier_limit(tier))
-        ++tier;
-    return tier;
-}
-
-/// Roots of the subtrees of each tier: lists one after the other, and how long each is.
-struct Subtrees {
-    int32_t* roots[tiers];
-    int32_t* count;
-};
 
 struct Problem {
     TreeArrays tree;
     MomentArrays moments;
-    Subtrees subtrees;
+    int32_t* inner_children; // of each node; zero before
+    int32_t* finished;       // those done; zero before
     const tree::DeviceTreeCounts* counts;
     const backend::DeviceStatus* status;
 };
 
 /// Enqueues all kernels for moments up to Order.
 template <int Order>
-void compute_order(backend::Queue& queue, const Problem& problem, int64_t n, int64_t node_capacity);
+void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_capacity);
 
 #ifdef __CUDACC__
 
-/// Leaves' moments; inner nodes that start a subtree are listed.
+/// Leaves' moments; inner nodes tell their parents to wait for them.
 template <int Order>
 __global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
     const int32_t node = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -60,9 +39,8 @@ __global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
         return;
     const tree::Node known = p.tree.nodes[node];
     if (known.child_count > 0) {
-        const int tier = tier_of(known.count);
-        if (known.parent < 0 || tier_of(p.tree.nodes[known.parent].count) != tier)
-            p.subtrees.roots[tier][atomicAdd(p.subtrees.count + tier, 1)] = node;
+        if (known.parent >= 0)
+            atomicAdd(p.inner_children + known.parent, 1);
         return;
     }
     leaf_frame(p.tree, node, p.moments);
@@ -71,112 +49,102 @@ __global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
         node_softening(p.tree, node, p.moments);
 }
 
-/// One inner node by `lanes` lanes; `scratch` holds their shifted moments.
+/// What the lanes of one node tell each other.
 template <int Order>
-__device__ void inner_moments(const Problem& p, int32_t node, int lane, double (*scratch)[term_count(Order)],
-                              unsigned mask) {
+struct Shared {
+    double magnitude_[lanes], x_[lanes], y_[lanes], z_[lanes], radius_[lanes], spread_[lanes];
+    double shifted[lanes][term_count(Order)];
+    __device__ double magnitude(int32_t k) const { return magnitude_[k]; }
+    __device__ double x(int32_t k) const { return x_[k]; }
+    __device__ double y(int32_t k) const { return y_[k]; }
+    __device__ double z(int32_t k) const { return z_[k]; }
+    __device__ double radius(int32_t k) const { return radius_[k]; }
+    __device__ double spread(int32_t k) const { return spread_[k]; }
+};
+
+/// One inner node by `lanes` lanes.
+template <int Order>
+__device__ void inner_moments(const Problem& p, int32_t node, const tree::Node& known, int lane,
+                              Shared<Order>& shared, unsigned mask) {
     constexpr int count = term_count(Order);
-    const tree::Node known = p.tree.nodes[node];
-    const Frame frame = inner_frame(p.tree, node, p.moments);
-    const double inverse = 1 / length_scale(frame.radius);
+    const MomentArrays& m = p.moments;
+    const int32_t child = known.first_child + lane;
+    double given[count] = {}, rho = 1;
     if (lane < known.child_count) {
-        double child[count];
-        shift_child<Order>(p.moments, known.first_child + lane, frame.c, inverse, child);
-        for_terms<0, count>([&](auto t) { scratch[lane][t()] = child[t()]; });
+        shared.magnitude_[lane] = m.magnitude[child];
+        shared.x_[lane] = m.cx[child], shared.y_[lane] = m.cy[child], shared.z_[lane] = m.cz[child];
+        shared.radius_[lane] = m.radius[child], shared.spread_[lane] = m.spread[child];
+        rho = m.rho[child];
+        for_terms<0, count>([&](auto t) { given[t()] = m.values[int64_t{child} * count + t()]; });
+    }
+    const geometry::Box box = p.tree.boxes[node];
+    __syncwarp(mask);
+    const Frame frame = inner_frame(box, known.child_count, shared);
+    if (lane < known.child_count) {
+        double shifted[count];
+        shift_child<Order>(given, rho, shared.x_[lane] - frame.c[0], shared.y_[lane] - frame.c[1],
+                           shared.z_[lane] - frame.c[2], 1 / length_scale(frame.radius), shifted);
+        for_terms<0, count>([&](auto t) { shared.shifted[lane][t()] = shifted[t()]; });
     }
     __syncwarp(mask);
     for (int t = lane; t < count; t += lanes) {
         double sum = 0;
         for (int c = 0; c < known.child_count; ++c)
-            sum += scratch[c][t];
-        p.moments.values[int64_t{node} * count + t] = sum;
+            sum += shared.shifted[c][t];
+        m.values[int64_t{node} * count + t] = sum;
     }
     if (lane == 0)
-        store_frame(frame, node, p.moments);
-    if (lane == 0 && p.tree.softening != nullptr)
-        node_softening(p.tree, node, p.moments);
+        store_frame(frame, node, m);
+    if (lane == 1 && p.tree.softening != nullptr)
+        node_softening(p.tree, node, m);
+}
+
+/// The parent, if its inner children are all done now; else -1. The same answer in all lanes.
+__device__ inline int32_t last_to_finish(const Problem& p, int32_t parent, int lane, unsigned mask) {
+    if (parent < 0)
+        return -1;
+    int32_t others = 0;
+    const int32_t expected = p.inner_children[parent];
+    __threadfence(); // every lane's numbers before the count
     __syncwarp(mask);
-}
-
-/// A group of threads, a warp or a block, that works one subtree off.
-template <bool block>
-__device__ void sync_group() {
-    if constexpr (block)
-        __syncthreads();
-    else
-        __syncwarp();
-}
-
-template <bool block>
-constexpr int list_capacity = block ? 3200 : static_cast<int>(first_tier);
-
-template <int Order, bool block>
-constexpr int group_threads = block ? (Order < 4 ? 128 : 64) : 32;
-
-/// The subtree's nodes of this tier, by falling size: list[0 ... end). Levels are runs of it.
-template <int Order, bool block>
-__device__ void subtree_moments(const Problem& p, int tier, int32_t root, int32_t* list, int32_t* end,
-                                double (*scratch)[term_count(Order)]) {
-    constexpr int size = group_threads<Order, block>, step = size / lanes;
-    const int thread = static_cast<int>(threadIdx.x) % size, lane = thread % lanes;
-    const int64_t least = tier > 0 ? tier_limit(tier - 1) : 0;
-    const unsigned mask = 0xffu << (thread % 32 / lanes * lanes);
-    int32_t offset[100]; // of each level in the list
-    int levels = 0, begin = 0;
-    if (thread == 0) {
-        list[0] = root;
-        *end = 1;
-    }
-    sync_group<block>();
-    for (int32_t stop = 1; begin < stop; stop = *end, sync_group<block>()) { // a level: its children follow
-        offset[levels++] = begin;
-        for (int k = begin + thread / lanes; k < stop; k += step) {
-            const tree::Node node = p.tree.nodes[list[k]];
-            const int32_t child = node.first_child + lane;
-            if (lane < node.child_count && p.tree.nodes[child].child_count > 0 &&
-                p.tree.nodes[child].count > least)
-                list[atomicAdd(end, 1)] = child;
-        }
-        begin = stop;
-        sync_group<block>();
-    }
-    for (int last = begin; levels > 0; last = offset[levels]) {
-        --levels;
-        for (int k = offset[levels] + thread / lanes; k < last; k += step)
-            inner_moments<Order>(p, list[k], lane, scratch + thread / lanes * lanes, mask);
-        sync_group<block>();
-    }
-}
-
-template <int Order, bool block>
-__global__ void __launch_bounds__(128) tier_moments(const Problem p, int tier) {
-    constexpr int size = group_threads<Order, block>;
-    constexpr int groups = block ? 1 : 4;
-    __shared__ int32_t list[groups][list_capacity<block>];
-    __shared__ int32_t end[groups];
-    __shared__ double scratch[groups][size][term_count(Order)];
-    if (backend::stopped(p.status))
-        return;
-    const int group = static_cast<int>(threadIdx.x) / size;
-    const int32_t count = p.subtrees.count[tier];
-    const int32_t stride = static_cast<int32_t>(gridDim.x) * groups;
-    for (int32_t k = static_cast<int32_t>(blockIdx.x) * groups + group; k < count; k += stride)
-        subtree_moments<Order, block>(p, tier, p.subtrees.roots[tier][k], list[group], end + group,
-                                      scratch[group]);
+    if (lane == 0)
+        others = atomicAdd(p.finished + parent, 1);
+    others = __shfl_sync(mask, others, 0, lanes);
+    if (others != expected - 1)
+        return -1;
+    __threadfence(); // and the others' numbers after it
+    return parent;
 }
 
 template <int Order>
-void compute_order(backend::Queue& queue, const Problem& problem, int64_t n, int64_t node_capacity) {
+__global__ void __launch_bounds__(64) inner_nodes(const Problem p) {
+    __shared__ Shared<Order> shared[64 / lanes];
+    if (backend::stopped(p.status))
+        return;
+    const int32_t stride = static_cast<int32_t>(gridDim.x * blockDim.x) / lanes;
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const unsigned mask = 0xffu << (threadIdx.x % 32 / lanes * lanes);
+    for (int32_t k = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x) / lanes; k < p.counts->nodes;
+         k += stride) {
+        tree::Node known = p.tree.nodes[k];
+        if (known.child_count == 0 || p.inner_children[k] > 0)
+            continue;
+        for (int32_t node = k; node >= 0;) {
+            inner_moments<Order>(p, node, known, lane, shared[threadIdx.x / lanes], mask);
+            node = last_to_finish(p, known.parent, lane, mask);
+            if (node >= 0)
+                known = p.tree.nodes[node];
+        }
+    }
+}
+
+template <int Order>
+void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_capacity) {
     leaf_moments<Order><<<backend::blocks_for(node_capacity, 128), 128, 0, queue.stream()>>>(problem);
     GRAFT_CUDA_LAUNCHED("leaf_moments");
-    const unsigned blocks = static_cast<unsigned>(8 * queue.multiprocessors());
-    tier_moments<Order, false><<<blocks, 128, 0, queue.stream()>>>(problem, 0);
-    GRAFT_CUDA_LAUNCHED("tier_moments");
+    inner_nodes<Order><<<backend::blocks_for(node_capacity, 64 / lanes), 64, 0, queue.stream()>>>(problem);
+    GRAFT_CUDA_LAUNCHED("inner_nodes");
     queue.launches += 2;
-    for (int tier = 1; tier < tiers && tier_limit(tier - 1) < n; ++tier, ++queue.launches) {
-        tier_moments<Order, true><<<blocks, group_threads<Order, true>, 0, queue.stream()>>>(problem, tier);
-        GRAFT_CUDA_LAUNCHED("tier_moments");
-    }
 }
 
 #endif

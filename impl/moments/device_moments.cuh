@@ -17,7 +17,8 @@ struct DeviceMoments {
           magnitude(memory, "node |charges|"), radius(memory, "node radii"), spread(memory, "node spreads"),
           rho(memory, "node lengths"), softening(memory, "node softening"),
           softening_square(memory, "node mean softening"), values(memory, "moments"),
-          single(memory, "expansions"), full(memory, "expansions"), subtrees(memory, "subtrees of moments") {}
+          single(memory, "expansions"), full(memory, "expansions"),
+          pending(memory, "children that moments wait for") {}
 
     int order = 0;
     backend::DeviceBuffer<double> cx, cy, cz, magnitude, radius, spread, rho;
@@ -26,7 +27,7 @@ struct DeviceMoments {
     // Records of record_size(order, softened) numbers a node, as expansion.hpp; the one in use is not empty.
     backend::DeviceBuffer<float> single;
     backend::DeviceBuffer<double> full;
-    backend::DeviceBuffer<int32_t> subtrees; // working memory of compute_moments
+    backend::DeviceBuffer<int32_t> pending; // working memory of compute_moments: two numbers a node
 
     void upload(backend::Queue& queue, const Moments& host, int64_t node_capacity);
     void download(backend::Queue& queue, int64_t nodes, Moments& host) const;
@@ -34,7 +35,7 @@ struct DeviceMoments {
 
 /// Enqueues P2M and M2M of all nodes. No waiting, no allocation when sizes have been seen. Throws
 /// Error(argument) for an order outside 0..4 or a tree without charges. Leaves a thread each; inner nodes 8
-/// lanes each, subtree by subtree: launches grow with log32 n, not with the levels.
+/// lanes each, upwards from child to parent in one launch.
 void compute_moments(backend::Queue& queue, const tree::DeviceTree& tree, int order, DeviceMoments& moments);
 
 /// Enqueues the M2P records of all nodes, in double (precision fp64) or float.

@@ -3,6 +3,6 @@
 
 namespace graft::moments::device {
 
-template void compute_order<1>(backend::Queue&, const Problem&, int64_t, int64_t);
+template void compute_order<1>(backend::Queue&, const Problem&, int64_t);
 
 } // namespace graft::moments::device

@@ -22,7 +22,9 @@ MomentArrays arrays_of(Moments& m) {
 
 template <int Order>
 void combine(const TreeArrays& tree, int32_t index, const MomentArrays& m) {
-    store_frame(inner_frame(tree, index, m), index, m);
+    const tree::Node& node = tree.nodes[index];
+    store_frame(inner_frame(tree.boxes[index], node.child_count, StoredChildren{m, node.first_child}), index,
+                m);
     m2m<Order>(tree, index, m, m.values + static_cast<int64_t>(index) * term_count(Order));
 }
 

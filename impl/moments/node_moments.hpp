@@ -95,34 +95,46 @@ struct Frame {
     double c[3], magnitude, spread, radius;
 };
 
-/// From the node's children (parallel-axis theorem for the spread).
-GRAFT_HD inline Frame inner_frame(const TreeArrays& tree, int32_t index, const MomentArrays& m) {
-    const tree::Node node = tree.nodes[index];
-    const geometry::Box& box = tree.boxes[index];
+/// From the node's children (parallel-axis theorem for the spread). Children offers magnitude(k), x(k), y(k),
+/// z(k), radius(k) and spread(k) of child k = 0 ... count - 1.
+template <typename Children>
+GRAFT_HD inline Frame inner_frame(const geometry::Box& box, int32_t count, const Children& children) {
     const double origin[3] = {box.centre(0), box.centre(1), box.centre(2)};
-    const int32_t end = node.first_child + node.child_count;
     Frame frame;
     double weight = 0, sum[3] = {0, 0, 0};
-    for (int32_t k = node.first_child; k < end; ++k) {
-        const double w = m.magnitude[k];
+    for (int32_t k = 0; k < count; ++k) {
+        const double w = children.magnitude(k);
         weight += w;
-        sum[0] += w * (m.cx[k] - origin[0]), sum[1] += w * (m.cy[k] - origin[1]),
-            sum[2] += w * (m.cz[k] - origin[2]);
+        sum[0] += w * (children.x(k) - origin[0]), sum[1] += w * (children.y(k) - origin[1]),
+            sum[2] += w * (children.z(k) - origin[2]);
     }
     for (int a = 0; a < 3; ++a)
         frame.c[a] = centre_of(origin[a], sum[a], weight, box.lower[a], box.upper[a]);
     double reach = 0, spread = 0;
-    for (int32_t k = node.first_child; k < end; ++k) {
-        const double x = m.cx[k] - frame.c[0], y = m.cy[k] - frame.c[1], z = m.cz[k] - frame.c[2];
+    for (int32_t k = 0; k < count; ++k) {
+        const double x = children.x(k) - frame.c[0], y = children.y(k) - frame.c[1],
+                     z = children.z(k) - frame.c[2];
         const double d2 = x * x + y * y + z * z;
-        reach = geometry::larger(reach, std::sqrt(d2) + m.radius[k]);
-        spread += m.spread[k] + m.magnitude[k] * d2;
+        reach = geometry::larger(reach, std::sqrt(d2) + children.radius(k));
+        spread += children.spread(k) + children.magnitude(k) * d2;
     }
     frame.magnitude = weight;
     frame.spread = spread;
     frame.radius = geometry::smaller(reach, box.furthest(frame.c)) * (1 + 1e-15);
     return frame;
 }
+
+/// Children as they stand in the arrays, from `first` on.
+struct StoredChildren {
+    const MomentArrays& m;
+    int32_t first;
+    GRAFT_HD double magnitude(int32_t k) const { return m.magnitude[first + k]; }
+    GRAFT_HD double x(int32_t k) const { return m.cx[first + k]; }
+    GRAFT_HD double y(int32_t k) const { return m.cy[first + k]; }
+    GRAFT_HD double z(int32_t k) const { return m.cz[first + k]; }
+    GRAFT_HD double radius(int32_t k) const { return m.radius[first + k]; }
+    GRAFT_HD double spread(int32_t k) const { return m.spread[first + k]; }
+};
 
 GRAFT_HD inline void store_frame(const Frame& frame, int32_t index, const MomentArrays& m) {
     m.magnitude[index] = frame.magnitude;
@@ -185,21 +197,21 @@ GRAFT_HD inline void shift_axis(double s, double (&values)[term_count(Order)]) {
     });
 }
 
-/// Moments of child k about its parent's centre, in units of the parent's length (inverse = 1 / length).
+/// Moments `given` of a child of length rho and centre c + (dx, dy, dz), about the parent's centre c, in
+/// units of the parent's length (inverse = 1 / length).
 template <int Order>
-GRAFT_HD inline void shift_child(const MomentArrays& m, int32_t k, const double (&c)[3], double inverse,
-                                 double (&child)[term_count(Order)]) {
-    const double* given = m.values + static_cast<int64_t>(k) * term_count(Order);
-    const double ratio = m.rho[k] * inverse;
+GRAFT_HD inline void shift_child(const double* given, double rho, double dx, double dy, double dz,
+                                 double inverse, double (&child)[term_count(Order)]) {
+    const double ratio = rho * inverse;
     double power = 1;
     for_terms<0, Order + 1>([&](auto order) {
         for_terms<term_count(order() - 1), term_count(order())>(
             [&](auto t) { child[t()] = given[t()] * power; });
         power *= ratio;
     });
-    shift_axis<Order, 0>((m.cx[k] - c[0]) * inverse, child);
-    shift_axis<Order, 1>((m.cy[k] - c[1]) * inverse, child);
-    shift_axis<Order, 2>((m.cz[k] - c[2]) * inverse, child);
+    shift_axis<Order, 0>(dx * inverse, child);
+    shift_axis<Order, 1>(dy * inverse, child);
+    shift_axis<Order, 2>(dz * inverse, child);
 }
 
 template <int Order>
@@ -210,7 +222,8 @@ GRAFT_HD inline void m2m(const TreeArrays& tree, int32_t index, const MomentArra
     double out[term_count(Order)] = {};
     for (int32_t k = node.first_child; k < node.first_child + node.child_count; ++k) {
         double child[term_count(Order)];
-        shift_child<Order>(m, k, c, inverse, child);
+        shift_child<Order>(m.values + static_cast<int64_t>(k) * term_count(Order), m.rho[k], m.cx[k] - c[0],
+                           m.cy[k] - c[1], m.cz[k] - c[2], inverse, child);
         for_terms<0, term_count(Order)>([&](auto t) { out[t()] += child[t()]; });
     }
     for_terms<0, term_count(Order)>([&](auto t) { to[t()] = out[t()]; });

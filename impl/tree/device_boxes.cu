@@ -16,7 +16,7 @@ using geometry::Box;
 
 namespace {
 
-constexpr int lanes = 8, chunk = device::chunk_leaves, threads = lanes * chunk;
+constexpr int chunk = device::chunk_leaves, threads = 128, lanes = 8;
 
 struct Bound {
     int32_t dimension, leaf;
@@ -47,19 +47,6 @@ __device__ Box reduce_lanes(Box box) {
     return box;
 }
 
-/// Zeros take the sign of the first one (a leaf's lanes do not keep the order).
-__device__ void sign_zeros(const Bound& b, int32_t first, Box& box) {
-    const double* axes[3] = {b.x, b.y, b.z};
-    for (int a = 0; a < b.dimension; ++a)
-        if (box.lower[a] == 0 || box.upper[a] == 0) {
-            int32_t i = first;
-            while (axes[a][i] != 0)
-                ++i;
-            box.lower[a] = box.lower[a] == 0 ? axes[a][i] : box.lower[a];
-            box.upper[a] = box.upper[a] == 0 ? axes[a][i] : box.upper[a];
-        }
-}
-
 /// Particles of one place in one key are a leaf of any size; at several places they need keys of their own.
 __device__ void check_depth(const Bound& b, int32_t count, const Box& box) {
     if (count > b.leaf && box.longest_edge() >= device::smallest_edge) {
@@ -68,35 +55,31 @@ __device__ void check_depth(const Bound& b, int32_t count, const Box& box) {
     }
 }
 
-/// Lane 0 of the leaf's lanes gets its box.
-__device__ Box bound_leaf(const Bound& b, int32_t k, int32_t leaves) {
-    const int32_t begin = k < leaves ? b.leaf_start[k] : 0, end = k < leaves ? b.leaf_start[k + 1] : 0;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
+__device__ Box bound_leaf(const Bound& b, int32_t k) {
+    const int32_t begin = b.leaf_start[k], end = b.leaf_start[k + 1];
     Box box;
-    for (int32_t i = begin + lane; i < end; i += lanes)
+#pragma unroll 4
+    for (int32_t i = begin; i < end; ++i)
         box.include(b.x[i], b.y[i], b.z[i]);
-    box = reduce_lanes<lanes>(box);
-    if (lane == 0 && begin < end) {
-        sign_zeros(b, begin, box);
-        b.boxes[b.leaf_node[k]] = box;
-        check_depth(b, end - begin, box);
-    }
+    b.boxes[b.leaf_node[k]] = box;
+    check_depth(b, end - begin, box);
     return box;
 }
 
-/// Warp 0 makes the block's box of 32 boxes, one a lane, and if the block is the last of 32, that of theirs.
-__device__ void raise_chunk(const Bound& b, Box box, int32_t leaves) {
-    int32_t at = static_cast<int32_t>(blockIdx.x), chunks = (leaves + chunk - 1) / chunk;
+/// A warp makes chunk `at` of 32 boxes, one a lane, and if it is the last of 32 warps, the chunk of theirs.
+__device__ void raise_chunk(const Bound& b, Box box, int32_t at, int32_t leaves) {
+    int32_t chunks = (leaves + chunk - 1) / chunk;
+    const int32_t lane = static_cast<int32_t>(threadIdx.x) % 32;
     for (int level = 0; level < 3; ++level) {
         box = reduce_lanes<32>(box);
-        if (threadIdx.x == 0)
+        if (lane == 0)
             b.chunks[level][at] = box;
         if (level == 2)
             return;
         const int32_t next = at / chunk, first = next * chunk;
         const int32_t expected = chunks - first < chunk ? chunks - first : chunk;
         int32_t before = 0;
-        if (threadIdx.x == 0) {
+        if (lane == 0) {
             __threadfence();
             before = atomicAdd(b.arrived[level] + next, 1);
         }
@@ -104,26 +87,20 @@ __device__ void raise_chunk(const Bound& b, Box box, int32_t leaves) {
             return;
         __syncwarp();
         __threadfence();
-        if (threadIdx.x == 0)
+        if (lane == 0)
             b.arrived[level][next] = 0; // for the next build
-        box = static_cast<int32_t>(threadIdx.x) < expected ? b.chunks[level][first + threadIdx.x] : Box{};
+        box = lane < expected ? b.chunks[level][first + lane] : Box{};
         at = next;
         chunks = (chunks + chunk - 1) / chunk;
     }
 }
 
 __global__ void __launch_bounds__(threads) bound_leaves(const Bound b) {
-    __shared__ Box leaf_boxes[chunk];
-    const int32_t leaves = b.counts->leaves;
-    if (b.tickets[device::nodes_ready] == 0 || static_cast<int64_t>(blockIdx.x) * chunk >= leaves)
+    const int32_t leaves = b.counts->leaves, k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
+    const int32_t at = k / chunk;
+    if (b.tickets[device::nodes_ready] == 0 || at * chunk >= leaves)
         return;
-    const int32_t slot = static_cast<int32_t>(threadIdx.x) / lanes;
-    const Box box = bound_leaf(b, static_cast<int32_t>(blockIdx.x) * chunk + slot, leaves);
-    if (threadIdx.x % lanes == 0)
-        leaf_boxes[slot] = box;
-    __syncthreads();
-    if (threadIdx.x < 32)
-        raise_chunk(b, leaf_boxes[threadIdx.x], leaves);
+    raise_chunk(b, k < leaves ? bound_leaf(b, k) : Box{}, at, leaves);
 }
 
 /// Boxes of a level below the inner nodes: of leaves, or of chunks.
@@ -171,19 +148,42 @@ __device__ bool has_zero(const Bound& b, const Box& box) {
     return found;
 }
 
+/// A node of few leaves, by 8 lanes, a run of leaves each; the first lane gets the box.
+__device__ Box bound_few(const Bound& b, const device::InnerNode& node) {
+    const int32_t part = (node.end - node.first + lanes - 1) / lanes;
+    const int32_t from = node.first + part * (static_cast<int32_t>(threadIdx.x) % lanes);
+    Box box;
+    for (int32_t k = from; k < from + part && k < node.end; ++k)
+        box.include(b.boxes[b.leaf_node[k]]);
+    return reduce_lanes<lanes>(box);
+}
+
+/// A node of many leaves, by a warp.
+__device__ void bound_many(const Bound& b, const device::InnerNode& node) {
+    Box box = bound_leaf_range<false>(b, node.first, node.end);
+    if (__any_sync(~0u, threadIdx.x % 32 == 0 && has_zero(b, box)))
+        box = bound_leaf_range<true>(b, node.first, node.end);
+    if (threadIdx.x % 32 == 0)
+        b.boxes[node.node] = box;
+}
+
 __global__ void __launch_bounds__(256) bound_inner(const Bound b) {
     if (backend::stopped(b.status))
         return;
+    constexpr int few = 4 * lanes;
     const int32_t inner = b.tickets[device::inner_total];
-    const int32_t stride = static_cast<int32_t>(gridDim.x * (blockDim.x / 32));
-    for (int32_t k = static_cast<int32_t>((blockIdx.x * blockDim.x + threadIdx.x) / 32); k < inner;
-         k += stride) {
-        const device::InnerNode node = b.inner[k];
-        Box box = bound_leaf_range<false>(b, node.first, node.end);
-        if (__any_sync(~0u, threadIdx.x % 32 == 0 && has_zero(b, box)))
-            box = bound_leaf_range<true>(b, node.first, node.end);
-        if (threadIdx.x % 32 == 0)
+    const int32_t stride = static_cast<int32_t>(gridDim.x * blockDim.x) / lanes;
+    const int32_t warp = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const int32_t group = static_cast<int32_t>(threadIdx.x) % 32 / lanes;
+    for (int32_t k = warp * (32 / lanes); k < inner; k += stride) {
+        const device::InnerNode node = k + group < inner ? b.inner[k + group] : device::InnerNode{0, 0, 0, 0};
+        const bool many = node.end - node.first > few;
+        const Box box = bound_few(b, many ? device::InnerNode{0, 0, 0, 0} : node);
+        if (!many && node.end > node.first && threadIdx.x % lanes == 0)
             b.boxes[node.node] = box;
+        for (uint32_t left = __ballot_sync(~0u, many && threadIdx.x % lanes == 0); left != 0;
+             left &= left - 1)
+            bound_many(b, b.inner[k + (__ffs(static_cast<int>(left)) - 1) / lanes]);
     }
 }
 
@@ -208,10 +208,10 @@ void DeviceTreeBuilder::Work::make_boxes(backend::Queue& queue, DeviceTree& tree
                       tree.counts.data(),
                       tree.boxes.data(),
                       queue.status()};
-    bound_leaves<<<static_cast<unsigned>(first), threads, 0, queue.stream()>>>(bound);
+    bound_leaves<<<backend::blocks_for(leaves, threads), threads, 0, queue.stream()>>>(bound);
     GRAFT_CUDA_LAUNCHED("bound_leaves");
     const unsigned blocks =
-        std::min(backend::blocks_for(leaves, 8), static_cast<unsigned>(8 * queue.multiprocessors()));
+        std::min(backend::blocks_for(leaves, 32), static_cast<unsigned>(8 * queue.multiprocessors()));
     bound_inner<<<blocks, 256, 0, queue.stream()>>>(bound);
     GRAFT_CUDA_LAUNCHED("bound_inner");
     queue.launches += 2;

@@ -56,6 +56,7 @@ int64_t likely_nodes(int64_t n, int leaf) {
 void DeviceTreeBuilder::Work::resize(backend::Queue& queue, int64_t n, int64_t capacity) {
     keys.resize(n + 1), index.resize(n + 1), flags.resize((n + 31) / 32);
     frame.resize(1);
+    packed.resize(n <= device::packed_limit ? n : 0);
     for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node})
         buffer->resize(capacity + 2);
     inner.resize(capacity);
@@ -95,7 +96,9 @@ void DeviceTreeBuilder::build(backend::Queue& queue, const TreeOptions& options,
     }
     work_->resize(queue, view.n, tree.node_capacity());
     work_->sort(queue, particles, tree);
+    work_->gather_beside(queue, particles, tree);
     work_->make_nodes(queue, tree);
+    work_->join_gather(queue);
     work_->make_boxes(queue, tree);
 }
 

@@ -64,6 +64,12 @@ struct InnerNode {
     int32_t first, end, node, unused;
 };
 
+/// Position and charge, one sector of memory.
+struct alignas(32) PackedParticle {
+    double x, y, z, charge;
+};
+inline constexpr int64_t packed_limit = int64_t{1} << 27;
+
 /// An array of boxes of 32, 1024 or 32768 consecutive leaves.
 inline constexpr int chunk_leaves = 32;
 
@@ -78,7 +84,19 @@ struct DeviceTreeBuilder::Work {
           first_leaf(memory, "cells of leaves"), end_leaf(memory, "ends of cells"),
           slot_node(memory, "nodes by start"), leaf_node(memory, "nodes of leaves"),
           inner(memory, "inner nodes"), block_sums(memory, "block sums"), chunks(memory, "chunk boxes"),
-          tickets(memory, "tickets") {}
+          tickets(memory, "tickets"), packed(memory, "packed particles") {
+        GRAFT_CUDA(cudaSetDevice(memory.device()));
+        GRAFT_CUDA(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
+        GRAFT_CUDA(cudaEventCreateWithFlags(&sorted, cudaEventDisableTiming));
+        GRAFT_CUDA(cudaEventCreateWithFlags(&gathered, cudaEventDisableTiming));
+    }
+    ~Work() {
+        (void)cudaEventDestroy(sorted);
+        (void)cudaEventDestroy(gathered);
+        (void)cudaStreamDestroy(beside);
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
 
     backend::DeviceBuffer<uint64_t> keys; // before the sort; then the first keys of leaves
     backend::DeviceBuffer<int32_t> index; // before the sort; then the first particles of leaves
@@ -90,11 +108,17 @@ struct DeviceTreeBuilder::Work {
     backend::DeviceBuffer<int32_t> block_sums;
     backend::DeviceBuffer<geometry::Box> chunks; // three levels, one after the other
     backend::DeviceBuffer<int32_t> tickets;      // see Ticket; zero between builds
+    backend::DeviceBuffer<device::PackedParticle> packed;
+    cudaStream_t beside = nullptr; // for the gather
+    cudaEvent_t sorted = nullptr, gathered = nullptr;
 
     /// Sizes that depend on n and the node capacity.
     void resize(backend::Queue& queue, int64_t n, int64_t capacity);
 
     void sort(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
+    /// The gather, beside what the queue does next; after join_gather the queue has its results.
+    void gather_beside(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
+    void join_gather(backend::Queue& queue);
     void make_nodes(backend::Queue& queue, DeviceTree& tree);
     void make_boxes(backend::Queue& queue, DeviceTree& tree);
 };

@@ -1,8 +1,10 @@
 // Root cube, Morton keys, sort and gather on the device; as bounding_box, sort_by_key and gather on the host.
 //
-// Bytes a particle: 24 (box) + 24 + 12 (keys) + sort (about 24 a pass of 8 bits, 8 passes) + 4 + 4 sectors of
-// 32 + 32 (gather; the sectors come from L2 up to about 1e6 particles). The box kernel's last block makes the
-// root cube and the frame of the keys, so that the host need not know them.
+// Bytes a particle: 24 (box) + 32 + 44 (keys) + sort (about 24 a pass of 8 bits, 8 passes) + 36 + 32
+// (gather). The keys kernel leaves position and charge as one record of 32 bytes, so that the gather reads
+// one sector a particle instead of four (beyond packed_limit particles memory matters more). The gather runs
+// beside the making of the nodes, which read keys only, on a stream of its own. The box kernel's last block
+// makes the root cube and the frame of the keys, so that the host need not know them.
 #include "tree/device_detail.cuh"
 
 #include "backend/device_primitives.cuh"
@@ -113,16 +115,26 @@ __device__ bool outside(const DeviceParticleView& p, int64_t i, int dimension,
     return found;
 }
 
+using Packed = device::PackedParticle;
+
+__device__ Packed load(const DeviceParticleView& from, int64_t i) {
+    return {from.x[i], from.y[i], from.z != nullptr ? from.z[i] : 0.0,
+            from.charge != nullptr ? from.charge[i] : 0.0};
+}
+
 __global__ void make_keys(DeviceParticleView particles, int dimension, const KeyFrame* frame,
                           const int32_t* tickets, const DeviceTreeCounts* counts, uint64_t* keys,
-                          int32_t* index, DeviceStatus* status) {
+                          int32_t* index, Packed* packed, DeviceStatus* status) {
     if (tickets[device::outside_root] == 0 && backend::stopped(status))
         return;
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= particles.n)
         return;
-    keys[i] = frame->key(particles.x[i], particles.y[i], particles.z != nullptr ? particles.z[i] : 0.0);
+    const Packed p = load(particles, i);
+    keys[i] = frame->key(p.x, p.y, p.z);
     index[i] = static_cast<int32_t>(i);
+    if (packed != nullptr)
+        packed[i] = p;
     if (tickets[device::outside_root] != 0 && outside(particles, i, dimension, *counts)) {
         atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(i));
         backend::stop_with(status, backend::bad_value);
@@ -133,16 +145,16 @@ struct Sorted {
     double *x, *y, *z, *charge, *softening;
 };
 
-__global__ void gather(DeviceParticleView from, const int32_t* order, Sorted to, const DeviceStatus* status) {
+__global__ void gather(DeviceParticleView from, const Packed* packed, const int32_t* order, Sorted to,
+                       const DeviceStatus* status) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= from.n || backend::stopped(status))
         return;
     const int32_t k = order[i];
-    to.x[i] = from.x[k];
-    to.y[i] = from.y[k];
-    to.z[i] = from.z != nullptr ? from.z[k] : 0.0;
+    const Packed p = packed != nullptr ? packed[k] : load(from, k);
+    to.x[i] = p.x, to.y[i] = p.y, to.z[i] = p.z;
     if (from.charge != nullptr)
-        to.charge[i] = from.charge[k];
+        to.charge[i] = p.charge;
     if (from.softening != nullptr)
         to.softening[i] = from.softening[k];
 }
@@ -161,17 +173,29 @@ void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleVi
     GRAFT_CUDA_LAUNCHED("find_root");
     make_keys<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
         particles, tree.options.dimension, frame.data(), tickets.data(), tree.counts.data(), keys.data(),
-        index.data(), queue.status());
+        index.data(), packed.empty() ? nullptr : packed.data(), queue.status());
     GRAFT_CUDA_LAUNCHED("make_keys");
     const int dimension = tree.options.dimension;
     backend::sort_pairs(queue, keys.data(), tree.keys.data(), index.data(), tree.order.data(), n, 0,
                         dimension * geometry::key_levels(dimension));
-    gather<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
-        particles, tree.order.data(),
+    queue.launches += 2;
+}
+
+void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,
+                                            DeviceTree& tree) {
+    GRAFT_CUDA(cudaEventRecord(sorted, queue.stream()));
+    GRAFT_CUDA(cudaStreamWaitEvent(beside, sorted, 0));
+    gather<<<backend::blocks_for(particles.n, 256), 256, 0, beside>>>(
+        particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
         Sorted{tree.x.data(), tree.y.data(), tree.z.data(), tree.charge.data(), tree.softening.data()},
         queue.status());
     GRAFT_CUDA_LAUNCHED("gather");
-    queue.launches += 3;
+    GRAFT_CUDA(cudaEventRecord(gathered, beside));
+    ++queue.launches;
+}
+
+void DeviceTreeBuilder::Work::join_gather(backend::Queue& queue) {
+    GRAFT_CUDA(cudaStreamWaitEvent(queue.stream(), gathered, 0));
 }
 
 } // namespace graft::tree
