@@ -1,8 +1,9 @@
 // See device_staging.cuh.
 #include "particles/device_staging.cuh"
 
+#include "particles/pack.hpp"
+
 #include <algorithm>
-#include <cstring>
 
 namespace graft::particles {
 
@@ -17,21 +18,8 @@ struct DeviceStaging::Slot {
 
 namespace {
 
-constexpr int64_t pack_block = 32768;
-
 int64_t rounded(int64_t bytes) {
     return (bytes + 255) / 256 * 256;
-}
-
-template <typename T>
-void pack_items(const ArrayView& view, int64_t begin, int64_t end, char* out) {
-    const char* from = view.at(begin);
-    if (view.item_stride == static_cast<int64_t>(sizeof(T))) {
-        std::memcpy(out, from, static_cast<size_t>(end - begin) * sizeof(T));
-        return;
-    }
-    for (int64_t i = begin; i < end; ++i, from += view.item_stride, out += sizeof(T))
-        std::memcpy(out, from, sizeof(T));
 }
 
 bool is_contiguous(const ArrayView& view) {
@@ -82,17 +70,14 @@ void DeviceStaging::send(backend::Queue& queue, const backend::Executor& executo
     Slot& slot = next_slot(bytes);
     char* const pinned = slot.bytes.data();
     bool direct[5] = {};
-    for (int a = 0; a < count_views; ++a)
+    PackItem items[5];
+    int packed = 0;
+    for (int a = 0; a < count_views; ++a) {
         direct[a] = is_contiguous(views[a]) && is_page_locked(views[a].data);
-    executor.for_blocks(count, pack_block, [&](int64_t begin, int64_t end, int) {
-        for (int a = 0; a < count_views; ++a) {
-            const int64_t size = element_size(views[a].type);
-            char* const out = pinned + offset[a] + begin * size;
-            if (!direct[a])
-                size == 4 ? pack_items<uint32_t>(views[a], first + begin, first + end, out)
-                          : pack_items<uint64_t>(views[a], first + begin, first + end, out);
-        }
-    });
+        if (!direct[a])
+            items[packed++] = {views[a], pinned + offset[a]};
+    }
+    pack(executor, packed, items, first, count);
     for (int a = 0; a < count_views; ++a) {
         const int64_t size = element_size(views[a].type);
         char* const to = chunk_.data() + offset[a];

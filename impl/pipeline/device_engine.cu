@@ -54,7 +54,8 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
 
 DeviceForce::~DeviceForce() {
     const DeviceGuard guard(memory_.device());
-    (void)cudaStreamSynchronize(queue_.stream());
+    if (begun_)
+        (void)cudaStreamSynchronize(queue_.stream());
     for (cudaEvent_t event : piece_done_)
         if (event != nullptr)
             (void)cudaEventDestroy(event);
@@ -200,6 +201,7 @@ void DeviceForce::end(DeviceReport& report) {
         enqueue_after_import();
     }
     write_host_outputs();
+    queue_.borrow(nullptr); // the host may destroy its stream
     last_n_ = remembers() && !job_.empty() ? job_.n : -1;
     valid_ = true;
     remember_graph_key();

@@ -45,6 +45,9 @@ struct DeviceOutcome {
     double totals[device_sum_count];
 };
 
+/// Bytes of lists that are always allowed.
+inline constexpr int64_t least_list_limit = 1 << 16;
+
 class DeviceForce {
   public:
     explicit DeviceForce(const DeviceOptions& options);

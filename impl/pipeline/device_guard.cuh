@@ -11,6 +11,7 @@ class DeviceGuard {
         if (cudaGetDevice(&before_) != cudaSuccess)
             before_ = device;
         (void)cudaSetDevice(device);
+        (void)cudaGetLastError(); // what the host left there is not ours
     }
     ~DeviceGuard() { (void)cudaSetDevice(before_); }
     DeviceGuard(const DeviceGuard&) = delete;

@@ -1,6 +1,7 @@
 // The raw field to the host's arrays: Solver::write there.
 #include "pipeline/device_engine.cuh"
 
+#include "particles/pack.hpp"
 #include "particles/transfer.hpp"
 
 #include <algorithm>
@@ -23,26 +24,6 @@ double sign_of(const Settings& settings) {
 /// Adding needs full precision until the sum is rounded.
 particles::ElementType staged_type(const Outputs& outputs, const ArrayView& view) {
     return outputs.add ? particles::ElementType::f64 : view.type;
-}
-
-template <typename T>
-void write_items(const backend::Executor& executor, const char* from, particles::ElementType type,
-                 const int32_t* index, int64_t first, int64_t count, bool add, const ArrayView& view) {
-    executor.for_each(count, [&](int64_t k) {
-        char* to = view.at(index != nullptr ? index[k] : first + k);
-        T old, result;
-        if (type == particles::ElementType::f32) {
-            float value;
-            std::memcpy(&value, from + 4 * k, sizeof value);
-            result = static_cast<T>(value);
-        } else {
-            double value;
-            std::memcpy(&value, from + 8 * k, sizeof value);
-            std::memcpy(&old, to, sizeof old);
-            result = static_cast<T>(add ? static_cast<double>(old) + value : value);
-        }
-        std::memcpy(to, &result, sizeof result);
-    });
 }
 
 } // namespace
@@ -161,10 +142,7 @@ void DeviceForce::export_sums() {
 void DeviceForce::write_items_of(const Staged& staged, const char* from, const int32_t* index, int64_t first,
                                  int64_t count) {
     const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
-    staged.view.type == particles::ElementType::f32
-        ? write_items<float>(executor, from, staged.type, index, first, count, job_.outputs.add, staged.view)
-        : write_items<double>(executor, from, staged.type, index, first, count, job_.outputs.add,
-                              staged.view);
+    particles::unpack(executor, from, staged.type, index, first, count, job_.outputs.add, staged.view);
 }
 
 /// After the wait: all that goes to host arrays.

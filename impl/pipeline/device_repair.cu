@@ -75,7 +75,7 @@ void DeviceForce::grow(const backend::DeviceStatus& status) {
 int64_t DeviceForce::list_limit() const {
     const int64_t chosen = job_.settings.device.list_limit;
     const int64_t free = memory_.bytes_free() + 4 * (lists_.nodes.size() + lists_.leaves.size());
-    return std::max<int64_t>(std::min(chosen > 0 ? chosen : int64_t{8} << 30, free / 2), 1 << 16);
+    return std::max<int64_t>(std::min(chosen > 0 ? chosen : int64_t{8} << 30, free / 2), least_list_limit);
 }
 
 /// Larger lists, or more batches of groups where they would pass the limit.
@@ -174,6 +174,10 @@ void DeviceForce::raise_bad_value(const backend::DeviceStatus& status) {
     using particles::ImportArray;
     const auto array = static_cast<ImportArray>(status.bad_array);
     const int64_t item = status.first_bad;
+    if (status.bad_array == tree::bad_root || status.bad_array == tree::bad_span) {
+        build_on_host(); // which names the particle
+        core::fail(core::Status::internal, "the tree was refused on the GPU, but not on the host");
+    }
     if (array == ImportArray::charge_sum)
         refuse_infinite_charge();
     const auto value_of = [&](const auto& values) {

@@ -77,6 +77,10 @@ void DeviceForce::prepare_walk() {
 
 /// Where nothing is known yet: lists of some hundred entries a group.
 void DeviceForce::set_first_capacities() {
+    const int64_t chosen = job_.settings.device.list_limit,
+                  held = 4 * (lists_.nodes.size() + lists_.leaves.size());
+    if (chosen > 0 && held > 2 * std::max(chosen, least_list_limit)) // of a call that was allowed more
+        lists_.nodes.release(), lists_.leaves.release();
     if (lists_.nodes.size() > 0 && lists_.leaves.size() > 0)
         return;
     const int64_t groups = 3 * job_.targets / std::max(1, job_.settings.group) + 64;
