@@ -13,7 +13,7 @@
 
 namespace graft::decompose {
 
-/// std::bit_width, which in device code gave wrong numbers (nvcc 13.0).
+/// std::bit_width; in device code nvcc 13.0 makes 0 of it (and of the other 64-bit counts of <bit>).
 GRAFT_HD constexpr int bits_of(uint64_t value) {
 #ifdef __CUDA_ARCH__
     return 64 - __clzll(static_cast<long long>(value));
