@@ -1,7 +1,7 @@
 // The papers' list kernels against the CPU's kernels in double over the same lists.
 #include "device_fixture.cuh"
 #include "evaluate_scene.hpp"
-#include "kernels/device_variants.cuh"
+#include "kernels/device_paper_feed.cuh"
 
 #include <cstring>
 
@@ -99,6 +99,22 @@ class Variants : public test::DeviceTest {
         EXPECT_LE(relative[relative.size() * 98 / 100], 1e-3);
     }
 };
+
+/// All interactions of a group.
+void send_group(kernels::PaperFeed& feed, const kernels::PaperFeedOptions& o, const Scene& scene, int64_t g) {
+    const int partition = static_cast<int>(g % o.partitions);
+    const auto send = [&](bool leaf, const int32_t* list, int64_t begin, int64_t end) {
+        const int64_t step = o.tiles ? o.block_x : 1;
+        for (int64_t e = begin; e < end; e += step)
+            if (o.tiles)
+                feed.add_chunk(partition, leaf, static_cast<int32_t>(g), list + e,
+                               static_cast<int>(std::min(step, end - e)));
+            else
+                feed.add(partition, leaf, static_cast<int32_t>(g), list[e]);
+    };
+    send(true, scene.lists.leaves.data(), scene.lists.leaf_offset[g], scene.lists.leaf_offset[g + 1]);
+    send(false, scene.lists.nodes.data(), scene.lists.node_offset[g], scene.lists.node_offset[g + 1]);
+}
 
 TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
     const Particles p = test::plummer_sphere(3000);
@@ -207,6 +223,43 @@ TEST_F(Variants, BlockPerGroupGivesTheSameBits) {
     const Result a = run(scene, how), b = run(scene, how);
     EXPECT_EQ(std::memcmp(a.sums.ax.data(), b.sums.ax.data(), a.sums.ax.size() * 8), 0);
     EXPECT_EQ(std::memcmp(a.sums.potential.data(), b.sums.potential.data(), a.sums.ax.size() * 8), 0);
+}
+
+TEST_F(Variants, FedThroughBuffers) {
+    Scene scene(test::plummer_sphere(2000), SceneOptions());
+    test::DeviceScene on(*memory);
+    on.upload(*queue, scene);
+    double pairs = 0, cells = 0;
+    const Sums expected = scene.evaluate<double>(pairs, cells);
+    for (const bool tiles : {false, true})
+        for (const bool pinned : {false, true})
+            for (const int64_t buffer : {64, 1000}) {
+                kernels::VariantWork work(*memory);
+                kernels::DeviceField field(*memory);
+                field.resize(scene.targets.count(), false);
+                queue->clear_status();
+                const DeviceEvaluation how = how_for(scene, DeviceKernel::pairs_1d);
+                const kernels::PaperView view =
+                    kernels::prepare_paper(work, *queue, how, on.tree, on.moments, on.targets, on.lists);
+                queue->wait();
+                kernels::PaperFeedOptions o;
+                o.buffer = buffer, o.partitions = 3, o.tiles = tiles, o.pinned = pinned, o.trace = true;
+                o.threads = 64;
+                kernels::PaperFeed feed(*memory, view, o);
+                for (int64_t g = 0; g < scene.lists.group_count(); ++g)
+                    send_group(feed, o, scene, g);
+                const kernels::PaperFeedReport report = feed.finish();
+                EXPECT_EQ(static_cast<int64_t>(report.kernels.size()), report.launches);
+                for (const kernels::PaperLaunch& kernel : report.kernels)
+                    EXPECT_LE(kernel.begin_s, kernel.end_s);
+                kernels::finish_paper(*queue, view, false, false, scene.targets.count(), field);
+                queue->wait();
+                const std::vector<double> az = get(field.az.data(), field.az.size());
+                for (size_t i = 0; i < az.size(); ++i)
+                    ASSERT_NEAR(az[i], expected.az[i],
+                                2e-3 * std::hypot(expected.ax[i], expected.ay[i], expected.az[i]))
+                        << i << " tiles " << tiles << " buffer " << buffer;
+            }
 }
 
 TEST_F(Variants, RefuseWhatTheyDoNotDo) {
