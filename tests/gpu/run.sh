@@ -120,7 +120,7 @@ configure_and_build() {
 programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' -type f -perm -u+x | sort | grep -F -- "$only"; }
 
 # Small inputs only: a sanitizer takes 10 to 100 times as long.
-sanitizers() {
+run_sanitize() {
     command -v compute-sanitizer >/dev/null || { echo "run.sh: no compute-sanitizer (CUDA Toolkit)" >&2; step sanitize failed 0 "no compute-sanitizer"; return; }
     local tool program
     export GRAFT_TEST_SMALL=1
@@ -135,7 +135,7 @@ sanitizers() {
 }
 
 # bench.txt: NAME [full] | arguments of graft; answers are JSON lines.
-benchmarks() {
+run_bench() {
     local name kind arguments answer start
     : >"$out/bench.jsonl"
     while IFS='|' read -r name arguments; do
@@ -158,7 +158,9 @@ find_cuda
 use_debs
 [ $do_build = yes ] && configure_and_build
 [ $do_test = yes ] && run_step tests ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error ${only:+-R "$only"}
-[ $sanitize = yes ] && sanitizers
-[ $bench != no ] && benchmarks
+for what in sanitize bench; do # tests skip themselves
+    [ "${!what}" = no ] && continue
+    if [ -z "$device" ]; then step $what skipped 0 "no CUDA device"; else run_$what; fi
+done
 report
 exit $((failures > 0))
