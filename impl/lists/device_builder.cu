@@ -36,8 +36,10 @@ device::WalkView walk_view(backend::Queue& queue, const tree::DeviceTree& tree,
                            const DeviceCriterion& criterion, const DeviceTargets& targets, int batch,
                            int batches) {
     return {device::batch_view(queue, targets, batch, batches),
-            criterion.centres.data(),
-            criterion.links.data(),
+            criterion.xy.data() + mac_shift,
+            criterion.za.data() + mac_shift,
+            criterion.links.data() + mac_shift,
+            criterion.softening.empty() ? nullptr : criterion.softening.data(),
             tree.boxes.data(),
             tree.counts.data(),
             targets.groups.data(),
@@ -46,22 +48,28 @@ device::WalkView walk_view(backend::Queue& queue, const tree::DeviceTree& tree,
             criterion.root,
             criterion.levels,
             most_children(tree.options),
-            criterion.options.compact_softening,
-            criterion.per_node_softening};
-}
-
-void walk_pass(backend::Queue& queue, const device::WalkView& view, const device::WalkLists& lists,
-               DeviceWalk kind, bool counting) {
-    if (kind == DeviceWalk::thread_per_group)
-        device::walk_threads(queue, view, lists, counting);
-    else
-        device::walk_warps(queue, view, lists, counting);
+            criterion.options.compact_softening};
 }
 
 } // namespace
 
 struct DeviceListBuilder::Work {
-    explicit Work(backend::DeviceMemory&) {}
+    explicit Work(backend::DeviceMemory& memory)
+        : super_counts(memory, "counts of super groups"), super_nodes(memory, "nodes of super groups"),
+          super_leaves(memory, "leaves of super groups"), undecided(memory, "undecided nodes") {}
+
+    /// Room for the super groups of a batch of so many groups.
+    device::SuperView super_view(int64_t groups) {
+        const int64_t supers = groups / super_width + 1;
+        super_counts.resize(supers);
+        super_nodes.resize(supers * device::super_node_room);
+        super_leaves.resize(supers * device::super_leaf_room);
+        undecided.resize(supers * device::super_undecided_room);
+        return {super_width, super_counts.data(), super_nodes.data(), super_leaves.data(), undecided.data()};
+    }
+    static constexpr int32_t super_width = 8;
+    backend::DeviceBuffer<device::SuperCounts> super_counts;
+    backend::DeviceBuffer<int32_t> super_nodes, super_leaves, undecided;
 };
 
 DeviceListBuilder::DeviceListBuilder(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
@@ -82,13 +90,24 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
                                 lists.leaves.data()};
     clear_tail<<<backend::blocks_for(capacity + 1, 256), 256, 0, queue.stream()>>>(view, out, capacity + 1);
     GRAFT_CUDA_LAUNCHED("list counts");
-    walk_pass(queue, view, out, kind, true);
+    device::SuperView super{};
+    if (kind == DeviceWalk::super_group) {
+        super = work_->super_view(capacity);
+        device::walk_supers(queue, view, super);
+    }
+    const auto pass = [&](bool counting) {
+        if (kind == DeviceWalk::thread_per_group)
+            device::walk_threads(queue, view, out, counting);
+        else
+            device::walk_warps(queue, view, super, out, counting);
+    };
+    pass(true);
     backend::exclusive_sum(queue, out.node_offset, out.node_offset, capacity + 1);
     backend::exclusive_sum(queue, out.leaf_offset, out.leaf_offset, capacity + 1);
     check_room<<<1, 1, 0, queue.stream()>>>(view, out, capacity, lists.nodes.size(), lists.leaves.size());
     GRAFT_CUDA_LAUNCHED("list capacities");
     queue.launches += 2;
-    walk_pass(queue, view, out, kind, false);
+    pass(false);
 }
 
 } // namespace graft::lists

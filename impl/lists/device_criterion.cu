@@ -1,6 +1,6 @@
 // The criterion of every node on the device: one thread a node, the host's bodies (node_criterion.hpp).
 //
-// Floor: node 32 B, box 48, edge 8, centre and radius 32 read, 48 (64) written: about 170 B a node.
+// Floor: node 32 B, box 48, edge 8, centre and radius 32 read, 48 written: about 170 B a node.
 #include "lists/device_lists.cuh"
 #include "lists/node_criterion.hpp"
 
@@ -22,7 +22,14 @@ struct CriterionInput {
     const backend::DeviceStatus* status;
 };
 
-__global__ void fill_nodes(CriterionInput in, DeviceMacCentre* centres, DeviceMacLink* links) {
+struct CriterionOutput {
+    DeviceMacXY* xy;
+    DeviceMacZA* za;
+    DeviceMacLink* links;
+    double* softening;
+};
+
+__global__ void fill_nodes(CriterionInput in, CriterionOutput out) {
     const int32_t i = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
     if (backend::stopped(in.status) || i >= min(in.counts->nodes, in.capacity))
         return;
@@ -31,9 +38,12 @@ __global__ void fill_nodes(CriterionInput in, DeviceMacCentre* centres, DeviceMa
                           in.cz[i],    in.radius[i], node.count, node.child_count};
     const bool terminal = is_terminal(in.options, node.child_count, node.count);
     const double a = in.reach != nullptr ? in.reach[i] : 0.0;
-    centres[i] = {facts.cx, facts.cy, facts.cz, a};
-    links[i] = {mac_radius(in.options, in.skin, facts), terminal ? 0 : node.first_child,
-                terminal ? 0 : node.child_count, in.softening != nullptr ? in.softening[i] : 0.0, 0.0};
+    out.xy[i] = {facts.cx, facts.cy};
+    out.za[i] = {facts.cz, a};
+    out.links[i] = {mac_radius(in.options, in.skin, facts),
+                    terminal ? 0 : pack_link(node.first_child, node.child_count), 0};
+    if (in.softening != nullptr)
+        out.softening[i] = in.softening[i];
 }
 
 } // namespace
@@ -48,9 +58,7 @@ void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
     criterion.options = options;
     criterion.root = 0;
     criterion.levels = 0;
-    criterion.per_node_softening = !moments.softening.empty();
-    criterion.centres.resize(capacity);
-    criterion.links.resize(capacity);
+    criterion.resize_nodes(capacity, !moments.softening.empty());
     if (capacity == 0)
         return;
     const CriterionInput in{tree.counts.data(),
@@ -62,13 +70,14 @@ void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
                             moments.cz.data(),
                             moments.radius.data(),
                             options.mac == Mac::error ? reach : nullptr,
-                            criterion.per_node_softening ? moments.softening.data() : nullptr,
+                            moments.softening.empty() ? nullptr : moments.softening.data(),
                             options,
                             criterion.skin,
                             capacity,
                             queue.status()};
-    fill_nodes<<<backend::blocks_for(capacity, 256), 256, 0, queue.stream()>>>(in, criterion.centres.data(),
-                                                                               criterion.links.data());
+    fill_nodes<<<backend::blocks_for(capacity, 256), 256, 0, queue.stream()>>>(
+        in, {criterion.xy.data() + mac_shift, criterion.za.data() + mac_shift,
+             criterion.links.data() + mac_shift, criterion.softening.data()});
     GRAFT_CUDA_LAUNCHED("criterion");
     ++queue.launches;
 }

@@ -14,36 +14,51 @@
 
 namespace graft::lists {
 
-/// What a walk reads of a node in 128-bit words: two of the centre, one of the link; the last only where
-/// softening is per particle and compact.
-struct alignas(32) DeviceMacCentre {
-    double x, y, z, a;
+/// What a walk reads of a node: three 128-bit words, each kind in an array of its own, so that eight children
+/// in a row are 128 B of each. `link` says where the walk goes on: 0 where it never does (a leaf, or small
+/// enough for direct_count).
+struct alignas(16) DeviceMacXY {
+    double x, y;
 };
-struct alignas(32) DeviceMacLink {
+struct alignas(16) DeviceMacZA {
+    double z, a;
+};
+struct alignas(16) DeviceMacLink {
     double b;
-    int32_t first_child;
-    int32_t child_count; // 0: never opened (a leaf, or small enough for direct_count)
-    double softening;    // largest length in the node (per-particle softening), else 0
-    double unused;
+    uint32_t link, unused;
 };
+/// Node k stands at entry k + mac_shift: the root's children, and those of all nodes behind full ones, then
+/// begin at a multiple of eight.
+inline constexpr int64_t mac_shift = 7;
+
+/// Children [first, first + count) of a node, 1 <= count <= 8, in 32 bits; never 0 as node 0 is nobody's
+/// child.
+__host__ __device__ constexpr uint32_t pack_link(int32_t first, int32_t count) {
+    return static_cast<uint32_t>(first) << 3 | static_cast<uint32_t>(count - 1);
+}
+/// Nodes that a link can name.
+inline constexpr int64_t most_linked_nodes = int64_t{1} << 29;
 
 struct DeviceCriterion {
     explicit DeviceCriterion(backend::DeviceMemory& memory)
-        : centres(memory, "MAC centres"), links(memory, "walk links") {}
+        : xy(memory, "MAC x, y"), za(memory, "MAC z, a"), links(memory, "MAC b, links"),
+          softening(memory, "MAC softening") {}
     CriterionOptions options; // of these, the walk reads compact_softening and softening_length
     int32_t root = 0;         // where the walk begins
     int levels = 0;           // no node is further below the root; 0: the device's tree counts say
-    bool per_node_softening = false;
-    double skin = 0; // lists stay valid while no particle has moved by more than skin / 2
-    backend::DeviceBuffer<DeviceMacCentre> centres; // node capacity
+    double skin = 0;          // lists stay valid while no particle has moved by more than skin / 2
+    backend::DeviceBuffer<DeviceMacXY> xy; // node capacity + mac_shift, these three
+    backend::DeviceBuffer<DeviceMacZA> za;
     backend::DeviceBuffer<DeviceMacLink> links;
-    /// Copies a host criterion and waits.
+    backend::DeviceBuffer<double> softening; // node capacity; empty: one length for all
+    /// Copies a host criterion and waits. Throws Error(unsupported) for more than most_linked_nodes.
     void upload(backend::Queue& queue, const Criterion& host, int64_t node_capacity);
+    void resize_nodes(int64_t capacity, bool with_softening);
 };
 
 /// Fills the criterion of all nodes; `reach` (error MAC, else null) as NodeProperties::reach. Enqueued. The
-/// same bits as the host's. Throws Error(argument) for theta < 0 or NaN. criterion.skin > 0: see
-/// device_skin.cuh.
+/// same bits as the host's. Throws Error(argument) for theta < 0 or NaN, Error(unsupported) for a node
+/// capacity above most_linked_nodes. criterion.skin > 0: see device_skin.cuh.
 void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
                     const moments::DeviceMoments& moments, const CriterionOptions& options,
                     const double* reach, DeviceCriterion& criterion);

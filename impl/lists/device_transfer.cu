@@ -38,22 +38,35 @@ void DeviceCriterion::upload(backend::Queue& queue, const Criterion& host, int64
     options.softening_length = host.softening_length;
     root = host.root;
     levels = host.levels;
-    per_node_softening = !host.softening.empty();
     const int64_t n = host.node_count;
-    centres.resize(std::max(node_capacity, n));
-    links.resize(std::max(node_capacity, n));
-    std::vector<DeviceMacCentre> centre(static_cast<size_t>(n));
-    std::vector<DeviceMacLink> link(static_cast<size_t>(n));
+    resize_nodes(std::max(node_capacity, n), !host.softening.empty());
+    std::vector<DeviceMacXY> host_xy(static_cast<size_t>(n + mac_shift));
+    std::vector<DeviceMacZA> host_za(host_xy.size());
+    std::vector<DeviceMacLink> host_links(host_xy.size());
     for (int64_t i = 0; i < n; ++i) {
-        const auto k = static_cast<size_t>(i);
-        const Link& from = host.links[i];
-        centre[k] = {host.cx[i], host.cy[i], host.cz[i], host.a[i]};
-        link[k] = {host.b[i], from.first_child, from.child_count,
-                   per_node_softening ? host.softening[i] : 0.0, 0.0};
+        const auto at = static_cast<size_t>(i + mac_shift);
+        const Link& link = host.links[i];
+        host_xy[at] = {host.cx[i], host.cy[i]};
+        host_za[at] = {host.cz[i], host.a[i]};
+        host_links[at] = {host.b[i], link.child_count > 0 ? pack_link(link.first_child, link.child_count) : 0,
+                          0};
     }
-    copy_in(queue, centre.data(), n, centres);
-    copy_in(queue, link.data(), n, links);
+    copy_in(queue, host_xy.data(), n + mac_shift, xy);
+    copy_in(queue, host_za.data(), n + mac_shift, za);
+    copy_in(queue, host_links.data(), n + mac_shift, links);
+    copy_in(queue, host.softening.data(), host.softening.size(), softening);
     queue.wait();
+}
+
+void DeviceCriterion::resize_nodes(int64_t capacity, bool with_softening) {
+    if (capacity > most_linked_nodes)
+        core::fail(
+            core::Status::unsupported,
+            "interaction lists on the device: a tree of up to %lld nodes, expected at most %lld; use more "
+            "devices, or a larger tree.leaf",
+            static_cast<long long>(capacity), static_cast<long long>(most_linked_nodes));
+    xy.resize(capacity + mac_shift), za.resize(capacity + mac_shift), links.resize(capacity + mac_shift);
+    softening.resize(with_softening ? capacity : 0);
 }
 
 void DeviceTargets::upload(backend::Queue& queue, const TargetSet& host) {

@@ -9,6 +9,19 @@
 
 namespace graft::lists::device {
 
+/// What the upper part of the walk found for `width` (at most 32) neighbouring groups at once: nodes that all
+/// of them accept, leaves that all of them refuse, and nodes on which they may differ. A super group with
+/// more than there is room for has only the root, undecided.
+inline constexpr int super_node_room = 1024, super_leaf_room = 256, super_undecided_room = 512;
+struct SuperCounts {
+    int32_t nodes, leaves, undecided, unused;
+};
+struct SuperView {
+    int32_t width; // 0: none
+    SuperCounts* counts;
+    int32_t *nodes, *leaves, *undecided; // *_room a super group
+};
+
 /// Which groups a kernel is about.
 struct BatchView {
     const int32_t* group_count;
@@ -32,15 +45,18 @@ __device__ inline BatchRange batch_range(const BatchView& view) {
 }
 
 struct WalkView : BatchView {
-    const DeviceMacCentre* centres;
+    const DeviceMacXY* xy;
+    const DeviceMacZA* za;
     const DeviceMacLink* links;
+    const double* softening; // or null
     const geometry::Box* boxes;
     const tree::DeviceTreeCounts* counts;
     const Group* groups;
     double softening_length, skin;
     int32_t root, levels; // levels 0: counts->levels
     int32_t most_children;
-    bool compact, per_node_softening;
+    bool compact;
+    bool plain() const { return !compact && skin == 0; }
 };
 
 /// Where entries go. Counting: offset[g] = entries of group g. Filling: offset[g] is where they begin.
@@ -55,8 +71,12 @@ __device__ inline int32_t stack_reserve(const WalkView& view) {
     return (levels + 1) * (view.most_children - 1);
 }
 
+/// max(lower - centre, centre - upper, 0) of finite numbers with lower <= upper: at most one of the two is
+/// positive, so their signs decide, without comparisons in double.
 __device__ inline double axis_distance(double lower, double upper, double centre) {
-    return fmax(fmax(lower - centre, centre - upper), 0.0);
+    const double below = lower - centre, above = centre - upper;
+    const bool is_below = __double2hiint(below) >= 0, is_above = __double2hiint(above) >= 0;
+    return is_below ? below : (is_above ? above : 0.0);
 }
 
 /// Compact softening: no particle of the node may be inside the softening length of any target.
@@ -68,45 +88,43 @@ __device__ inline bool clear_of_softening(const WalkView& view, const Target& ta
             fmax(box.lower[axis] - target.box.upper[axis], target.box.lower[axis] - box.upper[axis]), 0.0);
         square += gap * gap;
     }
-    const double length = (view.per_node_softening ? fmax(view.links[node].softening, target.softening)
-                                                   : view.softening_length) +
-                          view.skin;
+    const double length =
+        (view.softening != nullptr ? fmax(view.softening[node], target.softening) : view.softening_length) +
+        view.skin;
     return square >= length * length;
 }
 
-/// What one node is to one target.
+/// What one node is to one target: accepted, or opened (link != 0), or a leaf.
 struct Verdict {
-    bool accepted, leaf;
-    int32_t first_child, child_count; // child_count > 0: opened
+    bool accepted;
+    uint32_t link;
 };
 
-template <bool compact>
+/// `plain`: no compact softening, no skin.
+template <bool plain>
 __device__ inline Verdict judge(const WalkView& view, const Target& target, int32_t node) {
-    const DeviceMacCentre centre = view.centres[node];
-    const double b = view.links[node].b;
-    const int2 link = *reinterpret_cast<const int2*>(&view.links[node].first_child);
-    const double dx = axis_distance(target.box.lower[0], target.box.upper[0], centre.x);
-    const double dy = axis_distance(target.box.lower[1], target.box.upper[1], centre.y);
-    const double dz = axis_distance(target.box.lower[2], target.box.upper[2], centre.z);
+    const DeviceMacXY xy = view.xy[node];
+    const DeviceMacZA za = view.za[node];
+    const DeviceMacLink at = view.links[node];
+    const double dx = axis_distance(target.box.lower[0], target.box.upper[0], xy.x);
+    const double dy = axis_distance(target.box.lower[1], target.box.upper[1], xy.y);
+    const double dz = axis_distance(target.box.lower[2], target.box.upper[2], za.z);
     const double square = dx * dx + dy * dy + dz * dz;
-    const double radius = fmax(centre.a * target.factor, b) + view.skin;
+    const double reach = za.a * target.factor;
+    double radius = reach > at.b ? reach : at.b;
+    if (!plain)
+        radius += view.skin;
     bool accepted = square > radius * radius;
-    if (compact && accepted)
+    if (!plain && view.compact && accepted)
         accepted = clear_of_softening(view, target, node);
-    return {accepted, !accepted && link.y == 0, link.x, accepted ? 0 : link.y};
-}
-
-/// Nodes that a walk takes from a stack of `capacity` entries at once, at most `most`, so that what it pushes
-/// leaves `reserve` entries free: below that it goes depth first, one node at a time, which the reserve
-/// holds.
-__device__ inline int32_t nodes_to_take(int32_t top, int32_t capacity, int32_t reserve, int32_t growth,
-                                        int32_t most) {
-    const int32_t room = (capacity - reserve - top) / growth;
-    return min(top, max(1, min(room, most)));
+    return {accepted, at.link};
 }
 
 // The kinds of walk; each enqueues one pass over the groups of the batch. `counting`: else filling.
-void walk_warps(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting);
+void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
+                bool counting);
+/// The upper part of the walk for super groups of super.width neighbouring groups of the batch.
+void walk_supers(backend::Queue& queue, const WalkView& view, const SuperView& super);
 void walk_threads(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting);
 
 } // namespace graft::lists::device

@@ -1,9 +1,8 @@
 // gaburov2010's walk (section 3.2.2, list 3.1): a thread per group, depth first, a pass that counts and one
 // that fills; the measured baseline.
 //
-// His cells are two 128-bit words in single precision; the host's bits need three: centre and radius in two,
-// least radius and link in the third. A thread's stack is in local memory, interleaved by the hardware as
-// his.
+// His cells are two 128-bit words in single precision; the host's bits need three. A thread's stack is in
+// local memory, interleaved by the hardware as his.
 #include "lists/device_walk.cuh"
 
 namespace graft::lists::device {
@@ -13,7 +12,7 @@ namespace {
 constexpr int threads = 64;
 constexpr int stack_capacity = 7 * (tree::max_device_levels + 2);
 
-template <bool counting, bool compact>
+template <bool counting, bool plain>
 __global__ void __launch_bounds__(threads) walk(WalkView view, WalkLists lists) {
     if (backend::stopped(view.status))
         return;
@@ -30,15 +29,20 @@ __global__ void __launch_bounds__(threads) walk(WalkView view, WalkLists lists) 
     stack[top++] = view.root;
     while (top > 0) {
         const int32_t node = stack[--top];
-        const Verdict verdict = judge<compact>(view, target, node);
-        if (!counting && verdict.accepted)
-            nodes[node_count] = node;
-        if (!counting && verdict.leaf)
-            leaves[leaf_count] = node;
-        node_count += verdict.accepted;
-        leaf_count += verdict.leaf;
-        for (int32_t c = verdict.child_count - 1; c >= 0; --c)
-            stack[top++] = verdict.first_child + c;
+        const Verdict verdict = judge<plain>(view, target, node);
+        if (verdict.accepted) {
+            if (!counting)
+                nodes[node_count] = node;
+            ++node_count;
+        } else if (verdict.link == 0) {
+            if (!counting)
+                leaves[leaf_count] = node;
+            ++leaf_count;
+        } else {
+            const auto first = static_cast<int32_t>(verdict.link >> 3);
+            for (auto c = static_cast<int32_t>(verdict.link & 7); c >= 0; --c)
+                stack[top++] = first + c;
+        }
     }
     if (counting) {
         lists.node_offset[g] = node_count;
@@ -51,8 +55,8 @@ __global__ void __launch_bounds__(threads) walk(WalkView view, WalkLists lists) 
 void walk_threads(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting) {
     const int64_t groups = view.group_capacity / view.batches + 1;
     const unsigned blocks = backend::blocks_for(groups, threads);
-    const auto kernel = counting ? (view.compact ? walk<true, true> : walk<true, false>)
-                                 : (view.compact ? walk<false, true> : walk<false, false>);
+    const auto kernel = counting ? (view.plain() ? walk<true, true> : walk<true, false>)
+                                 : (view.plain() ? walk<false, true> : walk<false, false>);
     kernel<<<blocks, threads, 0, queue.stream()>>>(view, lists);
     GRAFT_CUDA_LAUNCHED("walk, a thread per group");
     ++queue.launches;

@@ -1,93 +1,245 @@
-// A warp per group: 32 nodes of the frontier are tested at once; the frontier is a stack in shared memory.
+// A warp per group; the frontier is a stack of opened nodes in shared memory. A step takes 4 of them (8 in
+// two dimensions, 16 of a k-d tree) and tests their children, one a lane.
 //
-// Floors at Plummer 1e6 (error MAC 1e-3, 2.2e4 groups, 1.9e7 entries): 76 MB of entries written, 0.02 ms;
-// about 2.2e7 nodes looked at, 32 a step of about 150 instructions: 1.0e8 slots, 0.11 ms a pass.
-#include "lists/device_walk.cuh"
+// A group that is not done after `patience` steps (a huge box: its list is many times the usual) waits for
+// its block to finish the others and is then walked by the whole block, from where its warp stopped. What a
+// group's list holds, and in which order, depends on that group alone.
+//
+// Floors at Plummer 1e6 (error MAC 1e-3, 2.2e4 groups, 1.9e7 entries): 76 MB of entries written, 0.02
+// ms; 2.2e7 nodes looked at, 8.4e5 steps of about 110 issue slots (27 of them for 14 double operations): 9e7
+// slots, 0.10 ms.
+#include "lists/device_walk_step.cuh"
 
 namespace graft::lists::device {
 
 namespace {
 
-constexpr int warps = 4;             // a block
-constexpr int stack_capacity = 1024; // > 7 * max_device_levels + 32 * 7
+constexpr int warps = 8; // a block
+constexpr int threads = 32 * warps;
+constexpr int patience = 96; // steps
+constexpr int block_stack_capacity = 2048;
 
-__device__ inline int32_t popcount_below(uint32_t mask, uint32_t lanes_below) {
-    return __popc(mask & lanes_below);
+struct Shared {
+    uint32_t stack[warps][warp_stack_capacity];
+    uint32_t block_stack[block_stack_capacity];
+    uint32_t totals[warps];              // entries and openings of each warp in a step of the block
+    int32_t top[warps];                  // of unfinished groups
+    int32_t nodes[warps], leaves[warps]; // entries so far of unfinished groups
+};
+
+/// Where the entries of a group go.
+struct Place {
+    int32_t *nodes, *leaves;
+};
+/// A group's walk so far.
+struct Progress {
+    int32_t top;
+    int32_t nodes, leaves; // filling: of the group; counting: of this lane
+};
+
+/// Looks at a child a lane: writes entries, pushes what is opened.
+template <class K>
+__device__ inline void take_children(const WalkView& view, const Target& target, const Child& child,
+                                     uint32_t* stack, const Place& place, Progress& walk) {
+    const Outcome outcome = look_at<K>(view, target, child);
+    if (K::counting) {
+        walk.nodes += outcome.accepted;
+        walk.leaves += outcome.leaf;
+    } else {
+        const uint32_t accepted = __ballot_sync(~0u, outcome.accepted);
+        const uint32_t leaf = __ballot_sync(~0u, outcome.leaf);
+        if (outcome.accepted)
+            place.nodes[walk.nodes + set_below(accepted)] = child.node;
+        walk.nodes += __popc(accepted);
+        if (leaf != 0) {
+            if (outcome.leaf)
+                place.leaves[walk.leaves + set_below(leaf)] = child.node;
+            walk.leaves += __popc(leaf);
+        }
+    }
+    const uint32_t opened = __ballot_sync(~0u, outcome.opened);
+    if (outcome.opened)
+        stack[walk.top + set_below(opened)] = outcome.link;
+    walk.top += __popc(opened);
+    __syncwarp();
 }
 
-/// Sum of `count` (0 ... 8) over the lanes below, and over all, from its bits.
-__device__ inline int32_t children_below(int32_t count, uint32_t lanes_below, int32_t& all) {
-    int32_t below = 0;
+/// Steps until the stack is empty, or patience runs out.
+template <class K>
+__device__ inline void walk_with_warp(const WalkView& view, const Target& target, int32_t wide_limit,
+                                      uint32_t* stack, const Place& place, Progress& walk) {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    for (int step = 0; step < patience && walk.top > 0; ++step) {
+        const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, 32 / K::children);
+        walk.top -= take;
+        const Child child = child_of<K>(stack, walk.top, take, lane);
+        __syncwarp();
+        take_children<K>(view, target, child, stack, place, walk);
+    }
+}
+
+/// What the super group of group g has found for all its groups: shared entries are taken over, and the nodes
+/// it could not decide are where this walk begins.
+template <class K>
+__device__ inline void begin_below_super(const WalkView& view, const SuperView& super, const Target& target,
+                                         int64_t g, uint32_t* stack, const Place& place, Progress& walk) {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    const int64_t s = g / super.width;
+    const SuperCounts counts = super.counts[s];
+    if (K::counting) {
+        walk.nodes = lane == 0 ? counts.nodes : 0;
+        walk.leaves = lane == 0 ? counts.leaves : 0;
+    } else {
+        for (int32_t k = lane; k < counts.nodes; k += 32)
+            place.nodes[k] = super.nodes[s * super_node_room + k];
+        for (int32_t k = lane; k < counts.leaves; k += 32)
+            place.leaves[k] = super.leaves[s * super_leaf_room + k];
+        walk.nodes = counts.nodes, walk.leaves = counts.leaves;
+    }
+    for (int32_t k = lane; k - lane < counts.undecided; k += 32) {
+        const bool there = k < counts.undecided;
+        const Child child{there ? super.undecided[s * super_undecided_room + k] : 0, there};
+        take_children<K>(view, target, child, stack, place, walk);
+    }
+}
+
+/// Numbers of accepted nodes, leaves and opened nodes, at most 512 each, in one.
+__device__ inline uint32_t pack_totals(int32_t accepted, int32_t leaves, int32_t opened) {
+    return static_cast<uint32_t>(accepted | leaves << 10 | opened << 20);
+}
+
+/// Sum of the warps' totals below this warp, and of all.
+__device__ inline uint32_t sum_totals(const uint32_t* totals, uint32_t& all) {
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    uint32_t below = 0;
     all = 0;
 #pragma unroll
-    for (int bit = 0; bit < 4; ++bit) {
-        const uint32_t mask = __ballot_sync(~0u, count >> bit & 1);
-        below += popcount_below(mask, lanes_below) << bit;
-        all += __popc(mask) << bit;
+    for (int w = 0; w < warps; ++w) {
+        below += w < warp ? totals[w] : 0;
+        all += totals[w];
     }
     return below;
 }
 
-template <bool counting, bool compact>
-__global__ void __launch_bounds__(32 * warps) walk(WalkView view, WalkLists lists) {
-    __shared__ int32_t stacks[warps][stack_capacity];
-    if (backend::stopped(view.status))
+/// The same steps by all threads of the block, to the end. All threads have the same `walk`.
+template <class K>
+__device__ inline void walk_with_block(const WalkView& view, const Target& target, int32_t wide_limit,
+                                       Shared& shared, int32_t* nodes, int32_t* leaves, Progress& walk) {
+    const int32_t thread = static_cast<int32_t>(threadIdx.x);
+    while (walk.top > 0) {
+        const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, threads / K::children);
+        walk.top -= take;
+        const Child child = child_of<K>(shared.block_stack, walk.top, take, thread);
+        const Outcome outcome = look_at<K>(view, target, child);
+        const uint32_t accepted = __ballot_sync(~0u, outcome.accepted);
+        const uint32_t leaf = __ballot_sync(~0u, outcome.leaf);
+        const uint32_t opened = __ballot_sync(~0u, outcome.opened);
+        if (thread % 32 == 0)
+            shared.totals[thread / 32] = pack_totals(__popc(accepted), __popc(leaf), __popc(opened));
+        __syncthreads();
+        uint32_t all;
+        const uint32_t below = sum_totals(shared.totals, all);
+        if (!K::counting && outcome.accepted)
+            nodes[walk.nodes + static_cast<int32_t>(below & 1023) + set_below(accepted)] = child.node;
+        if (!K::counting && outcome.leaf)
+            leaves[walk.leaves + static_cast<int32_t>(below >> 10 & 1023) + set_below(leaf)] = child.node;
+        if (outcome.opened)
+            shared.block_stack[walk.top + static_cast<int32_t>(below >> 20) + set_below(opened)] =
+                outcome.link;
+        walk.nodes += static_cast<int32_t>(all & 1023);
+        walk.leaves += static_cast<int32_t>(all >> 10 & 1023);
+        walk.top += static_cast<int32_t>(all >> 20);
+        __syncthreads();
+    }
+}
+
+template <class K>
+__device__ inline Place place_of(const WalkLists& lists, int64_t g) {
+    if (K::counting)
+        return {nullptr, nullptr};
+    return {lists.nodes + lists.node_offset[g], lists.leaves + lists.leaf_offset[g]};
+}
+
+/// The group of this warp, as far as patience goes.
+template <class K>
+__device__ inline void walk_own_group(const WalkView& view, const SuperView& super, const WalkLists& lists,
+                                      int64_t first, int64_t g, int32_t reserve, Shared& shared) {
+    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+    uint32_t* stack = shared.stack[warp];
+    const Target target = view.groups[first + g].target;
+    const int32_t wide_limit = warp_stack_capacity - reserve - 32;
+    const Place place = place_of<K>(lists, g);
+    Progress walk{0, 0, 0};
+    if (super.width > 0 && super.counts[g / super.width].undecided <= wide_limit) {
+        begin_below_super<K>(view, super, target, g, stack, place, walk);
+    } else {
+        if (lane == 0)
+            stack[0] = pack_link(view.root, 1);
+        __syncwarp();
+        walk.top = 1;
+    }
+    walk_with_warp<K>(view, target, wide_limit, stack, place, walk);
+    if (K::counting) {
+        walk.nodes = __reduce_add_sync(~0u, walk.nodes);
+        walk.leaves = __reduce_add_sync(~0u, walk.leaves);
+        if (lane == 0)
+            lists.node_offset[g] = walk.nodes, lists.leaf_offset[g] = walk.leaves;
+    }
+    if (lane == 0)
+        shared.top[warp] = walk.top, shared.nodes[warp] = walk.nodes, shared.leaves[warp] = walk.leaves;
+}
+
+/// The group of warp `of`, which its warp left unfinished, by the whole block.
+template <class K>
+__device__ inline void finish_group(const WalkView& view, const WalkLists& lists, int64_t first, int64_t g,
+                                    int of, int32_t reserve, Shared& shared) {
+    Progress walk{shared.top[of], shared.nodes[of], shared.leaves[of]};
+    for (int32_t k = static_cast<int32_t>(threadIdx.x); k < walk.top; k += threads)
+        shared.block_stack[k] = shared.stack[of][k];
+    __syncthreads();
+    const Place place = place_of<K>(lists, g);
+    walk_with_block<K>(view, view.groups[first + g].target, block_stack_capacity - reserve - threads, shared,
+                       place.nodes, place.leaves, walk);
+    if (K::counting && threadIdx.x == 0)
+        lists.node_offset[g] = walk.nodes, lists.leaf_offset[g] = walk.leaves;
+}
+
+template <class K>
+__global__ void __launch_bounds__(threads) walk(WalkView view, SuperView super, WalkLists lists) {
+    __shared__ Shared shared;
+    if (view.counts->nodes == 0 || backend::stopped(view.status))
         return;
     const BatchRange range = batch_range(view);
-    const int64_t g = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
-    if (g >= range.count || view.counts->nodes == 0)
+    const int64_t block_first = static_cast<int64_t>(blockIdx.x) * warps;
+    if (block_first >= range.count)
         return;
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const uint32_t lanes_below = (1u << lane) - 1;
-    int32_t* stack = stacks[threadIdx.x / 32];
-    const Target target = view.groups[range.begin + g].target;
+    const int groups = static_cast<int>(min(range.count - block_first, static_cast<int64_t>(warps)));
+    const int warp = static_cast<int>(threadIdx.x / 32);
     const int32_t reserve = stack_reserve(view);
-    int32_t* nodes = counting ? nullptr : lists.nodes + lists.node_offset[g];
-    int32_t* leaves = counting ? nullptr : lists.leaves + lists.leaf_offset[g];
-    int32_t node_count = 0, leaf_count = 0, top = 1;
-    if (lane == 0)
-        stack[0] = view.root;
-    __syncwarp();
-    while (top > 0) {
-        const int32_t take = nodes_to_take(top, stack_capacity, reserve, view.most_children - 1, 32);
-        top -= take;
-        int32_t node = 0;
-        Verdict verdict{false, false, 0, 0};
-        if (lane < take) {
-            node = stack[top + lane];
-            verdict = judge<compact>(view, target, node);
-        }
-        const uint32_t accepted = __ballot_sync(~0u, verdict.accepted);
-        const uint32_t leaf = __ballot_sync(~0u, verdict.leaf);
-        if (!counting) {
-            if (verdict.accepted)
-                nodes[node_count + popcount_below(accepted, lanes_below)] = node;
-            if (verdict.leaf)
-                leaves[leaf_count + popcount_below(leaf, lanes_below)] = node;
-        }
-        node_count += __popc(accepted);
-        leaf_count += __popc(leaf);
-        int32_t opened = 0;
-        int32_t* place = stack + top + children_below(verdict.child_count, lanes_below, opened);
-        for (int32_t c = 0; c < verdict.child_count; ++c)
-            place[c] = verdict.first_child + c;
-        top += opened;
-        __syncwarp();
-    }
-    if (counting && lane == 0) {
-        lists.node_offset[g] = node_count;
-        lists.leaf_offset[g] = leaf_count;
-    }
+    if (warp < groups)
+        walk_own_group<K>(view, super, lists, range.begin, block_first + warp, reserve, shared);
+    __syncthreads();
+    for (int w = 0; w < groups; ++w)
+        if (shared.top[w] > 0)
+            finish_group<K>(view, lists, range.begin, block_first + w, w, reserve, shared);
+}
+
+template <int width>
+auto kernel_of(bool counting, bool plain) {
+    if (counting)
+        return plain ? walk<Kind<width, true, true>> : walk<Kind<width, true, false>>;
+    return plain ? walk<Kind<width, false, true>> : walk<Kind<width, false, false>>;
 }
 
 } // namespace
 
-void walk_warps(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting) {
+void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
+                bool counting) {
     const int64_t groups = view.group_capacity / view.batches + 1;
-    const unsigned blocks = backend::blocks_for(groups, warps);
-    const auto kernel = counting ? (view.compact ? walk<true, true> : walk<true, false>)
-                                 : (view.compact ? walk<false, true> : walk<false, false>);
-    kernel<<<blocks, 32 * warps, 0, queue.stream()>>>(view, lists);
+    const auto kernel = view.most_children == 8   ? kernel_of<8>(counting, view.plain())
+                        : view.most_children == 4 ? kernel_of<4>(counting, view.plain())
+                                                  : kernel_of<2>(counting, view.plain());
+    kernel<<<backend::blocks_for(groups, warps), threads, 0, queue.stream()>>>(view, super, lists);
     GRAFT_CUDA_LAUNCHED("walk, a warp per group");
     ++queue.launches;
 }
