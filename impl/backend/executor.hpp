@@ -45,28 +45,28 @@ template <typename Body>
 void Executor::for_blocks(int64_t n, int64_t block, Body&& body) const {
     const int64_t blocks = n > 0 ? (n + block - 1) / block : 0;
     count_work(n);
-    if (threads <= 1 || blocks <= 1) {
-        for (int64_t b = 0; b < blocks; ++b)
-            body(b * block, std::min(n, (b + 1) * block), 0);
+#ifdef _OPENMP
+    if (threads > 1 && blocks > 1) {
+        std::exception_ptr error;
+        std::atomic<bool> failed{false};
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+        for (int64_t b = 0; b < blocks; ++b) {
+            if (failed.load(std::memory_order_relaxed))
+                continue;
+            try {
+                body(b * block, std::min(n, (b + 1) * block), omp_get_thread_num());
+            } catch (...) {
+                if (!failed.exchange(true))
+                    error = std::current_exception();
+            }
+        }
+        if (error)
+            std::rethrow_exception(error);
         return;
     }
-#ifdef _OPENMP
-    std::exception_ptr error;
-    std::atomic<bool> failed{false};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int64_t b = 0; b < blocks; ++b) {
-        if (failed.load(std::memory_order_relaxed))
-            continue;
-        try {
-            body(b * block, std::min(n, (b + 1) * block), omp_get_thread_num());
-        } catch (...) {
-            if (!failed.exchange(true))
-                error = std::current_exception();
-        }
-    }
-    if (error)
-        std::rethrow_exception(error);
 #endif
+    for (int64_t b = 0; b < blocks; ++b) // also for any number of threads where the compiler knows no OpenMP
+        body(b * block, std::min(n, (b + 1) * block), 0);
 }
 
 } // namespace graft::backend

@@ -223,6 +223,62 @@ TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
               1e-4);
 }
 
+/// The default settings on a Plummer sphere: errors against an fp64 direct sum, as the CPU's.
+TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
+    Engine engine;
+    Cloud cloud = make_cloud(100000, 35);
+    Wish wish;
+    wish.sums = wish.potential = false;
+    wish.has_target = true;
+    for (int32_t i = 50; i < 100000; i += 100)
+        wish.target.push_back(i);
+    Settings direct;
+    direct.method = Method::direct, direct.precision = Precision::fp64;
+    const auto chosen = [&](const Answer& all) {
+        Answer some;
+        for (int32_t i : wish.target) {
+            const auto k = static_cast<size_t>(i);
+            some.ax.push_back(all.ax[k]), some.ay.push_back(all.ay[k]), some.az.push_back(all.az[k]);
+        }
+        return some;
+    };
+    const Answer truth = chosen(engine.run(direct, cloud, wish, Layout::soa64, MemorySpace::device));
+    Wish all;
+    all.sums = all.potential = false;
+    for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
+        for (bool tuned : {true, false}) {
+            Settings s;
+            s.precision = precision, s.tuned = tuned;
+            const std::vector<double> gpu =
+                errors(chosen(engine.run(s, cloud, all, Layout::soa64, MemorySpace::device)), truth);
+            EXPECT_LT(gpu[990], 1e-3) << "p99, precision " << int(precision);
+            EXPECT_LT(gpu[500], 3e-4) << "median";
+            EXPECT_GT(gpu[990], 1e-5) << "the tree was not used?";
+        }
+}
+
+/// More than a staging chunk, and more results than travel with the computation: the same bits as device
+/// arrays.
+TEST_F(EngineLife, LargeHostArrays) {
+    Engine engine;
+    const Cloud cloud = make_cloud(2400000, 36);
+    Settings s;
+    s.precision = Precision::fp32, s.accuracy = 1e-2;
+    for (bool subset : {false, true}) {
+        Wish wish;
+        if (subset)
+            wish.active.assign(2400000, 1), wish.active[77] = 0;
+        const Answer device = engine.run(s, cloud, wish, Layout::soa64, MemorySpace::device);
+        const Answer host = engine.run(s, cloud, wish, Layout::soa64, MemorySpace::host);
+        EXPECT_TRUE(device.ax == host.ax && device.ay == host.ay && device.az == host.az);
+        EXPECT_TRUE(device.potential == host.potential);
+        EXPECT_EQ(device.virial, host.virial);
+        EXPECT_EQ(host.ax[77] < -1e30, subset);
+        EXPECT_EQ(std::count_if(host.ax.begin(), host.ax.end(), [](double a) { return a < -1e30; }),
+                  subset ? 1 : 0);
+    }
+}
+
 TEST_F(EngineLife, EndNeedsABegin) {
     Engine engine;
     EXPECT_NE(message_of([&] { engine.end(); }).find("compute_begin"), std::string::npos);
