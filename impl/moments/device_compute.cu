@@ -40,13 +40,29 @@ device::Problem make_problem(backend::Queue& queue, const tree::DeviceTree& tree
             queue.status()};
 }
 
+constexpr int block_nodes = 64, fill_threads = 128;
+
+/// Records of `block_nodes` nodes, through shared memory so that both sides are read and written in one
+/// piece.
 template <typename T>
-__global__ void fill_records(const tree::DeviceTreeCounts* counts, const double* values, int order,
-                             bool softened, int size, T* out, const backend::DeviceStatus* status) {
-    const int64_t node = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (backend::stopped(status) || node >= counts->nodes)
+__global__ void __launch_bounds__(fill_threads)
+    fill_records(const tree::DeviceTreeCounts* counts, const double* values, int order, bool softened,
+                 int size, T* out, const backend::DeviceStatus* status) {
+    extern __shared__ double shared[];
+    const int terms = term_count(order), thread = static_cast<int>(threadIdx.x);
+    const int64_t begin = int64_t{blockIdx.x} * block_nodes, left = counts->nodes - begin;
+    if (backend::stopped(status) || left <= 0)
         return;
-    fill_node(values + node * term_count(order), order, softened, size, out + node * size);
+    const int nodes = left < block_nodes ? static_cast<int>(left) : block_nodes;
+    T* records = reinterpret_cast<T*>(shared + block_nodes * terms);
+    for (int i = thread; i < nodes * terms; i += fill_threads)
+        shared[i] = values[begin * terms + i];
+    __syncthreads();
+    if (thread < nodes)
+        fill_node(shared + thread * terms, order, softened, size, records + thread * size);
+    __syncthreads();
+    for (int i = thread; i < nodes * size; i += fill_threads)
+        out[begin * size + i] = records[i];
 }
 
 template <typename T>
@@ -56,8 +72,11 @@ void fill(backend::Queue& queue, const tree::DeviceTree& tree, bool softened, co
     out.resize(int64_t{tree.node_capacity()} * size);
     if (tree.node_capacity() == 0)
         return;
-    fill_records<<<backend::blocks_for(tree.node_capacity(), 128), 128, 0, queue.stream()>>>(
-        tree.counts.data(), m.values.data(), m.order, softened, size, out.data(), queue.status());
+    const size_t bytes = block_nodes * (sizeof(double) * static_cast<size_t>(term_count(m.order)) +
+                                        sizeof(T) * static_cast<size_t>(size));
+    fill_records<<<backend::blocks_for(tree.node_capacity(), block_nodes), fill_threads, bytes,
+                   queue.stream()>>>(tree.counts.data(), m.values.data(), m.order, softened, size, out.data(),
+                                     queue.status());
     GRAFT_CUDA_LAUNCHED("fill_records");
     ++queue.launches;
 }

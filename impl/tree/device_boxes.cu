@@ -19,10 +19,11 @@ namespace {
 constexpr int chunk = device::chunk_leaves, threads = 128, lanes = 8;
 
 struct Bound {
-    int32_t dimension, leaf;
+    int32_t dimension, leaf, capacity;
     const double *x, *y, *z;
     const int32_t *leaf_start, *leaf_node;
     const device::InnerNode* inner;
+    Box *leaf_boxes, *inner_boxes;
     Box* chunks[3];
     int32_t* arrived[2]; // chunks of a level that are done, a counter for each of the next
     const int32_t* tickets;
@@ -61,7 +62,7 @@ __device__ Box bound_leaf(const Bound& b, int32_t k) {
 #pragma unroll 4
     for (int32_t i = begin; i < end; ++i)
         box.include(b.x[i], b.y[i], b.z[i]);
-    b.boxes[b.leaf_node[k]] = box;
+    b.leaf_boxes[k] = box;
     check_depth(b, end - begin, box);
     return box;
 }
@@ -95,17 +96,22 @@ __device__ void raise_chunk(const Bound& b, Box box, int32_t at, int32_t leaves)
     }
 }
 
+/// Are there leaves, and room for what belongs to them?
+__device__ bool all_listed(const Bound& b) {
+    return b.tickets[device::listed] != 0 && b.counts->leaves <= b.capacity;
+}
+
 __global__ void __launch_bounds__(threads) bound_leaves(const Bound b) {
     const int32_t leaves = b.counts->leaves, k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
     const int32_t at = k / chunk;
-    if (b.tickets[device::nodes_ready] == 0 || at * chunk >= leaves)
+    if (!all_listed(b) || at * chunk >= leaves)
         return;
     raise_chunk(b, k < leaves ? bound_leaf(b, k) : Box{}, at, leaves);
 }
 
 /// Boxes of a level below the inner nodes: of leaves, or of chunks.
 __device__ const Box& box_below(const Bound& b, int level, int32_t k) {
-    return level == 0 ? b.boxes[b.leaf_node[k]] : b.chunks[level - 1][k];
+    return level == 0 ? b.leaf_boxes[k] : b.chunks[level - 1][k];
 }
 
 /// Box of row [begin, end) of a level: each lane has that of its part, in order; all in order in lane 0.
@@ -154,21 +160,22 @@ __device__ Box bound_few(const Bound& b, const device::InnerNode& node) {
     const int32_t from = node.first + part * (static_cast<int32_t>(threadIdx.x) % lanes);
     Box box;
     for (int32_t k = from; k < from + part && k < node.end; ++k)
-        box.include(b.boxes[b.leaf_node[k]]);
+        box.include(b.leaf_boxes[k]);
     return reduce_lanes<lanes>(box);
 }
 
 /// A node of many leaves, by a warp.
-__device__ void bound_many(const Bound& b, const device::InnerNode& node) {
+__device__ void bound_many(const Bound& b, int32_t slot) {
+    const device::InnerNode node = b.inner[slot];
     Box box = bound_leaf_range<false>(b, node.first, node.end);
     if (__any_sync(~0u, threadIdx.x % 32 == 0 && has_zero(b, box)))
         box = bound_leaf_range<true>(b, node.first, node.end);
     if (threadIdx.x % 32 == 0)
-        b.boxes[node.node] = box;
+        b.inner_boxes[slot] = box;
 }
 
 __global__ void __launch_bounds__(256) bound_inner(const Bound b) {
-    if (backend::stopped(b.status))
+    if (!all_listed(b))
         return;
     constexpr int few = 4 * lanes;
     const int32_t inner = b.tickets[device::inner_total];
@@ -180,41 +187,80 @@ __global__ void __launch_bounds__(256) bound_inner(const Bound b) {
         const bool many = node.end - node.first > few;
         const Box box = bound_few(b, many ? device::InnerNode{0, 0, 0, 0} : node);
         if (!many && node.end > node.first && threadIdx.x % lanes == 0)
-            b.boxes[node.node] = box;
+            b.inner_boxes[k + group] = box;
         for (uint32_t left = __ballot_sync(~0u, many && threadIdx.x % lanes == 0); left != 0;
              left &= left - 1)
-            bound_many(b, b.inner[k + (__ffs(static_cast<int>(left)) - 1) / lanes]);
+            bound_many(b, k + (__ffs(static_cast<int>(left)) - 1) / lanes);
     }
+}
+
+/// Boxes to the places of their nodes, a number each.
+__global__ void __launch_bounds__(256) copy_boxes(const Bound b) {
+    if (b.tickets[device::nodes_ready] == 0)
+        return;
+    constexpr int numbers = sizeof(Box) / sizeof(double);
+    const int64_t leaves = b.counts->leaves, i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const int64_t box = i / numbers;
+    const int part = static_cast<int>(i % numbers);
+    if (box >= leaves + b.tickets[device::inner_total])
+        return;
+    const bool leaf = box < leaves;
+    const int32_t node = leaf ? b.leaf_node[box] : b.inner[box - leaves].node;
+    const Box* from = leaf ? b.leaf_boxes + box : b.inner_boxes + (box - leaves);
+    reinterpret_cast<double*>(b.boxes + node)[part] = reinterpret_cast<const double*>(from)[part];
+}
+
+int64_t leaf_capacity(const DeviceTree& tree) {
+    return std::min<int64_t>(tree.node_capacity(), tree.n);
+}
+
+Bound make_bound(DeviceTreeBuilder::Work& work, backend::Queue& queue, DeviceTree& tree) {
+    const auto above = [](int64_t count) { return (count + chunk - 1) / chunk; };
+    const int64_t first = above(leaf_capacity(tree)), second = above(first);
+    int32_t* arrived = work.tickets.data() + device::ticket_chunks;
+    return {tree.options.dimension,
+            tree.options.leaf,
+            tree.node_capacity(),
+            tree.x.data(),
+            tree.y.data(),
+            tree.z.data(),
+            work.index.data(),
+            work.leaf_node.data(),
+            work.inner.data(),
+            work.leaf_boxes.data(),
+            work.inner_boxes.data(),
+            {work.chunks.data(), work.chunks.data() + first, work.chunks.data() + first + second},
+            {arrived, arrived + second},
+            work.tickets.data(),
+            tree.counts.data(),
+            tree.boxes.data(),
+            queue.status()};
 }
 
 } // namespace
 
-void DeviceTreeBuilder::Work::make_boxes(backend::Queue& queue, DeviceTree& tree) {
-    const int64_t leaves = std::min<int64_t>(tree.node_capacity(), tree.n);
-    const auto above = [](int64_t count) { return (count + chunk - 1) / chunk; };
-    const int64_t first = above(leaves), second = above(first);
-    int32_t* arrived = tickets.data() + device::ticket_chunks;
-    const Bound bound{tree.options.dimension,
-                      tree.options.leaf,
-                      tree.x.data(),
-                      tree.y.data(),
-                      tree.z.data(),
-                      index.data(),
-                      leaf_node.data(),
-                      inner.data(),
-                      {chunks.data(), chunks.data() + first, chunks.data() + first + second},
-                      {arrived, arrived + second},
-                      tickets.data(),
-                      tree.counts.data(),
-                      tree.boxes.data(),
-                      queue.status()};
-    bound_leaves<<<backend::blocks_for(leaves, threads), threads, 0, queue.stream()>>>(bound);
+void DeviceTreeBuilder::Work::bound_leaves_beside(backend::Queue& queue, DeviceTree& tree) {
+    follow(queue, listed);
+    bound_leaves<<<backend::blocks_for(leaf_capacity(tree), threads), threads, 0, beside>>>(
+        make_bound(*this, queue, tree));
     GRAFT_CUDA_LAUNCHED("bound_leaves");
-    const unsigned blocks =
-        std::min(backend::blocks_for(leaves, 32), static_cast<unsigned>(8 * queue.multiprocessors()));
-    bound_inner<<<blocks, 256, 0, queue.stream()>>>(bound);
+    ++queue.launches;
+}
+
+void DeviceTreeBuilder::Work::bound_inner_beside(backend::Queue& queue, DeviceTree& tree) {
+    follow(queue, found);
+    const unsigned blocks = std::min(backend::blocks_for(leaf_capacity(tree), 32),
+                                     static_cast<unsigned>(8 * queue.multiprocessors()));
+    bound_inner<<<blocks, 256, 0, beside>>>(make_bound(*this, queue, tree));
     GRAFT_CUDA_LAUNCHED("bound_inner");
-    queue.launches += 2;
+    ++queue.launches;
+}
+
+void DeviceTreeBuilder::Work::place_boxes(backend::Queue& queue, DeviceTree& tree) {
+    copy_boxes<<<backend::blocks_for(6 * int64_t{tree.node_capacity()}, 256), 256, 0, queue.stream()>>>(
+        make_bound(*this, queue, tree));
+    GRAFT_CUDA_LAUNCHED("copy_boxes");
+    ++queue.launches;
 }
 
 } // namespace graft::tree

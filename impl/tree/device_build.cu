@@ -19,7 +19,7 @@ __global__ void empty_tree(TreeOptions options, DeviceTreeCounts* counts, int32_
     for (int a = 0; a < 3; ++a)
         counts->root_lower[a] = options.has_root ? options.root_lower[a] : 0;
     counts->root_edge = options.has_root ? options.root_edge : 0;
-    counts->nodes = counts->leaves = counts->levels = 0;
+    counts->nodes = counts->leaves = counts->levels = counts->pad = 0;
     level_offset[0] = 0;
 }
 
@@ -57,9 +57,10 @@ void DeviceTreeBuilder::Work::resize(backend::Queue& queue, int64_t n, int64_t c
     keys.resize(n + 1), index.resize(n + 1), flags.resize((n + 31) / 32);
     frame.resize(1);
     packed.resize(n <= device::packed_limit ? n : 0);
-    for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node})
+    for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node, &inner_slot})
         buffer->resize(capacity + 2);
     inner.resize(capacity);
+    leaf_boxes.resize(capacity), inner_boxes.resize(capacity);
     const int64_t chunk_count = capacity / device::chunk_leaves + 1;
     chunks.resize(chunk_count + chunk_count / 16 + 8);
     const int64_t wanted = device::ticket_chunks + chunk_count / 16 + 8;
@@ -97,9 +98,11 @@ void DeviceTreeBuilder::build(backend::Queue& queue, const TreeOptions& options,
     work_->resize(queue, view.n, tree.node_capacity());
     work_->sort(queue, particles, tree);
     work_->gather_beside(queue, particles, tree);
-    work_->make_nodes(queue, tree);
-    work_->join_gather(queue);
-    work_->make_boxes(queue, tree);
+    if (kind == DeviceBuild::levels)
+        return work_->make_nodes_by_levels(queue, tree);
+    if (kind == DeviceBuild::two_phase)
+        return work_->make_nodes_in_two_phases(queue, tree, top_depth);
+    work_->make_tree(queue, tree);
 }
 
 } // namespace graft::tree

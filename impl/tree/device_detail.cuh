@@ -1,8 +1,8 @@
 // What the files of the device's tree builder share; not for other rooms.
 //
-// The way of the data: device_sort.cu (root cube, keys, sort, gather) -> nodes by one of three constructions
-// (device_nodes.cu, device_levels.cu, device_two_phase.cu), which leave nodes, edges, level_offset and the
-// leaves in tree order -> device_boxes.cu.
+// The way of the data: device_sort.cu (root cube, keys, sort, gather) -> nodes by one of three constructions:
+// device_nodes.cu, with boxes beside it from device_boxes.cu, or top down by device_levels.cu or
+// device_two_phase.cu, with device_split.cu.
 #pragma once
 
 #include "geometry/morton.hpp"
@@ -13,6 +13,8 @@
 namespace graft::tree {
 
 namespace device {
+
+struct TopDown; // device_split.cuh
 
 /// Extents below this count as zero, as detail::smallest_edge on the host.
 inline constexpr double smallest_edge = 1e-290;
@@ -83,16 +85,21 @@ struct DeviceTreeBuilder::Work {
           cover(memory, "nodes over leaves"), base(memory, "first nodes of leaves"),
           first_leaf(memory, "cells of leaves"), end_leaf(memory, "ends of cells"),
           slot_node(memory, "nodes by start"), leaf_node(memory, "nodes of leaves"),
-          inner(memory, "inner nodes"), block_sums(memory, "block sums"), chunks(memory, "chunk boxes"),
-          tickets(memory, "tickets"), packed(memory, "packed particles") {
+          inner_slot(memory, "places of inner nodes"), inner(memory, "inner nodes"),
+          leaf_boxes(memory, "leaf boxes"), inner_boxes(memory, "inner boxes"),
+          block_sums(memory, "block sums"), chunks(memory, "chunk boxes"), tickets(memory, "tickets"),
+          packed(memory, "packed particles"), roots(memory, "roots"), subtrees(memory, "subtrees"),
+          draft(memory, "nodes in making"), draft_keys(memory, "keys of nodes"),
+          draft_keys_sorted(memory, "keys of nodes"), draft_index(memory, "order of nodes"),
+          draft_index_sorted(memory, "order of nodes"), draft_place(memory, "places of nodes") {
         GRAFT_CUDA(cudaSetDevice(memory.device()));
         GRAFT_CUDA(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
-        GRAFT_CUDA(cudaEventCreateWithFlags(&sorted, cudaEventDisableTiming));
-        GRAFT_CUDA(cudaEventCreateWithFlags(&gathered, cudaEventDisableTiming));
+        for (cudaEvent_t* event : {&sorted, &listed, &found, &done})
+            GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
     ~Work() {
-        (void)cudaEventDestroy(sorted);
-        (void)cudaEventDestroy(gathered);
+        for (const cudaEvent_t event : {sorted, listed, found, done})
+            (void)cudaEventDestroy(event);
         (void)cudaStreamDestroy(beside);
     }
     Work(const Work&) = delete;
@@ -103,24 +110,41 @@ struct DeviceTreeBuilder::Work {
     backend::DeviceBuffer<geometry::Box> partial;
     backend::DeviceBuffer<geometry::KeyFrame> frame;
     backend::DeviceBuffer<uint32_t> flags; // a bit a particle: starts a leaf
-    backend::DeviceBuffer<int32_t> mark, cover, base, first_leaf, end_leaf, slot_node, leaf_node;
+    backend::DeviceBuffer<int32_t> mark, cover, base, first_leaf, end_leaf, slot_node, leaf_node, inner_slot;
     backend::DeviceBuffer<device::InnerNode> inner;
+    backend::DeviceBuffer<geometry::Box> leaf_boxes, inner_boxes; // in the order of leaves, of `inner`
     backend::DeviceBuffer<int32_t> block_sums;
     backend::DeviceBuffer<geometry::Box> chunks; // three levels, one after the other
     backend::DeviceBuffer<int32_t> tickets;      // see Ticket; zero between builds
     backend::DeviceBuffer<device::PackedParticle> packed;
-    cudaStream_t beside = nullptr; // for the gather
-    cudaEvent_t sorted = nullptr, gathered = nullptr;
+    // The other constructions'; empty unless they are used.
+    backend::DeviceBuffer<int32_t> roots, subtrees;
+    backend::DeviceBuffer<Node> draft;
+    backend::DeviceBuffer<uint64_t> draft_keys, draft_keys_sorted;
+    backend::DeviceBuffer<int32_t> draft_index, draft_index_sorted, draft_place;
+    cudaStream_t beside = nullptr; // for gather and boxes, while the queue makes nodes
+    cudaEvent_t sorted = nullptr, listed = nullptr, found = nullptr, done = nullptr;
 
     /// Sizes that depend on n and the node capacity.
     void resize(backend::Queue& queue, int64_t n, int64_t capacity);
 
     void sort(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
-    /// The gather, beside what the queue does next; after join_gather the queue has its results.
+    /// The gather, beside what the queue does next; after join_beside the queue has its results.
     void gather_beside(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
-    void join_gather(backend::Queue& queue);
-    void make_nodes(backend::Queue& queue, DeviceTree& tree);
-    void make_boxes(backend::Queue& queue, DeviceTree& tree);
+    void join_beside(backend::Queue& queue);
+    /// What `beside` does next follows what the queue has done so far.
+    void follow(backend::Queue& queue, cudaEvent_t event);
+
+    /// The fused construction, and its boxes: of leaves and inner nodes as soon as they are known, then to
+    /// their places in the tree.
+    void make_tree(backend::Queue& queue, DeviceTree& tree);
+    void bound_leaves_beside(backend::Queue& queue, DeviceTree& tree);
+    void bound_inner_beside(backend::Queue& queue, DeviceTree& tree);
+    void place_boxes(backend::Queue& queue, DeviceTree& tree);
+    /// The other constructions, boxes included.
+    void make_nodes_by_levels(backend::Queue& queue, DeviceTree& tree);
+    void make_nodes_in_two_phases(backend::Queue& queue, DeviceTree& tree, int top_depth);
+    void order_draft(backend::Queue& queue, const device::TopDown& build, DeviceTree& tree);
 };
 
 namespace device {
@@ -129,7 +153,7 @@ enum Ticket : int32_t {
     ticket_box = 0,
     outside_root = 1,
     inner_total = 2,
-    inner_next = 3,
+    listed = 3,
     nodes_ready = 4,
     ticket_chunks = 8
 };

@@ -1,14 +1,17 @@
-// Octree nodes from sorted keys in one launch, without a loop over levels ("fused").
+// Octree nodes from sorted keys in three launches, without a loop over levels ("fused").
 //
 // A boundary is a place between neighbouring particles; its level is that of the smallest cell with both. A
 // leaf starts at a boundary exactly when that cell holds more than N_leaf particles: the cell is then an
 // inner node, in which the boundary parts two children. The first boundary of its level in a cell stands for
-// that inner node, so leaves and inner nodes are both found from the list of leaf starts. Nodes that start at
-// leaf k stand on consecutive levels: from the number of inner nodes around the boundary k ("cover") down to
-// the leaf itself. Counting, level by level, the leaves before k whose nodes reach a level gives the place of
-// a node in level order; its parent starts at the same leaf, one level up, or at the start of the cell of its
-// boundary. All sums are of integers, so the order of atomic additions does not matter. Bytes: 8 n for keys
-// and n / 4 for flags, about 150 a leaf.
+// that inner node, so leaves (list_leaves) and inner nodes (find_cells) are both found from neighbouring keys
+// alone. Nodes that start at leaf k stand on consecutive levels: from the number of inner nodes around the
+// boundary k
+// ("cover") down to the leaf itself. Counting, level by level, the leaves before k whose nodes reach a level
+// gives the place of a node in level order (make_nodes); its parent starts at the same leaf, one level up, or
+// at the start of the cell of its boundary. All sums are of integers, so the order of atomic additions does
+// not matter. Bytes: 8 n for keys and n / 4 for flags, about 150 a leaf. Boxes are made at the same time on
+// the gather's stream, and may stop the computation: from list_leaves on, kernels here look at `listed`
+// instead of the stop word, which could change between the blocks' looks.
 #include "tree/device_detail.cuh"
 
 #include <cooperative_groups.h>
@@ -29,13 +32,14 @@ constexpr int threads = 1024, warps = threads / 32, levels = device::most_levels
 struct Build {
     Cells cells;
     int32_t leaf, n, capacity;
+    int64_t search_step; // smallest power of two >= leaf
     const uint64_t* keys;
     uint32_t* flags;
     int32_t* leaf_start; // leaves + 1
     uint64_t* leaf_key;
     // by leaf: change of cover at its start; cover; first slot; start of the cell of its boundary, and its
     // end where the boundary stands for the cell's node (else 0); its node
-    int32_t *mark, *cover, *base, *first_leaf, *end_leaf, *leaf_node;
+    int32_t *mark, *cover, *base, *first_leaf, *end_leaf, *leaf_node, *inner_slot;
     int32_t* slot_node; // nodes sorted by start, then level
     device::InnerNode* inner;
     int32_t *block_leaves, *block_marks, *block_slots, *block_levels; // a block each; levels a block
@@ -57,6 +61,7 @@ struct Shared {
     };
     int32_t running[levels + 1]; // place of the next node of each level
     int32_t total[levels];
+    int32_t used; // levels of the tree
     int32_t value;
 };
 
@@ -71,22 +76,44 @@ __device__ Range own_part(int32_t count) {
             static_cast<int32_t>(begin + part < count ? begin + part : count)};
 }
 
-/// Does the cell of the boundary before particle i hold more than `leaf` particles?
-__device__ bool starts_leaf(const Build& b, int32_t i) {
-    if (i == 0)
-        return true;
-    const uint64_t key = b.keys[i];
-    const int level = b.cells.level(b.keys[i - 1], key);
-    if (level < 0 || level == b.cells.key_levels)
-        return level < 0;
-    const uint64_t lower = b.cells.first_key(key, level), size = b.cells.size(level);
-    const auto holds = [&](int64_t k) {
-        return k >= 0 && k < b.n && b.keys[k] >= lower && b.keys[k] - lower < size;
+constexpr int rows = 4; // particles of a lane, in lockstep, so that their loads are in flight together
+
+/// Does the cell of the boundary before particle i + 32 r hold more than `leaf` particles? Bit r of the
+/// result.
+__device__ uint32_t starts_leaf(const Build& b, int64_t i) {
+    uint64_t lower[rows] = {}, size[rows] = {};
+    uint32_t starts = 0, open = 0;
+    const auto holds = [&](int r, int64_t k) {
+        return k >= 0 && k < b.n && b.keys[k] >= lower[r] && b.keys[k] - lower[r] < size[r];
     };
-    if (holds(int64_t{i} - b.leaf) || holds(int64_t{i} + b.leaf - 1))
-        return true;
-    const int32_t first = device::lower_bound(b.keys, i > b.leaf ? i - b.leaf : 0, i - 1, lower);
-    return holds(int64_t{first} + b.leaf);
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        const int64_t k = i + 32 * r;
+        const uint64_t key = k < b.n ? b.keys[k] : 0;
+        const int level = k == 0 || k >= b.n ? -1 : b.cells.level(b.keys[k - 1], key);
+        lower[r] = level < 0 ? 0 : b.cells.first_key(key, level);
+        size[r] = level < 0 ? 0 : b.cells.size(level);
+        const bool parts = level >= 0 && level < b.cells.key_levels;
+        const bool root = level < 0 && k < b.n;
+        const bool full = holds(r, k - b.leaf) || holds(r, k + b.leaf - 1);
+        starts |= static_cast<uint32_t>(root || (parts && full)) << r;
+        open |= static_cast<uint32_t>(parts && !full) << r;
+    }
+    int64_t first[rows]; // first particle of the cell, at most leaf - 1 before
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+        first[r] = i + 32 * r > b.leaf ? i + 32 * r - b.leaf : 0;
+    for (int64_t step = b.search_step; open != 0 && step > 0; step /= 2)
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const int64_t k = first[r] + step - 1;
+            if (open >> r & 1 && k < i + 32 * r && b.keys[k] < lower[r])
+                first[r] += step;
+        }
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+        starts |= static_cast<uint32_t>((open >> r & 1) && holds(r, first[r] + b.leaf)) << r;
+    return starts;
 }
 
 __device__ int32_t block_sum(int32_t value, Shared& shared) {
@@ -112,12 +139,16 @@ __device__ void flag_leaves(const Build& b, Shared& shared) {
     const Range words = own_part((b.n + 31) / 32);
     const int lane = threadIdx.x % 32;
     int32_t found = 0;
-    for (int32_t w = words.begin + static_cast<int32_t>(threadIdx.x / 32); w < words.end; w += warps) {
-        const int32_t i = w * 32 + lane;
-        const uint32_t bits = __ballot_sync(~0u, i < b.n && starts_leaf(b, i));
-        if (lane == 0) {
-            b.flags[w] = bits;
-            found += __popc(bits);
+    for (int32_t w = words.begin + rows * static_cast<int32_t>(threadIdx.x / 32); w < words.end;
+         w += rows * warps) {
+        const uint32_t starts = starts_leaf(b, int64_t{w} * 32 + lane);
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const uint32_t bits = __ballot_sync(~0u, starts >> r & 1);
+            if (lane == 0 && w + r < words.end) {
+                b.flags[w + r] = bits;
+                found += __popc(bits);
+            }
         }
     }
     found = block_sum(found, shared);
@@ -132,8 +163,8 @@ __device__ void write_leaf(const Build& b, int32_t k, int32_t start) {
         b.mark[k] = 0;
 }
 
-/// Leaf starts in order; returns how many there are in all.
-__device__ int32_t list_leaves(const Build& b, Shared& shared) {
+/// Leaf starts in order, and how many there are.
+__device__ void write_leaves(const Build& b, Shared& shared) {
     const Range words = own_part((b.n + 31) / 32);
     int32_t next = sum_blocks(b.block_leaves, blockIdx.x, shared);
     for (int32_t begin = words.begin; begin < words.end; begin += threads) {
@@ -151,8 +182,9 @@ __device__ int32_t list_leaves(const Build& b, Shared& shared) {
         b.leaf_start[leaves] = b.n;
         if (leaves <= b.capacity)
             b.mark[leaves] = 0;
+        b.counts->leaves = leaves;
+        b.tickets[device::listed] = 1;
     }
-    return leaves;
 }
 
 /// First leaf of the cell from `lower`, looking back from leaf k.
@@ -171,32 +203,47 @@ __device__ int32_t cell_end(const uint64_t* keys, int32_t k, int32_t leaves, uin
     return device::lower_bound(keys, k + 1, step < leaves - k ? k + step : leaves, lower + size);
 }
 
-/// The cell of every leaf's boundary; boundaries that stand for an inner node mark its extent.
-__device__ void find_cells(const Build& b, int32_t leaves, Shared& shared) {
-    const int32_t stride = static_cast<int32_t>(gridDim.x) * threads;
-    int32_t found = 0;
-    for (int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x); k < leaves; k += stride) {
-        const int level = k == 0 ? -1 : b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]);
-        int32_t first = k, end = 0;
-        if (level >= 0) {
-            const uint64_t lower = b.cells.first_key(b.leaf_key[k], level);
-            first = cell_first(b.leaf_key, k, lower);
-            if (b.cells.level(b.leaf_key[first], b.leaf_key[k - 1]) > level)
-                end = cell_end(b.leaf_key, k, leaves, lower, b.cells.size(level));
-        }
-        found += end > 0;
-        if (leaves > b.capacity) // too many already: only count
+/// The boundary of leaf k stands for the node of leaves [first, end): marks it, and lists it for its box.
+__device__ void mark_inner(const Build& b, int32_t k, int32_t first, int32_t end) {
+    atomicAdd(b.mark + first + 1, 1);
+    atomicAdd(b.mark + end, -1);
+    const cooperative_groups::coalesced_group lanes = cooperative_groups::coalesced_threads();
+    int32_t slot = 0;
+    if (lanes.thread_rank() == 0)
+        slot = atomicAdd(b.tickets + device::inner_total, static_cast<int32_t>(lanes.size()));
+    slot = lanes.shfl(slot, 0) + static_cast<int32_t>(lanes.thread_rank());
+    b.inner_slot[k] = slot;
+    b.inner[slot] = {first, end, -1, 0};
+}
+
+/// The cell of leaf k's boundary, and where it ends if the boundary stands for the cell's node (else 0).
+__device__ Range find_cell(const Build& b, int32_t k, int32_t leaves) {
+    const int level = k == 0 ? -1 : b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]);
+    if (level < 0)
+        return {k, 0};
+    const uint64_t lower = b.cells.first_key(b.leaf_key[k], level);
+    const int32_t first = cell_first(b.leaf_key, k, lower);
+    const bool stands = b.cells.level(b.leaf_key[first], b.leaf_key[k - 1]) > level;
+    return {first, stands ? cell_end(b.leaf_key, k, leaves, lower, b.cells.size(level)) : 0};
+}
+
+/// The cells of all boundaries; those that stand for an inner node mark its extent.
+__global__ void __launch_bounds__(256) find_cells(const Build b) {
+    if (b.tickets[device::listed] == 0)
+        return;
+    const int32_t leaves = b.counts->leaves, stride = static_cast<int32_t>(gridDim.x * blockDim.x);
+    for (int32_t k = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x); k < leaves; k += stride) {
+        const Range cell = find_cell(b, k, leaves);
+        if (leaves > b.capacity) { // too many already: only count
+            if (cell.end > 0)
+                atomicAdd(b.tickets + device::inner_total, 1);
             continue;
-        b.first_leaf[k] = first;
-        b.end_leaf[k] = end;
-        if (end > 0) {
-            atomicAdd(b.mark + first + 1, 1);
-            atomicAdd(b.mark + end, -1);
         }
+        b.first_leaf[k] = cell.begin;
+        b.end_leaf[k] = cell.end;
+        if (cell.end > 0)
+            mark_inner(b, k, cell.begin, cell.end);
     }
-    found = block_sum(found, shared);
-    if (threadIdx.x == 0)
-        atomicAdd(b.tickets + device::inner_total, found);
 }
 
 __device__ int32_t slots_of(const Build& b, int32_t k) {
@@ -252,18 +299,18 @@ __device__ void scan_marks(const Build& b, int32_t leaves, Shared& shared) {
 
 /// running[l] = place of the block's first node of level l, total[l] = nodes of the level.
 __device__ void place_levels(const Build& b, Shared& shared) {
-    constexpr int rows = threads / levels;
+    constexpr int blocks_at_once = threads / levels;
     const int row = static_cast<int>(threadIdx.x) / levels, level = static_cast<int>(threadIdx.x) % levels;
     if (threadIdx.x < levels)
         shared.running[threadIdx.x] = shared.total[threadIdx.x] = 0;
     __syncthreads();
     int32_t before = 0, all = 0;
-    for (unsigned block = row; row < rows && block < gridDim.x; block += rows) {
+    for (unsigned block = row; row < blocks_at_once && block < gridDim.x; block += blocks_at_once) {
         const int32_t nodes = b.block_levels[block * levels + level];
         all += nodes;
         before += block < blockIdx.x ? nodes : 0;
     }
-    if (row < rows) {
+    if (row < blocks_at_once) {
         atomicAdd(shared.running + level, before);
         atomicAdd(shared.total + level, all);
     }
@@ -277,6 +324,7 @@ __device__ void place_levels(const Build& b, Shared& shared) {
             offset += shared.total[l];
             used = shared.total[l] > 0 ? l + 1 : used;
         }
+        shared.used = used;
         if (blockIdx.x == 0) {
             b.level_offset[levels] = offset;
             b.counts->levels = used;
@@ -289,13 +337,13 @@ __device__ void place_levels(const Build& b, Shared& shared) {
 /// Nodes of each level that the warps before this one have among the block's `threads` leaves.
 __device__ void count_warps(Shared& shared, int32_t top, int32_t bottom) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    for (int l = 0; l < levels; ++l) {
+    for (int l = 0; l < shared.used; ++l) {
         const uint32_t active = __ballot_sync(~0u, top <= l && l <= bottom);
         if (lane == 0)
             shared.warp_levels[l][warp] = __popc(active);
     }
     __syncthreads();
-    for (int l = warp; l < levels; l += warps) {
+    for (int l = warp; l < shared.used; l += warps) {
         const int32_t own = shared.warp_levels[l][lane];
         int32_t sum = own;
         for (int distance = 1; distance < 32; distance *= 2) {
@@ -314,7 +362,7 @@ __device__ void write_nodes(const Build& b, Shared& shared, int32_t k, int32_t t
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const uint32_t before = (1u << lane) - 1;
     int32_t parent = -1;
-    for (int l = 0; l < levels; ++l) {
+    for (int l = 0; l < shared.used; ++l) {
         const bool active = top <= l && l <= bottom;
         const uint32_t lanes = __ballot_sync(~0u, active);
         if (!active)
@@ -367,17 +415,15 @@ __device__ void link_nodes(const Build& b, int32_t leaves) {
         b.nodes[parent].count = b.leaf_start[end] - b.leaf_start[first];
         b.edges[parent] =
             device::cell_edge(b.counts->root_edge, b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]));
-        b.inner[atomicAdd(b.tickets + device::inner_next, 1)] = {first, end, parent, 0};
+        b.inner[b.inner_slot[k]].node = parent;
     }
 }
 
-/// The same answer in all blocks: all read what was there before the last barrier.
+/// The same answer in all blocks: the numbers are those of earlier kernels.
 __device__ bool fits(const Build& b, int32_t leaves) {
-    const int32_t inner = *reinterpret_cast<volatile int32_t*>(b.tickets + device::inner_total);
-    const int64_t nodes = int64_t{leaves} + inner;
+    const int64_t nodes = int64_t{leaves} + b.tickets[device::inner_total];
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         b.counts->nodes = static_cast<int32_t>(nodes);
-        b.counts->leaves = leaves;
         b.status->nodes_needed = nodes;
         b.status->leaves = leaves;
         b.tickets[device::nodes_ready] = nodes <= b.capacity;
@@ -387,18 +433,20 @@ __device__ bool fits(const Build& b, int32_t leaves) {
     return nodes <= b.capacity;
 }
 
-__global__ void __launch_bounds__(threads) build_nodes(const Build b) {
+__global__ void __launch_bounds__(threads) list_leaves(const Build b) {
     __shared__ Shared shared;
-    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     if (backend::stopped(b.status))
         return;
     flag_leaves(b, shared);
-    grid.sync();
-    const int32_t leaves = list_leaves(b, shared);
-    grid.sync();
-    find_cells(b, leaves, shared);
-    grid.sync();
-    if (!fits(b, leaves))
+    cooperative_groups::this_grid().sync();
+    write_leaves(b, shared);
+}
+
+__global__ void __launch_bounds__(threads) make_nodes(const Build b) {
+    __shared__ Shared shared;
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    const int32_t leaves = b.counts->leaves;
+    if (b.tickets[device::listed] == 0 || !fits(b, leaves))
         return;
     sum_marks(b, leaves, shared);
     grid.sync();
@@ -409,44 +457,67 @@ __global__ void __launch_bounds__(threads) build_nodes(const Build b) {
     link_nodes(b, leaves);
 }
 
+void launch_together(backend::Queue& queue, void (*kernel)(Build), int blocks, Build build) {
+    void* arguments[] = {&build};
+    GRAFT_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel),
+                                           dim3(static_cast<unsigned>(blocks)), dim3(threads), arguments, 0,
+                                           queue.stream()));
+    ++queue.launches;
+}
+
+int64_t power_of_two(int64_t least) {
+    int64_t power = 1;
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
 } // namespace
 
-void DeviceTreeBuilder::Work::make_nodes(backend::Queue& queue, DeviceTree& tree) {
-    const int blocks =
-        std::min<int>(queue.multiprocessors(), static_cast<int>(backend::blocks_for(tree.n, threads)));
-    block_sums.resize(int64_t{queue.multiprocessors()} * (3 + levels));
+void DeviceTreeBuilder::Work::make_tree(backend::Queue& queue, DeviceTree& tree) {
+    const int most = queue.multiprocessors();
+    const int blocks = std::min(most, static_cast<int>(backend::blocks_for(tree.n, threads)));
+    block_sums.resize(int64_t{most} * (3 + levels));
     GRAFT_CUDA(cudaMemsetAsync(tickets.data() + device::inner_total, 0, 3 * sizeof(int32_t), queue.stream()));
     int32_t* sums = block_sums.data();
-    Build build{Cells(tree.options),
-                tree.options.leaf,
-                static_cast<int32_t>(tree.n),
-                tree.node_capacity(),
-                tree.keys.data(),
-                flags.data(),
-                index.data(),
-                keys.data(),
-                mark.data(),
-                cover.data(),
-                base.data(),
-                first_leaf.data(),
-                end_leaf.data(),
-                leaf_node.data(),
-                slot_node.data(),
-                inner.data(),
-                sums,
-                sums + blocks,
-                sums + 2 * blocks,
-                sums + 3 * blocks,
-                tickets.data(),
-                tree.counts.data(),
-                tree.nodes.data(),
-                tree.edges.data(),
-                tree.level_offset.data(),
-                queue.status()};
-    void* arguments[] = {&build};
-    GRAFT_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(build_nodes), dim3(blocks),
-                                           dim3(threads), arguments, 0, queue.stream()));
+    const Build build{Cells(tree.options),
+                      tree.options.leaf,
+                      static_cast<int32_t>(tree.n),
+                      tree.node_capacity(),
+                      power_of_two(std::min<int64_t>(tree.options.leaf, tree.n)),
+                      tree.keys.data(),
+                      flags.data(),
+                      index.data(),
+                      keys.data(),
+                      mark.data(),
+                      cover.data(),
+                      base.data(),
+                      first_leaf.data(),
+                      end_leaf.data(),
+                      leaf_node.data(),
+                      inner_slot.data(),
+                      slot_node.data(),
+                      inner.data(),
+                      sums,
+                      sums + most,
+                      sums + 2 * most,
+                      sums + 3 * most,
+                      tickets.data(),
+                      tree.counts.data(),
+                      tree.nodes.data(),
+                      tree.edges.data(),
+                      tree.level_offset.data(),
+                      queue.status()};
+    launch_together(queue, list_leaves, blocks, build);
+    bound_leaves_beside(queue, tree);
+    find_cells<<<backend::blocks_for(std::min<int64_t>(tree.n, std::max(tree.node_capacity(), 1)), 256), 256,
+                 0, queue.stream()>>>(build);
+    GRAFT_CUDA_LAUNCHED("find_cells");
     ++queue.launches;
+    bound_inner_beside(queue, tree);
+    launch_together(queue, make_nodes, blocks, build);
+    join_beside(queue);
+    place_boxes(queue, tree);
 }
 
 } // namespace graft::tree

@@ -55,6 +55,7 @@ __device__ Box reduce_block(Box box) {
 __device__ void make_root(const TreeOptions& options, const Box& box, DeviceTreeCounts& counts,
                           KeyFrame* frame, int32_t* tickets, DeviceStatus* status) {
     bool inside = true;
+    counts.pad = 0;
     for (int a = 0; a < 3; ++a)
         counts.root_lower[a] = options.has_root ? options.root_lower[a] : box.lower[a];
     counts.root_edge = options.has_root ? options.root_edge : box.longest_edge();
@@ -183,19 +184,23 @@ void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleVi
 
 void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,
                                             DeviceTree& tree) {
-    GRAFT_CUDA(cudaEventRecord(sorted, queue.stream()));
-    GRAFT_CUDA(cudaStreamWaitEvent(beside, sorted, 0));
+    follow(queue, sorted);
     gather<<<backend::blocks_for(particles.n, 256), 256, 0, beside>>>(
         particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
         Sorted{tree.x.data(), tree.y.data(), tree.z.data(), tree.charge.data(), tree.softening.data()},
         queue.status());
     GRAFT_CUDA_LAUNCHED("gather");
-    GRAFT_CUDA(cudaEventRecord(gathered, beside));
     ++queue.launches;
 }
 
-void DeviceTreeBuilder::Work::join_gather(backend::Queue& queue) {
-    GRAFT_CUDA(cudaStreamWaitEvent(queue.stream(), gathered, 0));
+void DeviceTreeBuilder::Work::follow(backend::Queue& queue, cudaEvent_t event) {
+    GRAFT_CUDA(cudaEventRecord(event, queue.stream()));
+    GRAFT_CUDA(cudaStreamWaitEvent(beside, event, 0));
+}
+
+void DeviceTreeBuilder::Work::join_beside(backend::Queue& queue) {
+    GRAFT_CUDA(cudaEventRecord(done, beside));
+    GRAFT_CUDA(cudaStreamWaitEvent(queue.stream(), done, 0));
 }
 
 } // namespace graft::tree

@@ -79,8 +79,9 @@ class DeviceTreeBuilder {
     void build(backend::Queue& queue, const TreeOptions& options, const DeviceParticleView& particles,
                DeviceTree& tree, DeviceBuild kind = DeviceBuild::fused, int top_depth = 5);
 
+    struct Work; // the builder's own
+
   private:
-    struct Work;
     Work* work_;
 };
 
