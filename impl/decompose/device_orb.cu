@@ -240,6 +240,7 @@ void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points, 
     const cudaStream_t stream = queue.stream();
     clock.mark(stream, StepClock::bounds, -1);
     GRAFT_CUDA(cudaMemsetAsync(words.data(), 0, static_cast<size_t>(words.size()) * 8, stream));
+    GRAFT_CUDA(cudaMemsetAsync(node.data(), 0, static_cast<size_t>(node.size()) * sizeof(OrbNode), stream));
     GRAFT_CUDA(cudaMemsetAsync(bins.data(), 0, static_cast<size_t>(bins.size()) * 4, stream));
     orb_bounds(queue, ground, points.n, words.data());
     if (points.cost != nullptr) {

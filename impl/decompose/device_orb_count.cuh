@@ -8,9 +8,14 @@
 
 #include "decompose/device_orb_kernels.cuh"
 
+#include <algorithm>
+
 namespace graft::decompose {
 
 constexpr int count_threads = 256, count_items = tile_points / count_threads;
+constexpr int most_tiles = 8; // of one block: counters have eight bits
+constexpr int list_room = 2048;
+static_assert(count_items <= 8 && count_items * most_tiles < 256);
 
 template <typename T>
 struct alignas(4 * sizeof(T)) OrbBracket {
@@ -36,7 +41,7 @@ struct OrbBrackets {
 /// Where a tile's points are.
 struct OrbTile {
     int32_t root; // heap index
-    int64_t begin;
+    int64_t begin, root_end; // points
     int count;
     int64_t histogram, stride; // of bin 0, and from bin to bin
 
@@ -49,8 +54,9 @@ struct OrbTile {
         OrbTile here;
         here.root = tiles.first_cell + r;
         here.begin = node.begin + local * tile_points;
+        here.root_end = node.begin + node.count;
         here.count = static_cast<int>(min(static_cast<long long>(tile_points),
-                                          static_cast<long long>(node.begin + node.count - here.begin)));
+                                          static_cast<long long>(here.root_end - here.begin)));
         here.stride = tiles.first[r + 1] - tiles.first[r];
         here.histogram = (static_cast<int64_t>(tiles.first[r]) << tiles.levels) + local;
         return here;
@@ -102,157 +108,239 @@ __device__ __forceinline__ void add_fields(uint64_t packed, uint32_t* counters) 
     }
 }
 
+/// What one block of the pass shares.
+template <typename T>
+struct CountShared {
+    OrbCuts<T, most_nodes> cuts;
+    OrbBrackets<T> brackets;
+    uint32_t below[most_tiles][8], above[most_tiles][8], listed[most_nodes], axes, list_size;
+    unsigned long long base[most_nodes], weights[4][most_nodes];
+    T list_value[list_room];
+    uint32_t list_tag[list_room]; // place after the block's first point, and the cell from bit 16 on
+};
+
+/// The shared list is full (heaps of equal coordinates, or a wide bracket).
+template <typename T>
+__device__ __noinline__ void list_now(OrbNode* cell, T* list_value, uint32_t* list_place, T value, uint32_t place) {
+    const int64_t slot = cell->begin + static_cast<int64_t>(atomicAdd(&cell->listed, 1ull));
+    list_value[slot] = value;
+    list_place[slot] = place;
+}
+
 template <typename T, bool weighted, int step, bool last>
-__global__ void __launch_bounds__(count_threads) count_points(OrbGround<T> ground) {
-    constexpr int nodes = 1 << step, batch = 8;
-    __shared__ OrbCuts<T, most_bins> cuts;
-    __shared__ OrbBrackets<T> brackets;
-    __shared__ uint32_t below[8], above[8], listed[most_nodes], axes;
-    __shared__ unsigned long long base[most_nodes], weights[4][most_nodes];
-    __shared__ T list_value[tile_points];
-    __shared__ uint16_t list_tag[tile_points]; // place in the tile, and the cell from bit 12 on
-    __shared__ uint32_t list_size;
-    const int64_t tile = blockIdx.x;
-    const int thread = threadIdx.x;
-    if (tile >= ground.tiles.first[ground.tiles.roots] || backend::stopped(ground.status))
-        return;
-    const OrbTile here = OrbTile::of(ground, tile);
-    if (thread == 0)
-        axes = 0, list_size = 0;
-    if (thread < 8)
-        below[thread] = above[thread] = 0;
-    __syncthreads();
-    if (thread < nodes) {
-        brackets.load(ground.node, ground.parts, here.root, step, thread);
-        listed[thread] = 0;
-        for (int k = 0; k < 4; ++k)
-            weights[k][thread] = 0;
-        if (brackets.cell[thread] != 0)
-            atomicOr(&axes, 1u << brackets.at[thread].axis);
+class Counter {
+  public:
+    static constexpr int nodes = 1 << step;
+    __device__ Counter(const OrbGround<T>& ground, CountShared<T>& shared) : ground_(ground), shared_(shared) {}
+
+    /// Tiles [tile, end) of one root.
+    __device__ void run(int64_t tile, int64_t end) {
+        const OrbTile first = OrbTile::of(ground_, tile);
+        begin(first);
+        for (int t = 0; tile + t < end; ++t) {
+            const int64_t at = first.begin + int64_t{t} * tile_points;
+            left_ = right_ = 0;
+            if (tile + t + 1 < end || first.root_end - at >= tile_points)
+                full_tile(at, t * tile_points);
+            else
+                part_tile(at, static_cast<int>(first.root_end - at), t * tile_points);
+            add_fields<nodes>(left_, shared_.below[t]);
+            if (last)
+                add_fields<nodes>(right_, shared_.above[t]);
+        }
+        finish(first, static_cast<int>(end - tile));
     }
-    if (thread >= 1 && thread < nodes) {
-        cuts.load(ground.node, ground.parts, here.root, thread);
-        atomicOr(&axes, 1u << cuts.at[thread].axis);
+
+  private:
+    __device__ void begin(const OrbTile& here) {
+        const int thread = threadIdx.x;
+        if (thread == 0)
+            shared_.axes = 0, shared_.list_size = 0;
+        if (thread < 8 * most_tiles)
+            shared_.below[0][thread] = shared_.above[0][thread] = 0;
+        __syncthreads();
+        if (thread < nodes) {
+            shared_.brackets.load(ground_.node, ground_.parts, here.root, step, thread);
+            shared_.listed[thread] = 0;
+            for (int k = 0; k < 4; ++k)
+                shared_.weights[k][thread] = 0;
+            if (shared_.brackets.cell[thread] != 0)
+                atomicOr(&shared_.axes, 1u << shared_.brackets.at[thread].axis);
+        }
+        if (thread >= 1 && thread < nodes) {
+            shared_.cuts.load(ground_.node, ground_.parts, here.root, thread);
+            atomicOr(&shared_.axes, 1u << shared_.cuts.at[thread].axis);
+        }
+        for (int m = 0; m < (weighted ? nodes : 1); ++m)
+            sum_low_[m] = sum_high_[m] = 0;
+        __syncthreads();
+        axes_ = shared_.axes;
     }
-    __syncthreads();
-    const uint32_t read = axes;
-    uint64_t left = 0, right = 0;
-    unsigned long long sums[4][weighted ? nodes : 1] = {};
-    const auto add_weight = [&](int node, bool in_band, uint64_t w) {
+
+    __device__ __forceinline__ void full_tile(int64_t at, int offset) {
+        T x[count_items][3];
+        if (step == 0) {
+            const T* only = ground_.from.c[shared_.brackets.at[0].axis] + at + threadIdx.x;
 #pragma unroll
-        for (int m = 0; m < nodes; ++m)
-            if (m == node && in_band) {
-                sums[2][weighted ? m : 0] += w & 0xffffffffu, sums[3][weighted ? m : 0] += w >> 32;
-            } else if (m == node) {
-                sums[0][weighted ? m : 0] += w & 0xffffffffu, sums[1][weighted ? m : 0] += w >> 32;
+            for (int i = 0; i < count_items; ++i)
+                x[i][0] = __ldcs(only + i * count_threads), x[i][1] = x[i][2] = T(0);
+        } else {
+#pragma unroll
+            for (int axis = 0; axis < 3; ++axis) {
+                const T* column = ground_.from.c[axis] + at + threadIdx.x;
+                const bool wanted = ((axes_ >> axis) & 1) != 0;
+#pragma unroll
+                for (int i = 0; i < count_items; ++i)
+                    x[i][axis] = wanted ? __ldcs(column + i * count_threads) : T(0);
             }
-    };
-    /// `many` points of this thread, count_threads apart from `local` on: counted, and listed when within.
-    const auto take = [&](const auto& x, int local) {
-        constexpr int many = sizeof(x) / sizeof(x[0]);
+        }
+        take(x, at + threadIdx.x, offset + threadIdx.x);
+    }
+
+    __device__ void part_tile(int64_t at, int count, int offset) {
+        for (int local = threadIdx.x; local < count; local += count_threads) {
+            T x[1][3];
+            for (int axis = 0; axis < 3; ++axis)
+                x[0][axis] = ((axes_ >> axis) & 1) != 0 ? ground_.from.c[axis][at + local] : T(0);
+            if (step == 0)
+                x[0][0] = pick(x[0], static_cast<int>(shared_.brackets.at[0].axis));
+            take(x, at + local, offset + local);
+        }
+    }
+
+    /// `many` points of this thread, count_threads apart: counted, and listed when within.
+    template <int many>
+    __device__ __forceinline__ void take(const T (&x)[many][3], int64_t place, int offset) {
         T value[many];
         uint32_t within = 0, where = 0; // four bits each hold the cell
 #pragma unroll
         for (int i = 0; i < many; ++i) {
-            const int64_t place = here.begin + local + i * count_threads;
-            const int node = descend<step>(cuts, ground.from, x[i], place);
-            const OrbBracket<T> bracket = brackets.at[node];
+            const int node = descend<step>(shared_.cuts, ground_.from, x[i], place + i * count_threads);
+            const OrbBracket<T> bracket = shared_.brackets.at[node];
             value[i] = step == 0 ? x[i][0] : pick(x[i], static_cast<int>(bracket.axis));
             const bool is_below = value[i] < bracket.low, is_above = value[i] > bracket.high;
             const uint64_t one = 1ull << (8 * node);
-            left += is_below ? one : 0;
+            left_ += is_below ? one : 0;
             if (last)
-                right += is_above ? one : 0;
-            if (weighted && !is_above)
-                add_weight(node, !is_below, ground.from.weight[place]);
+                right_ += is_above ? one : 0;
+            if (weighted && is_below)
+                add_weight(node, ground_.from.weight[place + i * count_threads]);
             within |= (is_below || is_above ? 0u : 1u) << i;
             where |= static_cast<uint32_t>(node) << (4 * i);
         }
         if (within == 0)
             return;
-        uint32_t slot = atomicAdd(&list_size, static_cast<uint32_t>(__popc(within)));
+        uint32_t slot = atomicAdd(&shared_.list_size, static_cast<uint32_t>(__popc(within)));
 #pragma unroll
         for (int i = 0; i < many; ++i)
             if (((within >> i) & 1) != 0) {
-                list_value[slot] = value[i];
-                list_tag[slot] = static_cast<uint16_t>((local + i * count_threads) | (((where >> (4 * i)) & 7) << 12));
+                const uint32_t node = (where >> (4 * i)) & 7;
+                if (slot < list_room) {
+                    shared_.list_value[slot] = value[i];
+                    shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | node << 16;
+                } else {
+                    list_now(ground_.node + shared_.brackets.cell[node], ground_.list_value, ground_.list_place, value[i],
+                             static_cast<uint32_t>(place + i * count_threads));
+                    if (weighted)
+                        add_shared(2, node, ground_.from.weight[place + i * count_threads]);
+                }
                 ++slot;
             }
-    };
-    if (here.count == tile_points) {
-        const T* column[3];
+    }
+
+    __device__ __forceinline__ void add_weight(int node, uint64_t w) {
 #pragma unroll
-        for (int axis = 0; axis < 3; ++axis)
-            column[axis] = ground.from.c[axis] + here.begin + thread;
-        const T* only = ground.from.c[brackets.at[0].axis] + here.begin + thread;
-        for (int first = 0; first < count_items; first += batch) {
-            T x[batch][3];
+        for (int m = 0; m < nodes; ++m)
+            if (m == node)
+                sum_low_[weighted ? m : 0] += w & 0xffffffffu, sum_high_[weighted ? m : 0] += w >> 32;
+    }
+    __device__ void add_shared(int which, uint32_t node, uint64_t w) {
+        atomicAdd(&shared_.weights[which][node], static_cast<unsigned long long>(w & 0xffffffffu));
+        atomicAdd(&shared_.weights[which + 1][node], static_cast<unsigned long long>(w >> 32));
+    }
+
+    __device__ void sum_weights() {
 #pragma unroll
-            for (int i = 0; i < batch; ++i)
-#pragma unroll
-                for (int axis = 0; axis < 3; ++axis)
-                    if (step == 0)
-                        x[i][axis] = axis == 0 ? __ldcs(only + (first + i) * count_threads) : T(0);
-                    else
-                        x[i][axis] = ((read >> axis) & 1) != 0
-                                         ? __ldcs(column[axis] + (first + i) * count_threads)
-                                         : T(0);
-            take(x, first * count_threads + thread);
-        }
-    } else {
-        for (int local = thread; local < here.count; local += count_threads) {
-            T x[1][3];
-            for (int axis = 0; axis < 3; ++axis)
-                x[0][axis] = ((read >> axis) & 1) != 0 ? ground.from.c[axis][here.begin + local] : T(0);
-            if (step == 0)
-                x[0][0] = pick(x[0], static_cast<int>(brackets.at[0].axis));
-            take(x, local);
+        for (int m = 0; m < nodes; ++m) {
+            unsigned long long low = sum_low_[weighted ? m : 0], high = sum_high_[weighted ? m : 0];
+            for (int offset = 16; offset > 0; offset /= 2)
+                low += __shfl_xor_sync(~0u, low, offset), high += __shfl_xor_sync(~0u, high, offset);
+            if ((threadIdx.x & 31) == 0 && (low | high) != 0)
+                atomicAdd(&shared_.weights[0][m], low), atomicAdd(&shared_.weights[1][m], high);
         }
     }
-    add_fields<nodes>(left, below);
-    if (last)
-        add_fields<nodes>(right, above);
-    if (weighted)
-#pragma unroll
-        for (int k = 0; k < 4; ++k)
-#pragma unroll
-            for (int m = 0; m < nodes; ++m) {
-                unsigned long long sum = sums[k][weighted ? m : 0];
-                for (int offset = 16; offset > 0; offset /= 2)
-                    sum += __shfl_xor_sync(~0u, sum, offset);
-                if ((thread & 31) == 0 && sum != 0)
-                    atomicAdd(&weights[k][m], sum);
-            }
-    __syncthreads();
-    const int kept = static_cast<int>(list_size);
-    for (int s = thread; s < kept; s += count_threads)
-        atomicAdd(&listed[list_tag[s] >> 12], 1u);
-    __syncthreads();
-    if (thread < nodes) {
-        const int32_t k = brackets.cell[thread];
-        if (k != 0) {
-            OrbNode& cell = ground.node[k];
-            if (below[thread] != 0)
-                atomicAdd(&cell.below.count, static_cast<unsigned long long>(below[thread]));
-            if (weighted) {
-                atomicAdd(&cell.below.low, weights[0][thread]), atomicAdd(&cell.below.high, weights[1][thread]);
-                atomicAdd(&cell.band.low, weights[2][thread]), atomicAdd(&cell.band.high, weights[3][thread]);
-            }
-            base[thread] = listed[thread] != 0 ? cell.begin + atomicAdd(&cell.listed, 
-                                                     static_cast<unsigned long long>(listed[thread])) : 0;
+
+    /// Counts to the cells, histograms to the tiles, the list to where it belongs.
+    __device__ void finish(const OrbTile& first, int tiles) {
+        const int thread = threadIdx.x;
+        if (weighted)
+            sum_weights();
+        __syncthreads();
+        const int kept = static_cast<int>(min(shared_.list_size, static_cast<uint32_t>(list_room)));
+        for (int s = thread; s < kept; s += count_threads) {
+            const uint32_t tag = shared_.list_tag[s];
+            atomicAdd(&shared_.listed[tag >> 16], 1u);
+            if (weighted)
+                add_shared(2, tag >> 16, ground_.from.weight[first.begin + (tag & 0xffffu)]);
         }
-        if (last) {
-            uint32_t* histogram = ground.tiles.histogram + here.histogram;
-            histogram[(2 * thread) * here.stride] = below[thread];
-            histogram[(2 * thread + 1) * here.stride] = above[thread];
+        __syncthreads();
+        if (thread < nodes)
+            add_to_cell(thread, tiles);
+        if (last && thread < 2 * nodes)
+            for (int t = 0; t < tiles; ++t)
+                ground_.tiles.histogram[first.histogram + thread * first.stride + t] =
+                    thread % 2 == 0 ? shared_.below[t][thread / 2] : shared_.above[t][thread / 2];
+        __syncthreads();
+        for (int s = thread; s < kept; s += count_threads) {
+            const uint32_t tag = shared_.list_tag[s], node = tag >> 16;
+            const unsigned long long at = shared_.base[node] + atomicSub(&shared_.listed[node], 1u) - 1;
+            ground_.list_value[at] = shared_.list_value[s];
+            ground_.list_place[at] = static_cast<uint32_t>(first.begin + (tag & 0xffffu));
         }
+        __syncthreads();
     }
-    __syncthreads();
-    for (int s = thread; s < kept; s += count_threads) {
-        const int node = list_tag[s] >> 12;
-        const unsigned long long at = base[node] + atomicSub(&listed[node], 1u) - 1;
-        ground.list_value[at] = list_value[s];
-        ground.list_place[at] = static_cast<uint32_t>(here.begin + (list_tag[s] & (tile_points - 1)));
+
+    __device__ void add_to_cell(int node, int tiles) {
+        const int32_t k = shared_.brackets.cell[node];
+        if (k == 0)
+            return;
+        OrbNode& cell = ground_.node[k];
+        unsigned long long below = 0;
+        for (int t = 0; t < tiles; ++t)
+            below += shared_.below[t][node];
+        if (below != 0)
+            atomicAdd(&cell.below.count, below);
+        if (weighted) {
+            atomicAdd(&cell.below.low, shared_.weights[0][node]), atomicAdd(&cell.below.high, shared_.weights[1][node]);
+            atomicAdd(&cell.band.low, shared_.weights[2][node]), atomicAdd(&cell.band.high, shared_.weights[3][node]);
+        }
+        if (shared_.listed[node] != 0)
+            shared_.base[node] =
+                cell.begin + atomicAdd(&cell.listed, static_cast<unsigned long long>(shared_.listed[node]));
+    }
+
+    const OrbGround<T>& ground_;
+    CountShared<T>& shared_;
+    uint32_t axes_;
+    uint64_t left_, right_;
+    unsigned long long sum_low_[weighted ? nodes : 1], sum_high_[weighted ? nodes : 1];
+};
+
+/// Each block takes `group` tiles, root by root.
+template <typename T, bool weighted, int step, bool last>
+__global__ void __launch_bounds__(count_threads) count_points(const __grid_constant__ OrbGround<T> ground, int group) {
+    __shared__ CountShared<T> shared;
+    const int64_t tiles = ground.tiles.first[ground.tiles.roots];
+    int64_t tile = int64_t{blockIdx.x} * group;
+    if (tile >= tiles || backend::stopped(ground.status))
+        return;
+    const int64_t end = tile + group < tiles ? tile + group : tiles;
+    Counter<T, weighted, step, last> counter(ground, shared);
+    while (tile < end) {
+        const int64_t root_end = ground.tiles.first[ground.tiles.table[tile] + 1];
+        const int64_t stop = root_end < end ? root_end : end;
+        counter.run(tile, stop);
+        tile = stop;
     }
 }
 
@@ -268,11 +356,15 @@ __global__ void __launch_bounds__(count_threads) list_again(OrbGround<T> ground,
     const int nodes = 1 << step, thread = threadIdx.x;
     for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const OrbTile here = OrbTile::of(ground, tile);
+        bool missed = false;
         __syncthreads();
         if (thread < nodes) {
             brackets.load(ground.node, ground.parts, here.root, step, thread);
             side[thread] = brackets.cell[thread] != 0 ? ground.node[brackets.cell[thread]].missed : 0;
+            missed = side[thread] != 0;
         }
+        if (!__syncthreads_or(missed ? 1 : 0))
+            continue;
         if (thread >= 1 && thread < nodes)
             cuts.load(ground.node, ground.parts, here.root, thread);
         __syncthreads();
@@ -304,9 +396,11 @@ __global__ void __launch_bounds__(count_threads) list_again(OrbGround<T> ground,
 
 template <typename T, int step>
 void launch_count(backend::Queue& queue, const OrbGround<T>& ground) {
-    const auto blocks = static_cast<unsigned>(ground.tiles.most);
+    const int group = static_cast<int>(
+        std::clamp<int64_t>(ground.tiles.most / (16 * int64_t{queue.multiprocessors()}), 1, most_tiles));
+    const auto blocks = static_cast<unsigned>((ground.tiles.most + group - 1) / group);
     const bool last = step + 1 == ground.tiles.levels;
-    const auto launch = [&](auto kernel) { kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground); };
+    const auto launch = [&](auto kernel) { kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground, group); };
     if (ground.from.weight != nullptr)
         last ? launch(count_points<T, true, step, true>) : launch(count_points<T, true, step, false>);
     else

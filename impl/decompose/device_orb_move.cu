@@ -2,8 +2,8 @@
 //
 // The tiles' histograms of the last pass lack the listed points; these are added from the lists, now that the
 // cuts are known. One sum over [root][bin][tile] turns the histogram into places. Floor of moving: read and
-// write of 4-byte index, coordinates and weight. A tile is sorted by bin in shared memory, column by column, so
-// that writes are runs of 256 points on average.
+// write of 4-byte index, coordinates and weight. A tile is sorted by bin in shared memory, all columns at once, so
+// that writes are runs of 128 points on average.
 #include "backend/device_primitives.cuh"
 #include "decompose/device_orb_count.cuh"
 
@@ -12,7 +12,7 @@ namespace graft::decompose {
 namespace {
 
 constexpr int threads = 256;
-constexpr int move_threads = 512, move_items = tile_points / move_threads, move_warps = move_threads / 32;
+constexpr int move_threads = 256, move_items = tile_points / move_threads, move_warps = move_threads / 32;
 
 /// Listed points of the last level of the round, counted in their tiles. `share` blocks a cell.
 template <typename T>
@@ -44,7 +44,7 @@ struct MoveShared {
     uint32_t bin_start[most_bins], destination[most_bins], axes;
 };
 
-/// A column through shared memory: stage[p] = value, then out in the order of places.
+/// A column into shared memory, sorted: stage[p] = value.
 template <typename V>
 __device__ __forceinline__ void put(V* stage, const V (&value)[move_items], const uint16_t (&p)[move_items],
                                     int first, int count) {
@@ -54,6 +54,7 @@ __device__ __forceinline__ void put(V* stage, const V (&value)[move_items], cons
         if (first + i * 32 + lane < count)
             stage[p[i]] = value[i];
 }
+/// And out to where it belongs.
 template <typename V>
 __device__ __forceinline__ void out(const V* stage, V* to, const uint32_t (&destination)[move_items], int count) {
 #pragma unroll
@@ -67,7 +68,8 @@ __device__ __forceinline__ void out(const V* stage, V* to, const uint32_t (&dest
 /// Bin of each of this thread's points and its place among the tile's, sorted by bin, stably.
 template <typename T, int levels>
 __device__ __forceinline__ void rank(MoveShared<T>& shared, const OrbColumns<T>& from, const OrbTile& here,
-                                     const T (&x)[3][move_items], int first, uint16_t (&p)[move_items]) {
+                                     const T (&x)[3][move_items], int first, uint16_t (&p)[move_items],
+                                     uint32_t* where) {
     constexpr int bins = 1 << levels;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint32_t* counter = shared.counter[warp];
@@ -113,28 +115,37 @@ __device__ __forceinline__ void rank(MoveShared<T>& shared, const OrbColumns<T>&
             inclusive += static_cast<int>(threadIdx.x) >= offset ? other : 0;
         }
         shared.bin_start[threadIdx.x] = inclusive - sum;
+        shared.destination[threadIdx.x] -= inclusive - sum;
     }
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < move_items; ++i)
+    for (int i = 0; i < move_items; ++i) {
         p[i] = static_cast<uint16_t>(p[i] + shared.bin_start[bin[i]] + counter[bin[i]]);
+        if (first + i * 32 + lane < here.count)
+            where[p[i]] = shared.destination[bin[i]] + p[i];
+    }
+}
+
+/// Bytes of shared memory for a tile's columns, widest first.
+template <typename T>
+constexpr int stage_bytes(bool weighted) {
+    return tile_points * static_cast<int>(3 * sizeof(T) + 8 + (weighted ? 8 : 0));
 }
 
 template <typename T, int levels, bool weighted>
-__global__ void __launch_bounds__(move_threads, 2) move_points(OrbGround<T> ground, OrbShelf<T> to) {
+__global__ void __launch_bounds__(move_threads, sizeof(T) == 4 ? 4 : 3)
+    move_points(const __grid_constant__ OrbGround<T> ground, const __grid_constant__ OrbShelf<T> to) {
     extern __shared__ uint64_t stages[];
     __shared__ MoveShared<T> shared;
     constexpr int bins = 1 << levels;
-    constexpr int stage_bytes = tile_points * (weighted || sizeof(T) == 8 ? 8 : 4);
-    char *a = reinterpret_cast<char*>(stages), *b = a + stage_bytes;
+    uint64_t* weight_stage = stages;
+    T* stage = reinterpret_cast<T*>(weight_stage + (weighted ? tile_points : 0));
+    uint32_t* index_stage = reinterpret_cast<uint32_t*>(stage + 3 * tile_points);
+    uint32_t* where = index_stage + tile_points;
     if (int64_t{blockIdx.x} >= ground.tiles.first[ground.tiles.roots] || backend::stopped(ground.status))
         return;
     const OrbTile here = OrbTile::of(ground, blockIdx.x);
     const int thread = threadIdx.x, lane = thread % 32, first = thread / 32 * 32 * move_items;
-    if (thread >= 1 && thread < bins)
-        shared.cuts.load(ground.node, ground.parts, here.root, thread);
-    if (thread < bins)
-        shared.destination[thread] = ground.tiles.histogram[here.histogram + thread * here.stride];
     T x[3][move_items];
     uint32_t index[move_items];
 #pragma unroll
@@ -146,51 +157,44 @@ __global__ void __launch_bounds__(move_threads, 2) move_points(OrbGround<T> grou
             x[axis][i] = is_here && axis < ground.dimension ? __ldcs(ground.from.c[axis] + here.begin + local) : T(0);
         index[i] = is_here ? ground.from.index_of(here.begin + local) : 0;
     }
+    if (thread >= 1 && thread < bins)
+        shared.cuts.load(ground.node, ground.parts, here.root, thread);
+    if (thread < bins)
+        shared.destination[thread] = ground.tiles.histogram[here.histogram + thread * here.stride];
     __syncthreads();
     uint16_t p[move_items];
-    rank<T, levels>(shared, ground.from, here, x, first, p);
-    uint32_t* where = reinterpret_cast<uint32_t*>(a);
-    for (int bin = thread / 32; bin < bins; bin += move_warps) {
-        const uint32_t start = shared.bin_start[bin],
-                       end = bin + 1 < bins ? shared.bin_start[bin + 1] : static_cast<uint32_t>(here.count);
-        for (uint32_t i = start + lane; i < end; i += 32)
-            where[i] = shared.destination[bin] + (i - start);
-    }
-    put(reinterpret_cast<uint32_t*>(b), index, p, first, here.count);
-    __syncthreads();
-    uint32_t destination[move_items];
+    rank<T, levels>(shared, ground.from, here, x, first, p, where);
+    put(index_stage, index, p, first, here.count);
 #pragma unroll
-    for (int i = 0; i < move_items; ++i)
-        destination[i] = i * move_threads + thread < here.count ? where[i * move_threads + thread] : 0;
-    out(reinterpret_cast<uint32_t*>(b), to.index, destination, here.count);
-    __syncthreads();
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-        if (axis >= ground.dimension)
-            break;
-        T* stage = reinterpret_cast<T*>(axis % 2 == 0 ? a : b);
-        put(stage, x[axis], p, first, here.count);
-        __syncthreads();
-        out(stage, to.c[axis], destination, here.count);
-    }
+    for (int axis = 0; axis < 3; ++axis)
+        if (axis < ground.dimension)
+            put(stage + axis * tile_points, x[axis], p, first, here.count);
     if constexpr (weighted) {
         uint64_t weight[move_items];
 #pragma unroll
         for (int i = 0; i < move_items; ++i) {
             const int local = first + i * 32 + lane;
-            weight[i] = local < here.count ? ground.from.weight[here.begin + local] : 0;
+            weight[i] = local < here.count ? __ldcs(ground.from.weight + here.begin + local) : 0;
         }
-        __syncthreads();
-        uint64_t* stage = reinterpret_cast<uint64_t*>(b);
-        put(stage, weight, p, first, here.count);
-        __syncthreads();
-        out(stage, to.weight, destination, here.count);
+        put(weight_stage, weight, p, first, here.count);
     }
+    __syncthreads();
+    uint32_t destination[move_items];
+#pragma unroll
+    for (int i = 0; i < move_items; ++i)
+        destination[i] = i * move_threads + thread < here.count ? where[i * move_threads + thread] : 0;
+    out(index_stage, to.index, destination, here.count);
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis)
+        if (axis < ground.dimension)
+            out(stage + axis * tile_points, to.c[axis], destination, here.count);
+    if constexpr (weighted)
+        out(weight_stage, to.weight, destination, here.count);
 }
 
 template <typename T, int levels, bool weighted>
 void launch_move(backend::Queue& queue, const OrbGround<T>& ground, const OrbShelf<T>& to) {
-    const int bytes = 2 * tile_points * (weighted || sizeof(T) == 8 ? 8 : 4);
+    constexpr int bytes = stage_bytes<T>(weighted);
     GRAFT_CUDA(cudaFuncSetAttribute(move_points<T, levels, weighted>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     move_points<T, levels, weighted>

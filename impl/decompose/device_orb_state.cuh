@@ -16,7 +16,7 @@
 
 namespace graft::decompose {
 
-constexpr int tile_points = 4096;
+constexpr int tile_points = 2048;
 constexpr int most_levels = 4; // of a round
 constexpr int most_nodes = 1 << (most_levels - 1), most_bins = 1 << most_levels;
 
