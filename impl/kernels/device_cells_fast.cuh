@@ -14,7 +14,7 @@
 namespace graft::kernels::fast_cells {
 
 inline constexpr float tiny_square = 1e-20f;
-inline constexpr float far_away = 1e15f;
+inline constexpr float far_away = 1e17f;
 inline constexpr int most_targets = most_targets_a_lane;
 
 __device__ __forceinline__ float inverse_root(float x) {
@@ -27,6 +27,7 @@ struct Tile {
     float4 place[tile_items]; // a c, a
     float4 first[tile_items]; // xx xy xz yy
     float4 rest[tile_items];  // yz zz, 2 C' , b
+    PackedCell queue[32];     // the next tile's, on their way
 };
 
 template <int T>
@@ -40,14 +41,24 @@ __device__ __forceinline__ float square_of_power(int e) {
     return __int_as_float((2 * min(max(e, -60), 60) + 127) << 23);
 }
 
+/// Begins to read this lane's cell of the next tile; -1: none.
+__device__ __forceinline__ void ask(const PackedCell* cells, int32_t node, Tile& tile) {
+    const auto* from = reinterpret_cast<const float4*>(cells + max(node, 0));
+    auto* to = reinterpret_cast<float4*>(tile.queue + threadIdx.x % 32);
+    for (int i = 0; i < 4; ++i)
+        __pipeline_memcpy_async(to + i, from + i, 16);
+    __pipeline_commit();
+}
+
+/// Stores this lane's cell of the tile, that was asked for.
 template <bool softened>
-__device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame,
-                                          const PackedCell* cells, int32_t node, float eps2, int to,
+__device__ __forceinline__ void fill_tile(const GroupFrame& frame, int32_t node, float eps2, int to,
                                           Tile& tile) {
     float4 place = make_float4(far_away, far_away, far_away, 0), first = make_float4(0, 0, 0, 0),
            rest = first;
+    __pipeline_wait_prior(0);
     if (node >= 0) {
-        const PackedCell cell = cells[node];
+        const PackedCell& cell = tile.queue[threadIdx.x % 32];
         if (cell.a != 0) {
             const double a = cell.a;
             place = make_float4(static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0]) * a),
@@ -115,9 +126,17 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
     const int32_t* list = v.node_list + v.node_offset[unit.group];
-    for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
-        const int32_t e = begin + static_cast<int32_t>(threadIdx.x % 32);
-        fill_tile<softened>(v, frame, cells, e < unit.end ? list[e] : -1, eps2, to, tile);
+    const int32_t place_in_list = unit.begin + static_cast<int32_t>(threadIdx.x % 32);
+    const auto node_at = [&](int32_t e) { return e < unit.end ? list[e] : -1; };
+    int32_t node = node_at(place_in_list), following = node_at(place_in_list + 32);
+    ask(cells, node, tile);
+    for (int32_t e = place_in_list; e - place_in_list < unit.end - unit.begin; e += 32) {
+        fill_tile<softened>(frame, node, eps2, to, tile);
+        node = following;
+        if (e - place_in_list + 32 < unit.end - unit.begin) {
+            ask(cells, node, tile);
+            following = node_at(e + 64);
+        }
         add_cells<T, softened, potential>(tile, own, part, eps2, lane);
     }
     auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
@@ -131,9 +150,10 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     }
 }
 
-template <bool softened, bool potential>
-__global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, const PackedCell* cells,
-                                             const ChargeSigns* signs) {
+template <bool softened, bool potential, int most = most_targets>
+__global__ __launch_bounds__(32, most > 6 ? 16 : 20) void kernel(EvaluationView v, UnitView units,
+                                                                 const PackedCell* cells,
+                                                                 const ChargeSigns* signs) {
     __shared__ Tile tile;
     if (backend::stopped(v.status) || signs->one_sign == 0)
         return;
@@ -142,37 +162,12 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, c
          u = take_unit(&units.counters->next_cell)) {
         const Unit unit = units.cells[u];
         const GroupFrame frame = units.frames[unit.group];
-        const auto part_of_group = [&]<int T>(int first, int count, int part) {
-            run<T, softened, potential>(v, units, cells, unit, frame, first, count, part, tile);
-        };
-        for (int first = 0; first < frame.count; first += 32 * most_targets) {
-            const int count = min(32 * most_targets, frame.count - first);
-            const int part = part_lanes(count, most_targets);
-            switch ((count + part - 1) / part) {
-            case 1:
-                part_of_group.template operator()<1>(first, count, part);
-                break;
-            case 2:
-                part_of_group.template operator()<2>(first, count, part);
-                break;
-            case 3:
-                part_of_group.template operator()<3>(first, count, part);
-                break;
-            case 4:
-                part_of_group.template operator()<4>(first, count, part);
-                break;
-            case 5:
-                part_of_group.template operator()<5>(first, count, part);
-                break;
-            case 6:
-                part_of_group.template operator()<6>(first, count, part);
-                break;
-            case 7:
-                part_of_group.template operator()<7>(first, count, part);
-                break;
-            default:
-                part_of_group.template operator()<8>(first, count, part);
-            }
+        for (int first = 0; first < frame.count; first += 32 * most) {
+            const int count = min(32 * most, frame.count - first);
+            const int part = part_lanes(count, most);
+            with_targets_a_lane<most>((count + part - 1) / part, [&]<int T>() {
+                run<T, softened, potential>(v, units, cells, unit, frame, first, count, part, tile);
+            });
         }
     }
 }

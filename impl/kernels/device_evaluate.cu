@@ -14,11 +14,12 @@ namespace graft::kernels {
 struct DeviceEvaluator::Work {
     explicit Work(backend::DeviceMemory& memory)
         : counts(memory, "sources of list entries"), places(memory, "places of list entries"),
-          positions(memory, "positions in source lists"), frames(memory, "group frames"),
-          pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
-          slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
-          variants(memory) {}
+          positions(memory, "positions in source lists"), large(memory, "groups of many units"),
+          frames(memory, "group frames"), pairs(memory, "units of pairs"), cells(memory, "units of cells"),
+          counters(memory, "unit counters"), slots(memory, "partial sums"), packed(memory, "packed cells"),
+          signs(memory, "charge signs"), variants(memory) {}
     backend::DeviceBuffer<int32_t> counts, places, positions; // positions modulo 2^32
+    backend::DeviceBuffer<int32_t> large;
     backend::DeviceBuffer<GroupFrame> frames;
     backend::DeviceBuffer<Unit> pairs, cells;
     backend::DeviceBuffer<UnitCounters> counters;
@@ -150,19 +151,16 @@ void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& 
     const int64_t sums =
         std::max({(pair_units + cell_units) * how.group * 3 / 4, reserved_slots, int64_t{65536}});
     counts.resize(leaf_entries + 1), places.resize(leaf_entries + 1), positions.resize(leaf_entries + 1);
-    frames.resize(groups), counters.resize(1), signs.resize(1);
+    frames.resize(groups), large.resize(groups), counters.resize(1), signs.resize(1);
     pairs.resize(units), cells.resize(units);
     slots.resize(how.precision == DevicePrecision::fp64 ? 2 * sums : sums);
 }
 
 UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
-    return {frames.data(),
-            pairs.data(),
-            cells.data(),
-            counters.data(),
-            {reinterpret_cast<const uint32_t*>(positions.data()), places.data()},
-            pairs.size(),
-            how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
+    return {frames.data(), pairs.data(),
+            cells.data(),  counters.data(),
+            large.data(),  {reinterpret_cast<const uint32_t*>(positions.data()), places.data()},
+            pairs.size(),  how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
             slots.data()};
 }
 

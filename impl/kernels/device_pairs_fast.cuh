@@ -13,7 +13,7 @@
 namespace graft::kernels::fast_pairs {
 
 inline constexpr float tiny_square = 1e-20f; // as kernels/ops.hpp
-inline constexpr float far_away = 1e15f;     // where padding stands, without charge
+inline constexpr float far_away = 1e17f;     // where padding stands, without charge
 inline constexpr int most_targets = most_targets_a_lane;
 
 __device__ __forceinline__ float inverse_root(float x) {
@@ -26,6 +26,7 @@ template <bool potential>
 struct Tile {
     float4 source[tile_items]; // plain: x y z q; scaled: s' and a
     float root_charge[potential ? tile_items : 1];
+    SourceQueue<false> queue;
 };
 
 template <int T>
@@ -34,55 +35,55 @@ struct Lane {
     float ax[T], ay[T], az[T], p[T];
 };
 
-/// A source as the scaled form wants it; `index` is a particle or no_source.
-__device__ __forceinline__ float4 scaled_source(const EvaluationView& v, const GroupFrame& frame,
-                                                int32_t index, float& root) {
-    const int64_t i = max(index, 0);
-    const float q = static_cast<float>(v.charge[i]) * static_cast<float>(v.charge_scale), size = fabsf(q);
+/// A source as the scaled form wants it; no charge: far away.
+__device__ __forceinline__ float4 scaled_source(const FrameSource& s, float q, bool valid, float& root) {
+    const float size = fabsf(q);
     float a = inverse_root(size);
     a = copysignf(a * fmaf(-0.5f * size * a, a, 1.5f),
                   q); // Newton: equal charges must not all be wrong alike
-    const bool counts = index != no_source && size > 0;
+    const bool counts = valid && size > 0;
     a = counts ? a : 0.0f;
-    root = q * fabsf(a);
+    root = counts ? q * fabsf(a) : 0.0f;
     const double scale = a;
-    const float x = static_cast<float>(fma(v.x[i], frame.scale, -frame.centre[0]) * scale);
-    return make_float4(counts ? x : far_away,
-                       static_cast<float>(fma(v.y[i], frame.scale, -frame.centre[1]) * scale),
-                       static_cast<float>(fma(v.z[i], frame.scale, -frame.centre[2]) * scale), a);
+    return make_float4(counts ? static_cast<float>(s.x * scale) : far_away, static_cast<float>(s.y * scale),
+                       static_cast<float>(s.z * scale), a);
 }
 
-/// Stores this lane's source of the tile. Returns whether the tile takes the plain form.
-template <bool potential>
-__device__ __forceinline__ bool fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
-                                          int place, Tile<potential>& tile) {
+/// Whether the tile takes the plain form: it may hold a target, or holds a heap (all lanes).
+__device__ __forceinline__ bool is_plain(const EvaluationView& v, const GroupFrame& frame, int32_t index) {
     const bool meets = index != no_source &&
                        (!v.same_places || index < 0 ||
                         static_cast<uint32_t>(index - frame.first) < static_cast<uint32_t>(frame.count));
-    const bool plain = __any_sync(whole_warp, meets);
+    return __any_sync(whole_warp, meets);
+}
+
+/// Stores this lane's source of the tile.
+template <bool potential>
+__device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
+                                          bool plain, int place, const SourceQueue<false>& queue,
+                                          Tile<potential>& tile) {
+    FrameSource s = queue.take(frame);
+    const auto scale = static_cast<float>(v.charge_scale);
     float4 item;
     float root = 0;
     if (plain) {
-        FrameSource s{0, 0, 0, 0, 0}; // padding: no charge
-        if (index != no_source)
-            s = load_source<false>(v, frame, index);
-        item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
-                           static_cast<float>(s.charge));
+        if (index < 0 && index != no_source)
+            s = heap_source(v, frame, index);
+        const float q = index != no_source ? static_cast<float>(s.charge) * scale : 0.0f;
+        item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z), q);
     } else {
-        item = scaled_source(v, frame, index, root);
+        item = scaled_source(s, static_cast<float>(s.charge) * scale, index != no_source, root);
     }
     __syncwarp();
     tile.source[place] = item;
     if constexpr (potential)
         tile.root_charge[place] = root;
     __syncwarp();
-    return plain;
 }
 
-template <int T, bool softened, bool potential>
+template <int T, bool softened, bool potential, int step>
 __device__ __forceinline__ void add_scaled(const float4* source, const float* root_charge, int part,
                                            float eps2, Lane<T>& lane) {
-    constexpr int step = T > 4 ? 2 : 4; // the loop must stay in the nearest instruction cache
 #pragma unroll 1
     for (int j = 0; j < part; j += step) {
 #pragma unroll
@@ -127,7 +128,7 @@ __device__ __forceinline__ void add_plain(const float4* source, int part, float 
 }
 
 /// T targets a lane, targets [first, first + count) of the group.
-template <int T, bool softened, bool potential>
+template <int T, bool softened, bool potential, int step>
 __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const Unit& unit,
                                     const GroupFrame& frame, int first, int count, int part,
                                     Tile<potential>& tile) {
@@ -146,13 +147,20 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
     SourceCursor cursor(v, units.sources, unit);
+    int32_t index = cursor.next(unit.begin, unit.end);
+    tile.queue.ask(v, index);
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
-        const int32_t index = cursor.next(begin, unit.end);
-        if (fill_tile<potential>(v, frame, index, to, tile))
+        const bool plain = is_plain(v, frame, index);
+        fill_tile<potential>(v, frame, index, plain, to, tile.queue, tile);
+        if (begin + 32 < unit.end) {
+            index = cursor.next(begin + 32, unit.end);
+            tile.queue.ask(v, index);
+        }
+        if (plain)
             add_plain<T, softened, potential>(tile.source + own, part, eps2, lane);
         else
-            add_scaled<T, softened, potential>(tile.source + own, tile.root_charge + (potential ? own : 0),
-                                               part, eps2, lane);
+            add_scaled<T, softened, potential, step>(
+                tile.source + own, tile.root_charge + (potential ? own : 0), part, eps2, lane);
     }
     auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
 #pragma unroll
@@ -165,7 +173,9 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     }
 }
 
-template <bool softened, bool potential>
+/// most: targets a lane; step: sources in a turn of the inner loop, which must stay in the nearest
+/// instruction cache.
+template <bool softened, bool potential, int most = most_targets, int step = 4>
 __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units) {
     __shared__ Tile<potential> tile;
     if (backend::stopped(v.status))
@@ -175,34 +185,12 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units) {
          u = take_unit(&units.counters->next_pair)) {
         const Unit unit = units.pairs[u];
         const GroupFrame frame = units.frames[unit.group];
-        for (int first = 0; first < frame.count; first += 32 * most_targets) {
-            const int count = min(32 * most_targets, frame.count - first);
-            const int part = part_lanes(count, most_targets);
-            switch ((count + part - 1) / part) {
-            case 1:
-                run<1, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            case 2:
-                run<2, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            case 3:
-                run<3, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            case 4:
-                run<4, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            case 5:
-                run<5, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            case 6:
-                run<6, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            case 7:
-                run<7, softened, potential>(v, units, unit, frame, first, count, part, tile);
-                break;
-            default:
-                run<8, softened, potential>(v, units, unit, frame, first, count, part, tile);
-            }
+        for (int first = 0; first < frame.count; first += 32 * most) {
+            const int count = min(32 * most, frame.count - first);
+            const int part = part_lanes(count, most);
+            with_targets_a_lane<most>((count + part - 1) / part, [&]<int T>() {
+                run<T, softened, potential, step>(v, units, unit, frame, first, count, part, tile);
+            });
         }
     }
 }

@@ -17,6 +17,7 @@ template <typename Real, bool per_particle>
 struct Tile {
     Source<Real> source[tile_items];
     Real softening[per_particle ? tile_items : 1]; // softening_term() in frame units
+    SourceQueue<per_particle> queue;
 };
 
 /// softening_term() for the kinds that have one of each particle.
@@ -27,14 +28,14 @@ __device__ __forceinline__ double term_of(double length) {
 
 template <typename Real, DevicePair kind, bool per_particle>
 __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
-                                          int part, Tile<Real, per_particle>& tile) {
-    FrameSource s{0, 0, 0, 0, 0}; // padding: no charge
-    if (index != no_source)
-        s = load_source<per_particle>(v, frame, index);
-    const int place = tile_place(threadIdx.x % 32, part);
+                                          int place, Tile<Real, per_particle>& tile) {
+    FrameSource s = tile.queue.take(frame);
+    if (index < 0 && index != no_source)
+        s = heap_source(v, frame, index);
+    const Real q =
+        index != no_source ? static_cast<Real>(s.charge) * static_cast<Real>(v.charge_scale) : Real(0);
     __syncwarp();
-    tile.source[place] = {static_cast<Real>(s.x), static_cast<Real>(s.y), static_cast<Real>(s.z),
-                          static_cast<Real>(s.charge)};
+    tile.source[place] = {static_cast<Real>(s.x), static_cast<Real>(s.y), static_cast<Real>(s.z), q};
     if constexpr (per_particle)
         tile.softening[place] = static_cast<Real>(term_of<kind>(s.softening));
     __syncwarp();
@@ -64,9 +65,16 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const Real constant = common_soft<Real>(plummer, v.length, frame.scale);
     const Real length = static_cast<Real>(v.length * frame.scale);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
+    const int to = tile_place(threadIdx.x % 32, part);
     SourceCursor cursor(v, units.sources, unit);
+    int32_t index = cursor.next(unit.begin, unit.end);
+    tile.queue.ask(v, index);
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
-        fill_tile<Real, kind>(v, frame, cursor.next(begin, unit.end), part, tile);
+        fill_tile<Real, kind>(v, frame, index, to, tile);
+        if (begin + 32 < unit.end) {
+            index = cursor.next(begin + 32, unit.end);
+            tile.queue.ask(v, index);
+        }
 #pragma unroll 2
         for (int j = own; j < own + part; ++j) {
             const Source<Real> s = tile.source[j];
@@ -101,26 +109,13 @@ __global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, b
          u = take_unit(&units.counters->next_pair)) {
         const Unit unit = units.pairs[u];
         const GroupFrame frame = units.frames[unit.group];
-        const auto part_of_group = [&]<int T>(int first, int count, int part) {
-            run<T, Real, kind, per_particle, potential>(v, units, unit, frame, plummer, first, count, part,
-                                                        tile);
-        };
         for (int first = 0; first < frame.count; first += 32 * most_targets) {
             const int count = min(32 * most_targets, frame.count - first);
             const int part = part_lanes(count, most_targets);
-            switch ((count + part - 1) / part) {
-            case 1:
-                part_of_group.template operator()<1>(first, count, part);
-                break;
-            case 2:
-                part_of_group.template operator()<2>(first, count, part);
-                break;
-            case 3:
-                part_of_group.template operator()<3>(first, count, part);
-                break;
-            default:
-                part_of_group.template operator()<4>(first, count, part);
-            }
+            with_targets_a_lane<most_targets>((count + part - 1) / part, [&]<int T>() {
+                run<T, Real, kind, per_particle, potential>(v, units, unit, frame, plummer, first, count,
+                                                            part, tile);
+            });
         }
     }
 }

@@ -28,14 +28,15 @@ __global__ void find_sources_kernel(EvaluationView v, int64_t capacity, int32_t*
     const int64_t entries = v.leaf_offset[batch_group_count(v)];
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t e = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; e <= capacity; e += step) {
-        int32_t count = 0;
+        int32_t count = 0, place = 0;
         if (e < entries) {
             const int32_t index = v.leaf_list[e];
             const tree::Node node = v.nodes[index];
             const bool heap = v.heaps && node.child_count == 0 && node.count > v.leaf;
             count = heap ? 1 : static_cast<int32_t>(node.count);
-            places[e] = heap ? -1 - index : static_cast<int32_t>(node.first);
+            place = heap ? -1 - index : static_cast<int32_t>(node.first);
         }
+        places[e] = place;
         counts[e] = count;
     }
 }
@@ -120,6 +121,11 @@ __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& 
     return frame;
 }
 
+/// Whether so many units that a whole block adds them up.
+__device__ bool is_large(const GroupFrame& frame) {
+    return frame.pairs.units + frame.cells.units > 16;
+}
+
 /// What a block of groups takes from the counters, first counted in the block.
 struct BlockCounts {
     unsigned long long slots, pairs, cells;
@@ -175,6 +181,8 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
         frame.cells.unit += block.cell_units[frame.unit_class];
         frame.slot += static_cast<int64_t>(block.slots);
         frames[g] = frame;
+        if (is_large(frame))
+            view.large[atomicAdd(&view.counters->large, 1u)] = static_cast<int32_t>(g);
     }
 }
 
@@ -209,7 +217,7 @@ __global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit*
         for (int32_t u = threadIdx.x % 32; u < cut.units; u += 32) {
             const int32_t begin = u * cut.chunk;
             to[u] = {static_cast<int32_t>(g), begin, min(cut.total, begin + cut.chunk),
-                     is_pairs
+                     is_pairs && begin > 0
                          ? find_entry(view.sources.position + first, entries, static_cast<uint32_t>(begin))
                          : 0,
                      slot + int64_t{u} * frame.count};
@@ -249,36 +257,60 @@ __device__ void add_slots(const Slot<Real>* slots, int32_t units, int32_t count,
     }
 }
 
-constexpr int gather_warps = 4;
-constexpr int32_t many_units = 32; // more of them: the block's warps share them, a quarter each
+constexpr int gather_warps = 8;
+constexpr unsigned large_blocks = 256; // for groups of many units, a block each
 
-/// One group by the whole block.
+struct Unscale {
+    double square, inverse; // back to the caller's units: force, potential
+    __device__ Unscale(const EvaluationView& v, const GroupFrame& frame)
+        : square(frame.scale * (frame.scale / v.charge_scale)), inverse(frame.scale / v.charge_scale) {}
+};
+
+/// A warp a group of few units.
 template <typename Real>
-__device__ void gather_together(const Slot<Real>* slots, const GroupFrame& frame, double square,
-                                double inverse, const FieldPointers& field) {
-    __shared__ double part[gather_warps][4][32];
-    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+__device__ void gather_small(const EvaluationView& v, const UnitView& view, const GroupFrame& frame,
+                             const FieldPointers& field) {
+    const Unscale unscale(v, frame);
     const int32_t units = frame.pairs.units + frame.cells.units;
-    const int32_t share = (units + gather_warps - 1) / gather_warps, begin = min(units, warp * share);
-    for (int32_t base = 0; base < frame.count; base += 32) {
-        const int32_t k = min(base + lane, frame.count - 1);
+    const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
+    for (int32_t k = threadIdx.x % 32; k < frame.count; k += 32) {
         double sum[4] = {0, 0, 0, 0};
-        add_slots(slots + frame.slot + k + int64_t{begin} * frame.count, min(share, units - begin),
-                  frame.count, sum);
+        add_slots(slots + k, units, frame.count, sum);
+        field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
+    }
+}
+
+/// A block a group of many units: a warp for every 32 targets and segment of the units.
+template <typename Real>
+__device__ void gather_large(const EvaluationView& v, const UnitView& view, const GroupFrame& frame,
+                             const FieldPointers& field) {
+    __shared__ double part[gather_warps][4][32];
+    const Unscale unscale(v, frame);
+    const int32_t units = frame.pairs.units + frame.cells.units, count = frame.count;
+    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+    const int chunks = min(gather_warps, (count + 31) / 32), segments = gather_warps / chunks;
+    const int segment = warp / chunks, chunk = warp % chunks;
+    const int32_t share = (units + segments - 1) / segments, begin = min(units, segment * share);
+    const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot + int64_t{begin} * count;
+    for (int32_t base = 0; base < count; base += 32 * chunks) { // the same for all warps
+        const int32_t k = base + chunk * 32 + lane;
+        double sum[4] = {0, 0, 0, 0};
+        if (k < count && segment < segments)
+            add_slots(slots + k, min(share, units - begin), count, sum);
         for (int i = 0; i < 4; ++i)
             part[warp][i][lane] = sum[i];
         __syncthreads();
-        if (warp == 0 && base + lane < frame.count) {
-            for (int w = 1; w < gather_warps; ++w)
+        if (segment == 0 && k < count) {
+            for (int w = warp + chunks; w < segments * chunks; w += chunks)
                 for (int i = 0; i < 4; ++i)
                     sum[i] += part[w][i][lane];
-            field.put(int64_t{frame.first} + k, sum, square, inverse);
+            field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
         }
         __syncthreads();
     }
 }
 
-/// A warp a group, but for those of many units.
+/// The first blocks take the groups of many units, the others gather_warps groups each.
 template <typename Real>
 __global__ void gather_kernel(EvaluationView v, UnitView view, FieldPointers field) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -287,22 +319,14 @@ __global__ void gather_kernel(EvaluationView v, UnitView view, FieldPointers fie
     }
     if (backend::stopped(v.status))
         return;
-    const int64_t groups = batch_group_count(v), first = int64_t{blockIdx.x} * gather_warps;
-    const auto* slots = static_cast<const Slot<Real>*>(view.slots);
-    for (int64_t g = first; g < min(groups, first + gather_warps); ++g) {
-        const GroupFrame& frame = view.frames[g];
-        const double inverse = frame.scale / v.charge_scale, square = frame.scale * inverse;
-        const int32_t units = frame.pairs.units + frame.cells.units;
-        if (units > many_units) {
-            gather_together(slots, frame, square, inverse, field);
-        } else if (threadIdx.x / 32 == g - first) {
-            for (int32_t k = threadIdx.x % 32; k < frame.count; k += 32) {
-                double sum[4] = {0, 0, 0, 0};
-                add_slots(slots + frame.slot + k, units, frame.count, sum);
-                field.put(int64_t{frame.first} + k, sum, square, inverse);
-            }
-        }
+    if (blockIdx.x < large_blocks) {
+        for (unsigned i = blockIdx.x; i < view.counters->large; i += large_blocks)
+            gather_large<Real>(v, view, view.frames[view.large[i]], field);
+        return;
     }
+    const int64_t g = int64_t{blockIdx.x - large_blocks} * gather_warps + threadIdx.x / 32;
+    if (g < batch_group_count(v) && !is_large(view.frames[g]))
+        gather_small<Real>(v, view, view.frames[g], field);
 }
 
 } // namespace
@@ -330,7 +354,7 @@ void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitV
                   int64_t group_capacity, bool add, DeviceField& field) {
     const FieldPointers out{field.ax.data(), field.ay.data(), field.az.data(),
                             field.potential.empty() ? nullptr : field.potential.data(), add};
-    const unsigned blocks = backend::blocks_for(group_capacity, gather_warps);
+    const unsigned blocks = large_blocks + backend::blocks_for(group_capacity, gather_warps);
     if (view.single_precision)
         gather_kernel<float><<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, out);
     else

@@ -73,6 +73,7 @@ struct UnitCounters {
     unsigned long long slots;
     unsigned int pair_units[unit_classes], cell_units[unit_classes];
     unsigned int next_pair, next_cell; // to be taken
+    unsigned int large;                // groups of many units
 
     __device__ unsigned int pairs() const { return sum(pair_units, unit_classes); }
     __device__ unsigned int cells() const { return sum(cell_units, unit_classes); }
@@ -96,6 +97,7 @@ struct UnitView {
     const GroupFrame* frames;
     const Unit *pairs, *cells;
     UnitCounters* counters;
+    int32_t* large; // groups of many units: gathered by a block each
     ListSources sources;
     int64_t unit_capacity, slot_capacity;
     void* slots; // Slot<float> or Slot<double>
