@@ -13,8 +13,8 @@ namespace graft::kernels {
 
 namespace {
 
-constexpr int64_t full_blocks = 1056; // thread blocks that occupy a large GPU once: 8 on each of 132
-constexpr int64_t least_part = 32, long_part = 2048;
+constexpr int64_t full_threads = 132 * 1280; // that occupy a large GPU once
+constexpr int64_t least_part = 32, long_part = 2048, tile = 1024;
 
 int64_t divided(int64_t n, int64_t by) {
     return (n + by - 1) / by;
@@ -22,12 +22,14 @@ int64_t divided(int64_t n, int64_t by) {
 
 /// Parts of sources: enough to fill the device, and with long parts so many that the last blocks to finish
 /// are a small share.
-DirectCut cut_pairs(int64_t targets, int64_t sources, int64_t block) {
-    DirectCut cut{targets, sources, block, divided(targets, block)};
+DirectCut cut_pairs(int64_t targets, int64_t sources, const DirectBlock& block) {
+    DirectCut cut{targets, sources, block.targets, divided(targets, block.targets)};
+    const int64_t full_blocks = full_threads / block.threads;
     const int64_t to_fill = std::min(full_blocks / cut.blocks, sources / least_part);
     const int64_t to_balance = std::min(divided(16 * full_blocks, cut.blocks), sources / long_part);
     const int64_t parts = std::max(int64_t{1}, std::max(to_fill, to_balance));
-    cut.part = std::max(least_part, divided(divided(sources, parts), least_part) * least_part);
+    const int64_t step = sources / parts >= 4 * tile ? tile : least_part;
+    cut.part = std::max(least_part, divided(divided(sources, parts), step) * step);
     cut.parts = divided(sources, cut.part);
     return cut;
 }
@@ -56,7 +58,7 @@ __global__ void direct_combine(const DirectInput input, const CombineOut out) {
     if (k == 0)
         out.status->pairs += static_cast<double>(input.cut.targets) * static_cast<double>(input.cut.sources);
     constexpr int components = with_potential ? 4 : 3;
-    const double scale = input.frames[k / input.cut.block].scale;
+    const double scale = input.cut.parts > 0 ? input.frames[k / input.cut.block].scale : 1; // no sources: 0
     const double of_potential = scale / input.charge_scale, square = scale * of_potential;
     const auto put = [&](double& to, double value) { to = out.add ? to + value : value; };
     put(out.ax[k], sum_parts<Sum>(input, 0, components, k) * square);
@@ -154,7 +156,8 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     const bool best = stage == DirectStage::best;
     DirectInput input;
     input.sources = sources, input.targets = targets;
-    input.cut = cut_pairs(targets.n, sources.n, best ? direct_block(how.precision) : targets.n);
+    input.cut = cut_pairs(targets.n, sources.n,
+                          best ? direct_block(how, targets.n) : DirectBlock{targets.n, targets.n});
     if (!best)
         input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
     work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
@@ -175,12 +178,17 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
         {field.ax.data(), field.ay.data(), field.az.data(), field.potential.data(), how.add, queue.status()});
 }
 
-int64_t direct_block(DevicePrecision precision) {
-    const auto targets = []<class Shape>(const Shape*) { return int64_t{Shape::threads * Shape::lanes}; };
-    return precision == DevicePrecision::fp32
-               ? targets(static_cast<DirectShapeFp32*>(nullptr))
-               : (precision == DevicePrecision::mixed ? targets(static_cast<DirectShapeMixed*>(nullptr))
-                                                      : targets(static_cast<DirectShapeFp64*>(nullptr)));
+DirectBlock direct_block(const DeviceEvaluation& how, int64_t targets) {
+    const auto of = []<class Shape>(const Shape*) {
+        return DirectBlock{Shape::threads * Shape::lanes, Shape::threads};
+    };
+    if (how.precision == DevicePrecision::fp64)
+        return of(static_cast<DirectShapeFp64*>(nullptr));
+    if (how.precision == DevicePrecision::mixed)
+        return of(static_cast<DirectShapeMixed*>(nullptr));
+    return is_wide(pair_kind(how.pairs), how.pairs.potential, targets)
+               ? of(static_cast<DirectShapeWide*>(nullptr))
+               : of(static_cast<DirectShapeFp32*>(nullptr));
 }
 
 } // namespace graft::kernels

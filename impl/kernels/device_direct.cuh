@@ -42,8 +42,16 @@ struct alignas(16) DirectSource {
     T x, y, z, q;
 };
 
-/// Targets a block of the `best` kernel, by precision.
-int64_t direct_block(DevicePrecision precision);
+/// fp32 alone: whether many targets take the shape of 2,048 targets a block.
+inline bool is_wide(DevicePair kind, bool potential, int64_t targets) {
+    return kind == DevicePair::constant && !potential && targets >= 131072;
+}
+
+/// Targets and threads a block of the `best` kernel.
+struct DirectBlock {
+    int64_t targets, threads;
+};
+DirectBlock direct_block(const DeviceEvaluation& how, int64_t targets);
 
 /// Launch the `best` kernel for input.cut; one file a precision.
 void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);

@@ -4,7 +4,10 @@
 namespace graft::kernels {
 
 void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input) {
-    launch_direct<DirectShapeFp32>(queue, kind, potential, input);
+    if (is_wide(kind, potential, input.cut.targets))
+        launch_direct_kernel<DirectShapeWide, DevicePair::constant, false>(queue, input);
+    else
+        launch_direct<DirectShapeFp32>(queue, kind, potential, input);
 }
 
 } // namespace graft::kernels

@@ -3,7 +3,8 @@
 // A thread keeps `lanes` targets in registers, so that one 128-bit read of a source serves as many pairs;
 // targets of a thread are `threads` apart. Sources are converted to the block's frame when the tile is
 // filled, and filled up with charge 0. Sums run in T over a tile and then in Sum, so that their rounding does
-// not grow with n. Slots: device_pair.cuh, plus 1 / lanes for the read and the loop's 2 in `unroll` sources.
+// not grow with n; the latter stand in shared memory, a place a thread, and cost no registers. Slots:
+// device_pair.cuh, plus 1 / lanes for the read and the loop's 2 in `unroll` sources.
 #pragma once
 
 #include "kernels/device_direct.cuh"
@@ -17,11 +18,14 @@ struct DirectShape {
     static constexpr int threads = threads_, lanes = lanes_, tile = tile_, unroll = unroll_;
 };
 
-template <class Shape, DevicePair kind>
+/// What a block has in shared memory.
+template <class Shape, DevicePair kind, bool with_potential>
 struct DirectTile {
     using T = typename Shape::Real;
+    static constexpr int components = with_potential ? 4 : 3;
     DirectSource<T> source[Shape::tile];
     T soft[kind == DevicePair::constant ? 1 : Shape::tile];
+    typename Shape::Total total[Shape::lanes][components][Shape::threads];
 };
 
 /// A particle's softening in the frame: eps^2 / 2, or the spline's support.
@@ -32,9 +36,9 @@ __device__ __forceinline__ T direct_soft(const DirectInput& input, const double*
     return static_cast<T>(kind == DevicePair::plummer ? 0.5 * length * length : length);
 }
 
-template <class Shape, DevicePair kind>
+template <class Shape, DevicePair kind, bool with_potential>
 __device__ __forceinline__ void fill_tile(const DirectInput& input, const Frame& frame, int64_t begin,
-                                          int64_t end, DirectTile<Shape, kind>& tile) {
+                                          int64_t end, DirectTile<Shape, kind, with_potential>& tile) {
     using T = typename Shape::Real;
     for (int k = threadIdx.x; k < Shape::tile; k += Shape::threads) {
         const int64_t j = begin + k;
@@ -55,9 +59,9 @@ template <class Shape, DevicePair kind, bool with_potential>
 struct DirectTargets {
     using T = typename Shape::Real;
     using Total = typename Shape::Total;
+    using Tile = DirectTile<Shape, kind, with_potential>;
     T x[Shape::lanes], y[Shape::lanes], z[Shape::lanes], soft[Shape::lanes];
     DevicePairSum<T> sum[Shape::lanes] = {};
-    DevicePairSum<Total> total[Shape::lanes] = {};
 
     __device__ __forceinline__ void load(const DirectInput& input, const Frame& frame, int64_t first) {
 #pragma unroll
@@ -74,7 +78,7 @@ struct DirectTargets {
         }
     }
 
-    __device__ __forceinline__ void add(const DirectTile<Shape, kind>& tile, int j) {
+    __device__ __forceinline__ void add(const Tile& tile, int j) {
         const DirectSource<T> s = tile.source[j];
         const T of_source = kind == DevicePair::constant ? T(0) : tile.soft[j];
 #pragma unroll
@@ -87,37 +91,39 @@ struct DirectTargets {
         }
     }
 
-    __device__ __forceinline__ void flush() {
+    /// Moves the sums to the totals; `first` time: sets them.
+    __device__ __forceinline__ void flush(Tile& tile, bool first) {
 #pragma unroll
         for (int t = 0; t < Shape::lanes; ++t) {
-            total[t].x += sum[t].x, total[t].y += sum[t].y, total[t].z += sum[t].z;
+            const auto move = [&](int component, T value) {
+                Total& total = tile.total[t][component][threadIdx.x];
+                total = (first ? Total(0) : total) + static_cast<Total>(value);
+            };
+            move(0, sum[t].x), move(1, sum[t].y), move(2, sum[t].z);
             if constexpr (with_potential)
-                total[t].potential += sum[t].potential;
+                move(3, sum[t].potential);
             sum[t] = {};
-        }
-    }
-
-    __device__ __forceinline__ void store(const DirectInput& input, int64_t first) const {
-        constexpr int components = with_potential ? 4 : 3;
-        Total* to =
-            static_cast<Total*>(input.partial) + partial_place(input.cut, blockIdx.y, 0, components, 0);
-#pragma unroll
-        for (int t = 0; t < Shape::lanes; ++t) {
-            const int64_t k = first + t * Shape::threads;
-            if (k >= input.cut.targets)
-                return;
-            to[k] = total[t].x;
-            to[input.cut.targets + k] = total[t].y;
-            to[2 * input.cut.targets + k] = total[t].z;
-            if constexpr (with_potential)
-                to[3 * input.cut.targets + k] = total[t].potential;
         }
     }
 };
 
 template <class Shape, DevicePair kind, bool with_potential>
+__device__ __forceinline__ void store_totals(const DirectInput& input, int64_t first,
+                                             const DirectTile<Shape, kind, with_potential>& tile) {
+    using Total = typename Shape::Total;
+    constexpr int components = with_potential ? 4 : 3;
+    Total* to = static_cast<Total*>(input.partial) + partial_place(input.cut, blockIdx.y, 0, components, 0);
+    for (int t = 0; t < Shape::lanes; ++t) {
+        const int64_t k = first + t * Shape::threads;
+        if (k < input.cut.targets)
+            for (int component = 0; component < components; ++component)
+                to[component * input.cut.targets + k] = tile.total[t][component][threadIdx.x];
+    }
+}
+
+template <class Shape, DevicePair kind, bool with_potential>
 __global__ __launch_bounds__(Shape::threads) void direct_kernel(const DirectInput input) {
-    __shared__ DirectTile<Shape, kind> tile;
+    __shared__ DirectTile<Shape, kind, with_potential> tile;
     if (backend::stopped(input.status))
         return;
     const Frame frame = input.frames[blockIdx.x];
@@ -129,14 +135,20 @@ __global__ __launch_bounds__(Shape::threads) void direct_kernel(const DirectInpu
         __syncthreads();
         fill_tile(input, frame, at, end, tile);
         __syncthreads();
-        const int count = static_cast<int>(min(end - at, int64_t{Shape::tile}));
-        for (int j = 0; j < count; j += Shape::unroll) // behind the last source: charges 0
+        if (end - at >= Shape::tile) { // a fixed number of turns: the compiler overlaps them
+#pragma unroll Shape::unroll
+            for (int j = 0; j < Shape::tile; ++j)
+                targets.add(tile, j);
+        } else {
+            const int count = static_cast<int>(end - at);
+            for (int j = 0; j < count; j += Shape::unroll) // behind the last source: charges 0
 #pragma unroll
-            for (int k = 0; k < Shape::unroll; ++k)
-                targets.add(tile, j + k);
-        targets.flush();
+                for (int k = 0; k < Shape::unroll; ++k)
+                    targets.add(tile, j + k);
+        }
+        targets.flush(tile, at == begin);
     }
-    targets.store(input, first);
+    store_totals(input, first, tile);
 }
 
 template <class Shape, DevicePair kind, bool with_potential>
@@ -161,9 +173,11 @@ void launch_direct(backend::Queue& queue, DevicePair kind, bool potential, const
         choose.template operator()<DevicePair::spline>();
 }
 
-// The shapes in use; measured beside others in docs/gpu/direct.md.
-using DirectShapeFp32 = DirectShape<float, float, 128, 4, 256, 4>;
-using DirectShapeMixed = DirectShape<float, double, 128, 4, 256, 4>;
-using DirectShapeFp64 = DirectShape<double, double, 128, 2, 128, 4>;
+// The shapes in use; measured beside others in docs/gpu/direct.md. The wide one has no room in shared memory
+// for potentials or softening a particle.
+using DirectShapeWide = DirectShape<float, float, 512, 4, 1024, 4>;
+using DirectShapeFp32 = DirectShape<float, float, 256, 4, 1024, 4>;
+using DirectShapeMixed = DirectShape<float, double, 256, 4, 512, 4>;
+using DirectShapeFp64 = DirectShape<double, double, 256, 2, 256, 4>;
 
 } // namespace graft::kernels

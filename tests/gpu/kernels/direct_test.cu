@@ -183,6 +183,35 @@ TEST_F(Direct, TenThousandFarFromTheOrigin) {
     EXPECT_LT(list[list.size() * 99 / 100], 1e-12);
 }
 
+TEST_F(Direct, ManyTargetsTakeWholeTiles) {
+    // So many targets that a part of the sources is longer than a tile, in every shape; some of them checked.
+    const Particles p = cube(4000, 1, 0, false, 21), at = cube(300001, 1, 0.1, false, 22);
+    Particles some;
+    std::vector<size_t> place;
+    for (size_t k = 0; k < at.x.size(); k += 83) {
+        place.push_back(k);
+        some.x.push_back(at.x[k]), some.y.push_back(at.y[k]), some.z.push_back(at.z[k]);
+        some.softening.push_back(at.softening[k]);
+    }
+    for (Softening softening : {Softening::none, Softening::plummer, Softening::spline})
+        for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed, DevicePrecision::fp64})
+            for (bool potential : {false, true}) {
+                kernels::DeviceEvaluation how;
+                how.pairs = {softening, softening != Softening::none, potential}, how.precision = precision;
+                const Answer all = run(p, at, how, DirectStage::best);
+                Answer found;
+                for (const size_t k : place) {
+                    found.ax.push_back(all.ax[k]), found.ay.push_back(all.ay[k]);
+                    found.az.push_back(all.az[k]);
+                    if (potential)
+                        found.potential.push_back(all.potential[k]);
+                }
+                expect_close(found, reference_of(p, some, how), precision,
+                             core::format("softening %d precision %d", static_cast<int>(softening),
+                                          static_cast<int>(precision)));
+            }
+}
+
 TEST_F(Direct, SameBitsEveryRun) {
     const Particles p = cube(7001, 1, 0, true, 9), at = cube(2049, 1, 0.1, true, 10);
     for (auto stage : {DirectStage::plain, DirectStage::tiled, DirectStage::best})
