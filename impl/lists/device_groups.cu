@@ -9,11 +9,6 @@ namespace graft::lists::device {
 
 namespace {
 
-__device__ int32_t common_level(uint64_t a, uint64_t b, int dimension) {
-    const int used = dimension * geometry::key_levels(dimension);
-    return min(__clzll(static_cast<long long>(a ^ b)) - (64 - used), used) / dimension;
-}
-
 /// Packs pieces in order into groups of at most group_size, as Cutter::pack.
 class Packer {
   public:
@@ -73,7 +68,7 @@ __device__ void cut_keys(const CutInput& in, int64_t begin, int64_t end, uint8_t
     Packer packer(in, start);
     const int levels = geometry::key_levels(in.dimension);
     const auto enter = [&](int64_t first, int64_t last) {
-        const int level = common_level(in.keys[first], in.keys[last - 1], in.dimension);
+        const int level = geometry::common_level(in.keys[first], in.keys[last - 1], in.dimension);
         if (level == levels)
             cut_evenly(in, packer.targets_before(first), packer.targets_before(last), start);
         ends[depth] = last;
@@ -95,14 +90,10 @@ __device__ void cut_keys(const CutInput& in, int64_t begin, int64_t end, uint8_t
 
 /// Level of the largest key cell around `key` that lies inside the range: the cell of that root.
 __device__ int root_level(const CutInput& in, uint64_t key) {
-    const int levels = geometry::key_levels(in.dimension);
     int level = 0;
-    for (; level < levels; ++level) {
-        const uint64_t size = uint64_t{1} << (levels - level) * in.dimension;
-        const uint64_t begin = key / size * size;
-        if (begin >= in.key_begin && begin < in.key_end && size <= in.key_end - begin)
-            break;
-    }
+    while (level < geometry::key_levels(in.dimension) &&
+           !geometry::cell_within(key, level, in.dimension, in.key_begin, in.key_end))
+        ++level;
     return level;
 }
 

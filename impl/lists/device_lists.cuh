@@ -144,8 +144,15 @@ __host__ __device__ inline int64_t batch_begin(int64_t groups, int batch, int ba
     return groups * batch / batches;
 }
 
+/// What the walks may be tuned by; the lists are the same.
+struct DeviceWalkTuning {
+    int32_t patience = 96;   // steps of a warp after which its block helps
+    int32_t super_width = 8; // groups of a super group, at most 32
+};
+
 class DeviceListBuilder {
   public:
+    DeviceWalkTuning tuning;
     explicit DeviceListBuilder(backend::DeviceMemory& memory);
     ~DeviceListBuilder();
     /// Enqueues count, scan, fill. Entries beyond the lists' capacity: status *_entries_needed, stop

@@ -1,5 +1,5 @@
 // A warp per group: 128 entries at a time are sorted by their place, merged where they touch, and written.
-// See device_runs.cuh.
+// Groups with long lists are left to the whole block, eight pieces at a time. See device_runs.cuh.
 #include "lists/device_runs.cuh"
 
 #include "lists/device_walk.cuh"
@@ -11,8 +11,9 @@ namespace graft::lists {
 
 namespace {
 
-constexpr int warps = 4; // a block
+constexpr int warps = 8; // a block
 constexpr int per_lane = 4, piece = 32 * per_lane;
+constexpr int64_t most_by_warp = 12 * piece; // entries
 constexpr uint64_t no_entry = ~uint64_t{0};
 
 using Sort = cub::WarpMergeSort<uint64_t, per_lane, 32>;
@@ -47,60 +48,119 @@ struct Less {
     __device__ bool operator()(uint64_t a, uint64_t b) const { return a < b; }
 };
 
-/// Runs of one sorted piece behind `made` runs and `before` items; returns how many of each it adds.
-__device__ int2 write_piece(const uint64_t (&span)[per_lane], Scan::TempStorage& scratch, int32_t made,
-                            int32_t before, DeviceRun* runs) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    uint64_t previous = __shfl_up_sync(~0u, span[per_lane - 1], 1);
+struct Shared {
+    Sort::TempStorage sort[warps];
+    Scan::TempStorage scan[warps];
+    int2 sums[warps];
+    bool left[warps]; // groups left to the block
+};
+
+/// A sorted piece: which of this lane's spans begin a run, and how many runs and items come before them in
+/// the piece and are in all of it.
+struct Piece {
+    uint64_t span[per_lane];
     bool starts[per_lane];
+    int2 below, all;
+};
+
+/// Entries [at, end), at most a piece, by one warp.
+__device__ Piece sort_piece(const EncodeInput& in, int64_t at, int64_t end, Shared& shared) {
+    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+    Piece made;
+    for (int k = 0; k < per_lane; ++k) {
+        const int64_t entry = at + k * 32 + lane;
+        made.span[k] = entry < end ? span_of(in, in.entries[entry]) : no_entry;
+    }
+    Sort(shared.sort[warp]).Sort(made.span, Less());
+    __syncwarp();
+    uint64_t previous = __shfl_up_sync(~0u, made.span[per_lane - 1], 1);
     int2 sum{0, 0};
     for (int k = 0; k < per_lane; ++k) {
         const bool touches =
-            (k > 0 || lane > 0) && place_of(previous) + items_of(previous) == place_of(span[k]);
-        starts[k] = span[k] != no_entry && !touches;
-        sum = SumBoth()(sum, {starts[k], items_of(span[k])});
-        previous = span[k];
+            (k > 0 || lane > 0) && place_of(previous) + items_of(previous) == place_of(made.span[k]);
+        made.starts[k] = made.span[k] != no_entry && !touches;
+        sum = SumBoth()(sum, {made.starts[k], items_of(made.span[k])});
+        previous = made.span[k];
     }
-    int2 below{0, 0}, all{0, 0};
-    Scan(scratch).ExclusiveScan(sum, below, int2{0, 0}, SumBoth(), all);
-    below = SumBoth()(below, {made, before});
-    for (int k = 0; k < per_lane; ++k) {
-        if (starts[k])
-            runs[below.x++] = {place_of(span[k]), below.y};
-        below.y += items_of(span[k]);
-    }
-    return all;
+    Scan(shared.scan[warp]).ExclusiveScan(sum, made.below, int2{0, 0}, SumBoth(), made.all);
+    __syncwarp();
+    return made;
 }
 
-__global__ void __launch_bounds__(32 * warps)
-    encode(EncodeInput in, int64_t* run_offset, int32_t* run_count, DeviceRun* runs) {
-    __shared__ Sort::TempStorage sort_scratch[warps];
-    __shared__ Scan::TempStorage scan_scratch[warps];
-    if (backend::stopped(in.batch.status))
-        return;
-    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-    const int64_t g = static_cast<int64_t>(blockIdx.x) * warps + warp;
-    if (g >= device::batch_range(in.batch).count)
-        return;
+/// Writes a piece's runs behind `before` runs and items.
+__device__ void write_piece(const Piece& piece_runs, int2 before, DeviceRun* runs) {
+    int2 at = SumBoth()(piece_runs.below, before);
+    for (int k = 0; k < per_lane; ++k) {
+        if (piece_runs.starts[k])
+            runs[at.x++] = {place_of(piece_runs.span[k]), at.y};
+        at.y += items_of(piece_runs.span[k]);
+    }
+}
+
+struct RunOutput {
+    int64_t* offset;
+    int32_t* count;
+    DeviceRun* runs;
+};
+
+/// Closes a group that has `made` runs and items.
+__device__ void close_group(const RunOutput& out, int64_t g, int64_t begin, int2 made) {
+    out.runs[begin + g + made.x] = {0, made.y};
+    out.offset[g] = begin + g;
+    out.count[g] = made.x;
+}
+
+__device__ void encode_with_warp(const EncodeInput& in, const RunOutput& out, int64_t g, Shared& shared) {
     const int64_t begin = in.offset[g], end = in.offset[g + 1];
-    DeviceRun* out = runs + begin + g;
     int2 made{0, 0};
     for (int64_t at = begin; at < end; at += piece) {
-        uint64_t span[per_lane];
-        for (int k = 0; k < per_lane; ++k) {
-            const int64_t entry = at + k * 32 + lane;
-            span[k] = entry < end ? span_of(in, in.entries[entry]) : no_entry;
+        const Piece sorted = sort_piece(in, at, end, shared);
+        write_piece(sorted, made, out.runs + begin + g);
+        made = SumBoth()(made, sorted.all);
+    }
+    if (threadIdx.x % 32 == 0)
+        close_group(out, g, begin, made);
+}
+
+__device__ void encode_with_block(const EncodeInput& in, const RunOutput& out, int64_t g, Shared& shared) {
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    const int64_t begin = in.offset[g], end = in.offset[g + 1];
+    int2 made{0, 0};
+    for (int64_t at = begin; at < end; at += warps * piece) {
+        const Piece sorted = sort_piece(in, min(at + warp * piece, end), end, shared);
+        if (threadIdx.x % 32 == 0)
+            shared.sums[warp] = sorted.all;
+        __syncthreads();
+        int2 before = made;
+        for (int w = 0; w < warps; ++w) {
+            made = SumBoth()(made, shared.sums[w]);
+            before = w < warp ? made : before;
         }
-        Sort(sort_scratch[warp]).Sort(span, Less());
-        __syncwarp();
-        made = SumBoth()(made, write_piece(span, scan_scratch[warp], made.x, made.y, out));
-        __syncwarp();
+        write_piece(sorted, before, out.runs + begin + g);
+        __syncthreads();
     }
-    if (lane == 0) {
-        out[made.x] = {0, made.y};
-        run_offset[g] = begin + g;
-        run_count[g] = made.x;
-    }
+    if (threadIdx.x == 0)
+        close_group(out, g, begin, made);
+}
+
+__global__ void __launch_bounds__(32 * warps) encode(EncodeInput in, RunOutput out) {
+    __shared__ Shared shared;
+    if (backend::stopped(in.batch.status))
+        return;
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * warps, g = first + warp;
+    const int64_t groups = device::batch_range(in.batch).count;
+    if (first >= groups)
+        return;
+    const bool left = g < groups && in.offset[g + 1] - in.offset[g] > most_by_warp;
+    if (threadIdx.x % 32 == 0)
+        shared.left[warp] = left;
+    if (g < groups && !left)
+        encode_with_warp(in, out, g, shared);
+    __syncthreads();
+    for (int w = 0; w < warps; ++w)
+        if (shared.left[w])
+            encode_with_block(in, out, first + w, shared);
 }
 
 __global__ void decode(device::BatchView batch, const int64_t* run_offset, const int32_t* run_count,
@@ -126,7 +186,7 @@ void encode_entries(backend::Queue& queue, const DeviceTargets& targets, const D
     const EncodeInput in{device::batch_view(queue, targets, lists.batch, lists.batches), nodes, offset.data(),
                          entries.data()};
     encode<<<backend::blocks_for(groups, warps), 32 * warps, 0, queue.stream()>>>(
-        in, runs.offset.data(), runs.count.data(), runs.runs.data());
+        in, {runs.offset.data(), runs.count.data(), runs.runs.data()});
     GRAFT_CUDA_LAUNCHED("runs of lists");
     ++queue.launches;
 }

@@ -2,9 +2,10 @@
 // went.
 //
 // With criterion.skin = s > 0 a node is accepted only if the criterion holds for it and for the target
-// wherever their particles go by at most s / 2 each: the expansion's centre follows (s / 2), the target comes
-// closer (s / 2), the node's radius and edges grow by s, so
-//     dist(target box, c) > max(a * f, b(radius + s, edge + s)) + s.
+// wherever their particles go by at most s / 2 each: radius and edges of the node grow by s, faces of boxes
+// and the expansion's centre move by s / 2, so that box distances shrink by at most sqrt(3) s:
+//     dist(target box, c) > max(a * f, b(radius + s, edge + s)) + sqrt(3) s,
+// and likewise for the distance that compact softening asks for.
 // Lists hold every particle once whatever moves, and the error bound of the criterion holds for the moved
 // particles (their moments computed anew on the same nodes). The caller's `reach` of the error MAC must be
 // that of the grown node: pass error_reach() the grown_spread() below and radius + s. Not covered: the factor

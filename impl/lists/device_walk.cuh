@@ -52,9 +52,11 @@ struct WalkView : BatchView {
     const geometry::Box* boxes;
     const tree::DeviceTreeCounts* counts;
     const Group* groups;
-    double softening_length, skin;
+    double softening_length;
+    double skin;          // added to distances that must be kept
     int32_t root, levels; // levels 0: counts->levels
     int32_t most_children;
+    int32_t patience; // steps of a warp after which its block helps
     bool compact;
     bool plain() const { return !compact && skin == 0; }
 };
@@ -64,6 +66,25 @@ struct WalkLists {
     int64_t *node_offset, *leaf_offset;
     int32_t *nodes, *leaves;
 };
+
+/// Most groups of a batch.
+__host__ __device__ inline int64_t group_room(const BatchView& view) {
+    return view.group_capacity / view.batches + 1;
+}
+
+/// The batch's groups; none where there is no tree or the computation has stopped.
+__device__ inline BatchRange groups_to_walk(const WalkView& view) {
+    const BatchRange range = batch_range(view);
+    return {range.begin, view.counts->nodes == 0 || backend::stopped(view.status) ? 0 : range.count};
+}
+
+/// Counts behind the last group, up to entry group_room(), are zero, so that their scan ends with the total.
+__device__ inline void clear_counts(const WalkView& view, const WalkLists& lists, int64_t count,
+                                    int64_t block_first, int block_groups) {
+    const int64_t g = block_first + threadIdx.x;
+    if (static_cast<int>(threadIdx.x) < block_groups && g >= count && g <= group_room(view))
+        lists.node_offset[g] = lists.leaf_offset[g] = 0;
+}
 
 /// Room of a depth-first stack below any node: siblings that wait on each level.
 __device__ inline int32_t stack_reserve(const WalkView& view) {
@@ -103,21 +124,22 @@ struct Verdict {
 /// `plain`: no compact softening, no skin.
 template <bool plain>
 __device__ inline Verdict judge(const WalkView& view, const Target& target, int32_t node) {
-    const DeviceMacXY xy = view.xy[node];
-    const DeviceMacZA za = view.za[node];
-    const DeviceMacLink at = view.links[node];
+    const double2 xy = __ldg(reinterpret_cast<const double2*>(view.xy + node));
+    const double2 za = __ldg(reinterpret_cast<const double2*>(view.za + node));
+    const int4 link = __ldg(reinterpret_cast<const int4*>(view.links + node));
+    const double b = __hiloint2double(link.y, link.x);
     const double dx = axis_distance(target.box.lower[0], target.box.upper[0], xy.x);
     const double dy = axis_distance(target.box.lower[1], target.box.upper[1], xy.y);
-    const double dz = axis_distance(target.box.lower[2], target.box.upper[2], za.z);
+    const double dz = axis_distance(target.box.lower[2], target.box.upper[2], za.x);
     const double square = dx * dx + dy * dy + dz * dz;
-    const double reach = za.a * target.factor;
-    double radius = reach > at.b ? reach : at.b;
+    const double reach = za.y * target.factor;
+    double radius = reach > b ? reach : b;
     if (!plain)
         radius += view.skin;
     bool accepted = square > radius * radius;
     if (!plain && view.compact && accepted)
         accepted = clear_of_softening(view, target, node);
-    return {accepted, at.link};
+    return {accepted, static_cast<uint32_t>(link.z)};
 }
 
 // The kinds of walk; each enqueues one pass over the groups of the batch. `counting`: else filling.
@@ -125,6 +147,11 @@ void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& su
                 bool counting);
 /// The upper part of the walk for super groups of super.width neighbouring groups of the batch.
 void walk_supers(backend::Queue& queue, const WalkView& view, const SuperView& super);
+
+/// Enqueues: counts become offsets, the status words learn the totals, and the computation stops where they
+/// exceed the room for entries.
+void scan_counts(backend::Queue& queue, const WalkView& view, const WalkLists& lists, int64_t node_room,
+                 int64_t leaf_room);
 void walk_threads(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting);
 
 } // namespace graft::lists::device

@@ -14,11 +14,12 @@ constexpr int stack_capacity = 7 * (tree::max_device_levels + 2);
 
 template <bool counting, bool plain>
 __global__ void __launch_bounds__(threads) walk(WalkView view, WalkLists lists) {
-    if (backend::stopped(view.status))
-        return;
-    const BatchRange range = batch_range(view);
-    const int64_t g = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
-    if (g >= range.count || view.counts->nodes == 0)
+    const BatchRange range = groups_to_walk(view);
+    const int64_t block_first = static_cast<int64_t>(blockIdx.x) * threads;
+    if (counting)
+        clear_counts(view, lists, range.count, block_first, threads);
+    const int64_t g = block_first + threadIdx.x;
+    if (g >= range.count)
         return;
     const Target target = view.groups[range.begin + g].target;
     int32_t* nodes = counting ? nullptr : lists.nodes + lists.node_offset[g];
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(threads) walk(WalkView view, WalkLists lists) 
 } // namespace
 
 void walk_threads(backend::Queue& queue, const WalkView& view, const WalkLists& lists, bool counting) {
-    const int64_t groups = view.group_capacity / view.batches + 1;
+    const int64_t groups = group_room(view) + 1;
     const unsigned blocks = backend::blocks_for(groups, threads);
     const auto kernel = counting ? (view.plain() ? walk<true, true> : walk<true, false>)
                                  : (view.plain() ? walk<false, true> : walk<false, false>);

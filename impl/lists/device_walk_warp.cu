@@ -1,7 +1,7 @@
 // A warp per group; the frontier is a stack of opened nodes in shared memory. A step takes 4 of them (8 in
 // two dimensions, 16 of a k-d tree) and tests their children, one a lane.
 //
-// A group that is not done after `patience` steps (a huge box: its list is many times the usual) waits for
+// A group that is not done after view.patience steps (a huge box: its list is many times the usual) waits for
 // its block to finish the others and is then walked by the whole block, from where its warp stopped. What a
 // group's list holds, and in which order, depends on that group alone.
 //
@@ -16,7 +16,6 @@ namespace {
 
 constexpr int warps = 8; // a block
 constexpr int threads = 32 * warps;
-constexpr int patience = 96; // steps
 constexpr int block_stack_capacity = 2048;
 
 struct Shared {
@@ -69,7 +68,7 @@ template <class K>
 __device__ inline void walk_with_warp(const WalkView& view, const Target& target, int32_t wide_limit,
                                       uint32_t* stack, const Place& place, Progress& walk) {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-    for (int step = 0; step < patience && walk.top > 0; ++step) {
+    for (int step = 0; step < view.patience && walk.top > 0; ++step) {
         const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, 32 / K::children);
         walk.top -= take;
         const Child child = child_of<K>(stack, walk.top, take, lane);
@@ -121,31 +120,71 @@ __device__ inline uint32_t sum_totals(const uint32_t* totals, uint32_t& all) {
     return below;
 }
 
-/// The same steps by all threads of the block, to the end. All threads have the same `walk`.
+/// A step of the block: two children a thread, whose loads are under way together. Totals of a warp are those
+/// of both; the first children of a warp come before its second.
+struct BlockStep {
+    Child child[2];
+    Outcome outcome[2];
+    uint32_t accepted[2], leaf[2], opened[2]; // masks of the warp
+};
+template <class K>
+__device__ inline BlockStep look_at_two(const WalkView& view, const Target& target, const uint32_t* stack,
+                                        int32_t top, int32_t take) {
+    const int32_t first = static_cast<int32_t>(threadIdx.x / 32 * 64 + threadIdx.x % 32);
+    BlockStep step;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+        step.child[half] = child_of<K>(stack, top, take, first + half * 32);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+        step.outcome[half] = look_at<K>(view, target, step.child[half]);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        step.accepted[half] = __ballot_sync(~0u, step.outcome[half].accepted);
+        step.leaf[half] = __ballot_sync(~0u, step.outcome[half].leaf);
+        step.opened[half] = __ballot_sync(~0u, step.outcome[half].opened);
+    }
+    return step;
+}
+
+/// Writes what the step found behind `walk` and what the warps below found.
+template <class K>
+__device__ inline void put_two(const BlockStep& step, uint32_t below, uint32_t* stack, const Place& place,
+                               const Progress& walk) {
+    int32_t node = walk.nodes + static_cast<int32_t>(below & 1023);
+    int32_t leaf = walk.leaves + static_cast<int32_t>(below >> 10 & 1023);
+    int32_t open = walk.top + static_cast<int32_t>(below >> 20);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        if (!K::counting && step.outcome[half].accepted)
+            place.nodes[node + set_below(step.accepted[half])] = step.child[half].node;
+        if (!K::counting && step.outcome[half].leaf)
+            place.leaves[leaf + set_below(step.leaf[half])] = step.child[half].node;
+        if (step.outcome[half].opened)
+            stack[open + set_below(step.opened[half])] = step.outcome[half].link;
+        node += __popc(step.accepted[half]);
+        leaf += __popc(step.leaf[half]);
+        open += __popc(step.opened[half]);
+    }
+}
+
+/// The same walk by all threads of the block, to the end. All threads have the same `walk`.
 template <class K>
 __device__ inline void walk_with_block(const WalkView& view, const Target& target, int32_t wide_limit,
-                                       Shared& shared, int32_t* nodes, int32_t* leaves, Progress& walk) {
+                                       Shared& shared, const Place& place, Progress& walk) {
     const int32_t thread = static_cast<int32_t>(threadIdx.x);
     while (walk.top > 0) {
-        const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, threads / K::children);
+        const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, 2 * threads / K::children);
         walk.top -= take;
-        const Child child = child_of<K>(shared.block_stack, walk.top, take, thread);
-        const Outcome outcome = look_at<K>(view, target, child);
-        const uint32_t accepted = __ballot_sync(~0u, outcome.accepted);
-        const uint32_t leaf = __ballot_sync(~0u, outcome.leaf);
-        const uint32_t opened = __ballot_sync(~0u, outcome.opened);
+        const BlockStep step = look_at_two<K>(view, target, shared.block_stack, walk.top, take);
         if (thread % 32 == 0)
-            shared.totals[thread / 32] = pack_totals(__popc(accepted), __popc(leaf), __popc(opened));
+            shared.totals[thread / 32] = pack_totals(__popc(step.accepted[0]) + __popc(step.accepted[1]),
+                                                     __popc(step.leaf[0]) + __popc(step.leaf[1]),
+                                                     __popc(step.opened[0]) + __popc(step.opened[1]));
         __syncthreads();
         uint32_t all;
         const uint32_t below = sum_totals(shared.totals, all);
-        if (!K::counting && outcome.accepted)
-            nodes[walk.nodes + static_cast<int32_t>(below & 1023) + set_below(accepted)] = child.node;
-        if (!K::counting && outcome.leaf)
-            leaves[walk.leaves + static_cast<int32_t>(below >> 10 & 1023) + set_below(leaf)] = child.node;
-        if (outcome.opened)
-            shared.block_stack[walk.top + static_cast<int32_t>(below >> 20) + set_below(opened)] =
-                outcome.link;
+        put_two<K>(step, below, shared.block_stack, place, walk);
         walk.nodes += static_cast<int32_t>(all & 1023);
         walk.leaves += static_cast<int32_t>(all >> 10 & 1023);
         walk.top += static_cast<int32_t>(all >> 20);
@@ -198,8 +237,8 @@ __device__ inline void finish_group(const WalkView& view, const WalkLists& lists
         shared.block_stack[k] = shared.stack[of][k];
     __syncthreads();
     const Place place = place_of<K>(lists, g);
-    walk_with_block<K>(view, view.groups[first + g].target, block_stack_capacity - reserve - threads, shared,
-                       place.nodes, place.leaves, walk);
+    walk_with_block<K>(view, view.groups[first + g].target, block_stack_capacity - reserve - 2 * threads,
+                       shared, place, walk);
     if (K::counting && threadIdx.x == 0)
         lists.node_offset[g] = walk.nodes, lists.leaf_offset[g] = walk.leaves;
 }
@@ -207,10 +246,10 @@ __device__ inline void finish_group(const WalkView& view, const WalkLists& lists
 template <class K>
 __global__ void __launch_bounds__(threads) walk(WalkView view, SuperView super, WalkLists lists) {
     __shared__ Shared shared;
-    if (view.counts->nodes == 0 || backend::stopped(view.status))
-        return;
-    const BatchRange range = batch_range(view);
+    const BatchRange range = groups_to_walk(view);
     const int64_t block_first = static_cast<int64_t>(blockIdx.x) * warps;
+    if (K::counting)
+        clear_counts(view, lists, range.count, block_first, warps);
     if (block_first >= range.count)
         return;
     const int groups = static_cast<int>(min(range.count - block_first, static_cast<int64_t>(warps)));
@@ -235,7 +274,7 @@ auto kernel_of(bool counting, bool plain) {
 
 void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
                 bool counting) {
-    const int64_t groups = view.group_capacity / view.batches + 1;
+    const int64_t groups = group_room(view) + 1;
     const auto kernel = view.most_children == 8   ? kernel_of<8>(counting, view.plain())
                         : view.most_children == 4 ? kernel_of<4>(counting, view.plain())
                                                   : kernel_of<2>(counting, view.plain());

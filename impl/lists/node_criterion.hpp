@@ -40,6 +40,12 @@ GRAFT_HD inline double longest_box_edge(const geometry::Box& box) {
     return std::max(std::max(x, y), z);
 }
 
+/// How much closer two boxes, or a box and a centre, may come when every particle moves by skin / 2: each
+/// face by skin / 2 along its axis.
+GRAFT_HD inline double skin_margin(double skin) {
+    return 1.7320508075688774 * skin;
+}
+
 /// `b` of criterion.hpp. Particles that may each move by skin / 2: as if the node's length had grown by it.
 GRAFT_HD inline double least_radius(Mac mac, double theta, double skin, const NodeFacts& node) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -50,7 +56,7 @@ GRAFT_HD inline double least_radius(Mac mac, double theta, double skin, const No
         return std::max((node.edge + skin) / theta, radius);
     if (mac == Mac::error)
         return radius / (theta < closest_ratio ? theta : closest_ratio);
-    const double shift = distance_from_box_centre(node.box, node.cx, node.cy, node.cz) + skin;
+    const double shift = distance_from_box_centre(node.box, node.cx, node.cy, node.cz) + skin_margin(skin);
     return std::max((longest_box_edge(node.box) + skin) / theta + shift, radius);
 }
 

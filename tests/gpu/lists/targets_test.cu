@@ -1,6 +1,7 @@
 // Targets that the device makes: the host's groups, in its order, with its boxes.
 #include "device_scene.cuh"
 
+#include "geometry/morton.hpp"
 #include "lists/device_groups.cuh"
 
 namespace graft::test {
@@ -93,6 +94,37 @@ TEST_F(DeviceTargetsTest, HeapsOfEqualPoints) {
                 set_all(scene, group);
                 ASSERT_FALSE(HasFatalFailure());
             }
+    }
+}
+
+/// A range of keys: a forest, whose sister roots are packed as in the tree of all.
+TEST_F(DeviceTargetsTest, AllParticlesOfARangeOfKeys) {
+    const lists::testing::Points points = lists::testing::two_balls(20000);
+    for (const int part : {0, 1, 2}) {
+        Scene scene(1);
+        tree::TreeOptions options;
+        options.leaf = 8, options.has_root = true, options.root_edge = 8;
+        for (double& lower : options.root_lower)
+            lower = -4;
+        const geometry::KeyFrame frame(options.root_lower, options.root_edge, 3);
+        options.has_range = true;
+        options.key_begin = part == 0 ? 0 : frame.key(0.01 * part, 0.02, -0.03);
+        options.key_end = part == 2 ? uint64_t{1} << 63 : frame.key(0.3, 0.1 * (1 + part), 0.2);
+        std::vector<double> x, y, z, softening;
+        for (size_t i = 0; i < points.x.size(); ++i) {
+            const uint64_t key = frame.key(points.x[i], points.y[i], points.z[i]);
+            if (key >= options.key_begin && key < options.key_end)
+                x.push_back(points.x[i]), y.push_back(points.y[i]), z.push_back(points.z[i]),
+                    softening.push_back(points.softening[i]);
+        }
+        tree::BuildTimes times;
+        tree::TreeBuilder(scene.memory)
+            .build(scene.executor, options, static_cast<int64_t>(x.size()), x.data(), y.data(), z.data(),
+                   nullptr, softening.data(), scene.tree, times);
+        ASSERT_GT(scene.tree.root_count(), 3) << "part " << part;
+        for (const int group : {1, 64, 500})
+            set_all(scene, group);
+        ASSERT_FALSE(HasFatalFailure());
     }
 }
 

@@ -69,11 +69,70 @@ class WalkTimes : public ListsTest {
     }
 };
 
-TEST_F(WalkTimes, DISABLED_Plummer) {
+/// gaburov2010's figures of his walk: bytes of cells and entries per second, and lanes that are at work.
+TEST_F(WalkTimes, DISABLED_ThreadPerGroup1e6) {
+    PlummerScene scene(1000000, 64, 64);
+    tree->upload(*queue, scene.tree);
+    criterion->upload(*queue, scene.criterion, scene.tree.node_count());
+    targets->upload(*queue, scene.targets);
+    lists->nodes.resize(24000000), lists->leaves.resize(4000000);
+    queue->clear_status();
+    const double time_s = median_time_s(*queue, [&] { build(DeviceWalk::thread_per_group); });
+    ASSERT_EQ(status().stop, backend::go);
+    InteractionLists made(scene.memory);
+    const int64_t groups = scene.targets.group_count();
+    lists->download(*queue, groups, made);
+    double looked_at = 0, lanes = 0;
+    for (int64_t warp = 0; warp < groups; warp += 32) {
+        double most = 0;
+        for (int64_t g = warp; g < std::min(groups, warp + 32); ++g) {
+            const auto entries = static_cast<double>(made.node_offset[g + 1] - made.node_offset[g] +
+                                                     made.leaf_offset[g + 1] - made.leaf_offset[g]);
+            const double nodes = (8 * entries - 1) / 7; // all inner nodes of this tree have eight children
+            looked_at += nodes, most = std::max(most, nodes);
+        }
+        lanes += 32 * most;
+    }
+    const auto entries = static_cast<double>(made.nodes.size() + made.leaves.size());
+    const double bytes = 2 * looked_at * 48 + 4 * entries;
+    std::printf(
+        "  a thread per group: %.3f ms, %.1f GB/s of cells and entries, at most %.3f of the lanes active\n",
+        time_s * 1e3, bytes * 1e-9 / time_s, looked_at / lanes);
+}
+
+TEST_F(WalkTimes, DISABLED_Tuning) {
+    for (const int group : {64, 128}) {
+        PlummerScene scene(1000000, 64, group);
+        tree->upload(*queue, scene.tree);
+        criterion->upload(*queue, scene.criterion, scene.tree.node_count());
+        targets->upload(*queue, scene.targets);
+        lists->nodes.resize(24000000), lists->leaves.resize(4000000);
+        queue->clear_status();
+        for (const int patience : {32, 48, 64, 80, 96, 128, 1000})
+            for (const int width : {0, 4, 8, 16, 32}) {
+                builder->tuning.patience = patience;
+                builder->tuning.super_width = std::max(width, 1);
+                const DeviceWalk kind = width > 0 ? DeviceWalk::super_group : DeviceWalk::warp_per_group;
+                const double time_s = median_time_s(
+                    *queue, [&] { build(kind); }, 5);
+                std::printf("  group %d patience %d super %d: %.3f ms\n", group, patience, width,
+                            time_s * 1e3);
+            }
+        ASSERT_EQ(status().stop, backend::go);
+    }
+}
+
+TEST_F(WalkTimes, DISABLED_Plummer1e5) {
     measure(100000, 32, 64);
-    for (const int leaf : {32, 64, 128})
-        for (const int group : {64, 128})
+}
+
+TEST_F(WalkTimes, DISABLED_Plummer1e6) {
+    for (const int group : {64, 128})
+        for (const int leaf : {64, 32, 128})
             measure(1000000, leaf, group);
+}
+
+TEST_F(WalkTimes, DISABLED_Plummer8e6) {
     measure(8000000, 64, 64);
 }
 
