@@ -1,4 +1,4 @@
-// Octree nodes from sorted keys in three launches, without a loop over levels ("fused").
+// Octree nodes from sorted keys in four launches, without a loop over levels ("fused").
 //
 // A boundary is a place between neighbouring particles; its level is that of the smallest cell with both. A
 // leaf starts at a boundary exactly when that cell holds more than N_leaf particles: the cell is then an
@@ -135,22 +135,26 @@ __device__ int32_t sum_blocks(const int32_t* values, unsigned end, Shared& share
     return block_sum(sum, shared);
 }
 
-__device__ void flag_leaves(const Build& b, Shared& shared) {
-    const Range words = own_part((b.n + 31) / 32);
-    const int lane = threadIdx.x % 32;
-    int32_t found = 0;
-    for (int32_t w = words.begin + rows * static_cast<int32_t>(threadIdx.x / 32); w < words.end;
-         w += rows * warps) {
-        const uint32_t starts = starts_leaf(b, int64_t{w} * 32 + lane);
+/// Words of flags, `rows` a warp.
+__global__ void __launch_bounds__(256) flag_leaves(const Build b) {
+    const int64_t begin = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * (rows * 32);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (backend::stopped(b.status) || begin >= b.n)
+        return;
+    const uint32_t starts = starts_leaf(b, begin + lane);
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            const uint32_t bits = __ballot_sync(~0u, starts >> r & 1);
-            if (lane == 0 && w + r < words.end) {
-                b.flags[w + r] = bits;
-                found += __popc(bits);
-            }
-        }
+    for (int r = 0; r < rows; ++r) {
+        const uint32_t bits = __ballot_sync(~0u, starts >> r & 1);
+        if (lane == 0 && begin + 32 * r < b.n)
+            b.flags[begin / 32 + r] = bits;
     }
+}
+
+__device__ void count_leaves(const Build& b, Shared& shared) {
+    const Range words = own_part((b.n + 31) / 32);
+    int32_t found = 0;
+    for (int32_t w = words.begin + static_cast<int32_t>(threadIdx.x); w < words.end; w += threads)
+        found += __popc(b.flags[w]);
     found = block_sum(found, shared);
     if (threadIdx.x == 0)
         b.block_leaves[blockIdx.x] = found;
@@ -437,7 +441,7 @@ __global__ void __launch_bounds__(threads) list_leaves(const Build b) {
     __shared__ Shared shared;
     if (backend::stopped(b.status))
         return;
-    flag_leaves(b, shared);
+    count_leaves(b, shared);
     cooperative_groups::this_grid().sync();
     write_leaves(b, shared);
 }
@@ -508,6 +512,9 @@ void DeviceTreeBuilder::Work::make_tree(backend::Queue& queue, DeviceTree& tree)
                       tree.edges.data(),
                       tree.level_offset.data(),
                       queue.status()};
+    flag_leaves<<<backend::blocks_for(tree.n, 256 * rows), 256, 0, queue.stream()>>>(build);
+    GRAFT_CUDA_LAUNCHED("flag_leaves");
+    ++queue.launches;
     launch_together(queue, list_leaves, blocks, build);
     bound_leaves_beside(queue, tree);
     find_cells<<<backend::blocks_for(std::min<int64_t>(tree.n, std::max(tree.node_capacity(), 1)), 256), 256,

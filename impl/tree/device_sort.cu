@@ -146,18 +146,32 @@ struct Sorted {
     double *x, *y, *z, *charge, *softening;
 };
 
-__global__ void gather(DeviceParticleView from, const Packed* packed, const int32_t* order, Sorted to,
-                       const DeviceStatus* status) {
-    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (i >= from.n || backend::stopped(status))
+constexpr int gather_threads = 128, gather_items = 4;
+
+__global__ void __launch_bounds__(gather_threads)
+    gather(DeviceParticleView from, const Packed* packed, const int32_t* order, Sorted to,
+           const DeviceStatus* status) {
+    const int64_t begin = int64_t{blockIdx.x} * (gather_threads * gather_items) + threadIdx.x;
+    if (begin >= from.n || backend::stopped(status))
         return;
-    const int32_t k = order[i];
-    const Packed p = packed != nullptr ? packed[k] : load(from, k);
-    to.x[i] = p.x, to.y[i] = p.y, to.z[i] = p.z;
-    if (from.charge != nullptr)
-        to.charge[i] = p.charge;
-    if (from.softening != nullptr)
-        to.softening[i] = from.softening[k];
+    Packed p[gather_items];
+#pragma unroll
+    for (int r = 0; r < gather_items; ++r) { // all on their way at once
+        const int64_t i = begin + r * gather_threads;
+        if (i < from.n)
+            p[r] = packed != nullptr ? packed[order[i]] : load(from, order[i]);
+    }
+#pragma unroll
+    for (int r = 0; r < gather_items; ++r) {
+        const int64_t i = begin + r * gather_threads;
+        if (i >= from.n)
+            break;
+        to.x[i] = p[r].x, to.y[i] = p[r].y, to.z[i] = p[r].z;
+        if (from.charge != nullptr)
+            to.charge[i] = p[r].charge;
+        if (from.softening != nullptr)
+            to.softening[i] = from.softening[order[i]];
+    }
 }
 
 } // namespace
@@ -185,7 +199,7 @@ void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleVi
 void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,
                                             DeviceTree& tree) {
     follow(queue, sorted);
-    gather<<<backend::blocks_for(particles.n, 256), 256, 0, beside>>>(
+    gather<<<backend::blocks_for(particles.n, gather_threads * gather_items), gather_threads, 0, beside>>>(
         particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
         Sorted{tree.x.data(), tree.y.data(), tree.z.data(), tree.charge.data(), tree.softening.data()},
         queue.status());
