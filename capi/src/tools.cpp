@@ -75,8 +75,12 @@ std::string bench(const ToolArguments& arguments) {
             what = value;
     if (what == "orb")
         return decompose::bench_device_orb(arguments);
-    if (what == "p2p" && wants_device_pairs(arguments))
+    if (wants_device_pairs(arguments)) {
+        if (what != "p2p")
+            core::fail(core::Status::argument, "bench: what is '%s' and backend cuda; expected p2p or orb",
+                       what.c_str());
         return device_pairs_json(arguments);
+    }
     if (what != "all" && what != "p2p" && what != "m2p" && what != "sweep")
         core::fail(core::Status::argument, "bench: what is '%s'; expected all, p2p, m2p, sweep or orb (GPU)",
                    what.c_str());
@@ -98,7 +102,8 @@ struct Tool {
     std::string (*run)(const ToolArguments&);
 };
 
-constexpr Tool tools[] = {{"info", info}, {"bench", bench}, {"simulate", simulate_tool}, {"model", model_tool}};
+constexpr Tool tools[] = {
+    {"info", info}, {"bench", bench}, {"simulate", simulate_tool}, {"model", model_tool}};
 
 } // namespace
 

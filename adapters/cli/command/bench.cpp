@@ -31,7 +31,6 @@ int bench_command(const Words& words) {
         .value("backend", "B", "p2p: cpu (default) or cuda")
         .value("n", "N", "p2p, cuda: bodies (262144)")
         .value("precision", "P", "p2p, cuda: fp32, mixed, fp64 or all (default)")
-        .flag("json", "for scripts: the answer is JSON anyway")
         .list("set", "key=value", "an argument of the measurement: repetitions=1 to 1000 (repeatable)");
     if (!arguments.parse(words)) {
         return 0;
