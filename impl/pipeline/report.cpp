@@ -46,8 +46,6 @@ std::vector<Figure> figures(const Report& report) {
     if (report.on_device()) {
         const Report::Device& d = report.device;
         const std::vector<Figure> device = {
-            {"time_s", "p2p", t.p2p},
-            {"time_s", "m2p", t.m2p},
             {"bytes", "device", static_cast<double>(d.bytes)},
             {"bytes", "device_peak", static_cast<double>(d.bytes_peak)},
             {"bytes", "pinned", static_cast<double>(d.bytes_pinned)},
@@ -60,6 +58,8 @@ std::vector<Figure> figures(const Report& report) {
             {"device", "graph", d.graph ? 1.0 : 0.0},
         };
         list.insert(list.end(), device.begin(), device.end());
+        if (t.p2p > 0 || t.m2p > 0) // of computations that take them apart
+            list.insert(list.end(), {{"time_s", "p2p", t.p2p}, {"time_s", "m2p", t.m2p}});
     }
     if (report.ranks.size > 0) {
         const Report::Ranks& r = report.ranks;
