@@ -20,6 +20,7 @@ struct DeviceRates {
     double mix_per_s;   // times 12 fp32 multiply-adds and one reciprocal root: the bound of P2P in pairs
     double rsqrt_per_s; // reciprocal roots (approximate) alone
     double launch_s;    // an empty kernel after another in one stream
+    double kernel_s;    // a kernel that reads 4 MiB after another, less the time of the bytes
     double wait_s;      // an empty kernel, launched and waited for
 };
 

@@ -118,6 +118,14 @@ void measure_memory(Queue& queue, DeviceTimer& timer, int repetitions, DeviceRat
                                    cudaMemcpyDeviceToDevice, queue.stream()));
     });
     rates.read_bytes_per_s = static_cast<double>(bytes) / read_s;
+    const int64_t piece = std::min<int64_t>(vectors, (4 << 20) / 16), pieces = vectors / piece;
+    const double pieces_s = timer.best_of(repetitions, [&] {
+        for (int64_t k = 0; k < pieces; ++k)
+            read_array<<<backend::blocks_for(piece, threads * loads), threads, 0, queue.stream()>>>(
+                from.data() + k * piece, piece, sink.data());
+        GRAFT_CUDA_LAUNCHED("read_array");
+    });
+    rates.kernel_s = std::max(0.0, pieces_s - read_s) / static_cast<double>(pieces);
     rates.copy_bytes_per_s = 2 * static_cast<double>(bytes) / std::min(copy_s, driver_s);
 }
 

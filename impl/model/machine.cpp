@@ -95,11 +95,14 @@ const MachineKey keys[] = {
                          "times 12 fp32 multiply-adds and one reciprocal root: the bound of P2P in pairs"),
     gpu<&Gpu::special_functions_per_s>("gpu.special_functions_per_s", "1/s", "reciprocal roots"),
     gpu<&Gpu::launch_s>("gpu.launch_s", "s", "an empty kernel after another in one stream"),
+    gpu<&Gpu::kernel_s>("gpu.kernel_s", "s",
+                        "a short reading kernel after another, without the time of its bytes"),
     gpu<&Gpu::wait_s>("gpu.wait_s", "s", "an empty kernel launched and waited for by the host"),
     gpu<&Gpu::count_left_bytes_per_s>("gpu.count_left_bytes_per_s", "B/s",
                                       "keys counted left of a cut; absent: the read bandwidth"),
-    gpu<&Gpu::partition_bytes_per_s>("gpu.partition_bytes_per_s", "B/s",
-                                     "two-way partition, read plus written; absent: the copy bandwidth"),
+    gpu<&Gpu::partition_bytes_per_s>(
+        "gpu.partition_bytes_per_s", "B/s",
+        "rehmann2022's partition, to temporaries and back, read plus written; absent: the copy bandwidth"),
     gpu<&Gpu::orb_count_bytes_per_s>("gpu.orb_count_bytes_per_s", "B/s",
                                      "Graft's ORB counts a level; absent: the read bandwidth"),
     gpu<&Gpu::orb_move_bytes_per_s>(

@@ -13,8 +13,10 @@ namespace graft::model {
 
 namespace {
 
-constexpr double key_bytes = 4;        // of one fp32 coordinate
-constexpr double most_iterations = 32; // the bits of one
+constexpr double key_bytes = 4;                // of one fp32 coordinate
+constexpr double most_iterations = 24;         // the bits of its mantissa: keys are no finer
+constexpr double elements_of_block = 256 * 16; // rehmann2022, section 6.5
+constexpr double exact_gap = 0.833;            // Euler's constant / ln 2: a gap between neighbours varies
 constexpr const char* use = "the model of ORB";
 
 double or_else(double value, double otherwise, const char* key) {
@@ -28,6 +30,22 @@ double levels(const OrbRun& run) {
 /// Cells that are cut, over all levels.
 double cells(const OrbRun& run) {
     return run.leaves - 1;
+}
+
+/// Iterations of a cell of level `level`.
+double cell_iterations(const OrbRun& run, int level) {
+    if (run.iterations > 0)
+        return run.iterations;
+    const double halvings = std::log2(std::ldexp(run.particles, -level) / (2 * run.miss_particles));
+    return std::clamp(halvings - 1 + (run.miss_particles <= 0.5 ? exact_gap : 0.0), 1.0, most_iterations);
+}
+
+/// Passes of all levels: a level goes on until the last of its cells is done.
+double passes(const OrbRun& run) {
+    double sum = 0;
+    for (int level = 0; level < levels_of(run.leaves); ++level)
+        sum += std::min(most_iterations + 1, cell_iterations(run, level) + (run.iterations > 0 ? 0 : level));
+    return sum;
 }
 
 OrbStep cpu_axis(const OrbRun& run, const Cpu& cpu) {
@@ -49,18 +67,36 @@ OrbStep cpu_partition(const OrbRun& run, const Cpu& cpu) {
     return {"partition", std::max(by_memory_s, by_cores_s), bytes};
 }
 
-OrbStep count(const OrbRun& run, double bytes_per_s, double launches, double launch_s, double waits_s) {
+OrbStep count(const OrbRun& run, double bytes_per_s) {
     const double bytes = key_bytes * run.particles * orb_iterations(run) * levels(run);
-    return {"count", bytes / bytes_per_s + launches * launch_s + waits_s, bytes, launches};
+    return {"count", bytes / bytes_per_s, bytes};
 }
 
-OrbStep gpu_count(const OrbRun& run, const Gpu& gpu, bool kernel_per_cell) {
-    const double rounds = orb_iterations(run) * levels(run);
-    const double launches = kernel_per_cell ? orb_iterations(run) * cells(run) : rounds;
-    return count(run,
-                 gpu.count * or_else(gpu.count_left_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
-                                     "gpu.read_bandwidth_bytes_per_s"),
-                 launches, gpu.launch_s, rounds * gpu.wait_s);
+/// Each pass sends a number a block to the host, which waits, adds them up and says the next cuts.
+double host_s(const OrbRun& run, const Machine& machine) {
+    const double bytes = 4 * run.particles / elements_of_block;
+    double pass_s = machine.gpu.wait_s;
+    if (machine.link.bandwidth_bytes_per_s > 0)
+        pass_s += bytes / machine.link.bandwidth_bytes_per_s;
+    if (machine.cpu.core_read_bandwidth_bytes_per_s > 0)
+        pass_s += bytes / machine.cpu.core_read_bandwidth_bytes_per_s;
+    return passes(run) * pass_s;
+}
+
+OrbStep gpu_count(const OrbRun& run, const Machine& machine, bool kernel_per_cell) {
+    const Gpu& gpu = machine.gpu;
+    OrbStep step = count(run, gpu.count * or_else(gpu.count_left_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
+                                                  "gpu.read_bandwidth_bytes_per_s"));
+    step.launches = passes(run);
+    double launch_s = gpu.launch_s;
+    if (kernel_per_cell) {
+        step.launches = 0;
+        for (int level = 0; level < levels_of(run.leaves); ++level)
+            step.launches += cell_iterations(run, level) * std::ldexp(1.0, level);
+        launch_s = std::max(launch_s, gpu.kernel_s);
+    }
+    step.seconds += step.launches * launch_s + host_s(run, machine);
+    return step;
 }
 
 OrbStep send(const char* name, double bytes, const Machine& machine) {
@@ -92,10 +128,8 @@ double orb_iterations(const OrbRun& run) {
         return run.iterations;
     double sum = 0;
     const int count = levels_of(run.leaves);
-    for (int level = 0; level < count; ++level) {
-        const double halvings = std::log2(std::ldexp(run.particles, -level) / (2 * run.miss_particles));
-        sum += std::clamp(halvings + 1, 1.0, most_iterations);
-    }
+    for (int level = 0; level < count; ++level)
+        sum += cell_iterations(run, level);
     return count > 0 ? sum / count : 0;
 }
 
@@ -103,14 +137,13 @@ OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine) {
     const double bytes_per_s =
         or_else(machine.cpu.count_left_bytes_per_s, machine.cpu.read_bandwidth_bytes_per_s,
                 "cpu.read_bandwidth_bytes_per_s");
-    return {"cpu",
-            {cpu_axis(run, machine.cpu), count(run, bytes_per_s, 0, 0, 0), cpu_partition(run, machine.cpu)}};
+    return {"cpu", {cpu_axis(run, machine.cpu), count(run, bytes_per_s), cpu_partition(run, machine.cpu)}};
 }
 
 OrbPrediction orb_gpu_count(const OrbRun& run, const Machine& machine) {
     return {"gpu-count",
             {cpu_axis(run, machine.cpu), send("send", key_bytes * run.particles * levels(run), machine),
-             gpu_count(run, machine.gpu, false), cpu_partition(run, machine.cpu)}};
+             gpu_count(run, machine, false), cpu_partition(run, machine.cpu)}};
 }
 
 OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, bool kernel_per_cell) {
@@ -118,13 +151,14 @@ OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, 
     const double copy = or_else(gpu.copy_bandwidth_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
                                 "gpu.copy_bandwidth_bytes_per_s");
     const double columns = 2 * key_bytes * run.particles * levels(run);
-    const double records = 2 * run.bytes_per_record * run.particles * levels(run);
+    const double records = 4 * run.bytes_per_record * run.particles * levels(run); // and back
     OrbPrediction prediction{
         std::string("gpu") + (resident ? "-resident" : "") + (kernel_per_cell ? "-kernel-per-cell" : ""), {}};
     if (!resident)
         prediction.steps.push_back(send("send", run.bytes_per_record * run.particles, machine));
-    prediction.steps.push_back(gpu_move("axis", columns, copy, levels(run), gpu));
-    prediction.steps.push_back(gpu_count(run, gpu, kernel_per_cell));
+    prediction.steps.push_back(
+        gpu_move("axis", columns, copy, kernel_per_cell ? cells(run) : levels(run), gpu));
+    prediction.steps.push_back(gpu_count(run, machine, kernel_per_cell));
     prediction.steps.push_back(gpu_move("partition", records,
                                         gpu.partition_bytes_per_s > 0 ? gpu.partition_bytes_per_s : copy,
                                         levels(run), gpu));

@@ -7,6 +7,7 @@
 
 #include "model/machine.hpp"
 #include "model/orb_paper.hpp"
+#include "model/orb_rounds.hpp"
 #include "model/orb_time.hpp"
 #include "model/roofline.hpp"
 

@@ -3,9 +3,12 @@
 
 #include "backend/cuda_library.hpp"
 #include "core/error.hpp"
+#include "decompose/device_orb.hpp"
 #include "kernels/device_bench.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <vector>
 
 namespace graft::pipeline {
 
@@ -24,6 +27,7 @@ void measure_rates(model::Gpu& gpu, const kernels::DeviceBenchTable& bench, int3
     gpu.mix_per_s = rates.mix_per_s;
     gpu.special_functions_per_s = rates.rsqrt_per_s;
     gpu.launch_s = rates.launch_s;
+    gpu.kernel_s = rates.kernel_s;
     gpu.wait_s = rates.wait_s;
 }
 
@@ -45,6 +49,67 @@ void measure_link(model::Link& link, const kernels::DeviceBenchTable& bench, int
         link.latency_s = static_cast<double>(rates[0].bytes) / rates[0].pinned_to_device;
 }
 
+/// The number after `key` in the answer, from `start` on; 0 when there is none.
+double number_after(const std::string& text, const std::string& start, const std::string& key) {
+    const size_t from = text.find(start);
+    const size_t at = from == text.npos ? text.npos : text.find("\"" + key + "\":", from);
+    return at == text.npos ? 0 : std::strtod(text.c_str() + at + key.size() + 3, nullptr);
+}
+
+std::string orb_answer(const decompose::DeviceOrbTable& orb, const decompose::DeviceOrbBench& request) {
+    DeviceError error;
+    std::vector<char> text(size_t{1} << 18);
+    backend::raise(orb.bench(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
+    return text.data();
+}
+
+/// rehmann2022's ORB: count-left with warp primitives, and the partition to temporaries and back.
+void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb,
+                       decompose::DeviceOrbBench request) {
+    request.variant = decompose::OrbVariant::sweep;
+    gpu.count_left_bytes_per_s =
+        number_after(orb_answer(orb, request), "\"threads\":256,\"items\":16", "warp_bytes_per_s");
+    request.variant = decompose::OrbVariant::warp;
+    request.leaves = 16;
+    const double partition_s = number_after(orb_answer(orb, request), "\"time_s\"", "partition");
+    constexpr double levels = 4, bytes = 48;
+    if (partition_s > 0)
+        gpu.partition_bytes_per_s = levels * bytes * static_cast<double>(request.n) / partition_s;
+}
+
+/// Ours, in 12 levels.
+void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb,
+                     decompose::DeviceOrbBench request) {
+    request.variant = decompose::OrbVariant::rounds;
+    request.leaves = 4096;
+    const std::string answer = orb_answer(orb, request);
+    const auto seconds = [&](const char* step) { return number_after(answer, "\"time_s\"", step); };
+    const double count_s = seconds("count"), move_s = seconds("move");
+    model::Machine one;
+    one.gpu = gpu, one.gpu.count = 1;
+    for (const model::OrbStep& step :
+         model::orb_gpu_rounds({static_cast<double>(request.n), static_cast<double>(request.leaves)}, one)
+             .steps) {
+        if (std::string_view(step.name) == "count" && count_s > 0)
+            gpu.orb_count_bytes_per_s = step.bytes / count_s;
+        if (std::string_view(step.name) == "move" && move_s > 0)
+            gpu.orb_move_bytes_per_s = step.bytes / move_s;
+    }
+    gpu.orb_level_s = (seconds("sample") + seconds("bracket") + seconds("select")) / 12;
+}
+
+/// On fewer points than the models are asked about: 2 and 13 GB of device memory, or a sixteenth of them.
+void measure_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free) {
+    const bool room = bytes_free > (int64_t{16} << 30);
+    decompose::DeviceOrbBench request;
+    request.device = device;
+    request.verify = 0;
+    request.n = int64_t{1} << (room ? 26 : 22);
+    measure_paper_orb(gpu, orb, request);
+    request.n = int64_t{1} << (room ? 28 : 24);
+    measure_own_orb(gpu, orb, request);
+}
+
 } // namespace
 
 void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions) {
@@ -64,6 +129,8 @@ void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions) {
     machine.gpu.clock_hz = 1e3 * info.clock_khz;
     measure_rates(machine.gpu, *cuda.bench, device, repetitions);
     measure_link(machine.link, *cuda.bench, device, repetitions);
+    if (cuda.orb != nullptr)
+        measure_orb(machine.gpu, *cuda.orb, device, info.bytes_free);
     if (count > 1)
         backend::raise(cuda.bench->peer(device, device == 0 ? 1 : 0, repetitions,
                                         &machine.link.gpu_gpu_bandwidth_bytes_per_s, &error),

@@ -275,6 +275,7 @@ int main(int count, char** words) try {
         std::printf("no CUDA device here\n");
         return 77;
     }
+    make_context({{"backend", "cuda"}}); // or say at once why not
     Study(arguments).run();
     return 0;
 } catch (const std::exception& error) {
