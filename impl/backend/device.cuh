@@ -131,8 +131,8 @@ __device__ inline void stop_with(DeviceStatus* status, StopReason reason) {
     atomicCAS(reinterpret_cast<unsigned long long*>(&status->stop), 0ull,
               static_cast<unsigned long long>(reason));
 }
-/// As earlier kernels left it. A plain read, which L1 keeps: a volatile one by every warp of a large grid
-/// queues up at one L2 address (a gather of 1e6 particles then takes 2.5 times as long).
+/// As earlier kernels left it. A plain read, which L1 keeps (a volatile one by every warp of a large grid
+/// made the keys kernel at 1e6 particles take 23.5 us instead of 18.8).
 __device__ inline bool stopped(const DeviceStatus* status) {
     return status->stop != 0;
 }

@@ -148,28 +148,38 @@ struct Sorted {
 
 constexpr int gather_threads = 128, gather_items = 4;
 
+/// x and y of a particle, or z and charge.
+__device__ double2 load_half(const DeviceParticleView& from, const Packed* packed, int64_t k, int half) {
+    if (packed != nullptr)
+        return reinterpret_cast<const double2*>(packed)[2 * k + half];
+    const Packed p = load(from, k);
+    return half == 0 ? double2{p.x, p.y} : double2{p.z, p.charge};
+}
+
+/// Two lanes a particle, so that a warp asks for whole sectors; several particles a lane, all on their way at
+/// once.
 __global__ void __launch_bounds__(gather_threads)
     gather(DeviceParticleView from, const Packed* packed, const int32_t* order, Sorted to,
            const DeviceStatus* status) {
-    const int64_t begin = int64_t{blockIdx.x} * (gather_threads * gather_items) + threadIdx.x;
+    constexpr int stride = gather_threads / 2;
+    const int64_t begin = int64_t{blockIdx.x} * (stride * gather_items) + threadIdx.x / 2;
+    const int half = static_cast<int>(threadIdx.x) % 2;
     if (begin >= from.n || backend::stopped(status))
         return;
-    Packed p[gather_items];
+    double2 p[gather_items];
 #pragma unroll
-    for (int r = 0; r < gather_items; ++r) { // all on their way at once
-        const int64_t i = begin + r * gather_threads;
-        if (i < from.n)
-            p[r] = packed != nullptr ? packed[order[i]] : load(from, order[i]);
-    }
+    for (int r = 0; r < gather_items; ++r)
+        if (begin + r * stride < from.n)
+            p[r] = load_half(from, packed, order[begin + r * stride], half);
 #pragma unroll
     for (int r = 0; r < gather_items; ++r) {
-        const int64_t i = begin + r * gather_threads;
+        const int64_t i = begin + r * stride;
         if (i >= from.n)
             break;
-        to.x[i] = p[r].x, to.y[i] = p[r].y, to.z[i] = p[r].z;
-        if (from.charge != nullptr)
-            to.charge[i] = p[r].charge;
-        if (from.softening != nullptr)
+        (half == 0 ? to.x : to.z)[i] = p[r].x;
+        if (half == 0 || from.charge != nullptr)
+            (half == 0 ? to.y : to.charge)[i] = p[r].y;
+        if (half == 0 && from.softening != nullptr)
             to.softening[i] = from.softening[order[i]];
     }
 }
@@ -199,7 +209,8 @@ void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleVi
 void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,
                                             DeviceTree& tree) {
     follow(queue, sorted);
-    gather<<<backend::blocks_for(particles.n, gather_threads * gather_items), gather_threads, 0, beside>>>(
+    gather<<<backend::blocks_for(2 * particles.n, gather_threads * gather_items), gather_threads, 0,
+             beside>>>(
         particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
         Sorted{tree.x.data(), tree.y.data(), tree.z.data(), tree.charge.data(), tree.softening.data()},
         queue.status());
