@@ -30,6 +30,18 @@ device::WalkView walk_view(backend::Queue& queue, const tree::DeviceTree& tree,
             criterion.options.compact_softening};
 }
 
+/// Blocks help early where they are too few to fill the device anyway; late where a warp has the whole tree
+/// to walk.
+int32_t patience_for(const backend::Queue& queue, const DeviceWalkTuning& tuning, int64_t groups,
+                     DeviceWalk kind) {
+    if (tuning.patience > 0)
+        return tuning.patience;
+    constexpr int resident_warps = 40;
+    if (groups <= int64_t{queue.multiprocessors()} * resident_warps)
+        return 32;
+    return kind == DeviceWalk::super_group ? 48 : 96;
+}
+
 } // namespace
 
 struct DeviceListBuilder::Work {
@@ -62,7 +74,9 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
     lists.batch = batch, lists.batches = batches;
     lists.node_offset.resize(targets.groups.size() + 2);
     lists.leaf_offset.resize(targets.groups.size() + 2);
-    const device::WalkView view = walk_view(queue, tree, criterion, targets, batch, batches, tuning.patience);
+    const device::WalkView view =
+        walk_view(queue, tree, criterion, targets, batch, batches,
+                  patience_for(queue, tuning, targets.groups.size() / batches, kind));
     const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
                                 lists.leaves.data()};
     device::SuperView super{};

@@ -146,7 +146,7 @@ __host__ __device__ inline int64_t batch_begin(int64_t groups, int batch, int ba
 
 /// What the walks may be tuned by; the lists are the same.
 struct DeviceWalkTuning {
-    int32_t patience = 96;   // steps of a warp after which its block helps
+    int32_t patience = 0;    // steps of a warp after which its block helps; 0: by the number of groups
     int32_t super_width = 8; // groups of a super group, at most 32
 };
 
