@@ -200,7 +200,7 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
     std::vector<double> errors;
     for (const int32_t i : targets) {
         double difference = 0, size = 0;
-        for (int axis = 0; axis < 3; ++axis) {
+        for (int axis = 0; axis < settings.dimension; ++axis) { // in two dimensions the third is not written
             difference += std::pow(field.get(axis, i) - exact.get(axis, i), 2);
             size += std::pow(exact.get(axis, i), 2);
         }
