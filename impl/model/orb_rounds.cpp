@@ -33,10 +33,9 @@ OrbPrediction orb_gpu_rounds(const OrbRun& run, const Machine& machine, int leve
     const double read =
         gpu.count * known(gpu.read_bandwidth_bytes_per_s, "gpu.read_bandwidth_bytes_per_s", use);
     const double count_rate = gpu.orb_count_bytes_per_s > 0 ? gpu.count * gpu.orb_count_bytes_per_s : read;
-    const double move_rate =
-        gpu.count * (gpu.orb_move_bytes_per_s > 0
-                         ? gpu.orb_move_bytes_per_s
-                         : known(gpu.copy_bandwidth_bytes_per_s, "gpu.copy_bandwidth_bytes_per_s", use));
+    const double copy =
+        gpu.copy_bandwidth_bytes_per_s > 0 ? gpu.count * gpu.copy_bandwidth_bytes_per_s : read;
+    const double move_rate = gpu.orb_move_bytes_per_s > 0 ? gpu.count * gpu.orb_move_bytes_per_s : copy;
     double count_bytes = 0, move_bytes = 0, levels = 0;
     for (const int of_round : orb_round_levels(run.leaves, levels_per_round)) {
         for (int level = 0; level < of_round; ++level)
