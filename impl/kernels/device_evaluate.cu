@@ -59,6 +59,7 @@ void view_sources(const tree::DeviceTree& tree, const moments::DeviceMoments& mo
     v.single = pointer(moments.single), v.full = pointer(moments.full);
     v.terms = moments::term_count(moments.order);
     v.charge_scale = charge_scale(tree.n);
+    v.charge_scale_single = static_cast<float>(v.charge_scale);
 }
 
 EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& how,

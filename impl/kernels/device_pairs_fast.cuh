@@ -51,9 +51,8 @@ __device__ __forceinline__ float4 scaled_source(const FrameSource& s, float q, b
 
 /// Whether the tile takes the plain form: it may hold a target, or holds a heap (all lanes).
 __device__ __forceinline__ bool is_plain(const EvaluationView& v, const GroupFrame& frame, int32_t index) {
-    const bool meets = index != no_source &&
-                       (!v.same_places || index < 0 ||
-                        static_cast<uint32_t>(index - frame.first) < static_cast<uint32_t>(frame.count));
+    const bool own = static_cast<uint32_t>(index - frame.first) < static_cast<uint32_t>(frame.count);
+    const bool meets = (index != no_source) & (!v.same_places | (index < 0) | own); // no branches
     return __any_sync(whole_warp, meets);
 }
 
@@ -63,7 +62,7 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
                                           bool plain, int place, const SourceQueue<false>& queue,
                                           Tile<potential>& tile) {
     FrameSource s = queue.take(frame);
-    const auto scale = static_cast<float>(v.charge_scale);
+    const float scale = v.charge_scale_single;
     float4 item;
     float root = 0;
     if (plain) {

@@ -61,7 +61,7 @@ struct SourceCursor {
     }
     __device__ __forceinline__ void look_ahead() {
         const int32_t ahead =
-            min(entry + 1 + static_cast<int32_t>(threadIdx.x % 32), entries); // closes the list
+            min(entry + 1 + static_cast<int32_t>(threadIdx.x % 32), entries); // that one closes it
         ahead_start = position[ahead], ahead_place = place[ahead];
     }
 
@@ -70,8 +70,7 @@ struct SourceCursor {
     __device__ __forceinline__ int32_t next(int32_t begin, int32_t end) {
         const int lane = threadIdx.x % 32;
         const uint32_t tile = base + static_cast<uint32_t>(begin), start = ahead_start - tile;
-        const bool valid = entry + 1 + lane < entries;
-        const unsigned starts = __reduce_or_sync(whole_warp, valid && start < 32 ? 1u << start : 0u);
+        const unsigned starts = __reduce_or_sync(whole_warp, start < 32 ? 1u << start : 0u);
         const int before = __popc(starts & (whole_warp >> (31 - lane))), all = __popc(starts);
         const uint32_t its_start = __shfl_sync(whole_warp, ahead_start, before - 1);
         const int32_t its_place = __shfl_sync(whole_warp, ahead_place, before - 1);

@@ -40,6 +40,7 @@ struct EvaluationView {
     // how
     double length;                // the one softening length, caller's units
     double charge_scale;          // power of two
+    float charge_scale_single;    // the same
     bool heaps, single_precision; // heaps: coincident particles act as one source
 };
 
@@ -122,6 +123,18 @@ __host__ __device__ inline int part_lanes(int targets, int most) {
 }
 /// Most targets a lane in the kernels that are sorted for.
 inline constexpr int most_targets_a_lane = 8;
+
+/// Groups of the batch.
+__device__ inline int64_t batch_group_count(const EvaluationView& v) {
+    const int64_t groups = *v.group_count;
+    return lists::batch_begin(groups, v.batch + 1, v.batches) -
+           lists::batch_begin(groups, v.batch, v.batches);
+}
+
+/// Whether a group has so many units that a whole block adds them up.
+__device__ inline bool is_large(const GroupFrame& frame) {
+    return frame.pairs.units + frame.cells.units > 16;
+}
 
 /// counts[e] and places[e] of the batch's leaf entries, zero counts up to `capacity` and one more.
 void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t capacity, int32_t* counts,
