@@ -1,0 +1,192 @@
+// Leaves and inner nodes from neighbouring keys; the first half of the construction told in device_nodes.cu.
+#include "tree/device_fused.cuh"
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+
+namespace graft::tree::fused {
+
+namespace {
+
+constexpr int rows = 4; // particles of a lane, in lockstep, so that their loads are in flight together
+
+/// Does the cell of the boundary before particle i + 32 r hold more than `leaf` particles? Bit r of the
+/// result.
+__device__ uint32_t starts_leaf(const Build& b, int64_t i) {
+    uint64_t lower[rows] = {}, size[rows] = {};
+    uint32_t starts = 0, open = 0;
+    const auto holds = [&](int r, int64_t k) {
+        return k >= 0 && k < b.n && b.keys[k] >= lower[r] && b.keys[k] - lower[r] < size[r];
+    };
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        const int64_t k = i + 32 * r;
+        const uint64_t key = k < b.n ? b.keys[k] : 0;
+        const int level = k == 0 || k >= b.n ? -1 : b.cells.level(b.keys[k - 1], key);
+        lower[r] = level < 0 ? 0 : b.cells.first_key(key, level);
+        size[r] = level < 0 ? 0 : b.cells.size(level);
+        const bool parts = level >= 0 && level < b.cells.key_levels;
+        const bool root = level < 0 && k < b.n;
+        const bool full = holds(r, k - b.leaf) || holds(r, k + b.leaf - 1);
+        starts |= static_cast<uint32_t>(root || (parts && full)) << r;
+        open |= static_cast<uint32_t>(parts && !full) << r;
+    }
+    int64_t first[rows]; // first particle of the cell, at most leaf - 1 before
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+        first[r] = i + 32 * r > b.leaf ? i + 32 * r - b.leaf : 0;
+    for (int64_t step = b.search_step; open != 0 && step > 0; step /= 2)
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const int64_t k = first[r] + step - 1;
+            if (open >> r & 1 && k < i + 32 * r && b.keys[k] < lower[r])
+                first[r] += step;
+        }
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+        starts |= static_cast<uint32_t>((open >> r & 1) && holds(r, first[r] + b.leaf)) << r;
+    return starts;
+}
+
+/// Words of flags, `rows` a warp.
+__global__ void __launch_bounds__(256) flag_leaves(const Build b) {
+    const int64_t begin = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * (rows * 32);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (backend::stopped(b.status) || begin >= b.n)
+        return;
+    const uint32_t starts = starts_leaf(b, begin + lane);
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        const uint32_t bits = __ballot_sync(~0u, starts >> r & 1);
+        if (lane == 0 && begin + 32 * r < b.n)
+            b.flags[begin / 32 + r] = bits;
+    }
+}
+
+__device__ void count_leaves(const Build& b, Shared& shared) {
+    const Range words = own_part((b.n + 31) / 32);
+    int32_t found = 0;
+    for (int32_t w = words.begin + static_cast<int32_t>(threadIdx.x); w < words.end; w += threads)
+        found += __popc(b.flags[w]);
+    found = block_sum(found, shared);
+    if (threadIdx.x == 0)
+        b.block_leaves[blockIdx.x] = found;
+}
+
+__device__ void write_leaf(const Build& b, int32_t k, int32_t start) {
+    b.leaf_start[k] = start;
+    b.leaf_key[k] = b.keys[start];
+    if (k <= b.capacity)
+        b.mark[k] = 0;
+}
+
+/// Leaf starts in order, and how many there are.
+__device__ void write_leaves(const Build& b, Shared& shared) {
+    const Range words = own_part((b.n + 31) / 32);
+    int32_t next = sum_blocks(b.block_leaves, blockIdx.x, shared);
+    for (int32_t begin = words.begin; begin < words.end; begin += threads) {
+        const int32_t w = begin + static_cast<int32_t>(threadIdx.x);
+        uint32_t bits = w < words.end ? b.flags[w] : 0;
+        int32_t place, all;
+        cub::BlockScan<int32_t, threads>(shared.scan).ExclusiveSum(__popc(bits), place, all);
+        __syncthreads();
+        for (place += next; bits != 0; bits &= bits - 1)
+            write_leaf(b, place++, w * 32 + __ffs(static_cast<int>(bits)) - 1);
+        next += all;
+    }
+    const int32_t leaves = sum_blocks(b.block_leaves, gridDim.x, shared);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        b.leaf_start[leaves] = b.n;
+        if (leaves <= b.capacity)
+            b.mark[leaves] = 0;
+        b.counts->leaves = leaves;
+        b.tickets[device::listed] = 1;
+    }
+}
+
+/// First leaf of the cell from `lower`, looking back from leaf k.
+__device__ int32_t cell_first(const uint64_t* keys, int32_t k, uint64_t lower) {
+    int32_t step = 1;
+    while (step <= k && keys[k - step] >= lower)
+        step *= 2;
+    return device::lower_bound(keys, step <= k ? k - step + 1 : 0, k, lower);
+}
+
+/// First leaf after k whose key is not below lower + size.
+__device__ int32_t cell_end(const uint64_t* keys, int32_t k, int32_t leaves, uint64_t lower, uint64_t size) {
+    int32_t step = 1;
+    while (step < leaves - k && keys[k + step] - lower < size)
+        step *= 2;
+    return device::lower_bound(keys, k + 1, step < leaves - k ? k + step : leaves, lower + size);
+}
+
+/// The boundary of leaf k stands for the node of leaves [first, end): marks it, and lists it for its box.
+__device__ void mark_inner(const Build& b, int32_t k, int32_t first, int32_t end) {
+    atomicAdd(b.mark + first + 1, 1);
+    atomicAdd(b.mark + end, -1);
+    const cooperative_groups::coalesced_group lanes = cooperative_groups::coalesced_threads();
+    int32_t slot = 0;
+    if (lanes.thread_rank() == 0)
+        slot = atomicAdd(b.tickets + device::inner_total, static_cast<int32_t>(lanes.size()));
+    slot = lanes.shfl(slot, 0) + static_cast<int32_t>(lanes.thread_rank());
+    b.inner_slot[k] = slot;
+    b.inner[slot] = {first, end, -1, 0};
+}
+
+/// The cell of leaf k's boundary, and where it ends if the boundary stands for the cell's node (else 0).
+__device__ Range find_cell(const Build& b, int32_t k, int32_t leaves) {
+    const int level = k == 0 ? -1 : b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]);
+    if (level < 0)
+        return {k, 0};
+    const uint64_t lower = b.cells.first_key(b.leaf_key[k], level);
+    const int32_t first = cell_first(b.leaf_key, k, lower);
+    const bool stands = b.cells.level(b.leaf_key[first], b.leaf_key[k - 1]) > level;
+    return {first, stands ? cell_end(b.leaf_key, k, leaves, lower, b.cells.size(level)) : 0};
+}
+
+/// The cells of all boundaries; those that stand for an inner node mark its extent.
+__global__ void __launch_bounds__(256) find_cells_kernel(const Build b) {
+    if (b.tickets[device::listed] == 0)
+        return;
+    const int32_t leaves = b.counts->leaves, stride = static_cast<int32_t>(gridDim.x * blockDim.x);
+    for (int32_t k = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x); k < leaves; k += stride) {
+        const Range cell = find_cell(b, k, leaves);
+        if (leaves > b.capacity) { // too many already: only count
+            if (cell.end > 0)
+                atomicAdd(b.tickets + device::inner_total, 1);
+            continue;
+        }
+        b.first_leaf[k] = cell.begin;
+        b.end_leaf[k] = cell.end;
+        if (cell.end > 0)
+            mark_inner(b, k, cell.begin, cell.end);
+    }
+}
+
+__global__ void __launch_bounds__(threads) list_leaves_kernel(const Build b) {
+    __shared__ Shared shared;
+    if (backend::stopped(b.status))
+        return;
+    count_leaves(b, shared);
+    cooperative_groups::this_grid().sync();
+    write_leaves(b, shared);
+}
+
+} // namespace
+
+void list_leaves(backend::Queue& queue, const Build& build, int blocks) {
+    flag_leaves<<<backend::blocks_for(build.n, 256 * rows), 256, 0, queue.stream()>>>(build);
+    GRAFT_CUDA_LAUNCHED("flag_leaves");
+    ++queue.launches;
+    launch_together(queue, list_leaves_kernel, blocks, build);
+}
+
+void find_cells(backend::Queue& queue, const Build& build) {
+    const int64_t leaves = std::min(build.n, std::max(build.capacity, 1));
+    find_cells_kernel<<<backend::blocks_for(leaves, 256), 256, 0, queue.stream()>>>(build);
+    GRAFT_CUDA_LAUNCHED("find_cells");
+    ++queue.launches;
+}
+
+} // namespace graft::tree::fused
