@@ -103,6 +103,10 @@ const MachineKey keys[] = {
     gpu<&Gpu::partition_bytes_per_s>(
         "gpu.partition_bytes_per_s", "B/s",
         "rehmann2022's partition, to temporaries and back, read plus written; absent: the copy bandwidth"),
+    gpu<&Gpu::axis_bytes_per_s>("gpu.axis_bytes_per_s", "B/s",
+                                "rehmann2022's columns, read plus written; absent: the copy bandwidth"),
+    gpu<&Gpu::block_s>("gpu.block_s", "s",
+                       "the host prepares a level of them, for each block of 4,096 points"),
     gpu<&Gpu::orb_count_bytes_per_s>("gpu.orb_count_bytes_per_s", "B/s",
                                      "Graft's ORB counts a level; absent: the read bandwidth"),
     gpu<&Gpu::orb_move_bytes_per_s>(

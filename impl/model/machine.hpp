@@ -37,7 +37,7 @@ struct Gpu { // one of `count` equal ones
     double read_bandwidth_bytes_per_s = 0, copy_bandwidth_bytes_per_s = 0;
     double mix_per_s = 0, special_functions_per_s = 0;
     double launch_s = 0, kernel_s = 0, wait_s = 0;
-    double count_left_bytes_per_s = 0, partition_bytes_per_s = 0;
+    double count_left_bytes_per_s = 0, axis_bytes_per_s = 0, partition_bytes_per_s = 0, block_s = 0;
     double orb_count_bytes_per_s = 0, orb_move_bytes_per_s = 0, orb_level_s = 0;
 };
 

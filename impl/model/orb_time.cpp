@@ -156,12 +156,14 @@ OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, 
         std::string("gpu") + (resident ? "-resident" : "") + (kernel_per_cell ? "-kernel-per-cell" : ""), {}};
     if (!resident)
         prediction.steps.push_back(send("send", run.bytes_per_record * run.particles, machine));
-    prediction.steps.push_back(
-        gpu_move("axis", columns, copy, kernel_per_cell ? cells(run) : levels(run), gpu));
+    prediction.steps.push_back(gpu_move("axis", columns,
+                                        gpu.axis_bytes_per_s > 0 ? gpu.axis_bytes_per_s : copy,
+                                        kernel_per_cell ? cells(run) : levels(run), gpu));
     prediction.steps.push_back(gpu_count(run, machine, kernel_per_cell));
     prediction.steps.push_back(gpu_move("partition", records,
                                         gpu.partition_bytes_per_s > 0 ? gpu.partition_bytes_per_s : copy,
                                         levels(run), gpu));
+    prediction.steps.push_back({"blocks", levels(run) * run.particles / elements_of_block * gpu.block_s});
     return prediction;
 }
 

@@ -12,7 +12,9 @@
 //    only bytes that need to cross the link when the CPU partitions; when the GPU does, 12 B cross it once;
 //  - after, the partition reads and writes all records once a level, on the GPU twice: to temporaries and
 //  back;
-//  - the host looks at every pass: it waits, gets a number a block (of 4,096 elements), and adds them up.
+//  - the host looks at every pass: it waits, gets a number a block (of 4,096 elements), and adds them up;
+//  before a
+//    level it says which block has which cell.
 #pragma once
 
 #include "model/machine.hpp"

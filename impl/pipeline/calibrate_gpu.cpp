@@ -71,10 +71,16 @@ void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb,
         number_after(orb_answer(orb, request), "\"threads\":256,\"items\":16", "warp_bytes_per_s");
     request.variant = decompose::OrbVariant::warp;
     request.leaves = 16;
-    const double partition_s = number_after(orb_answer(orb, request), "\"time_s\"", "partition");
-    constexpr double levels = 4, bytes = 48;
+    const std::string answer = orb_answer(orb, request);
+    const auto seconds = [&](const char* step) { return number_after(answer, "\"time_s\"", step); };
+    const double points = static_cast<double>(request.n), axis_s = seconds("make_axis"),
+                 partition_s = seconds("partition"), steps_s = axis_s + seconds("count") + partition_s;
+    constexpr double levels = 4, axis_bytes = 8, partition_bytes = 48, elements_of_block = 4096;
+    if (axis_s > 0)
+        gpu.axis_bytes_per_s = levels * axis_bytes * points / axis_s;
     if (partition_s > 0)
-        gpu.partition_bytes_per_s = levels * bytes * static_cast<double>(request.n) / partition_s;
+        gpu.partition_bytes_per_s = levels * partition_bytes * points / partition_s;
+    gpu.block_s = std::max(0.0, seconds("total") - steps_s) / (levels * points / elements_of_block);
 }
 
 /// Ours, in 12 levels.

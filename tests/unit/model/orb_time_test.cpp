@@ -41,6 +41,14 @@ TEST(OrbTime, BytesByHand) { // 1,024 particles, 4 leaves = 2 levels, 3 iteratio
     EXPECT_DOUBLE_EQ(step(all, "partition").seconds, 2 * 48 * 1024 / 800.);
 }
 
+TEST(OrbTime, ColumnsAndBlocksOfTheGpu) {
+    Machine m = simple();
+    m.gpu.axis_bytes_per_s = 400, m.gpu.block_s = 7;
+    const OrbPrediction p = orb_gpu({40960, 8, 5}, m, true); // 3 levels, 10 blocks
+    EXPECT_DOUBLE_EQ(step(p, "axis").seconds, 3 * 8 * 40960 / 400.);
+    EXPECT_DOUBLE_EQ(step(p, "blocks").seconds, 3 * 10 * 7);
+}
+
 TEST(OrbTime, LaunchesWaitsAndResults) {
     Machine m = simple();
     m.gpu.launch_s = 1, m.gpu.kernel_s = 2, m.gpu.wait_s = 10;
