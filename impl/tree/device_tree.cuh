@@ -63,7 +63,7 @@ struct DeviceParticleView {
 /// How the octree is made; all give the same tree.
 enum class DeviceBuild : int32_t {
     fused = 0,    // all levels at once from neighbouring keys, no loop over levels
-    levels = 1,   // a launch per level
+    levels = 1,   // a launch per level; this and two_phase can only guess nodes_needed
     two_phase = 2 // thuering2023: a top tree of `top_depth` levels, then its subtrees in parallel
 };
 
