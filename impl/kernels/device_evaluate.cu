@@ -17,7 +17,18 @@ struct DeviceEvaluator::Work {
           positions(memory, "positions in source lists"), large(memory, "groups of many units"),
           frames(memory, "group frames"), pairs(memory, "units of pairs"), cells(memory, "units of cells"),
           counters(memory, "unit counters"), slots(memory, "partial sums"), packed(memory, "packed cells"),
-          signs(memory, "charge signs"), variants(memory) {}
+          signs(memory, "charge signs"), variants(memory) {
+        GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
+        for (cudaEvent_t* event : {&begun, &cut, &done})
+            GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    }
+    ~Work() {
+        for (cudaEvent_t event : {begun, cut, done})
+            (void)cudaEventDestroy(event);
+        (void)cudaStreamDestroy(side);
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
     backend::DeviceBuffer<int32_t> counts, places, positions; // positions modulo 2^32
     backend::DeviceBuffer<int32_t> large;
     backend::DeviceBuffer<GroupFrame> frames;
@@ -28,6 +39,9 @@ struct DeviceEvaluator::Work {
     backend::DeviceBuffer<ChargeSigns> signs;
     VariantWork variants;
     int64_t reserved_units = 0, reserved_slots = 0;
+    // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
+    cudaStream_t side = nullptr;
+    cudaEvent_t begun = nullptr, cut = nullptr, done = nullptr;
 
     void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t node_entries,
                 int64_t leaf_entries);
@@ -85,7 +99,7 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
 UnitSize unit_size(int64_t targets) {
     UnitSize size;
     size.pair_interactions = size.cell_interactions =
-        static_cast<int>(std::clamp(targets / 16, int64_t{2048}, int64_t{65536}));
+        static_cast<int>(std::clamp(targets / 8, int64_t{4096}, int64_t{65536}));
     return size;
 }
 
@@ -124,6 +138,31 @@ void sum_cells(backend::Queue& queue, const DeviceEvaluation& how, const Evaluat
         sum_cells_fast(queue, view, units, packed, signs, softened, potential);
     const auto general = how.precision == DevicePrecision::fp64 ? sum_cells_double : sum_cells_float;
     general(queue, view, units, fast ? signs : nullptr, how.order, softened, per_particle, potential);
+}
+
+} // namespace
+
+namespace {
+
+/// The side stream as the queue's stream, for as long as this lives.
+class OnSide {
+  public:
+    OnSide(backend::Queue& queue, cudaStream_t side) : queue_(queue), main_(queue.stream()) {
+        queue_.borrow(side);
+    }
+    ~OnSide() { queue_.borrow(main_); }
+    OnSide(const OnSide&) = delete;
+    OnSide& operator=(const OnSide&) = delete;
+
+  private:
+    backend::Queue& queue_;
+    cudaStream_t main_;
+};
+
+/// `to` goes on when `from` has come this far.
+void follow(cudaStream_t to, cudaStream_t from, cudaEvent_t event) {
+    GRAFT_CUDA(cudaEventRecord(event, from));
+    GRAFT_CUDA(cudaStreamWaitEvent(to, event, 0));
 }
 
 } // namespace
@@ -182,17 +221,25 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     w.resize(how, size, groups, lists.nodes.size(), leaf_entries);
     const EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
     const UnitView units = w.view(how);
+    const bool fast = fast_cells_serve(how);
+    w.packed.resize(fast ? tree.nodes.size() : 0);
+    follow(w.side, queue.stream(), w.begun);
+    if (fast) {
+        const OnSide on_side(queue, w.side);
+        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(),
+                   how.pairs.softening == Softening::plummer, w.packed.data(), w.signs.data());
+    }
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
     find_sources(queue, view, leaf_entries, w.counts.data(), w.places.data());
     backend::exclusive_sum(queue, w.counts.data(), w.positions.data(), leaf_entries + 1);
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
-    if (fast_cells_serve(how)) {
-        w.packed.resize(tree.nodes.size());
-        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(),
-                   how.pairs.softening == Softening::plummer, w.packed.data(), w.signs.data());
+    follow(w.side, queue.stream(), w.cut);
+    {
+        const OnSide on_side(queue, w.side);
+        sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
     }
     sum_pairs(queue, how, view, units);
-    sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
+    follow(queue.stream(), w.side, w.done);
     gather_slots(queue, view, units, groups, how.add, field);
 }
 
