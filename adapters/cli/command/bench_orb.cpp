@@ -59,7 +59,6 @@ Arguments declare() {
         .list("set", "key=value", "cuda: axis=column|direct|strided, partition=cell|level, temporaries=3|1, "
                                   "threads=, items=, tolerance=, precision=fp32|fp64, levels_per_round=, "
                                   "samples=, device=, verify=false (repeatable)")
-        .flag("json", "the answer is JSON anyway")
         .flag("order", "one rank: also bring the records into the order of the parts, and compare with "
                        "recursive std::nth_element on the records");
     return arguments.epilogue(
