@@ -39,7 +39,7 @@ struct AddPairs {
 
 /// Exclusive sums of the batch's counts, and the total behind them.
 __global__ void __launch_bounds__(threads)
-    scan_all(WalkView view, WalkLists lists, int64_t count, int64_t node_room, int64_t leaf_room) {
+    scan_all(WalkView view, WalkLists lists, int64_t node_room, int64_t leaf_room) {
     using Scan = cub::BlockScan<Pair, threads, cub::BLOCK_SCAN_WARP_SCANS>;
     __shared__ Scan::TempStorage scratch;
     const int64_t count = groups_to_walk(view).count + 1;
