@@ -76,6 +76,7 @@ Figures::Numbers numbers_of(const decompose::Statistics& s, int32_t parts) {
             {"messages", static_cast<double>(s.messages)},
             {"time_s.cuts", s.cuts_s},
             {"time_s.partition", s.partition_s},
+            {"on_device", static_cast<double>(s.on_device)},
             {"time_s.total", s.total_s}};
 }
 
@@ -89,6 +90,9 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
         DomainState& state = *context->domains;
         decompose::Options options = context->rank_settings.balance.decompose;
         options.parts = options.parts == 0 ? ranks.size() : options.parts;
+        const pipeline::Settings& settings = context->solver.settings();
+        options.device =
+            settings.backend == pipeline::Backend::cpu ? -1 : std::max(0, settings.device.device);
         PointViews views;
         Wanted wanted;
         ranks.together([&] {

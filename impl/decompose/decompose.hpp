@@ -51,6 +51,10 @@ struct Options {
     int64_t threshold_a = 4096;
     int64_t threshold_b = 0;
     int bins = 0; // histogram and halving; 0: chosen
+    /// GPU that strategy level may use where a rank is alone, tolerance is 0 and it has at least device_least
+    /// points: the same cells, owners and order. -1: none. What the GPU refuses (its memory) the CPU does.
+    int32_t device = -1;
+    int64_t device_least = 1 << 20;
 };
 
 /// This rank's points: n values each, contiguous, finite. z NULL in two dimensions; cost NULL: 1 each (>= 0
@@ -80,6 +84,7 @@ struct Statistics {
     double iterations_per_cut = 0;
     int64_t cuts = 0;
     int64_t collectives = 0, bytes = 0, messages = 0; // by this rank
+    int32_t on_device = 0; // 1: a GPU did it
     double gather_s = 0; // central: until all points were on one rank, part of cuts_s
     double cuts_s = 0, partition_s = 0, total_s = 0;
 };

@@ -66,24 +66,28 @@ class StepClock {
 
 struct DeviceOrb::Work {
     explicit Work(backend::DeviceMemory& memory)
-        : column{{DeviceBuffer<char>(memory, "ORB coordinates"), DeviceBuffer<char>(memory, "ORB coordinates"),
+        : column{{DeviceBuffer<char>(memory, "ORB coordinates"),
+                  DeviceBuffer<char>(memory, "ORB coordinates"),
                   DeviceBuffer<char>(memory, "ORB coordinates")},
-                 {DeviceBuffer<char>(memory, "ORB coordinates"), DeviceBuffer<char>(memory, "ORB coordinates"),
+                 {DeviceBuffer<char>(memory, "ORB coordinates"),
+                  DeviceBuffer<char>(memory, "ORB coordinates"),
                   DeviceBuffer<char>(memory, "ORB coordinates")}},
           index{DeviceBuffer<uint32_t>(memory, "ORB indices"), DeviceBuffer<uint32_t>(memory, "ORB indices")},
-          weight{DeviceBuffer<uint64_t>(memory, "ORB weights"), DeviceBuffer<uint64_t>(memory, "ORB weights")},
+          weight{DeviceBuffer<uint64_t>(memory, "ORB weights"),
+                 DeviceBuffer<uint64_t>(memory, "ORB weights")},
           node(memory, "ORB cells"), tile_first(memory, "ORB tiles"), tile_table(memory, "ORB tiles"),
           histogram(memory, "ORB tile histograms"), bins(memory, "ORB bins"), bins_low(memory, "ORB bins"),
           bins_high(memory, "ORB bins"), sample(memory, "ORB samples"), words(memory, "ORB words"),
-          offset(memory, "ORB part offsets"), host_node(memory, "ORB cells"), host_words(memory, "ORB words") {}
+          offset(memory, "ORB part offsets"), host_node(memory, "ORB cells"),
+          host_words(memory, "ORB words") {}
 
     template <typename T>
     void run(backend::Queue& queue, const DeviceOrbPoints& points, const DeviceOrbOptions& options);
     template <typename T>
     void prepare(backend::Queue& queue, const DeviceOrbPoints& points, const DeviceOrbOptions& options);
     template <typename T>
-    void round(backend::Queue& queue, OrbGround<T>& ground, const DeviceOrbOptions& options, int level, int levels,
-               int side);
+    void round(backend::Queue& queue, OrbGround<T>& ground, const DeviceOrbOptions& options, int level,
+               int levels, int side);
     const uint64_t* fetch_words(backend::Queue& queue); // waits
     template <typename T>
     OrbShelf<T> shelf(int side) {
@@ -120,16 +124,18 @@ void check_options(const DeviceOrbPoints& points, const DeviceOrbOptions& o) {
         fail(Status::argument, "ORB on the device: %lld points; expected 0 ... 2147483647",
              static_cast<long long>(points.n));
     if (o.parts < 1 || o.parts > most_parts)
-        fail(Status::argument, "ORB on the device: parts is %d; expected 1 ... %lld; more on the CPU", o.parts,
-             static_cast<long long>(most_parts));
+        fail(Status::argument, "ORB on the device: parts is %d; expected 1 ... %lld; more on the CPU",
+             o.parts, static_cast<long long>(most_parts));
     if (o.dimension != 2 && o.dimension != 3)
         fail(Status::argument, "ORB on the device: dimension is %d; expected 2 or 3", o.dimension);
-    if (points.n > 0 && (points.x == nullptr || points.y == nullptr || (o.dimension == 3 && points.z == nullptr)))
+    if (points.n > 0 &&
+        (points.x == nullptr || points.y == nullptr || (o.dimension == 3 && points.z == nullptr)))
         fail(Status::argument, "ORB on the device: a coordinate array is NULL; expected %lld values each",
              static_cast<long long>(points.n));
     if (!(o.mix >= 0 && o.mix <= 1) || o.cap < 0 || (o.cap > 0 && (points.n + o.parts - 1) / o.parts > o.cap))
         fail(Status::argument,
-             "ORB on the device: mix %g, cap %lld; expected mix in 0 ... 1 and a cap that holds %lld points in %d "
+             "ORB on the device: mix %g, cap %lld; expected mix in 0 ... 1 and a cap that holds %lld points "
+             "in %d "
              "parts",
              o.mix, static_cast<long long>(o.cap), static_cast<long long>(points.n), o.parts);
     if (o.levels_per_round < 1 || o.levels_per_round > most_levels || o.samples_per_cell < 64 ||
@@ -157,7 +163,8 @@ __global__ void write_indices(uint32_t* index, int64_t n) {
 } // namespace
 
 template <typename T>
-void DeviceOrb::Work::prepare(backend::Queue&, const DeviceOrbPoints& points, const DeviceOrbOptions& options) {
+void DeviceOrb::Work::prepare(backend::Queue&, const DeviceOrbPoints& points,
+                              const DeviceOrbOptions& options) {
     const int64_t n = points.n;
     parts = options.parts;
     levels = tree_depth(parts);
@@ -186,16 +193,18 @@ void DeviceOrb::Work::prepare(backend::Queue&, const DeviceOrbPoints& points, co
 }
 
 template <typename T>
-void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const DeviceOrbOptions& options, int level,
-                            int count, int out_side) {
+void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const DeviceOrbOptions& options,
+                            int level, int count, int out_side) {
     const int64_t n_tiles = histogram.size() >> most_levels;
-    const int32_t roots = static_cast<int32_t>(std::min<int64_t>(int64_t{1} << level, 2 * int64_t{parts} - (int64_t{1} << level)));
-    ground.tiles = {tile_first.data(), tile_table.data(), roots, int32_t{1} << level, count, n_tiles, histogram.data()};
+    const int32_t roots = static_cast<int32_t>(
+        std::min<int64_t>(int64_t{1} << level, 2 * int64_t{parts} - (int64_t{1} << level)));
+    ground.tiles = {tile_first.data(), tile_table.data(), roots, int32_t{1} << level, count,
+                    n_tiles,           histogram.data()};
     const OrbShelf<T> to = shelf<T>(out_side);
     ground.list_value = to.c[0];
     ground.list_place = to.index;
-    const int64_t per_root =
-        std::max<int64_t>(256, std::min<int64_t>(int64_t{options.samples_per_cell} << (count - 1), most_samples / roots));
+    const int64_t per_root = std::max<int64_t>(
+        256, std::min<int64_t>(int64_t{options.samples_per_cell} << (count - 1), most_samples / roots));
     const int64_t slots = per_root * roots;
     sample.resize(slots * static_cast<int64_t>(3 * sizeof(T) + 8));
     char* at = sample.data();
@@ -221,18 +230,24 @@ void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const D
     clock.mark(stream, StepClock::move, -1);
     orb_place_listed(queue, ground, level + count - 1, count - 1);
     orb_move(queue, ground, to);
-    ground.from = {{to.c[0], to.c[1], to.c[2]}, to.index, ground.from.weight != nullptr ? to.weight : nullptr,
+    ground.from = {{to.c[0], to.c[1], to.c[2]},
+                   to.index,
+                   ground.from.weight != nullptr ? to.weight : nullptr,
                    ground.from.id};
 }
 
 template <typename T>
-void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points, const DeviceOrbOptions& options) {
+void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points,
+                          const DeviceOrbOptions& options) {
     prepare<T>(queue, points, options);
     OrbGround<T> ground{};
     ground.node = node.data(), ground.parts = parts;
     ground.dimension = options.dimension, ground.cap = options.cap;
-    ground.from = {{static_cast<const T*>(points.x), static_cast<const T*>(points.y),
-                    static_cast<const T*>(points.z)}, nullptr, nullptr, points.id};
+    ground.from = {
+        {static_cast<const T*>(points.x), static_cast<const T*>(points.y), static_cast<const T*>(points.z)},
+        nullptr,
+        nullptr,
+        points.id};
     ground.bins = bins.data(), ground.bins_low = bins_low.data(), ground.bins_high = bins_high.data();
     ground.log2_bins = bins.size() >> 11 >= 1 && (bins.size() >> 11) <= 8192 ? 11 : 8;
     ground.misses = reinterpret_cast<unsigned long long*>(words.data() + 14);
@@ -263,12 +278,14 @@ void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points, 
     if (rounds == 0 && points.n > 0) {
         for (int axis = 0; axis < options.dimension; ++axis)
             GRAFT_CUDA(cudaMemcpyAsync(column[0][axis].data(), ground.from.c[axis],
-                                       static_cast<size_t>(points.n) * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+                                       static_cast<size_t>(points.n) * sizeof(T), cudaMemcpyDeviceToDevice,
+                                       stream));
         write_indices<<<backend::blocks_for(points.n, 256), 256, 0, stream>>>(index[0].data(), points.n);
         GRAFT_CUDA_LAUNCHED("write_indices");
         ++queue.launches;
     }
-    write_offsets<<<backend::blocks_for(parts, 256), 256, 0, stream>>>(node.data(), parts, points.n, offset.data());
+    write_offsets<<<backend::blocks_for(parts, 256), 256, 0, stream>>>(node.data(), parts, points.n,
+                                                                       offset.data());
     GRAFT_CUDA_LAUNCHED("write_offsets");
     ++queue.launches;
     clock.mark(stream, StepClock::move, -1);
@@ -310,7 +327,8 @@ void DeviceOrb::fetch_cells(std::vector<Cell>& cells) {
 
 const uint64_t* DeviceOrb::Work::fetch_words(backend::Queue& queue) {
     host_words.resize(16);
-    GRAFT_CUDA(cudaMemcpyAsync(host_words.data(), words.data(), 16 * 8, cudaMemcpyDeviceToHost, queue.stream()));
+    GRAFT_CUDA(
+        cudaMemcpyAsync(host_words.data(), words.data(), 16 * 8, cudaMemcpyDeviceToHost, queue.stream()));
     queue.fetch_status();
     queue.wait();
     return host_words.data();
@@ -325,8 +343,9 @@ void DeviceOrb::check() {
                        names[(~word >> 60) & 3], static_cast<long long>(~word & ((uint64_t{1} << 60) - 1)),
                        (~word >> 60) == 3 ? " >= 0" : "");
     if (queue_.fetched_status().stop == backend::deep_cell)
-        core::fail(core::Status::value, "decompose: two points at one place have the same id; expected ids that "
-                                        "differ, or none");
+        core::fail(core::Status::value,
+                   "decompose: two points at one place have the same id; expected ids that "
+                   "differ, or none");
 }
 
 int64_t DeviceOrb::missed_brackets() {

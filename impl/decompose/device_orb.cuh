@@ -33,16 +33,17 @@ struct DeviceOrbPoints {
 struct DeviceOrbOptions {
     int32_t parts = 1;
     int dimension = 3;
-    double mix = 1;  // as Options::mix
-    int64_t cap = 0; // as Options::cap
-    int levels_per_round = 4;   // 1 ... 4
-    int samples_per_cell = 8192;
+    double mix = 1;           // as Options::mix
+    int64_t cap = 0;          // as Options::cap
+    int levels_per_round = 4; // 1 ... 4
+    int samples_per_cell = 4096;
     double bracket_sigmas = 3.5;
 };
 
 /// What one run took, by steps; filled when timed is set, valid after the queue's wait().
 struct DeviceOrbTimes {
-    double bounds_ms = 0, sample_ms = 0, bracket_ms = 0, count_ms = 0, select_ms = 0, move_ms = 0, total_ms = 0;
+    double bounds_ms = 0, sample_ms = 0, bracket_ms = 0, count_ms = 0, select_ms = 0, move_ms = 0,
+           total_ms = 0;
     double level_ms[64] = {0}; // without moving
     int levels = 0, rounds = 0;
 };
@@ -60,11 +61,12 @@ class DeviceOrb {
     void run(const DeviceOrbPoints& points, const DeviceOrbOptions& options, bool timed = false);
 
     // Of the last run, on the device, until the next one:
-    const void* column(int axis) const;  // coordinates in the order of the parts
-    const uint32_t* index() const;       // their indices: rising within a part (the CPU's permutation)
-    const int64_t* part_offset() const;  // parts + 1
+    const void* column(int axis) const; // coordinates in the order of the parts
+    const uint32_t* index() const;      // their indices: rising within a part (the CPU's permutation)
+    const int64_t* part_offset() const; // parts + 1
 
-    /// Waits. The heap of cells as the CPU has it (cells[1] the root), ties of points without ids are indices.
+    /// Waits. The heap of cells as the CPU has it (cells[1] the root), ties of points without ids are
+    /// indices.
     void fetch_cells(std::vector<Cell>& cells);
     /// Waits. Throws Error(value) that names what run() could not use: a coordinate or cost that is no finite
     /// number, or two points with one place and one id.

@@ -1,4 +1,5 @@
-// What host code may ask of ORB on the device: the table that libgraft_cuda.so fills (backend/cuda_library.hpp).
+// What host code may ask of ORB on the device: the table that libgraft_cuda.so fills
+// (backend/cuda_library.hpp).
 #pragma once
 
 #include "backend/cuda_library.hpp"
@@ -29,7 +30,7 @@ struct DeviceOrbBench {
     int32_t repeats = 3, device = 0;
     uint64_t seed = 42;
     OrbVariant variant = OrbVariant::rounds;
-    int32_t levels_per_round = 4, samples_per_cell = 8192; // ours
+    int32_t levels_per_round = 4, samples_per_cell = 4096; // ours
     int32_t threads = 256, items = 16;                     // rehmann2022's, as are those below
     OrbAxis axis = OrbAxis::column;
     OrbPartition partition = OrbPartition::level;

@@ -44,7 +44,8 @@ __global__ void find_box(OrbGround<T> ground, int64_t n, uint64_t* box) {
                       ~(static_cast<unsigned long long>(i) | static_cast<unsigned long long>(axis) << 60));
             backend::stop_with(ground.status, backend::bad_value);
         }
-        unsigned long long low = least <= most ? ~image_of(least) : 0, high = least <= most ? image_of(most) : 0;
+        unsigned long long low = least <= most ? ~image_of(least) : 0,
+                           high = least <= most ? image_of(most) : 0;
         for (int offset = 16; offset > 0; offset /= 2) {
             low = max(low, __shfl_xor_sync(~0u, low, offset));
             high = max(high, __shfl_xor_sync(~0u, high, offset));
@@ -57,7 +58,8 @@ __global__ void find_box(OrbGround<T> ground, int64_t n, uint64_t* box) {
 }
 
 template <typename T>
-__global__ void open_root(OrbGround<T> ground, int64_t n, const uint64_t* box, const unsigned long long* weight) {
+__global__ void open_root(OrbGround<T> ground, int64_t n, const uint64_t* box,
+                          const unsigned long long* weight) {
     OrbNode& node = ground.node[1];
     node = {};
     for (int axis = 0; axis < ground.dimension && n > 0; ++axis) {
@@ -134,14 +136,17 @@ __global__ void take_samples(OrbGround<T> ground) {
         return;
     int64_t place = node.begin + i;
     if (node.count > samples.per_root) {
-        const int64_t begin = i * node.count / samples.per_root, end = (i + 1) * node.count / samples.per_root;
-        place = node.begin + begin + hash(static_cast<uint32_t>(slot), ground.tiles.first_cell) % (end - begin);
+        const int64_t begin = i * node.count / samples.per_root,
+                      end = (i + 1) * node.count / samples.per_root;
+        place =
+            node.begin + begin + hash(static_cast<uint32_t>(slot), ground.tiles.first_cell) % (end - begin);
     }
     for (int axis = 0; axis < ground.dimension; ++axis)
         static_cast<T*>(samples.c[axis])[slot] = ground.from.c[axis][place];
     samples.index[slot] = ground.from.index_of(place);
     if (samples.weight != nullptr)
-        samples.weight[slot] = static_cast<uint32_t>(min(ground.from.weight[place] >> 30, uint64_t{0xffffffff}));
+        samples.weight[slot] =
+            static_cast<uint32_t>(min(ground.from.weight[place] >> 30, uint64_t{0xffffffff}));
 }
 
 } // namespace
@@ -185,11 +190,11 @@ void orb_take_samples(backend::Queue& queue, const OrbGround<T>& ground) {
     ++queue.launches;
 }
 
-#define GRAFT_ORB_BEGIN(T)                                                                                       \
-    template void orb_bounds<T>(backend::Queue&, const OrbGround<T>&, int64_t, uint64_t*);                       \
-    template void orb_open_root<T>(backend::Queue&, const OrbGround<T>&, int64_t, const uint64_t*,               \
-                                   const unsigned long long*);                                                   \
-    template void orb_make_tiles<T>(backend::Queue&, const OrbGround<T>&);                                       \
+#define GRAFT_ORB_BEGIN(T)                                                                                   \
+    template void orb_bounds<T>(backend::Queue&, const OrbGround<T>&, int64_t, uint64_t*);                   \
+    template void orb_open_root<T>(backend::Queue&, const OrbGround<T>&, int64_t, const uint64_t*,           \
+                                   const unsigned long long*);                                               \
+    template void orb_make_tiles<T>(backend::Queue&, const OrbGround<T>&);                                   \
     template void orb_take_samples<T>(backend::Queue&, const OrbGround<T>&);
 GRAFT_ORB_BEGIN(float)
 GRAFT_ORB_BEGIN(double)

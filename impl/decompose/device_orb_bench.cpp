@@ -29,8 +29,9 @@ double number(const std::string& key, const std::string& value, double least, do
     char* end = nullptr;
     const double result = std::strtod(value.c_str(), &end);
     if (value.empty() || *end != '\0' || !(result >= least && result <= most))
-        core::fail(core::Status::argument, "bench orb on the device: %s is '%s'; expected a number in %.17g ... %.17g",
-                   key.c_str(), value.c_str(), least, most);
+        core::fail(core::Status::argument,
+                   "bench orb on the device: %s is '%s'; expected a number in %.17g ... %.17g", key.c_str(),
+                   value.c_str(), least, most);
     return result;
 }
 
@@ -92,10 +93,13 @@ bool set_number(DeviceOrbBench& r, const std::string& key, const std::string& va
 std::string bench_device_orb(const std::vector<std::pair<std::string, std::string>>& arguments) {
     DeviceOrbBench request;
     for (const auto& [key, value] : arguments)
-        if (key != "what" && key != "backend" && !set_choice(request, key, value) && !set_number(request, key, value))
+        if (key != "what" && key != "backend" && !set_choice(request, key, value) &&
+            !set_number(request, key, value))
             core::fail(core::Status::argument,
-                       "bench orb on the device: argument '%s' is not known; expected n, leaves, dist, weights, precision, "
-                       "variant, axis, partition, temporaries, threads, items, tolerance, levels_per_round, samples, "
+                       "bench orb on the device: argument '%s' is not known; expected n, leaves, dist, "
+                       "weights, precision, "
+                       "variant, axis, partition, temporaries, threads, items, tolerance, levels_per_round, "
+                       "samples, "
                        "repetitions, seed, device, verify",
                        key.c_str());
     const DeviceOrbTable* table = backend::require_cuda().orb;

@@ -30,8 +30,9 @@ __device__ unsigned long long mix_bits(uint64_t v) {
 /// Every point: in its leaf's box and on its side of every cut, its coordinates those of its index, indices
 /// rising in a leaf; and checksums of all indices.
 template <typename T>
-__global__ void check_points(const T* const* column, const T* const* original, const uint32_t* index, int64_t n,
-                             const int64_t* offset, const Cell* cells, int32_t parts, OrbFaults* faults) {
+__global__ void check_points(const T* const* column, const T* const* original, const uint32_t* index,
+                             int64_t n, const int64_t* offset, const Cell* cells, int32_t parts,
+                             OrbFaults* faults) {
     unsigned long long sum = 0, hash = 0, wanted = 0, outside = 0, moved = 0, unordered = 0;
     const int64_t stride = int64_t{gridDim.x} * blockDim.x;
     for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -80,7 +81,8 @@ void expected_counts(int64_t count, int32_t parts, std::vector<int64_t>& out) {
         else
             low = middle + 1;
     }
-    const int64_t left = count > 0 && !goal.takes(low, static_cast<Wide>(low - 1), static_cast<Wide>(low)) ? low - 1 : low;
+    const int64_t left =
+        count > 0 && !goal.takes(low, static_cast<Wide>(low - 1), static_cast<Wide>(low)) ? low - 1 : low;
     const auto parts_left = static_cast<int32_t>(leaves_left(parts));
     expected_counts(left, parts_left, out);
     expected_counts(count - left, parts - parts_left, out);
@@ -90,16 +92,17 @@ template <typename T>
 class OrbBench {
   public:
     explicit OrbBench(const DeviceOrbBench& request)
-        : request_(request), memory_(request.device), queue_(memory_, nullptr),
-          x_{DeviceBuffer<T>(memory_, "points"), DeviceBuffer<T>(memory_, "points"), DeviceBuffer<T>(memory_, "points")},
+        : request_(request), memory_(request.device),
+          queue_(memory_, nullptr), x_{DeviceBuffer<T>(memory_, "points"), DeviceBuffer<T>(memory_, "points"),
+                                       DeviceBuffer<T>(memory_, "points")},
           cost_(memory_, "costs"), orb_(queue_) {
         queue_.clear_status();
         for (DeviceBuffer<T>& x : x_)
             x.resize(request.n);
         cost_.resize(request.lognormal != 0 ? request.n : 0);
         make_points<T><<<8 * queue_.multiprocessors(), 256, 0, queue_.stream()>>>(
-            PointMaker{request.seed, request.plummer != 0}, request.n, x_[0].data(), x_[1].data(), x_[2].data(),
-            request.lognormal != 0 ? cost_.data() : nullptr);
+            PointMaker{request.seed, request.plummer != 0}, request.n, x_[0].data(), x_[1].data(),
+            x_[2].data(), request.lognormal != 0 ? cost_.data() : nullptr);
         GRAFT_CUDA_LAUNCHED("make_points");
     }
 
@@ -121,13 +124,15 @@ class OrbBench {
             orb_.run(points, options, true);
             runs.push_back(orb_.times());
         }
-        std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.total_ms < b.total_ms; });
+        std::sort(runs.begin(), runs.end(),
+                  [](const auto& a, const auto& b) { return a.total_ms < b.total_ms; });
         return json(runs[runs.size() / 2], runs[0].total_ms) + (request_.verify != 0 ? verify() : "}");
     }
 
   private:
     std::string json(const DeviceOrbTimes& t, double best_ms) {
-        const double n = static_cast<double>(request_.n), size = sizeof(T), w = request_.lognormal != 0 ? 8 : 0;
+        const double n = static_cast<double>(request_.n), size = sizeof(T),
+                     w = request_.lognormal != 0 ? 8 : 0;
         double bytes = n * 3 * size + (w > 0 ? n * (3 * 8 + 8) : 0); // box, weights
         for (int r = 0, level = 0; r < t.rounds; ++r) {
             const int count = (t.levels - level + t.rounds - r - 1) / (t.rounds - r);
@@ -137,20 +142,24 @@ class OrbBench {
             level += count;
         }
         std::string text = core::format(
-            "{\"backend\":\"cuda\",\"variant\":\"rounds\",\"n\":%lld,\"leaves\":%d,\"dist\":\"%s\",\"weights\":\"%s\","
+            "{\"backend\":\"cuda\",\"variant\":\"rounds\",\"n\":%lld,\"leaves\":%d,\"dist\":\"%s\","
+            "\"weights\":\"%s\","
             "\"precision\":\"%s\",\"levels\":%d,\"rounds\":%d,\"launches\":%lld,\"missed_brackets\":%lld,"
-            "\"time_s\":{\"total\":%.6g,\"best\":%.6g,\"bounds\":%.6g,\"sample\":%.6g,\"bracket\":%.6g,\"count\":%.6g,"
+            "\"time_s\":{\"total\":%.6g,\"best\":%.6g,\"bounds\":%.6g,\"sample\":%.6g,\"bracket\":%.6g,"
+            "\"count\":%.6g,"
             "\"select\":%.6g,\"move\":%.6g},\"level_s\":[",
-            static_cast<long long>(request_.n), request_.leaves, request_.plummer != 0 ? "plummer" : "uniform",
-            request_.lognormal != 0 ? "lognormal" : "unit", sizeof(T) == 8 ? "fp64" : "fp32", t.levels, t.rounds,
-            static_cast<long long>(launches_), static_cast<long long>(orb_.missed_brackets()), t.total_ms * 1e-3,
-            best_ms * 1e-3, t.bounds_ms * 1e-3, t.sample_ms * 1e-3, t.bracket_ms * 1e-3, t.count_ms * 1e-3,
+            static_cast<long long>(request_.n), request_.leaves,
+            request_.plummer != 0 ? "plummer" : "uniform", request_.lognormal != 0 ? "lognormal" : "unit",
+            sizeof(T) == 8 ? "fp64" : "fp32", t.levels, t.rounds, static_cast<long long>(launches_),
+            static_cast<long long>(orb_.missed_brackets()), t.total_ms * 1e-3, best_ms * 1e-3,
+            t.bounds_ms * 1e-3, t.sample_ms * 1e-3, t.bracket_ms * 1e-3, t.count_ms * 1e-3,
             t.select_ms * 1e-3, t.move_ms * 1e-3);
         for (int level = 0; level < t.levels; ++level)
             text += core::format("%s%.4g", level == 0 ? "" : ",", t.level_ms[level] * 1e-3);
-        return text + core::format("],\"passes\":%d,\"bytes\":%.6g,\"bytes_per_s\":%.4g,\"device_bytes\":%lld",
-                                   t.levels + t.rounds + 1, bytes, bytes / (best_ms * 1e-3),
-                                   static_cast<long long>(memory_.bytes_peak()));
+        return text +
+               core::format("],\"passes\":%d,\"bytes\":%.6g,\"bytes_per_s\":%.4g,\"device_bytes\":%lld",
+                            t.levels + t.rounds + 1, bytes, bytes / (best_ms * 1e-3),
+                            static_cast<long long>(memory_.bytes_peak()));
     }
 
     std::string verify() {
@@ -163,12 +172,13 @@ class OrbBench {
         const T* host_pointers[6];
         for (int a = 0; a < 3; ++a)
             host_pointers[a] = static_cast<const T*>(orb_.column(a)), host_pointers[3 + a] = x_[a].data();
-        GRAFT_CUDA(cudaMemcpy(device_cells.data(), cells.data(), cells.size() * sizeof(Cell), cudaMemcpyHostToDevice));
+        GRAFT_CUDA(cudaMemcpy(device_cells.data(), cells.data(), cells.size() * sizeof(Cell),
+                              cudaMemcpyHostToDevice));
         GRAFT_CUDA(cudaMemcpy(pointers.data(), host_pointers, sizeof host_pointers, cudaMemcpyHostToDevice));
         GRAFT_CUDA(cudaMemset(faults.data(), 0, sizeof(OrbFaults)));
         check_points<T><<<16 * queue_.multiprocessors(), 256, 0, queue_.stream()>>>(
-            pointers.data(), pointers.data() + 3, orb_.index(), request_.n, orb_.part_offset(), device_cells.data(),
-            request_.leaves, faults.data());
+            pointers.data(), pointers.data() + 3, orb_.index(), request_.n, orb_.part_offset(),
+            device_cells.data(), request_.leaves, faults.data());
         GRAFT_CUDA_LAUNCHED("check_points");
         queue_.wait();
         OrbFaults f;
@@ -186,11 +196,12 @@ class OrbBench {
         const uint64_t n = static_cast<uint64_t>(request_.n);
         const bool all = f.id_hash == f.hash_wanted && f.id_sum == n * (n - 1) / 2;
         const bool good = all && wrong_counts == 0 && f.outside + f.moved_wrongly + f.unordered == 0;
-        return core::format(",\"verified\":%s,\"faults\":{\"part_counts\":%lld,\"outside_leaf\":%llu,\"coordinates\":%llu,"
-                            "\"order\":%llu,\"checksum\":%d},\"part_least\":%lld,\"part_most\":%lld,\"id_checksum\":\"%016llx\"}",
-                            good ? "true" : "false", static_cast<long long>(wrong_counts), f.outside, f.moved_wrongly,
-                            f.unordered, all ? 0 : 1, static_cast<long long>(least), static_cast<long long>(most),
-                            f.id_hash);
+        return core::format(
+            ",\"verified\":%s,\"faults\":{\"part_counts\":%lld,\"outside_leaf\":%llu,\"coordinates\":%llu,"
+            "\"order\":%llu,\"checksum\":%d},\"part_least\":%lld,\"part_most\":%lld,\"id_checksum\":\"%"
+            "016llx\"}",
+            good ? "true" : "false", static_cast<long long>(wrong_counts), f.outside, f.moved_wrongly,
+            f.unordered, all ? 0 : 1, static_cast<long long>(least), static_cast<long long>(most), f.id_hash);
     }
 
     DeviceOrbBench request_;
@@ -209,8 +220,8 @@ int32_t bench(const DeviceOrbBench* request, char* text, int64_t room, backend::
                                    : request->fp64 != 0                   ? OrbBench<double>(*request).run()
                                                                           : OrbBench<float>(*request).run();
         if (static_cast<int64_t>(answer.size()) >= room)
-            core::fail(core::Status::internal, "bench orb: an answer of %zu bytes does not fit %lld", answer.size(),
-                       static_cast<long long>(room));
+            core::fail(core::Status::internal, "bench orb: an answer of %zu bytes does not fit %lld",
+                       answer.size(), static_cast<long long>(room));
         std::copy(answer.c_str(), answer.c_str() + answer.size() + 1, text);
     });
 }
@@ -218,7 +229,8 @@ int32_t bench(const DeviceOrbBench* request, char* text, int64_t room, backend::
 } // namespace
 
 const DeviceOrbTable& device_orb_table() {
-    static const DeviceOrbTable table = {sizeof(DeviceOrbTable), 0, bench, orb_create, orb_release, orb_solve};
+    static const DeviceOrbTable table = {
+        sizeof(DeviceOrbTable), 0, bench, orb_create, orb_release, orb_solve};
     return table;
 }
 

@@ -43,7 +43,8 @@ __device__ bool in_cell(const OrbGround<T>& ground, int32_t k, int step, int64_t
         const T v = static_cast<const T*>(ground.samples.c[above.axis])[slot];
         const T split = static_cast<T>(above.split);
         const bool is_right =
-            v > split || (v == split && ground.from.id_of_index(ground.samples.index[slot]) >= above.cell.tie);
+            v > split ||
+            (v == split && ground.from.id_of_index(ground.samples.index[slot]) >= above.cell.tie);
         if (is_right != right)
             return false;
     }
@@ -70,7 +71,8 @@ __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int room,
         if (at >= static_cast<uint32_t>(room))
             break;
         const double position = (static_cast<double>(values[slot]) - lower) * scale;
-        keys[at] = position > 0 ? (position < 4294967295.0 ? static_cast<uint32_t>(position) : 0xffffffffu) : 0u;
+        keys[at] =
+            position > 0 ? (position < 4294967295.0 ? static_cast<uint32_t>(position) : 0xffffffffu) : 0u;
         if (weighted)
             weights[at] = ground.samples.weight[slot];
     }
@@ -101,8 +103,8 @@ __device__ void find_digit(BracketShared<weighted>& shared, int q, double target
 
 /// shared.prefix[q]: key of the sample at which the running weight passes target[q].
 template <bool weighted>
-__device__ void select_keys(const uint32_t* keys, const uint32_t* weights, int count, const double (&target)[2],
-                            BracketShared<weighted>& shared) {
+__device__ void select_keys(const uint32_t* keys, const uint32_t* weights, int count,
+                            const double (&target)[2], BracketShared<weighted>& shared) {
     for (int shift = 21, bits = 11, done = 0; done < 32; done += bits, shift = max(shift - 11, 0)) {
         bits = done == 22 ? 10 : 11;
         for (int b = threadIdx.x; b < 2 * digit_bins; b += threads)
@@ -130,8 +132,8 @@ __device__ double outwards(double x, double step, double sign) {
 }
 
 template <typename T, bool weighted>
-__global__ void __launch_bounds__(threads) find_brackets(OrbGround<T> ground, int32_t first_cell, int step,
-                                                         int room, double sigmas) {
+__global__ void __launch_bounds__(threads)
+    find_brackets(OrbGround<T> ground, int32_t first_cell, int step, int room, double sigmas) {
     extern __shared__ uint32_t keys[];
     __shared__ BracketShared<weighted> shared;
     const int32_t k = first_cell + static_cast<int32_t>(blockIdx.x);
@@ -166,7 +168,8 @@ __global__ void __launch_bounds__(threads) find_brackets(OrbGround<T> ground, in
         select_keys(keys, weights, count, target, shared);
     if (threadIdx.x != 0)
         return;
-    const double lower = node.cell.lower[node.axis], unit = (node.cell.upper[node.axis] - lower) / 4294967296.0;
+    const double lower = node.cell.lower[node.axis],
+                 unit = (node.cell.upper[node.axis] - lower) / 4294967296.0;
     const double low = outwards<T>(lower + shared.prefix[0] * unit, unit, -1);
     const double high = outwards<T>(lower + (shared.prefix[1] + 1.0) * unit, unit, 1);
     node.low = whole || share - scatter <= 0 ? -INFINITY : static_cast<double>(static_cast<T>(low));
@@ -182,8 +185,10 @@ void orb_bracket(backend::Queue& queue, const OrbGround<T>& ground, int level, i
     const int room = 2 * samples_per_cell;
     const size_t bytes = size_t{4} * room * (ground.samples.weight != nullptr ? 2 : 1);
     const auto launch = [&](auto kernel) {
-        GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-        kernel<<<static_cast<unsigned>(cells), threads, bytes, queue.stream()>>>(ground, first, step, room, sigmas);
+        GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(bytes)));
+        kernel<<<static_cast<unsigned>(cells), threads, bytes, queue.stream()>>>(ground, first, step, room,
+                                                                                 sigmas);
     };
     ground.samples.weight != nullptr ? launch(find_brackets<T, true>) : launch(find_brackets<T, false>);
     GRAFT_CUDA_LAUNCHED("find_brackets");

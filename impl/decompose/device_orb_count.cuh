@@ -6,7 +6,7 @@
 // atomics; all sums are integers.
 #pragma once
 
-#include "decompose/device_orb_kernels.cuh"
+#include "decompose/device_orb_descend.cuh"
 
 #include <algorithm>
 
@@ -16,76 +16,6 @@ constexpr int count_threads = 256, count_items = tile_points / count_threads;
 constexpr int most_tiles = 8; // of one block: counters have eight bits
 constexpr int list_room = 2048;
 static_assert(count_items <= 8 && count_items * most_tiles < 256);
-
-template <typename T>
-struct alignas(4 * sizeof(T)) OrbBracket {
-    T low, high;
-    std::conditional_t<sizeof(T) == 8, int64_t, int32_t> axis, unused;
-};
-
-template <typename T>
-struct OrbBrackets {
-    OrbBracket<T> at[most_nodes];
-    int32_t cell[most_nodes]; // 0: nothing to find here
-
-    __device__ void load(const OrbNode* node, int32_t parts, int32_t root, int step, int local) {
-        const int32_t k = (root << step) + local;
-        const bool open = k < parts && node[k].stage != SearchStage::idle;
-        cell[local] = open ? k : 0;
-        at[local].axis = open ? node[k].axis : 0;
-        at[local].low = open ? static_cast<T>(node[k].low) : static_cast<T>(INFINITY);
-        at[local].high = open ? static_cast<T>(node[k].high) : static_cast<T>(INFINITY);
-    }
-};
-
-/// Where a tile's points are.
-struct OrbTile {
-    int32_t root; // heap index
-    int64_t begin, root_end; // points
-    int count;
-    int64_t histogram, stride; // of bin 0, and from bin to bin
-
-    template <typename T>
-    __device__ static OrbTile of(const OrbGround<T>& ground, int64_t tile) {
-        const OrbTiles& tiles = ground.tiles;
-        const int32_t r = static_cast<int32_t>(tiles.table[tile]);
-        const OrbNode& node = ground.node[tiles.first_cell + r];
-        const int64_t local = tile - tiles.first[r];
-        OrbTile here;
-        here.root = tiles.first_cell + r;
-        here.begin = node.begin + local * tile_points;
-        here.root_end = node.begin + node.count;
-        here.count = static_cast<int>(min(static_cast<long long>(tile_points),
-                                          static_cast<long long>(here.root_end - here.begin)));
-        here.stride = tiles.first[r + 1] - tiles.first[r];
-        here.histogram = (static_cast<int64_t>(tiles.first[r]) << tiles.levels) + local;
-        return here;
-    }
-};
-
-/// The cell (0 ... 2^step - 1) of a step that a point is in. Ids are read only where a coordinate is a cut's.
-template <int step, typename T, typename Cuts>
-__device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& from, const T (&x)[3],
-                                       int64_t place) {
-    int local = 1;
-    bool tied = false;
-#pragma unroll
-    for (int level = 0; level < step; ++level) {
-        const OrbSplit<T> cut = cuts.at[local];
-        const T v = pick(x, static_cast<int>(cut.axis));
-        tied = tied || v == cut.split;
-        local = 2 * local + (v >= cut.split ? 1 : 0);
-    }
-    if (step > 0 && tied) {
-        local = 1;
-        for (int level = 0; level < step; ++level) {
-            const T v = pick(x, static_cast<int>(cuts.at[local].axis)), split = cuts.at[local].split;
-            const bool right = v > split || (v == split && from.id_of(place) >= cuts.tie[local]);
-            local = 2 * local + (right ? 1 : 0);
-        }
-    }
-    return local - (1 << step);
-}
 
 /// Adds 8-bit fields of a word over the block into shared counters, one for each of `nodes` fields.
 template <int nodes>
@@ -121,7 +51,8 @@ struct CountShared {
 
 /// The shared list is full (heaps of equal coordinates, or a wide bracket).
 template <typename T>
-__device__ __noinline__ void list_now(OrbNode* cell, T* list_value, uint32_t* list_place, T value, uint32_t place) {
+__device__ __noinline__ void list_now(OrbNode* cell, T* list_value, uint32_t* list_place, T value,
+                                      uint32_t place) {
     const int64_t slot = cell->begin + static_cast<int64_t>(atomicAdd(&cell->listed, 1ull));
     list_value[slot] = value;
     list_place[slot] = place;
@@ -131,7 +62,8 @@ template <typename T, bool weighted, int step, bool last>
 class Counter {
   public:
     static constexpr int nodes = 1 << step;
-    __device__ Counter(const OrbGround<T>& ground, CountShared<T>& shared) : ground_(ground), shared_(shared) {}
+    __device__ Counter(const OrbGround<T>& ground, CountShared<T>& shared)
+        : ground_(ground), shared_(shared) {}
 
     /// Tiles [tile, end) of one root.
     __device__ void run(int64_t tile, int64_t end) {
@@ -218,7 +150,7 @@ class Counter {
             const int node = descend<step>(shared_.cuts, ground_.from, x[i], place + i * count_threads);
             const OrbBracket<T> bracket = shared_.brackets.at[node];
             value[i] = step == 0 ? x[i][0] : pick(x[i], static_cast<int>(bracket.axis));
-            const bool is_below = value[i] < bracket.low, is_above = value[i] > bracket.high;
+            const bool is_below = value[i]<bracket.low, is_above = value[i]> bracket.high;
             const uint64_t one = 1ull << (8 * node);
             left_ += is_below ? one : 0;
             if (last)
@@ -239,8 +171,8 @@ class Counter {
                     shared_.list_value[slot] = value[i];
                     shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | node << 16;
                 } else {
-                    list_now(ground_.node + shared_.brackets.cell[node], ground_.list_value, ground_.list_place, value[i],
-                             static_cast<uint32_t>(place + i * count_threads));
+                    list_now(ground_.node + shared_.brackets.cell[node], ground_.list_value,
+                             ground_.list_place, value[i], static_cast<uint32_t>(place + i * count_threads));
                     if (weighted)
                         add_shared(2, node, ground_.from.weight[place + i * count_threads]);
                 }
@@ -311,8 +243,10 @@ class Counter {
         if (below != 0)
             atomicAdd(&cell.below.count, below);
         if (weighted) {
-            atomicAdd(&cell.below.low, shared_.weights[0][node]), atomicAdd(&cell.below.high, shared_.weights[1][node]);
-            atomicAdd(&cell.band.low, shared_.weights[2][node]), atomicAdd(&cell.band.high, shared_.weights[3][node]);
+            atomicAdd(&cell.below.low, shared_.weights[0][node]),
+                atomicAdd(&cell.below.high, shared_.weights[1][node]);
+            atomicAdd(&cell.band.low, shared_.weights[2][node]),
+                atomicAdd(&cell.band.high, shared_.weights[3][node]);
         }
         if (shared_.listed[node] != 0)
             shared_.base[node] =
@@ -328,7 +262,8 @@ class Counter {
 
 /// Each block takes `group` tiles, root by root.
 template <typename T, bool weighted, int step, bool last>
-__global__ void __launch_bounds__(count_threads) count_points(const __grid_constant__ OrbGround<T> ground, int group) {
+__global__ void __launch_bounds__(count_threads)
+    count_points(const __grid_constant__ OrbGround<T> ground, int group) {
     __shared__ CountShared<T> shared;
     const int64_t tiles = ground.tiles.first[ground.tiles.roots];
     int64_t tile = int64_t{blockIdx.x} * group;
@@ -400,7 +335,9 @@ void launch_count(backend::Queue& queue, const OrbGround<T>& ground) {
         std::clamp<int64_t>(ground.tiles.most / (16 * int64_t{queue.multiprocessors()}), 1, most_tiles));
     const auto blocks = static_cast<unsigned>((ground.tiles.most + group - 1) / group);
     const bool last = step + 1 == ground.tiles.levels;
-    const auto launch = [&](auto kernel) { kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground, group); };
+    const auto launch = [&](auto kernel) {
+        kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground, group);
+    };
     if (ground.from.weight != nullptr)
         last ? launch(count_points<T, true, step, true>) : launch(count_points<T, true, step, false>);
     else
@@ -423,8 +360,8 @@ void orb_count(backend::Queue& queue, const OrbGround<T>& ground, int, int step)
 
 template <typename T>
 void orb_count_again(backend::Queue& queue, const OrbGround<T>& ground, int, int step) {
-    const auto blocks = static_cast<unsigned>(
-        std::min<int64_t>(ground.tiles.most, 8 * int64_t{queue.multiprocessors()}));
+    const auto blocks =
+        static_cast<unsigned>(std::min<int64_t>(ground.tiles.most, 8 * int64_t{queue.multiprocessors()}));
     list_again<T><<<blocks, count_threads, 0, queue.stream()>>>(ground, step);
     GRAFT_CUDA_LAUNCHED("list_again");
     ++queue.launches;

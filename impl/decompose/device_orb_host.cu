@@ -14,9 +14,10 @@ using backend::DeviceBuffer;
 
 struct HostOrb {
     explicit HostOrb(int device)
-        : memory(device), queue(memory, nullptr), orb(queue), owner(memory, "owners"),
-          x{DeviceBuffer<double>(memory, "points"), DeviceBuffer<double>(memory, "points"),
-            DeviceBuffer<double>(memory, "points")},
+        : memory(device), queue(memory, nullptr), orb(queue),
+          owner(memory, "owners"), x{DeviceBuffer<double>(memory, "points"),
+                                     DeviceBuffer<double>(memory, "points"),
+                                     DeviceBuffer<double>(memory, "points")},
           cost(memory, "costs"), id(memory, "ids"), stage(memory, "staging of ORB") {}
 
     template <typename V>
@@ -47,11 +48,13 @@ const V* HostOrb::send(DeviceBuffer<V>& to, const V* from, int64_t n) {
 
 template <typename V>
 void HostOrb::fetch(V* to, const V* from, int64_t n) {
-    GRAFT_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(n) * sizeof(V), cudaMemcpyDeviceToHost, queue.stream()));
+    GRAFT_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(n) * sizeof(V), cudaMemcpyDeviceToHost,
+                               queue.stream()));
 }
 
 /// owner[index[i]] = part of place i.
-__global__ void write_owners(const uint32_t* index, const int64_t* offset, int32_t parts, int64_t n, int32_t* owner) {
+__global__ void write_owners(const uint32_t* index, const int64_t* offset, int32_t parts, int64_t n,
+                             int32_t* owner) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= n)
         return;

@@ -2,10 +2,10 @@
 //
 // The tiles' histograms of the last pass lack the listed points; these are added from the lists, now that the
 // cuts are known. One sum over [root][bin][tile] turns the histogram into places. Floor of moving: read and
-// write of 4-byte index, coordinates and weight. A tile is sorted by bin in shared memory, all columns at once, so
-// that writes are runs of 128 points on average.
+// write of 4-byte index, coordinates and weight. A tile is sorted by bin in shared memory, all columns at
+// once, so that writes are runs of 128 points on average.
 #include "backend/device_primitives.cuh"
-#include "decompose/device_orb_count.cuh"
+#include "decompose/device_orb_descend.cuh"
 
 namespace graft::decompose {
 
@@ -25,7 +25,8 @@ __global__ void count_listed(OrbGround<T> ground, int32_t first, int step, unsig
     const int32_t r = (k >> step) - tiles.first_cell;
     const int64_t begin = ground.node[k >> step].begin, stride = tiles.first[r + 1] - tiles.first[r];
     const int64_t bin = 2 * (k & ((1 << step) - 1));
-    uint32_t* histogram = tiles.histogram + (static_cast<int64_t>(tiles.first[r]) << tiles.levels) + bin * stride;
+    uint32_t* histogram =
+        tiles.histogram + (static_cast<int64_t>(tiles.first[r]) << tiles.levels) + bin * stride;
     const T split = static_cast<T>(node.split);
     const int64_t listed = static_cast<int64_t>(node.listed);
     for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed;
@@ -56,7 +57,8 @@ __device__ __forceinline__ void put(V* stage, const V (&value)[move_items], cons
 }
 /// And out to where it belongs.
 template <typename V>
-__device__ __forceinline__ void out(const V* stage, V* to, const uint32_t (&destination)[move_items], int count) {
+__device__ __forceinline__ void out(const V* stage, V* to, const uint32_t (&destination)[move_items],
+                                    int count) {
 #pragma unroll
     for (int i = 0; i < move_items; ++i) {
         const int at = i * move_threads + static_cast<int>(threadIdx.x);
@@ -154,7 +156,8 @@ __global__ void __launch_bounds__(move_threads, sizeof(T) == 4 ? 4 : 3)
         const bool is_here = local < here.count;
 #pragma unroll
         for (int axis = 0; axis < 3; ++axis)
-            x[axis][i] = is_here && axis < ground.dimension ? __ldcs(ground.from.c[axis] + here.begin + local) : T(0);
+            x[axis][i] =
+                is_here && axis < ground.dimension ? __ldcs(ground.from.c[axis] + here.begin + local) : T(0);
         index[i] = is_here ? ground.from.index_of(here.begin + local) : 0;
     }
     if (thread >= 1 && thread < bins)
@@ -226,10 +229,14 @@ void orb_place_listed(backend::Queue& queue, const OrbGround<T>& ground, int lev
 template <typename T>
 void orb_move(backend::Queue& queue, const OrbGround<T>& ground, const OrbShelf<T>& to) {
     switch (ground.tiles.levels) {
-    case 1: return launch_levels<T, 1>(queue, ground, to);
-    case 2: return launch_levels<T, 2>(queue, ground, to);
-    case 3: return launch_levels<T, 3>(queue, ground, to);
-    default: return launch_levels<T, 4>(queue, ground, to);
+    case 1:
+        return launch_levels<T, 1>(queue, ground, to);
+    case 2:
+        return launch_levels<T, 2>(queue, ground, to);
+    case 3:
+        return launch_levels<T, 3>(queue, ground, to);
+    default:
+        return launch_levels<T, 4>(queue, ground, to);
     }
 }
 

@@ -58,7 +58,8 @@ __global__ void check_brackets(OrbGround<T> ground, int32_t first, int32_t end, 
         atomicAdd(&ground.misses[0], 1ull);
         atomicAdd(&ground.misses[1], 1ull);
     }
-    const T least = static_cast<T>(node.cell.lower[node.axis]), most = static_cast<T>(node.cell.upper[node.axis]);
+    const T least = static_cast<T>(node.cell.lower[node.axis]),
+            most = static_cast<T>(node.cell.upper[node.axis]);
     node.window_low = image_of(fmax(static_cast<T>(node.low), least));
     node.window_high = image_of(fmin(static_cast<T>(node.high), most));
     node.stage = SearchStage::images;
@@ -82,7 +83,8 @@ __global__ void __launch_bounds__(threads) add_digits(OrbGround<T> ground, int32
     __syncthreads();
     const int64_t listed = static_cast<int64_t>(node.listed);
     const bool by_image = node.stage == SearchStage::images;
-    for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed; i += int64_t{share} * threads) {
+    for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed;
+         i += int64_t{share} * threads) {
         uint64_t key = image_of(ground.list_value[node.begin + i]);
         if (!by_image) {
             if (key != node.image)
@@ -168,7 +170,9 @@ __global__ void __launch_bounds__(threads) narrow(OrbGround<T> ground, int32_t f
         mine = AddSums()(mine, sums_of(threadIdx.x * each + b));
     Scan(scratch).ExclusiveScan(mine, ahead, Sums{0, 0, 0}, AddSums());
     __syncthreads();
-    const auto amount = [](const Sums& s) { return static_cast<Wide>(s.low) + (static_cast<Wide>(s.high) << 32); };
+    const auto amount = [](const Sums& s) {
+        return static_cast<Wide>(s.low) + (static_cast<Wide>(s.high) << 32);
+    };
     count += static_cast<int64_t>(ahead.count);
     weight += amount(ahead);
     const bool starts = threadIdx.x == 0 || !goal.past(count, weight);
@@ -206,7 +210,8 @@ __global__ void find_next_ids(OrbGround<T> ground, int32_t first, unsigned share
         backend::stopped(ground.status))
         return;
     const int64_t listed = static_cast<int64_t>(node.listed);
-    for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed; i += int64_t{share} * threads) {
+    for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed;
+         i += int64_t{share} * threads) {
         if (image_of(ground.list_value[node.begin + i]) != node.image)
             continue;
         const uint64_t id = id_image(ground, ground.list_place[node.begin + i]);
@@ -293,7 +298,8 @@ void select_level(backend::Queue& queue, const OrbGround<T>& ground, int level) 
     }
     find_next_ids<T><<<grid, threads, 0, queue.stream()>>>(ground, first, share);
     GRAFT_CUDA_LAUNCHED("find_next_ids");
-    cut_cells<T, weighted><<<backend::blocks_for(cells, threads), threads, 0, queue.stream()>>>(ground, first, end);
+    cut_cells<T, weighted>
+        <<<backend::blocks_for(cells, threads), threads, 0, queue.stream()>>>(ground, first, end);
     GRAFT_CUDA_LAUNCHED("cut_cells");
     queue.launches += 2 * passes + 2;
 }

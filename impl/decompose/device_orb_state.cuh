@@ -39,13 +39,13 @@ struct OrbNode {
     // The pass: points with low <= coordinate <= high are listed.
     double low, high;
     DeviceTally below, band;
-    int32_t missed;              // 0: no; -1: the cut is below the first bracket, 1: above it
-    unsigned long long listed;   // length of the list
+    int32_t missed;            // 0: no; -1: the cut is below the first bracket, 1: above it
+    unsigned long long listed; // length of the list
     // The selection: the crossing point's image (or id) is in the window.
     uint64_t window_low, window_high, image;
     int64_t base_count, inside_count, heap_begin, heap_end;
     Wide base_weight, inside_weight;
-    unsigned long long next_id;  // smallest id of the heap above the crossing point's
+    unsigned long long next_id; // smallest id of the heap above the crossing point's
 };
 
 /// Columns of points; index NULL: a point's index is its place.
@@ -59,7 +59,9 @@ struct OrbColumns {
     __device__ uint32_t index_of(int64_t place) const {
         return index != nullptr ? index[place] : static_cast<uint32_t>(place);
     }
-    __device__ int64_t id_of_index(uint32_t i) const { return id != nullptr ? id[i] : static_cast<int64_t>(i); }
+    __device__ int64_t id_of_index(uint32_t i) const {
+        return id != nullptr ? id[i] : static_cast<int64_t>(i);
+    }
     __device__ int64_t id_of(int64_t place) const { return id_of_index(index_of(place)); }
 };
 
@@ -75,8 +77,8 @@ struct OrbTiles {
     const int32_t* first;
     const uint32_t* table;
     int32_t roots, first_cell;
-    int levels; // of the round
-    int64_t most; // upper bound of their number, first[roots] is the number
+    int levels;          // of the round
+    int64_t most;        // upper bound of their number, first[roots] is the number
     uint32_t* histogram; // 2^levels counters a tile: [root][bin][tile]
 };
 
@@ -99,7 +101,7 @@ struct OrbGround {
     uint32_t* list_place; // place of a listed point on this shelf
     OrbTiles tiles;
     OrbSamples samples;
-    uint32_t* bins;            // counts of the selection, bins_per_node each
+    uint32_t* bins; // counts of the selection, bins_per_node each
     unsigned long long* bins_low;
     unsigned long long* bins_high;
     int log2_bins;
@@ -136,8 +138,8 @@ struct alignas(2 * sizeof(T)) OrbSplit {
     std::conditional_t<sizeof(T) == 8, int64_t, int32_t> axis;
 };
 
-/// The cuts of a root's subtree in shared memory, by local heap index 1 ... 2^levels - 1. A leaf's points, and
-/// those of cells below one, go left all the way.
+/// The cuts of a root's subtree in shared memory, by local heap index 1 ... 2^levels - 1. A leaf's points,
+/// and those of cells below one, go left all the way.
 template <typename T, int size>
 struct OrbCuts {
     OrbSplit<T> at[size];

@@ -24,7 +24,8 @@ __global__ void find_largest(const double* cost, int64_t n, CostSums* sums, uint
     for (int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x; i < n; i += stride) {
         const double c = cost[i];
         if (!(c >= 0) || c - c != 0) {
-            atomicMax(reinterpret_cast<unsigned long long*>(bad), ~(static_cast<unsigned long long>(i) | 3ull << 60));
+            atomicMax(reinterpret_cast<unsigned long long*>(bad),
+                      ~(static_cast<unsigned long long>(i) | 3ull << 60));
             backend::stop_with(status, backend::bad_value);
         } else {
             most = max(most, static_cast<unsigned long long>(__double_as_longlong(c + 0.0)));
@@ -60,8 +61,8 @@ __global__ void sum_costs(const double* cost, int64_t n, CostSums* sums, backend
     add(low, high, &sums->low);
 }
 
-__global__ void write_weights(const double* cost, int64_t n, double mix, const CostSums* sums, uint64_t* weight,
-                              unsigned long long* total, backend::DeviceStatus* status) {
+__global__ void write_weights(const double* cost, int64_t n, double mix, const CostSums* sums,
+                              uint64_t* weight, unsigned long long* total, backend::DeviceStatus* status) {
     if (backend::stopped(status))
         return;
     const WeightScale scale(__longlong_as_double(static_cast<long long>(sums->largest)), static_cast<Wide>(n),

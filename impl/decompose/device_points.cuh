@@ -13,7 +13,8 @@ struct PointMaker {
     bool plummer;
 
     __device__ double uniform(int64_t i, int which) const {
-        uint64_t v = (static_cast<uint64_t>(i) * 4 + static_cast<uint64_t>(which)) * 0x9E3779B97F4A7C15ull + seed;
+        uint64_t v =
+            (static_cast<uint64_t>(i) * 4 + static_cast<uint64_t>(which)) * 0x9E3779B97F4A7C15ull + seed;
         v ^= v >> 30, v *= 0xBF58476D1CE4E5B9ull;
         v ^= v >> 27, v *= 0x94D049BB133111EBull;
         v ^= v >> 31;
@@ -25,7 +26,8 @@ struct PointMaker {
         if (!plummer)
             return;
         const double r = 1 / sqrt(pow(x[0] * 0.999 + 1e-9, -2.0 / 3) - 1);
-        const double height = 2 * x[1] - 1, angle = 6.283185307179586 * x[2], ring = sqrt(1 - height * height);
+        const double height = 2 * x[1] - 1, angle = 6.283185307179586 * x[2],
+                     ring = sqrt(1 - height * height);
         x[0] = r * ring * cos(angle), x[1] = r * ring * sin(angle), x[2] = r * height;
     }
     /// Log-normal, sigma = 1.

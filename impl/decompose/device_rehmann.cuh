@@ -27,8 +27,8 @@ struct RehmannPoints {
 };
 
 /// Counts of elements <= cut[cell]: one number a block. NaN as cut: the block has nothing to do.
-void rehmann_count_cell(backend::Queue& queue, const float* in, int64_t stride, int64_t n, float cut, uint32_t* out,
-                        int threads, int items); // blocks_of(n) numbers
+void rehmann_count_cell(backend::Queue& queue, const float* in, int64_t stride, int64_t n, float cut,
+                        uint32_t* out, int threads, int items); // blocks_of(n) numbers
 void rehmann_count_level(backend::Queue& queue, const RehmannBlock* blocks, int64_t count, int64_t stride,
                          const float* cuts, uint32_t* out, int threads);
 void rehmann_count_warp(backend::Queue& queue, const RehmannBlock* blocks, int64_t count, int64_t stride,
@@ -41,11 +41,11 @@ void rehmann_make_axis(backend::Queue& queue, const RehmannBlock* blocks, int64_
 /// place[i]: where point i goes among its cell's (NULL: not wanted); to: coordinates there (x[0] NULL: not
 /// wanted). next: two counters a cell, left and right, zero before; left_count[cell] = points <= cut.
 void rehmann_partition(backend::Queue& queue, const RehmannBlock* blocks, int64_t count, const float* cuts,
-                       const RehmannPoints& from, const RehmannPoints& to, uint32_t* place, const uint32_t* cell_begin,
-                       const uint32_t* left_count, uint32_t* next, int threads);
+                       const RehmannPoints& from, const RehmannPoints& to, uint32_t* place,
+                       const uint32_t* cell_begin, const uint32_t* left_count, uint32_t* next, int threads);
 /// to[place[i]] = from[i] over a range.
-void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_t stride, const uint32_t* place,
-                     int64_t begin, int64_t end);
+void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_t stride,
+                     const uint32_t* place, int64_t begin, int64_t end);
 
 /// The measurement; verified when asked for.
 std::string bench_rehmann(const DeviceOrbBench& request);

@@ -3,7 +3,8 @@
 //
 // Floors: count-left reads 4 bytes an element (12 when rows are strided: whole sectors come along); make-axis
 // reads and writes 4; partition reads and writes 12 and takes two atomics a block of elements. Listings have
-// s_data of 32 words indexed by thread (11) and shared sums over 1,024 threads: mended where they could not run.
+// s_data of 32 words indexed by thread (11) and shared sums over 1,024 threads: mended where they could not
+// run.
 #include "decompose/device_rehmann.cuh"
 
 #include <cub/block/block_scan.cuh>
@@ -115,9 +116,9 @@ __global__ void copy_axis(const RehmannBlock* blocks, int64_t stride, float* col
 }
 
 template <int threads>
-__global__ void partition_blocks(const RehmannBlock* blocks, const float* cuts, RehmannPoints from, RehmannPoints to,
-                                 uint32_t* place, const uint32_t* cell_begin, const uint32_t* left_count,
-                                 uint32_t* next) {
+__global__ void partition_blocks(const RehmannBlock* blocks, const float* cuts, RehmannPoints from,
+                                 RehmannPoints to, uint32_t* place, const uint32_t* cell_begin,
+                                 const uint32_t* left_count, uint32_t* next) {
     using Scan = cub::BlockScan<int, threads>;
     __shared__ typename Scan::TempStorage scratch;
     __shared__ uint32_t start[2];
@@ -159,8 +160,8 @@ void launched(backend::Queue& queue, const char* name) {
 }
 
 template <int threads>
-void launch_warp(backend::Queue& queue, const RehmannBlock* blocks, unsigned count, int64_t stride, const float* cuts,
-                 uint32_t* out, int items) {
+void launch_warp(backend::Queue& queue, const RehmannBlock* blocks, unsigned count, int64_t stride,
+                 const float* cuts, uint32_t* out, int items) {
     const cudaStream_t stream = queue.stream();
     if (items <= 4)
         reduce_warp<threads, 4><<<count, threads, 0, stream>>>(blocks, stride, cuts, out);
@@ -185,8 +186,8 @@ void with_threads(int threads, Body&& body) {
 
 } // namespace
 
-void rehmann_count_cell(backend::Queue& queue, const float* in, int64_t stride, int64_t n, float cut, uint32_t* out,
-                        int threads, int items) {
+void rehmann_count_cell(backend::Queue& queue, const float* in, int64_t stride, int64_t n, float cut,
+                        uint32_t* out, int threads, int items) {
     const auto blocks = static_cast<unsigned>(std::max<int64_t>(1, n / (int64_t{threads} * items)));
     with_threads(threads, [&](auto size) {
         reduce_cell<size.value><<<blocks, size.value, 0, queue.stream()>>>(in, stride, n, cut, out);
@@ -220,14 +221,14 @@ void rehmann_read(backend::Queue& queue, const float* in, int64_t n, uint32_t* o
 
 void rehmann_make_axis(backend::Queue& queue, const RehmannBlock* blocks, int64_t count, int64_t stride,
                        float* column, int threads) {
-    copy_axis<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), 0, queue.stream()>>>(blocks, stride,
-                                                                                                   column);
+    copy_axis<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), 0, queue.stream()>>>(
+        blocks, stride, column);
     launched(queue, "launch of copy_axis");
 }
 
 void rehmann_partition(backend::Queue& queue, const RehmannBlock* blocks, int64_t count, const float* cuts,
-                       const RehmannPoints& from, const RehmannPoints& to, uint32_t* place, const uint32_t* cell_begin,
-                       const uint32_t* left_count, uint32_t* next, int threads) {
+                       const RehmannPoints& from, const RehmannPoints& to, uint32_t* place,
+                       const uint32_t* cell_begin, const uint32_t* left_count, uint32_t* next, int threads) {
     with_threads(threads, [&](auto size) {
         partition_blocks<size.value><<<static_cast<unsigned>(count), size.value, 0, queue.stream()>>>(
             blocks, cuts, from, to, place, cell_begin, left_count, next);
@@ -235,8 +236,8 @@ void rehmann_partition(backend::Queue& queue, const RehmannBlock* blocks, int64_
     launched(queue, "launch of partition_blocks");
 }
 
-void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_t stride, const uint32_t* place,
-                     int64_t begin, int64_t end) {
+void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_t stride,
+                     const uint32_t* place, int64_t begin, int64_t end) {
     const auto blocks = static_cast<unsigned>(
         std::min<int64_t>(backend::blocks_for(end - begin, 1024), 16 * int64_t{queue.multiprocessors()}));
     permute<<<blocks, 256, 0, queue.stream()>>>(from, to, stride, place, begin, end);

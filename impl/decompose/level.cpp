@@ -1,5 +1,6 @@
 // The level-synchronous strategy: records made once, the level loop over them, owners written at the end.
 #include "decompose/cut_tree.hpp"
+#include "decompose/device_level.hpp"
 #include "decompose/level_loop.hpp"
 #include "decompose/strategies.hpp"
 
@@ -32,6 +33,7 @@ struct LevelStrategy::State {
     void write_owners(const Ground& ground, Result& result);
     void fill_statistics(const Ground& ground, Result& result);
 
+    DeviceLevel device;
     RecordStore records[2];
     core::Buffer<int32_t> order;
     core::Memory& memory;
@@ -195,6 +197,8 @@ void LevelStrategy::State::fill_statistics(const Ground& ground, Result& result)
 
 void LevelStrategy::run(const Problem& problem, Result& result) {
     State& state = *state_;
+    if (state.device.run(problem, result))
+        return;
     Ground ground{problem, {}, {}, nullptr, state.cells, state.parts, state.part_end, {}};
     const bool alone = problem.comm.alone();
     const auto begin = [&] {

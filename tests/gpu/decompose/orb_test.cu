@@ -1,5 +1,6 @@
 // Device ORB against the CPU's level strategy: the same cells to the last bit, the same order of points.
 #include "decompose/device_orb.cuh"
+#include "decompose/device_orb.hpp"
 
 #include "backend/executor.hpp"
 #include "comm/communicator.hpp"
@@ -224,6 +225,63 @@ TEST_F(OrbTest, MillionPoints) {
     for (const int32_t d : {5, 64, 1000, 4096})
         compare<float>(make(plummer, 1000003), parts(d), "million");
     compare<double>(make(clustered, 1000003), parts(4096), "million");
+}
+
+TEST_F(OrbTest, HostArraysThereAndBack) {
+    PointSet set = make(plummer, 70001);
+    for (int64_t i = 0; i < set.size(); ++i)
+        set.cost.push_back(1 + 0.5 * static_cast<double>(i % 3)), set.id.push_back(3 * i - 1000);
+    core::Memory host_memory;
+    comm::Communicator comm;
+    decompose::Options options;
+    options.parts = 77, options.mix = 0.5;
+    decompose::Points points;
+    points.n = set.size(), points.x = set.x[0].data(), points.y = set.x[1].data(), points.z = set.x[2].data();
+    points.cost = set.cost.data(), points.id = set.id.data();
+    decompose::Result result(host_memory);
+    decompose::Decomposer(host_memory)
+        .run(comm, backend::Executor{host_memory, 2}, options, points, true, result);
+    std::vector<int32_t> owner(set.x[0].size()), order(owner.size());
+    std::vector<int64_t> offset(78);
+    std::vector<Cell> cells(154);
+    decompose::DeviceOrbCall call{points,        77,           3, 0.5, 0, owner.data(), order.data(),
+                                  offset.data(), cells.data(), 0, 0};
+    backend::DeviceError error;
+    void* engine = nullptr;
+    ASSERT_EQ(decompose::device_orb_table().create(0, &engine, &error), 0) << error.message;
+    for (int run = 0; run < 2; ++run) {
+        ASSERT_EQ(decompose::device_orb_table().solve(engine, &call, &error), 0) << error.message;
+        check_cells(result.domains->cells(), cells);
+        for (size_t i = 0; i < owner.size(); ++i) {
+            ASSERT_EQ(owner[i], result.owner[static_cast<int64_t>(i)]);
+            ASSERT_EQ(order[i], result.permutation[static_cast<int64_t>(i)]);
+        }
+    }
+    set.x[1][77] = NAN;
+    EXPECT_EQ(decompose::device_orb_table().solve(engine, &call, &error),
+              static_cast<int32_t>(core::Status::value));
+    decompose::device_orb_table().release(engine);
+}
+
+TEST_F(OrbTest, MeasurementsVerifyThemselves) {
+    for (int variant = 0; variant < 5; ++variant)
+        for (int axis = 0; axis < (variant == 0 ? 1 : 3); ++axis) {
+            decompose::DeviceOrbBench request;
+            request.n = 100003, request.leaves = 37, request.repeats = 1;
+            request.variant = static_cast<decompose::OrbVariant>(variant);
+            request.axis = static_cast<decompose::OrbAxis>(axis);
+            request.temporaries = axis == 1 ? 1 : 3;
+            request.partition = axis == 2 ? decompose::OrbPartition::cell : decompose::OrbPartition::level;
+            std::vector<char> text(1 << 16);
+            backend::DeviceError error;
+            ASSERT_EQ(decompose::device_orb_table().bench(&request, text.data(), 1 << 16, &error), 0)
+                << error.message;
+            EXPECT_EQ(std::string(text.data()).find("\"verified\":false"), std::string::npos) << text.data();
+            if (variant < 4) {
+                EXPECT_NE(std::string(text.data()).find("\"verified\":true"), std::string::npos)
+                    << text.data();
+            }
+        }
 }
 
 TEST_F(OrbTest, BadValueIsNamed) {

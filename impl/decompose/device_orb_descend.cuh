@@ -1,0 +1,78 @@
+// Where a tile's points are, and which cell of its root's subtree each point is in.
+#pragma once
+
+#include "decompose/device_orb_kernels.cuh"
+
+namespace graft::decompose {
+
+template <typename T>
+struct alignas(4 * sizeof(T)) OrbBracket {
+    T low, high;
+    std::conditional_t<sizeof(T) == 8, int64_t, int32_t> axis, unused;
+};
+
+template <typename T>
+struct OrbBrackets {
+    OrbBracket<T> at[most_nodes];
+    int32_t cell[most_nodes]; // 0: nothing to find here
+
+    __device__ void load(const OrbNode* node, int32_t parts, int32_t root, int step, int local) {
+        const int32_t k = (root << step) + local;
+        const bool open = k < parts && node[k].stage != SearchStage::idle;
+        cell[local] = open ? k : 0;
+        at[local].axis = open ? node[k].axis : 0;
+        at[local].low = open ? static_cast<T>(node[k].low) : static_cast<T>(INFINITY);
+        at[local].high = open ? static_cast<T>(node[k].high) : static_cast<T>(INFINITY);
+    }
+};
+
+/// Where a tile's points are.
+struct OrbTile {
+    int32_t root;            // heap index
+    int64_t begin, root_end; // points
+    int count;
+    int64_t histogram, stride; // of bin 0, and from bin to bin
+
+    template <typename T>
+    __device__ static OrbTile of(const OrbGround<T>& ground, int64_t tile) {
+        const OrbTiles& tiles = ground.tiles;
+        const int32_t r = static_cast<int32_t>(tiles.table[tile]);
+        const OrbNode& node = ground.node[tiles.first_cell + r];
+        const int64_t local = tile - tiles.first[r];
+        OrbTile here;
+        here.root = tiles.first_cell + r;
+        here.begin = node.begin + local * tile_points;
+        here.root_end = node.begin + node.count;
+        here.count = static_cast<int>(
+            min(static_cast<long long>(tile_points), static_cast<long long>(here.root_end - here.begin)));
+        here.stride = tiles.first[r + 1] - tiles.first[r];
+        here.histogram = (static_cast<int64_t>(tiles.first[r]) << tiles.levels) + local;
+        return here;
+    }
+};
+
+/// The cell (0 ... 2^step - 1) of a step that a point is in. Ids are read only where a coordinate is a cut's.
+template <int step, typename T, typename Cuts>
+__device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& from, const T (&x)[3],
+                                       int64_t place) {
+    int local = 1;
+    bool tied = false;
+#pragma unroll
+    for (int level = 0; level < step; ++level) {
+        const OrbSplit<T> cut = cuts.at[local];
+        const T v = pick(x, static_cast<int>(cut.axis));
+        tied = tied || v == cut.split;
+        local = 2 * local + (v >= cut.split ? 1 : 0);
+    }
+    if (step > 0 && tied) {
+        local = 1;
+        for (int level = 0; level < step; ++level) {
+            const T v = pick(x, static_cast<int>(cuts.at[local].axis)), split = cuts.at[local].split;
+            const bool right = v > split || (v == split && from.id_of(place) >= cuts.tie[local]);
+            local = 2 * local + (right ? 1 : 0);
+        }
+    }
+    return local - (1 << step);
+}
+
+} // namespace graft::decompose
