@@ -1,70 +1,83 @@
 #!/usr/bin/env python3
-"""The table and results.json of tests/gpu/run.sh, from its steps.txt and bench.jsonl.
+"""The table and results.json of tests/gpu/run.sh.
 
-usage: report.py FOLDER DEVICE CUDA_RELEASE
+usage: report.py add FOLDER NAME COMMAND     a measurement's FOLDER/NAME.jsonl to FOLDER/bench.jsonl
+       report.py show FOLDER DEVICE CUDA     steps.txt, bench.jsonl, ranks.jsonl -> the table, FOLDER/results.json
 """
 import json
 import os
 import sys
 
-STAGES = ("import", "sort", "tree", "moments", "lists", "p2p", "m2p", "output")
+import rows
+
+
+def read_lines(path):
+    if not os.path.exists(path):
+        return []
+    found = []
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                found.append(json.loads(line))
+            except ValueError: # a program that was cut off
+                pass
+    return found
+
+
+def add(folder, name, command):
+    answers = read_lines(os.path.join(folder, name + ".jsonl"))
+    if answers:
+        with open(os.path.join(folder, "bench.jsonl"), "a", encoding="utf-8") as file:
+            file.write(json.dumps({"name": name, "command": command, "answers": answers}) + "\n")
 
 
 def read_steps(folder):
     with open(os.path.join(folder, "steps.txt"), encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file if line.strip()]
-    return [{"name": name, "status": status, "seconds": int(seconds), "remark": remark}
-            for name, status, seconds, remark in rows]
-
-
-def read_benchmarks(folder):
-    path = os.path.join(folder, "bench.jsonl")
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
+        lines = [line.rstrip("\n").split("\t") for line in file if line.strip()]
+    return [dict(zip(("stage", "name", "status", "seconds", "remark"), line)) | {"seconds": int(line[3])} for line in lines]
 
 
 def show_steps(steps):
     width = max([len(step["name"]) for step in steps] + [4])
-    print(f"\n{'step':{width}}  status     s")
+    print(f"\n{'stage':9} {'step':{width}}  status     s")
     for step in steps:
-        print(f"{step['name']:{width}}  {step['status']:8} {step['seconds']:4}  {step['remark']}".rstrip())
+        print(f"{step['stage']:9} {step['name']:{width}}  {step['status']:8} {step['seconds']:4}  {step['remark']}".rstrip())
 
 
-def show_forces(benchmarks):
-    """Whole evaluations, times in milliseconds."""
-    forces = [one for one in benchmarks if "particles_per_s" in one["answer"]]
-    if not forces:
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if abs(value) >= 1e5 or abs(value) < 1e-3 else f"{value:.4g}"
+
+
+def show_rows(table, assumed):
+    if not table:
         return
-    print(f"\n{'force evaluation':16} {'total ms':>9} " + " ".join(f"{stage:>8}" for stage in STAGES) +
-          f" {'p99':>9} {'pairs/s':>9} {'cells/s':>9}")
-    for one in forces:
-        answer, times = one["answer"], one["answer"]["time_s"]
-        cells = " ".join(f"{times[stage] * 1e3:8.3f}" if stage in times else f"{'-':>8}" for stage in STAGES)
-        p99 = answer.get("error", {}).get("p99")
-        rates = [answer.get(key) for key in ("p2p_per_s", "m2p_per_s")]
-        print(f"{one['name']:16} {times['total'] * 1e3:9.3f} {cells} {p99 if p99 is not None else '-':>9} " +
-              " ".join(f"{rate:9.3g}" if rate else f"{'-':>9}" for rate in rates))
+    width = max(len(one["what"]) for one in table)
+    print(f"\n{'what':{width}} {'n':>9} {'ours':>9} {'unit':11} {'first':>8} {'goal':>8} {'floor':>9} {'share':>6}  ok    remark | command")
+    for one in table:
+        share = f"{100 * one['share']:.0f} %" if one.get("share") else "-"
+        print(f"{one['what']:{width}} {number(one['n']):>9} {number(one['ours']):>9} {one['unit']:11} {number(one['first']):>8} "
+              f"{number(one['goal']):>8} {number(one['floor']):>9} {share:>6}  {one['ok'] or '-':5} {one['remark']} | {one['command']}")
+    if assumed:
+        print("floors by an H200's rates: the row pairs was not measured in this run")
 
 
-def show_others(benchmarks):
-    for one in benchmarks:
-        if "particles_per_s" not in one["answer"]:
-            print(f"\n{one['name']}: {json.dumps(one['answer'])}")
-
-
-def main(folder, device, cuda):
-    steps, benchmarks = read_steps(folder), read_benchmarks(folder)
+def show(folder, device, cuda):
+    steps, benchmarks = read_steps(folder), read_lines(os.path.join(folder, "bench.jsonl"))
+    table, assumed = rows.all_rows(benchmarks, read_lines(os.path.join(folder, "ranks.jsonl")))
+    show_rows(table, assumed)
     show_steps(steps)
-    show_forces(benchmarks)
-    show_others(benchmarks)
+    count = {status: sum(step["status"] == status for step in steps) for status in ("ok", "failed", "skipped")}
+    met = {ok: sum(one["ok"] == ok for one in table) for ok in ("goal", "yes", "no")}
+    print(f"\nsteps: {count['ok']} ok, {count['failed']} failed, {count['skipped']} skipped; targets: {met['goal']} at the goal, "
+          f"{met['yes']} at the first step, {met['no']} not reached")
     path = os.path.join(folder, "results.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"device": device, "cuda": cuda, "steps": steps, "benchmarks": benchmarks}, file, indent=1)
+        json.dump({"device": device, "cuda": cuda, "steps": steps, "rows": table, "benchmarks": benchmarks}, file, indent=1)
         file.write("\n")
-    print(f"\n{path}")
+    print(path)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"add": add, "show": show}[sys.argv[1]](*sys.argv[2:])

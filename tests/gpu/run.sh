@@ -1,39 +1,40 @@
 #!/usr/bin/env bash
-# Everything about the GPU on one machine with CUDA 12 or later: builds, tests, sanitizers, benchmarks; a table and JSON.
+# Everything about the GPU on one machine with CUDA 12 or later: builds, tests, sanitizers, benchmarks, the papers'
+# studies, several GPUs; one table and JSON. Stages go on when one fails; the exit status tells.
 set -uo pipefail
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-cd "$source_folder"
 
 usage() {
     cat <<'TEXT'
-usage: tests/gpu/run.sh [options]          builds and runs the GPU tests; exit status 0 when all of what was asked for passed
+usage: tests/gpu/run.sh [options]          exit status 0 when all of what was asked for passed
+
+  (no option)        build and tests
+  --sanitize         also compute-sanitizer: memcheck, racecheck, initcheck, synccheck over the test programs, small inputs
+  --bench            also short benchmarks and studies of tests/gpu/bench.txt, and several GPUs if there are (3 minutes)
+  --bench-full       these at full size, up to 2^30 particles (10 minutes with all else; 60 GB of host memory)
+  --only STAGES      these alone: build, tests, sanitize, bench, papers, ranks (with commas between)
+  --match WORD       test programs and benchmarks whose name has WORD
 
   --build FOLDER     build folder (build/gpu)
+  --no-build         use what BUILD/bin and BUILD/lib hold; they may have been copied there from another machine
   --out FOLDER       where logs, results.json and bench.jsonl go (BUILD/results)
-  --debs FOLDER      dependencies that are not installed: .deb files, or their contents unpacked (FOLDER/usr/...); for
-                     machines without root or network. Packages: see packages.txt
-  --arch LIST        CMAKE_CUDA_ARCHITECTURES (native where the driver tells, else the project's own)
+  --debs FOLDER      dependencies that are not installed, as .deb files, or unpacked (FOLDER/usr/...); for machines
+                     without root or network. Packages: see packages.txt
+  --arch LIST        CMAKE_CUDA_ARCHITECTURES (that of the first device, else the project's own)
   --jobs N           compile jobs (number of cores)
-  --no-build         use what BUILD holds
-  --no-test          no tests
-  --sanitize         also compute-sanitizer: memcheck, racecheck, initcheck, synccheck over the test programs, small inputs
-  --bench            also the benchmarks of tests/gpu/bench.txt (targets.md's rows)
-  --bench-full       these and the ones marked "full" (up to 2^30 particles: 40 GB of host memory)
-  --only WORD        test programs and benchmarks whose name has WORD
-  -DNAME=VALUE       for CMake; without Fortran and HDF5: -DGRAFT_WITH_FORTRAN=OFF -DGRAFT_WITH_HDF5=OFF
+  -DNAME=VALUE       for CMake (where gfortran or HDF5 is missing, they are left out without being asked)
 TEXT
 }
 
-build=build/gpu out="" debs="" arch="" jobs=$(nproc) do_build=yes do_test=yes sanitize=no bench=no only="" definitions=()
+build="" out="" debs="" arch="" jobs=$(nproc) no_build=no sanitize=no bench=no only="" match="" definitions=()
 while [ $# -gt 0 ]; do
     case "$1" in
-    --build | --out | --debs | --arch | --jobs | --only)
+    --build | --out | --debs | --arch | --jobs | --only | --match)
         [ $# -gt 1 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
         name=${1#--}; printf -v "$name" '%s' "$2"; shift ;;
-    --no-build) do_build=no ;;
-    --no-test) do_test=no ;;
+    --no-build) no_build=yes ;;
     --sanitize) sanitize=yes ;;
-    --bench) bench=yes ;;
+    --bench) [ $bench = full ] || bench=short ;;
     --bench-full) bench=full ;;
     -D*) definitions+=("$1") ;;
     -h | --help) usage; exit 0 ;;
@@ -41,126 +42,183 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+stages=build,tests
+[ $bench = no ] || stages+=,bench,papers,ranks
+[ $sanitize = no ] || stages+=,sanitize
+for stage in ${only//,/ }; do
+    [[ $stage =~ ^(build|tests|sanitize|bench|papers|ranks)$ ]] ||
+        { echo "run.sh: --only $stage: expected build, tests, sanitize, bench, papers or ranks" >&2; exit 2; }
+done
+stages=${only:-$stages}
+wants() { [[ ,$stages, == *,$1,* ]]; }
+build=${build:-$source_folder/build/gpu}
 out=${out:-$build/results}
-mkdir -p "$build" "$out"
+mkdir -p "$build" "$out" || exit 2
 build=$(cd "$build" && pwd) out=$(cd "$out" && pwd)
 : >"$out/steps.txt"
-failures=0
+cuda_release=""
 
-# One line of the final table: name, status, seconds, remark.
-step() { printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "${4:-}" >>"$out/steps.txt"; [ "$2" = failed ] && failures=$((failures + 1)); return 0; }
+# One line of the final table: stage, name, status, seconds, remark.
+step() { printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "${5:-}" >>"$out/steps.txt"; }
 
 # Runs a command into a log of its own, and notes how it went; 77 is "skipped".
-run_step() { # name command...
-    local name=$1 start=$SECONDS status=0; shift
+run_step() { # stage name command...
+    local stage=$1 name=$2 start=$SECONDS status=0; shift 2
     "$@" >"$out/$name.log" 2>&1 || status=$?
+    local lines; lines=$(grep -aE '^\[  (PASSED|SKIPPED|FAILED) *\] [0-9]+ test|(ERROR|RACECHECK) SUMMARY' "$out/$name.log" |
+        sed 's/^\[ *//; s/ *\]//; s/^=* *//; s/, listed below://; s/\.$//' | tr '\n' ';')
     case $status in
-    0) step "$name" ok $((SECONDS - start)) ;;
-    77) step "$name" skipped $((SECONDS - start)) ;;
-    *) step "$name" failed $((SECONDS - start)) "status $status, see $out/$name.log"; tail -n 15 "$out/$name.log" >&2 ;;
+    0) step "$stage" "$name" ok $((SECONDS - start)) "$lines" ;;
+    77) step "$stage" "$name" skipped $((SECONDS - start)) "$(tail -n 1 "$out/$name.log" | tr '\t' ' ')" ;;
+    *) step "$stage" "$name" failed $((SECONDS - start)) "status $status, see $out/$name.log;$lines"
+       { echo "--- $name, status $status:"; tail -n 15 "$out/$name.log"; } >&2 ;;
     esac
     return $status
 }
 
 find_cuda() {
     local place
+    device=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
+    devices=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | grep -c .)
     for place in "${CUDACXX:-}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
         [ -n "$place" ] && [ -x "$place" ] && { nvcc=$place; break; }
     done
-    [ -n "${nvcc:-}" ] || { echo "run.sh: no nvcc; install the CUDA Toolkit 12 or later, or set CUDACXX" >&2; exit 1; }
-    cuda_release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
-    [ "${cuda_release%%.*}" -ge 12 ] || { echo "run.sh: $nvcc is release $cuda_release; expected 12 or later" >&2; exit 1; }
-    export CUDACXX=$nvcc PATH="$(dirname "$nvcc"):$PATH"
-    device=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
-    echo "CUDA $cuda_release, device: ${device:-none (tests will be skipped)}"
+    if [ -n "${nvcc:-}" ]; then
+        cuda_release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+        export CUDACXX=$nvcc PATH="$(dirname "$nvcc"):$PATH"
+    fi
+    echo "CUDA ${cuda_release:-not found}; devices: ${devices:-0}${device:+ x $device}$([ -n "$device" ] || echo ' (what needs one is skipped)')"
 }
 
 # Makes cmake, pkg-config and the dynamic linker look into a folder of unpacked packages first.
 use_debs() {
     [ -n "$debs" ] || return 0
-    debs=$(cd "$debs" && pwd)
-    local file triplet=x86_64-linux-gnu
-    for file in "$debs"/*.deb; do
-        [ -e "$file" ] && [ ! -e "$debs/usr/.unpacked-$(basename "$file")" ] &&
-            dpkg-deb -x "$file" "$debs" && touch "$debs/usr/.unpacked-$(basename "$file")"
-    done
+    local file root triplet=x86_64-linux-gnu
+    debs=$(cd "$debs" && pwd) || exit 2
+    root=$debs
+    if ls "$debs"/*.deb >/dev/null 2>&1; then # the folder of the packages stays as it is
+        root=$build/debs
+        mkdir -p "$root"
+        for file in "$debs"/*.deb; do
+            [ -e "$root/.$(basename "$file")" ] || { dpkg-deb -x "$file" "$root" && : >"$root/.$(basename "$file")"; }
+        done
+    fi
     command -v gcc >/dev/null && triplet=$(gcc -dumpmachine)
-    export CMAKE_PREFIX_PATH="$debs/usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
-    export PKG_CONFIG_SYSROOT_DIR="$debs" PKG_CONFIG_PATH="$debs/usr/lib/$triplet/pkgconfig:$debs/usr/share/pkgconfig"
-    export LD_LIBRARY_PATH="$debs/usr/lib/$triplet${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-    export PATH="$debs/usr/bin:$PATH"
+    export CMAKE_PREFIX_PATH="$root/usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
+    export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_PATH="$root/usr/lib/$triplet/pkgconfig:$root/usr/share/pkgconfig"
+    export LD_LIBRARY_PATH="$root/usr/lib/$triplet${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export PATH="$PATH:$root/usr/bin"
 }
 
 # What CMake could not find, as packages.
 say_missing() {
     local pair
     for pair in 'yaml-cpp|libyaml-cpp-dev' 'libhwy|libhwy-dev' 'GTest|libgtest-dev' 'Boost|libboost-program-options-dev' \
-        'PNG|libpng-dev (and zlib1g-dev)' 'HDF5|libhdf5-dev, or -DGRAFT_WITH_HDF5=OFF' 'PkgConfig|pkg-config' \
-        'Fortran|gfortran, or -DGRAFT_WITH_FORTRAN=OFF' 'Python3|python3' 'OpenMP|libgomp (g++)'; do
+        'PNG|libpng-dev (and zlib1g-dev)' 'HDF5|libhdf5-dev' 'PkgConfig|pkg-config' 'Fortran|gfortran' 'Python3|python3' \
+        'OpenMP|libgomp (g++)'; do
         grep -E -A3 'CMake Error|not found|Could NOT find|No CMAKE_' "$out/configure.log" | grep -q -- "${pair%%|*}" &&
             echo "run.sh: missing: ${pair%%|*}; install ${pair#*|}, or give the packages with --debs" >&2
     done
 }
 
-configure_and_build() {
-    local generator=() launcher=()
-    command -v cmake >/dev/null || { echo "run.sh: no cmake; install cmake (3.22 or later)" >&2; exit 1; }
-    command -v g++ >/dev/null || { echo "run.sh: no g++; install g++" >&2; exit 1; }
+run_build() {
+    local generator=() launcher=() given="${definitions[*]}"
+    [ -n "$cuda_release" ] && [ "${cuda_release%%.*}" -ge 12 ] || {
+        step build configure failed 0 "no nvcc 12 or later; install the CUDA Toolkit, or set CUDACXX"; return; }
+    for tool in cmake g++ pkg-config python3; do
+        command -v $tool >/dev/null || { step build configure failed 0 "no $tool; install it"; return; }
+    done
     command -v ninja >/dev/null && generator=(-G Ninja)
     command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
         -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+    [[ $given == *GRAFT_WITH_FORTRAN* ]] || command -v gfortran >/dev/null || definitions+=(-DGRAFT_WITH_FORTRAN=OFF)
+    [[ $given == *GRAFT_WITH_HDF5* ]] || command -v h5cc >/dev/null || definitions+=(-DGRAFT_WITH_HDF5=OFF)
     if [ -z "$arch" ]; then # of the first device: "9.0" -> 90
         arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep -E '^[0-9]+$')
     fi
-    run_step configure cmake -S "$source_folder" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DGRAFT_WITH_CUDA=ON \
-        ${arch:+-DCMAKE_CUDA_ARCHITECTURES=$arch} "${launcher[@]}" "${definitions[@]}" || { say_missing; report; exit 1; }
-    run_step build cmake --build "$build" --target gpu_all -j "$jobs" || { report; exit 1; }
+    run_step build configure cmake -S "$source_folder" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DGRAFT_WITH_CUDA=ON \
+        ${arch:+-DCMAKE_CUDA_ARCHITECTURES=$arch} "${launcher[@]}" "${definitions[@]}" || { say_missing; return; }
+    run_step build build cmake --build "$build" --target gpu_all -j "$jobs"
 }
 
-programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' -type f -perm -u+x | sort | grep -F -- "$only"; }
+programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' -type f -perm -u+x 2>/dev/null | sort | grep -F -- "$match"; }
+
+# At most so many at a time: tests and sanitizers, where nothing is timed.
+pool() { while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done; }
+
+run_tests() {
+    local program
+    [ -n "$(programs)" ] || { step tests programs failed 0 "no gpu_* in $build/bin"; return; }
+    for program in $(programs); do
+        pool 4
+        run_step tests "$(basename "$program")" timeout 300 "$program" --gtest_brief=1 &
+    done
+    wait
+}
 
 # Small inputs only: a sanitizer takes 10 to 100 times as long.
 run_sanitize() {
-    command -v compute-sanitizer >/dev/null || { echo "run.sh: no compute-sanitizer (CUDA Toolkit)" >&2; step sanitize failed 0 "no compute-sanitizer"; return; }
     local tool program
+    command -v compute-sanitizer >/dev/null || { step sanitize sanitize failed 0 "no compute-sanitizer (CUDA Toolkit)"; return; }
     export GRAFT_TEST_SMALL=1
     for tool in memcheck racecheck initcheck synccheck; do
         for program in $(programs); do
-            run_step "$tool.$(basename "$program")" timeout 900 compute-sanitizer --tool "$tool" --error-exitcode 86 \
-                --print-limit 5 "$program" --gtest_brief=1 \
-                --gtest_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*'
+            pool $(($(nproc) > 8 ? 8 : $(nproc)))
+            run_step sanitize "$tool.$(basename "$program")" timeout 400 compute-sanitizer --tool $tool --error-exitcode 86 \
+                --print-limit 5 "$program" --gtest_brief=1 --gtest_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*' &
         done
     done
+    wait
     unset GRAFT_TEST_SMALL
 }
 
-# bench.txt: NAME [full] | arguments of graft; answers are JSON lines.
-run_bench() {
-    local name kind arguments answer start
-    : >"$out/bench.jsonl"
-    while IFS='|' read -r name arguments; do
-        read -r name kind <<<"$name"
-        [[ -z "$name" || "$name" == \#* || "$name" != *"$only"* || ("$kind" == full && $bench != full) ]] && continue
-        start=$SECONDS
-        # shellcheck disable=SC2086
-        if answer=$(timeout 1200 "$build/bin/graft" $arguments 2>"$out/bench.$name.log"); then
-            printf '{"name":"%s","arguments":"%s","answer":%s}\n' "$name" "${arguments# }" "$answer" >>"$out/bench.jsonl"
-            step "bench.$name" ok $((SECONDS - start))
-        else
-            step "bench.$name" failed $((SECONDS - start)) "$(head -c 300 "$out/bench.$name.log" | tr '\t\n' '  ')"
-        fi
+# The lines of bench.txt of one stage, see there: "NAME|PROGRAM arguments".
+bench_rows() { # stage
+    local name stage level words
+    while IFS='|' read -r name words; do
+        read -r name stage level <<<"$name"
+        [[ -z "$name" || $name == \#* || $stage != "$1" || ($level == full && $bench != full) || $name != *"$match"* ]] && continue
+        [ "$bench" = full ] && grep -q "^$name+ " "$source_folder/tests/gpu/bench.txt" && continue # a full row stands for it
+        echo "$name|${words# }"
     done <"$source_folder/tests/gpu/bench.txt"
 }
 
-report() { python3 "$source_folder/tests/gpu/report.py" "$out" "${device:-}" "$cuda_release"; }
+run_measurements() { # stage
+    local name words program answers rest
+    while IFS='|' read -r name words; do
+        answers=$out/$name.jsonl
+        rest=${words//@json/$answers} rest=${rest//@bin/$build/bin}
+        program=${rest%% *} rest=${rest#* }
+        case $program in *.py) program="python3 $source_folder/tests/gpu/studies/$program" ;; *) program=$build/bin/$program ;; esac
+        rm -f "$answers"
+        # shellcheck disable=SC2086
+        run_step "$1" "$name" timeout 240 $program $rest </dev/null || true
+        [[ $words == *@json* ]] || grep -a '^{' "$out/$name.log" >"$answers"
+        python3 "$source_folder/tests/gpu/report.py" add "$out" "$name" "$words"
+    done < <(bench_rows "$1")
+}
+run_bench() { run_measurements bench; }
+run_papers() { run_measurements papers; }
+
+run_ranks() {
+    local script=$source_folder/tests/gpu/ranks.sh full=()
+    [ "${devices:-0}" -ge 2 ] || { step ranks ranks skipped 0 "one device only"; return; }
+    [ -e "$script" ] || { step ranks ranks skipped 0 "no tests/gpu/ranks.sh"; return; }
+    [ $bench = full ] && full=(--full)
+    run_step ranks ranks timeout 240 bash "$script" --build "$build" --out "$out" "${full[@]}"
+}
 
 find_cuda
 use_debs
-[ $do_build = yes ] && configure_and_build
-[ $do_test = yes ] && run_step tests ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error ${only:+-R "$only"}
-for what in sanitize bench; do # tests skip themselves
-    [ "${!what}" = no ] && continue
-    if [ -z "$device" ]; then step $what skipped 0 "no CUDA device"; else run_$what; fi
+: >"$out/bench.jsonl"
+rm -f "$out/ranks.jsonl"
+wants build && [ $no_build = no ] && run_build
+export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+[ -e "$build/lib/libgraft.so.0" ] && export GRAFT_LIBRARY=$build/lib/libgraft.so.0
+[ -e "$build/lib/libgraft_cuda.so" ] && export GRAFT_CUDA_LIBRARY=$build/lib/libgraft_cuda.so
+for stage in bench papers ranks tests sanitize; do # what is timed has the machine for itself
+    wants $stage || continue
+    if [ -z "$device" ] && [ $stage != tests ]; then step $stage $stage skipped 0 "no CUDA device"; else run_$stage; fi
 done
-report
-exit $((failures > 0))
+python3 "$source_folder/tests/gpu/report.py" show "$out" "${device:-none}" "${cuda_release:-none}"
+! grep -qP '^[^\t]*\t[^\t]*\tfailed\t' "$out/steps.txt"

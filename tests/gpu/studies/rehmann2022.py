@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rehmann2022's figures 22, 24, 26, 27 and 28 on this machine, as CSV on standard output, one section a figure.
 
-usage: rehmann2022.py GRAFT [--n N] [--cpu-n N] [--threads T] [--figures 22,24,26,27,28,count]
+usage: rehmann2022.py GRAFT [--n N] [--cpu-n N] [--threads T] [--figures 22,24,26,27,28,count] [--json FILE]
 GRAFT is the graft command. Every GPU run is verified in itself; one that is not ends the script with status 1.
 Figures 27 and 28 compare the CPU (threads T, double precision, sampled cuts) with the GPU (single) up to --cpu-n.
 """
@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 wrong = []
+table = {"figure": "", "names": (), "file": None} # of the rows that follow
 
 
 def run(arguments, check=True):
@@ -39,14 +40,24 @@ class Bench:
                     "--finder", finder, "--threads", str(self.threads)])["time_s"]["decompose"]
 
 
+def heading(figure, *names):
+    print(",".join(names), flush=True)
+    table["figure"], table["names"] = figure, names
+
+
 def row(*values):
+    """A line of CSV; and, with --json, an object {"figure", column: value}; what is no number (NaN) is null there."""
     print(",".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values), flush=True)
+    if table["file"]:
+        values = [None if v != v else v for v in values]
+        json.dump({"figure": table["figure"], **dict(zip(table["names"], values))}, table["file"])
+        table["file"].write("\n")
 
 
 def launches(bench, n):
     """Figure 22: count kernels a level, one iteration of the bisection; and seconds of the level's cuts."""
     print("# figure 22: kernel calls of count-left, a kernel a cell against one for the level; n =", n)
-    row("level", "cells", "calls_cell", "calls_level", "count_s_cell", "count_s_level", "count_s_warp")
+    heading("22", "level", "cells", "calls_cell", "calls_level", "count_s_cell", "count_s_level", "count_s_warp")
     variants = [bench.gpu(n, 4096, v, partition=p)["levels"] for v, p in (("cell", "cell"), ("level", "level"), ("warp", "level"))]
     for level, (a, b, c) in enumerate(zip(*variants)):
         row(level, a["cells"], a["count_launches"] / a["iterations"], b["count_launches"] / b["iterations"],
@@ -59,7 +70,7 @@ def launches(bench, n):
 def copies(bench, n):
     """Figure 24: bytes to the device; and seconds at the measured rate."""
     print("# figure 24: bytes to the device with and without partition there; n =", n)
-    row("leaves", "bytes_without", "bytes_with", "s_without", "s_with")
+    heading("24", "leaves", "bytes_without", "bytes_with", "s_without", "s_with")
     rate = bench.gpu(n, 2, "warp")["copy"]["bytes_per_s"]
     for depth in range(1, 13):
         row(2**depth, 4 * n * depth, 12 * n, 4 * n * depth / rate, 12 * n / rate)
@@ -68,7 +79,7 @@ def copies(bench, n):
 def split(bench, n):
     """Figure 26: where the time goes."""
     print("# figure 26: seconds at n =", n, "and 4096 leaves")
-    row("variant", "axis", "temporaries", "tolerance", "make_axis", "count", "partition", "copy_if_on_host", "copy_once", "total", "GB")
+    heading("26", "variant", "axis", "temporaries", "tolerance", "make_axis", "count", "partition", "copy_if_on_host", "copy_once", "total", "GB")
     cases = [("cell", {"partition": "cell"}), ("level", {}), ("warp", {}), ("warp", {"tolerance": 0.001}),
              ("warp", {"axis": "direct"}), ("warp", {"axis": "strided"}), ("warp", {"temporaries": 1})]
     for variant, settings in cases:
@@ -78,7 +89,7 @@ def split(bench, n):
             c["time_s_partition_on_host"], c["time_s_partition_on_device"], t["total"], a["device_bytes"] / 1e9)
     ours = bench.gpu(n, 4096)
     t = ours["time_s"]
-    print("# ours (rounds): total,bounds,sample,bracket,count,select,move,GB,verified")
+    heading("26 ours", "total", "bounds", "sample", "bracket", "count", "select", "move", "GB", "verified")
     row(t["total"], t["bounds"], t["sample"], t["bracket"], t["count"], t["select"], t["move"], ours["device_bytes"] / 1e9,
         ours["verified"])
     print("# ours, seconds a level (cuts):", ",".join(str(s) for s in ours["level_s"]))
@@ -88,13 +99,13 @@ def scaling(bench, n, cpu_n):
     """Figures 27 and 28: the CPU's seconds over the GPU's."""
     names = ("cpu_bisection_s", "cpu_sampled_s", "gpu_warp_s", "gpu_rounds_s", "bisection_over_warp", "sampled_over_rounds")
     print("# figure 27: over n, 4096 leaves; CPU on", bench.threads, "threads (0: all)")
-    row("n", *names)
+    heading("27", "n", *names)
     size = 1 << 17
     while size <= n:
         row(size, *times(bench, size, 4096, cpu_n))
         size *= 8
     print("# figure 28: over leaves, n =", cpu_n)
-    row("leaves", *names)
+    heading("28", "leaves", *names)
     for depth in range(1, 13):
         row(2**depth, *times(bench, cpu_n, 2**depth, cpu_n))
 
@@ -110,7 +121,7 @@ def count_left(bench, n):
     for axis in ("column", "strided"):
         a = bench.gpu(n, 2, "sweep", axis=axis)
         print("# axis", axis, "plain reading", a["read_bytes_per_s"])
-        row("threads", "items", "cell", "level", "warp", "warp_share_of_reading")
+        heading("count-left " + axis, "threads", "items", "cell", "level", "warp", "warp_share_of_reading")
         for c in a["count_left"]:
             row(c["threads"], c["items"], c["cell_bytes_per_s"], c["level_bytes_per_s"], c["warp_bytes_per_s"], c["warp_share"])
 
@@ -122,7 +133,10 @@ def main():
     parser.add_argument("--cpu-n", type=lambda s: int(float(s)), default=1 << 23)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--figures", default="count,22,24,26,27,28")
+    parser.add_argument("--json", default="")
     given = parser.parse_args()
+    if given.json:
+        table["file"] = open(given.json, "w", encoding="utf-8")
     bench, figures = Bench(given.graft, given.threads), given.figures.split(",")
     if "count" in figures:
         count_left(bench, given.n)

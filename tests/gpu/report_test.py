@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The table of run.sh from answers as the programs give them: targets met and missed, floors, answers cut off."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, here)
+import rows # noqa: E402
+
+PAIRS = {"n": 262144, "limits": {"mix_pairs_per_s": 2e12, "fma_fp64_per_s": 1.6e13, "read_bytes_per_s": 4e12, "copy_bytes_per_s": 4e12},
+         "all_pairs": {name: {"limit_pairs_per_s": limit, "best": {"pairs_per_s": rate}}
+                       for name, limit, rate in (("fp32", 2e12, 2.06e12), ("fp64", 1e12, 6.9e11))}}
+STEPS = {"n": 1000000, "ic": "plummer", "leaf": 64, "group": 64, "nodes": 60000, "leaves": 40000, "node_entries": 1.8e7,
+         "leaf_entries": 1e6, "pairs": 1e9, "cells": 9e8, "walk_s": {"thread": 3e-3, "warp": 3e-4, "super": 3e-4},
+         "time_s": {"sort": 2e-4, "tree": 2.9e-4, "moments": 2e-4, "targets": 5e-5, "criterion": 5e-5, "walk": 3e-4, "p2p": 6e-4,
+                    "m2p": 1.3e-3, "forces": 1.8e-3}}
+
+
+def force(total_s, p99):
+    return {"n": 1000000, "time_s": {"total": total_s}, "interactions": {"p2p": 1e9, "m2p": 9e8}, "error": {"p99": p99},
+            "tree": {"groups": 22000, "nodes": 60000, "leaves": 40000}}
+
+
+def table_of(ranks=(), **answers):
+    benchmarks = [{"name": name.replace("_", "-"), "command": "graft " + name, "answers": [answer]} for name, answer in answers.items()]
+    made, assumed = rows.all_rows(benchmarks, list(ranks))
+    return {one["what"]: one for one in made}, assumed
+
+
+class Table(unittest.TestCase):
+    def test_first_step_goal_and_missed(self):
+        for total_s, p99, expected in ((1.7e-3, 9e-4, "goal"), (5e-3, 9e-4, "yes"), (7e-3, 9e-4, "no"), (1.7e-3, 2e-3, "no")):
+            made, _ = table_of(plummer_1e6=force(total_s, p99))
+            self.assertEqual(made["Plummer 1e6"]["ok"], expected)
+            self.assertAlmostEqual(made["Plummer 1e6"]["ours"], 1e3 * total_s)
+
+    def test_rates_are_better_when_larger(self):
+        made, assumed = table_of(pairs=PAIRS)
+        self.assertEqual(made["P2P fp32, all pairs"]["ok"], "yes")
+        self.assertEqual(made["P2P fp64, all pairs"]["ok"], "no")
+        self.assertAlmostEqual(made["P2P fp64, all pairs"]["share"], 0.69)
+        self.assertFalse(assumed)
+
+    def test_floors_are_of_the_rates_of_the_run(self):
+        made, _ = table_of(pairs=PAIRS, steps_1e6=STEPS)
+        slots = 13 * 2e12
+        self.assertAlmostEqual(made["Plummer 1e6, 64/64: P2P"]["floor"], 1e3 * 1e9 * 12 / slots)
+        self.assertEqual(made["Plummer 1e6, 64/64: tree, sort included"]["ok"], "yes")
+        self.assertEqual(made["gaburov2010: walk, thread a group"]["ok"], "yes")
+        self.assertTrue(table_of(steps_1e6=STEPS)[1])
+
+    def test_a_full_row_counts_as_the_short_one(self):
+        made, _ = rows.all_rows([{"name": "merger+", "command": "c", "answers": [{"n": 8e5, "particles/s": 1e8}]}], [])
+        self.assertEqual((made[0]["ok"], made[0]["command"]), ("yes", "c"))
+
+    def test_rows_of_several_gpus_pass_through(self):
+        made, _ = table_of(ranks=[{"what": "2 GPUs", "n": 1, "ours": 3.0, "unit": "ms", "command": "m", "ok": False, "wait_s": 1}])
+        self.assertEqual((made["2 GPUs"]["ok"], made["2 GPUs"]["wait_s"], made["2 GPUs"]["command"]), ("no", 1, "m"))
+
+    def test_every_line_of_bench_txt_is_read(self):
+        with open(os.path.join(here, "bench.txt"), encoding="utf-8") as file:
+            lines = [line for line in file if line.strip() and not line.startswith("#")]
+        names = []
+        for line in lines:
+            name, stage, level = line.split("|")[0].split()
+            self.assertIn(stage, ("bench", "papers"))
+            self.assertIn(level, ("short", "full"))
+            names.append(name)
+        self.assertEqual(len(names), len(set(names)))
+        for name, *_ in rows.FORCES:
+            self.assertIn(name, names)
+
+
+class Program(unittest.TestCase):
+    def test_writes_table_and_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "pairs.jsonl"), "w", encoding="utf-8") as file:
+                file.write(json.dumps(PAIRS) + '\n{"cut off')
+            with open(os.path.join(folder, "steps.txt"), "w", encoding="utf-8") as file:
+                file.write("tests\tgpu_tree\tok\t3\tPASSED 4 tests;\nbench\torb\tfailed\t1\tstatus 1\n")
+            program = os.path.join(here, "report.py")
+            subprocess.run([sys.executable, program, "add", folder, "pairs", "graft bench p2p"], check=True)
+            shown = subprocess.run([sys.executable, program, "show", folder, "a GPU", "13.0"], check=True, capture_output=True, text=True)
+            self.assertIn("P2P fp32, all pairs", shown.stdout)
+            self.assertIn("1 ok, 1 failed, 0 skipped", shown.stdout)
+            with open(os.path.join(folder, "results.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["rows"][0]["command"], "graft bench p2p")
+
+
+if __name__ == "__main__":
+    unittest.main()
