@@ -13,7 +13,7 @@ usage: tests/gpu/run.sh [options]          exit status 0 when all of what was as
   --bench            also short benchmarks and studies of tests/gpu/bench.txt, and several GPUs if there are (3 minutes)
   --bench-full       these at full size, up to 2^30 particles (10 minutes with all else; 60 GB of host memory)
   --only STAGES      these alone: build, tests, sanitize, bench, papers, ranks (with commas between)
-  --match WORD       test programs and benchmarks whose name has WORD
+  --match PATTERN    test programs and benchmarks whose name has it, such as 'pairs|steps-1e'
 
   --build FOLDER     build folder (build/gpu)
   --no-build         use what BUILD/bin and BUILD/lib hold; they may have been copied there from another machine
@@ -141,7 +141,7 @@ run_build() {
     run_step build build cmake --build "$build" --target gpu_all -j "$jobs"
 }
 
-programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' -type f -perm -u+x 2>/dev/null | sort | grep -F -- "$match"; }
+programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' -type f -perm -u+x 2>/dev/null | sort | grep -E -- "$match"; }
 
 # At most so many at a time: tests and sanitizers, where nothing is timed.
 pool() { while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done; }
@@ -177,7 +177,7 @@ bench_rows() { # stage
     local name stage level words
     while IFS='|' read -r name words; do
         read -r name stage level <<<"$name"
-        [[ -z "$name" || $name == \#* || $stage != "$1" || ($level == full && $bench != full) || $name != *"$match"* ]] && continue
+        [[ -z "$name" || $name == \#* || $stage != "$1" || ($level == full && $bench != full) || ! $name =~ $match ]] && continue
         [ "$bench" = full ] && grep -q "^$name+ " "$source_folder/tests/gpu/bench.txt" && continue # a full row stands for it
         echo "$name|${words# }"
     done <"$source_folder/tests/gpu/bench.txt"
