@@ -38,13 +38,15 @@ struct DeviceEvaluator::Work {
     backend::DeviceBuffer<PackedCell> packed;
     backend::DeviceBuffer<ChargeSigns> signs;
     VariantWork variants;
+    EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
     int64_t reserved_units = 0, reserved_slots = 0;
     // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
     cudaStream_t side = nullptr;
     cudaEvent_t begun = nullptr, cut = nullptr, done = nullptr;
 
-    void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t node_entries,
-                int64_t leaf_entries);
+    void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t targets,
+                int64_t node_entries, int64_t leaf_entries);
+    void give(const EvaluatorRoom& to);
     UnitView view(const DeviceEvaluation& how) const;
 };
 
@@ -92,15 +94,6 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.length = how.softening_length;
     v.single_precision = how.precision != DevicePrecision::fp64;
     return v;
-}
-
-/// Some ten units for each warp that the device runs at a time: a particle has about a thousand interactions
-/// of either kind. Large problems: 2^16, where a unit's own cost does not count any more.
-UnitSize unit_size(int64_t targets) {
-    UnitSize size;
-    size.pair_interactions = size.cell_interactions =
-        static_cast<int>(std::clamp(targets / 8, int64_t{4096}, int64_t{65536}));
-    return size;
 }
 
 /// Whether the fast kernel of order 2 may serve; the charges' signs decide on the device.
@@ -177,23 +170,46 @@ void DeviceEvaluator::reserve(int64_t units, int64_t slots) {
     work_->reserved_slots = std::max(work_->reserved_slots, slots + slots / 8);
 }
 
-/// Room for what full lists of leaves that are two thirds full make, and groups three quarters full; a
-/// computation that needs more says so.
+void DeviceEvaluator::set_room(const EvaluatorRoom& room) {
+    Work& w = *work_;
+    w.room = {};
+    w.give(room);
+    w.room = room;
+}
+
+void DeviceEvaluator::release_room() {
+    Work& w = *work_;
+    w.room = {};
+    w.counts.release(), w.places.release(), w.positions.release(), w.large.release();
+    w.frames.release(), w.pairs.release(), w.cells.release(), w.slots.release();
+}
+
+void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree) {
+    work_->packed.resize(fast_cells_serve(how) ? tree.nodes.size() : 0);
+    work_->counters.resize(1), work_->signs.resize(1);
+}
+
+void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
+    counts.resize(to.leaf_entries + 1), places.resize(to.leaf_entries + 1);
+    positions.resize(to.leaf_entries + 1);
+    frames.resize(to.groups), large.resize(to.groups);
+    pairs.resize(to.units), cells.resize(to.units);
+    slots.resize(to.in_double ? 2 * to.slots : to.slots);
+}
+
+/// Room as it was set; else for what full lists of leaves that are two thirds full make. A computation that
+/// needs more says so.
 void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups,
-                                   int64_t node_entries, int64_t leaf_entries) {
-    const int64_t sources = leaf_entries * std::max(how.leaf, 1) * 2 / 3;
-    const auto most = [&](int interactions) {
-        return std::max(int64_t{size.least}, int64_t{interactions} / std::max(how.group, 1) / 32 * 32);
-    };
-    const int64_t pair_units = sources / most(size.pair_interactions) + groups;
-    const int64_t cell_units = node_entries / most(size.cell_interactions) + groups;
-    const int64_t units = std::max({pair_units, cell_units, reserved_units, int64_t{1024}});
-    const int64_t sums =
-        std::max({(pair_units + cell_units) * how.group * 3 / 4, reserved_slots, int64_t{65536}});
-    counts.resize(leaf_entries + 1), places.resize(leaf_entries + 1), positions.resize(leaf_entries + 1);
-    frames.resize(groups), large.resize(groups), counters.resize(1), signs.resize(1);
-    pairs.resize(units), cells.resize(units);
-    slots.resize(how.precision == DevicePrecision::fp64 ? 2 * sums : sums);
+                                   int64_t targets, int64_t node_entries, int64_t leaf_entries) {
+    EvaluatorRoom wanted{groups, leaf_entries, room.units, room.slots,
+                         how.precision == DevicePrecision::fp64};
+    if (room.units == 0) {
+        const UnitCount count =
+            count_units(size, groups, targets, node_entries, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
+        wanted.units = std::max({count.units, reserved_units, int64_t{1024}});
+        wanted.slots = std::max({count.slots, reserved_slots, int64_t{65536}});
+    }
+    give(wanted);
 }
 
 UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
@@ -216,13 +232,13 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         return evaluate_tiles_2d(work_->variants, queue, how, tree, moments, targets, lists, field);
     check(how, moments);
     Work& w = *work_;
-    const int64_t groups = targets.groups.size(), leaf_entries = lists.leaves.size();
+    const int64_t groups = targets.groups.size() / lists.batches + 1, leaf_entries = lists.leaves.size();
     const UnitSize size = unit_size(targets.n);
-    w.resize(how, size, groups, lists.nodes.size(), leaf_entries);
+    w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
+    hold_cells(how, tree);
     const EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
     const UnitView units = w.view(how);
     const bool fast = fast_cells_serve(how);
-    w.packed.resize(fast ? tree.nodes.size() : 0);
     follow(w.side, queue.stream(), w.begun);
     if (fast) {
         const OnSide on_side(queue, w.side);

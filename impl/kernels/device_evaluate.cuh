@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backend/device.cuh"
+#include "kernels/device_room.hpp"
 #include "kernels/softening.hpp"
 #include "lists/device_lists.cuh"
 #include "moments/device_moments.cuh"
@@ -50,10 +51,17 @@ class DeviceEvaluator {
   public:
     explicit DeviceEvaluator(backend::DeviceMemory& memory);
     ~DeviceEvaluator();
-    /// Room for so many pieces of work and partial sums of a batch: what the status words units_needed and
-    /// slots_needed of an earlier computation asked for. Called by the pipeline after too_small, between
-    /// computations.
+    /// Room for at least so many pieces of work and partial sums of a batch: what the status words
+    /// units_needed and slots_needed of an earlier computation asked for. Called after too_small, between
+    /// computations, by those that do not set the room.
     void reserve(int64_t units, int64_t slots);
+    /// Just this room for a batch, until it is set anew (device_room.hpp has its bytes; allocated here, so
+    /// Error(memory) names what is missing). Room of no units: chosen by the lists' capacities again.
+    void set_room(const EvaluatorRoom& room);
+    /// Gives the memory of the room back; between computations.
+    void release_room();
+    /// Takes the memory that does not depend on batches: 64 B a node where the kernels want packed cells.
+    void hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree);
     /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
                   const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,

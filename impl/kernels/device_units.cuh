@@ -10,6 +10,7 @@
 #pragma once
 
 #include "kernels/device_evaluate.cuh"
+#include "kernels/device_room.hpp"
 
 #include <cstdint>
 
@@ -109,10 +110,8 @@ struct alignas(4 * sizeof(Real)) Slot {
     Real x, y, z, potential;
 };
 
-/// Sizes of units: interactions (pairs or cells times targets), and the least sources or cells.
-struct UnitSize {
-    int pair_interactions = 65536, cell_interactions = 65536, least = 64;
-};
+static_assert(sizeof(Unit) == unit_bytes && sizeof(GroupFrame) == group_frame_bytes);
+static_assert(sizeof(Slot<float>) == 16 && sizeof(Slot<double>) == 32);
 
 /// Lanes of a part: a warp is cut into parts of 4 ... 32 lanes, so that `most` targets a lane suffice.
 __host__ __device__ inline int part_lanes(int targets, int most) {

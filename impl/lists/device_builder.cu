@@ -2,6 +2,8 @@
 #include "lists/device_walk.cuh"
 #include "lists/node_criterion.hpp"
 
+#include <algorithm>
+
 namespace graft::lists {
 
 namespace {
@@ -31,12 +33,14 @@ device::WalkView walk_view(backend::Queue& queue, const tree::DeviceTree& tree,
 }
 
 /// Blocks help early where they are too few to fill the device anyway; late where a warp has the whole tree
-/// to walk.
-int32_t patience_for(const backend::Queue& queue, const DeviceWalkTuning& tuning, int64_t groups,
-                     DeviceWalk kind) {
+/// to walk. Of all groups, not of the batch's or of those there is room for: when the block helps, entries
+/// come in another order, which must not depend on how much memory there is.
+int32_t patience_for(const backend::Queue& queue, const DeviceWalkTuning& tuning,
+                     const DeviceTargets& targets, DeviceWalk kind) {
     if (tuning.patience > 0)
         return tuning.patience;
     constexpr int resident_warps = 40;
+    const int64_t groups = targets.n * 4 / (3 * std::max(targets.group_size, 1)); // three quarters full
     if (groups <= int64_t{queue.multiprocessors()} * resident_warps)
         return 32;
     return kind == DeviceWalk::super_group ? 48 : 96;
@@ -51,7 +55,8 @@ struct DeviceListBuilder::Work {
 
     /// Room for the super groups of a batch of so many groups.
     device::SuperView super_view(int64_t groups, int32_t super_width) {
-        const int64_t supers = groups / super_width + 1;
+        const int64_t supers =
+            groups / super_width + 2; // the first and the last may reach into other batches
         super_counts.resize(supers);
         super_nodes.resize(supers * device::super_node_room);
         super_leaves.resize(supers * device::super_leaf_room);
@@ -68,15 +73,27 @@ DeviceListBuilder::~DeviceListBuilder() {
     delete work_;
 }
 
+int64_t DeviceListBuilder::bytes_a_group(DeviceWalk kind) const {
+    constexpr int64_t each =
+        sizeof(device::SuperCounts) +
+        4 * (device::super_node_room + device::super_leaf_room + device::super_undecided_room);
+    return kind == DeviceWalk::super_group ? each / tuning.super_width + each / tuning.super_width / 16 + 1
+                                           : 0;
+}
+
+void DeviceListBuilder::release_room() {
+    work_->super_counts.release(), work_->super_nodes.release();
+    work_->super_leaves.release(), work_->undecided.release();
+}
+
 void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tree,
                               const DeviceCriterion& criterion, const DeviceTargets& targets, DeviceWalk kind,
                               int batch, int batches, DeviceLists& lists) {
     lists.batch = batch, lists.batches = batches;
     lists.node_offset.resize(targets.groups.size() + 2);
     lists.leaf_offset.resize(targets.groups.size() + 2);
-    const device::WalkView view =
-        walk_view(queue, tree, criterion, targets, batch, batches,
-                  patience_for(queue, tuning, targets.groups.size() / batches, kind));
+    const device::WalkView view = walk_view(queue, tree, criterion, targets, batch, batches,
+                                            patience_for(queue, tuning, targets, kind));
     const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
                                 lists.leaves.data()};
     device::SuperView super{};

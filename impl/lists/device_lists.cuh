@@ -70,6 +70,7 @@ struct DeviceTargets {
           own_y(memory, "target y"), own_z(memory, "target z"), own_softening(memory, "target softening"),
           own_origin(memory, "target origin"), own_place(memory, "target places") {}
     int64_t n = 0;                              // targets
+    int group_size = 64;                        // most targets in a group
     backend::DeviceBuffer<Group> groups;        // size() is the capacity
     backend::DeviceBuffer<int32_t> group_count; // 1, on the device
     // Target order; the tree's own arrays when all its particles are targets.
@@ -144,9 +145,9 @@ __host__ __device__ inline int64_t batch_begin(int64_t groups, int batch, int ba
     return groups * batch / batches;
 }
 
-/// What the walks may be tuned by; the lists are the same.
+/// What the walks may be tuned by: the lists are the same, but for the order inside them.
 struct DeviceWalkTuning {
-    int32_t patience = 0;    // steps of a warp after which its block helps; 0: by the number of groups
+    int32_t patience = 0;    // steps of a warp after which its block helps; 0: by the number of targets
     int32_t super_width = 8; // groups of a super group, at most 32
 };
 
@@ -156,9 +157,12 @@ class DeviceListBuilder {
     explicit DeviceListBuilder(backend::DeviceMemory& memory);
     ~DeviceListBuilder();
     /// Enqueues count, scan, fill. Entries beyond the lists' capacity: status *_entries_needed, stop
-    /// too_small.
+    /// too_small. The list of a group, order included, does not depend on how many batches there are.
     void build(backend::Queue& queue, const tree::DeviceTree& tree, const DeviceCriterion& criterion,
                const DeviceTargets& targets, DeviceWalk kind, int batch, int batches, DeviceLists& lists);
+    /// Working memory that a batch takes for each of its groups, and giving it back.
+    int64_t bytes_a_group(DeviceWalk kind) const;
+    void release_room();
 
   private:
     struct Work;

@@ -72,6 +72,7 @@ CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const in
 
 void cut_targets(backend::Queue& queue, TargetWork& work, const CutInput& input, DeviceTargets& targets) {
     const int64_t n = targets.n, expected = 3 * (n / input.group_size) + 64;
+    targets.group_size = input.group_size;
     targets.groups.resize(std::max(targets.groups.size(), expected));
     targets.group_count.resize(1);
     work.start.resize(n);

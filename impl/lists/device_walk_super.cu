@@ -62,13 +62,16 @@ __global__ void __launch_bounds__(32 * warps) walk(WalkView view, SuperView out)
     if (view.counts->nodes == 0 || backend::stopped(view.status))
         return;
     const BatchRange range = batch_range(view);
+    // Super groups are numbered through all batches, so that a group is in the same one whatever its batch.
     const int64_t s = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
-    if (s * out.width >= range.count)
+    const int64_t first = (range.begin / out.width + s) * out.width;
+    if (range.count == 0 || first >= range.begin + range.count)
         return;
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
     uint32_t* stack = stacks[threadIdx.x / 32];
-    const SuperTarget super = unite(view.groups + range.begin + s * out.width,
-                                    min(static_cast<int64_t>(out.width), range.count - s * out.width));
+    const int64_t groups = min(static_cast<int64_t>(*view.group_count), view.group_capacity);
+    const SuperTarget super =
+        unite(view.groups + first, min(static_cast<int64_t>(out.width), groups - first));
     const int32_t wide_limit = warp_stack_capacity - stack_reserve(view) - 32;
     SuperCounts counts{0, 0, 0, 0};
     int32_t top = 1;
@@ -112,7 +115,7 @@ auto kernel_of(bool plain) {
 } // namespace
 
 void walk_supers(backend::Queue& queue, const WalkView& view, const SuperView& super) {
-    const int64_t supers = (view.group_capacity / view.batches + 1) / super.width + 1;
+    const int64_t supers = group_room(view) / super.width + 2;
     const auto kernel = view.most_children == 8   ? kernel_of<8>(view.plain())
                         : view.most_children == 4 ? kernel_of<4>(view.plain())
                                                   : kernel_of<2>(view.plain());

@@ -77,13 +77,12 @@ __device__ inline void walk_with_warp(const WalkView& view, const Target& target
     }
 }
 
-/// What the super group of group g has found for all its groups: shared entries are taken over, and the nodes
+/// What super group s has found for all its groups: shared entries are taken over, and the nodes
 /// it could not decide are where this walk begins.
 template <class K>
 __device__ inline void begin_below_super(const WalkView& view, const SuperView& super, const Target& target,
-                                         int64_t g, uint32_t* stack, const Place& place, Progress& walk) {
+                                         int64_t s, uint32_t* stack, const Place& place, Progress& walk) {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-    const int64_t s = g / super.width;
     const SuperCounts counts = super.counts[s];
     if (K::counting) {
         walk.nodes = lane == 0 ? counts.nodes : 0;
@@ -209,8 +208,9 @@ __device__ inline void walk_own_group(const WalkView& view, const SuperView& sup
     const int32_t wide_limit = warp_stack_capacity - reserve - 32;
     const Place place = place_of<K>(lists, g);
     Progress walk{0, 0, 0};
-    if (super.width > 0 && super.counts[g / super.width].undecided <= wide_limit) {
-        begin_below_super<K>(view, super, target, g, stack, place, walk);
+    const int64_t s = super.width > 0 ? (first + g) / super.width - first / super.width : 0;
+    if (super.width > 0 && super.counts[s].undecided <= wide_limit) {
+        begin_below_super<K>(view, super, target, s, stack, place, walk);
     } else {
         if (lane == 0)
             stack[0] = pack_link(view.root, 1);

@@ -9,7 +9,8 @@ class DeviceClock {
   public:
     enum Mark { begin, imported, built, summed, prepared, batches }; // from `batches` on two a batch
     static constexpr int timed_batches = 32;
-    static constexpr int last = batches + 2 * timed_batches;
+    static constexpr int rest = batches + 2 * timed_batches; // behind the batches that are not timed
+    static constexpr int last = rest + 1;
 
     DeviceClock();
     ~DeviceClock();

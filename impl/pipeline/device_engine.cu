@@ -13,7 +13,7 @@ namespace graft::pipeline {
 
 namespace {
 
-constexpr int most_repeats = 24; // of one computation: every one must have found a buffer to enlarge
+constexpr int most_repeats = 64; // of one computation: every one must have found a buffer to enlarge
 
 /// Sizes that keep the lanes of the GPU full where the user has not chosen any.
 constexpr int gpu_leaf = 64, gpu_group = 64;
@@ -114,12 +114,33 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
         host_built_ = false;
         note_ = "";
         if (!replay())
-            enqueue();
+            with_memory([&] { enqueue(); });
         begun_ = true;
-    } catch (...) { // what is under way reads our buffers and the host's arrays
-        (void)cudaStreamSynchronize(queue_.stream());
-        (void)cudaGetLastError();
+    } catch (...) {
+        come_to_rest();
         throw;
+    }
+}
+
+/// After an error: what is under way reads our buffers and the host's arrays.
+void DeviceForce::come_to_rest() {
+    (void)cudaStreamSynchronize(queue_.stream());
+    (void)cudaGetLastError();
+    queue_.borrow(nullptr);
+}
+
+/// Does what enqueues a computation; when memory runs out, once more without the room of batches, which takes
+/// what is left then.
+template <typename Body>
+void DeviceForce::with_memory(Body&& body) {
+    try {
+        body();
+    } catch (const core::Error& error) {
+        if (error.status() != core::Status::memory || !has_batch_room())
+            throw;
+        GRAFT_CUDA(cudaStreamSynchronize(queue_.stream()));
+        release_batch_room();
+        body();
     }
 }
 
@@ -132,8 +153,8 @@ void DeviceForce::enqueue() {
     clock_.record(queue_.stream(), DeviceClock::imported, capturing_);
     field_.resize(job_.targets, job_.with_potential);
     if (remembers() && last_n_ != job_.n) {
-        last_.resize(job_.n);
         last_n_ = -1;
+        last_.resize(job_.n);
     }
     if (job_.settings.method == Method::tree && job_.settings.tree_type == tree::TreeType::orb &&
         !job_.empty()) {
@@ -178,6 +199,23 @@ void DeviceForce::end(DeviceReport& report) {
                    "compute_end: no computation was begun; expected compute_begin before it");
     const DeviceGuard guard(memory_.device());
     begun_ = false;
+    try {
+        finish();
+        write_host_outputs();
+    } catch (...) {
+        come_to_rest();
+        throw;
+    }
+    queue_.borrow(nullptr); // the host may destroy its stream
+    last_n_ = remembers() && !job_.empty() ? job_.n : -1;
+    valid_ = true;
+    tighten_room(last_status_);
+    remember_graph_key();
+    report_on(report);
+}
+
+/// Waits; repairs and repeats what stopped.
+void DeviceForce::finish() {
     bool deferred = job_.is_tree() && job_.settings.tree_type == tree::TreeType::orb &&
                     !job_.empty(); // built on the host
     for (int repeat = 0;; ++repeat) {
@@ -192,22 +230,21 @@ void DeviceForce::end(DeviceReport& report) {
                 last_status_.nodes_needed = host_nodes_, last_status_.groups_needed = host_groups_;
                 last_status_.leaves = host_leaves_, last_status_.levels = host_levels_;
             }
-            break;
+            return;
         }
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);
-        deferred ? build_on_host() : repair(status);
+        bool repaired = false;
+        with_memory([&] {
+            if (!repaired)
+                deferred ? build_on_host() : repair(status);
+            repaired = true;
+            queue_.clear_status();
+            enqueue_after_import();
+        });
         deferred = false;
-        queue_.clear_status();
-        enqueue_after_import();
     }
-    write_host_outputs();
-    queue_.borrow(nullptr); // the host may destroy its stream
-    last_n_ = remembers() && !job_.empty() ? job_.n : -1;
-    valid_ = true;
-    remember_graph_key();
-    report_on(report);
 }
 
 void DeviceForce::report_on(DeviceReport& report) const {
@@ -223,6 +260,10 @@ void DeviceForce::report_on(DeviceReport& report) const {
         t.lists += clock_.between(before, Clock::batches + 2 * b);
         t.forces += clock_.between(Clock::batches + 2 * b, Clock::batches + 2 * b + 1);
         before = Clock::batches + 2 * b + 1;
+    }
+    if (job_.is_tree() && batches_ > Clock::timed_batches) {
+        t.forces += clock_.between(before, Clock::rest);
+        before = Clock::rest;
     }
     if (!job_.is_tree())
         t.forces = clock_.between(Clock::prepared, before = Clock::batches);

@@ -14,9 +14,11 @@
 #include "moments/device_moments.cuh"
 #include "particles/device_staging.cuh"
 #include "particles/device_transfer.cuh"
+#include "pipeline/device_batches.hpp"
 #include "pipeline/device_clock.cuh"
 #include "pipeline/device_estimate.cuh"
 #include "pipeline/device_force.hpp"
+#include "pipeline/device_ranks.hpp"
 #include "pipeline/device_sums.cuh"
 #include "tree/device_tree.cuh"
 
@@ -33,9 +35,10 @@ struct DeviceJob {
     bool with_points = false, all_targets = true;
     bool with_potential = false, with_sums = false;
     bool per_particle = false; // a softening length each
+    bool over_ranks = false;   // other ranks may have particles where this one has none
     int64_t n = 0, targets = 0;
     kernels::PairVariant pairs;
-    bool empty() const { return n == 0 || targets == 0; }
+    bool empty() const { return (n == 0 && !over_ranks) || targets == 0; }
     bool is_tree() const { return settings.method == Method::tree; }
 };
 
@@ -60,6 +63,26 @@ class DeviceForce {
                const Outputs& outputs, void* stream);
     void end(DeviceReport& report);
     void work(double expansion_pairs, double* work, int64_t n);
+    bool begun() const { return begun_; }
+
+    // Over ranks, device_ranks_engine.cu: see DeviceRanksTable.
+    void ranks_begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+                     const Outputs& outputs, void* stream, const RankWish& wish, RankFacts& facts);
+    void ranks_build(const RankFrame& frame, RankShape& shape);
+    int64_t ranks_cover_targets(lists::Group* groups, int64_t most);
+    int64_t ranks_cover_particles(lists::Group* groups, int64_t most);
+    void ranks_keep_off(const geometry::Box* boxes, int64_t count);
+    void ranks_pack(RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
+                    bool on_device, RankHeader& header);
+    const void* ranks_packed(int32_t rank, bool on_device);
+    void* ranks_receive(int64_t bytes, bool on_device);
+    void ranks_take(RankContent content, bool on_device, const RankArrival* arrivals, int32_t count);
+    void ranks_scale_targets(bool use_last);
+    void ranks_evaluate_own();
+    void ranks_evaluate_all(RankOutcome& outcome);
+    void ranks_write(const double* totals);
+    /// After an error in any of them: ready for another begin.
+    void ranks_stop() noexcept;
 
     backend::DeviceMemory& memory() { return memory_; }
     backend::Queue& queue() { return queue_; }
@@ -78,6 +101,10 @@ class DeviceForce {
     void enqueue();
     void enqueue_after_import();
     void fetch();
+    void finish();
+    void come_to_rest();
+    template <typename Body>
+    void with_memory(Body&& body);
     void report_on(DeviceReport& report) const;
 
     // device_import.cu
@@ -93,13 +120,13 @@ class DeviceForce {
     void prepare_walk();
     void evaluate_batches();
     void evaluate_direct();
-    void set_first_capacities();
     kernels::DeviceEvaluation evaluation() const;
 
     // device_outputs.cu
     void enqueue_output();
     int wanted(particles::DeviceRealExport (&exports)[particles::most_device_exports]) const;
     void stage_results(const particles::DeviceRealExport* all, int count);
+    int64_t hold_results(const particles::DeviceRealExport* all, int count);
     void export_sums();
     void write_host_outputs();
     void write_large_results();
@@ -115,12 +142,34 @@ class DeviceForce {
     // device_repair.cu
     void repair(const backend::DeviceStatus& status);
     void grow(const backend::DeviceStatus& status);
-    bool grow_lists(const backend::DeviceStatus& status);
-    int64_t list_limit() const;
     void build_on_host();
     void choose_targets_on_host(const backend::Executor& executor, const double* lengths);
     [[noreturn]] void raise_bad_value(const backend::DeviceStatus& status);
     [[noreturn]] void refuse_listed_target(bool twice, int64_t entry);
+
+    // device_room.cu
+    BatchShape batch_shape() const;
+    BatchLimits batch_limits() const;
+    void hold_fixed_room();
+    void set_first_capacities();
+    void take_plan(const BatchPlan& plan);
+    void take_groups(const BatchNumbers& room);
+    bool grow_batch_room(const backend::DeviceStatus& status);
+    void tighten_room(const backend::DeviceStatus& status);
+    void release_batch_room();
+    bool has_batch_room() const;
+
+    // device_ranks_engine.cu, device_ranks_forest.cu
+    struct Ranks;
+    Ranks& ranks() { return *ranks_; }
+    void add_tree_work(double expansion_pairs, bool own);
+    void ranks_know_tree();
+    void ranks_criterion();
+    void ranks_sum(bool own);
+    void ranks_results();
+    OwnNodes ranks_own_nodes(RankContent content) const;
+    RemoteNodes ranks_remote_nodes();
+    void ranks_resize_forest(const RemotePlan& plan);
 
     // device_graph.cu
     struct Graph;
@@ -174,6 +223,12 @@ class DeviceForce {
 
     std::unique_ptr<HostTree> host_tree_;
     int batches_ = 1;
+    BatchNumbers room_; // of a batch
+    struct {
+        int64_t memory = 0, lists = 0;
+        bool in_double = false, with_units = false;
+    } planned_;                       // what the room was made for
+    bool guessed_ = false;            // the room is a guess
     const int32_t* origin_ = nullptr; // target -> host item; null: itself
     bool begun_ = false, host_built_ = false, capturing_ = false, valid_ = false;
     int64_t repeats_ = 0, launches_before_ = 0, waits_ = 0;
@@ -181,6 +236,7 @@ class DeviceForce {
     const char* note_ = "";
     int64_t host_nodes_ = 0, host_leaves_ = 0, host_levels_ = 0, host_groups_ = 0;
     std::unique_ptr<Graph> graph_;
+    std::shared_ptr<Ranks> ranks_; // since the first computation over ranks
 };
 
 } // namespace graft::pipeline

@@ -9,6 +9,7 @@ namespace {
 
 /// Above this the launches hide behind the kernels (impl/docs/gpu/engine.md).
 constexpr int64_t most_particles = 200000;
+constexpr int most_batches = 8; // a graph of more has too many nodes
 
 class Key {
   public:
@@ -65,7 +66,7 @@ bool on_device(const ParticleInput& input, int dimension) {
 bool DeviceForce::may_replay() const {
     const Settings& settings = job_.settings;
     const int wanted = settings.device.graph;
-    if (wanted == 0 || job_.empty() || (wanted < 0 && job_.n > most_particles))
+    if (wanted == 0 || job_.empty() || batches_ > most_batches || (wanted < 0 && job_.n > most_particles))
         return false;
     if (job_.is_tree() && settings.tree_type == tree::TreeType::orb)
         return false;

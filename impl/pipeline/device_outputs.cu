@@ -26,6 +26,10 @@ particles::ElementType staged_type(const Outputs& outputs, const ArrayView& view
     return outputs.add ? particles::ElementType::f64 : view.type;
 }
 
+int64_t staged_size(particles::ElementType type, int64_t n) {
+    return (n * particles::element_size(type) + 255) / 256 * 256;
+}
+
 } // namespace
 
 /// Accelerations, then the potential: those that are wanted.
@@ -77,6 +81,23 @@ void DeviceForce::enqueue_output() {
     export_sums();
 }
 
+/// Room for the results of host arrays; returns their bytes. Columns end at multiples of 256 bytes, and what
+/// lies between them travels, too: zero from the start.
+int64_t DeviceForce::hold_results(const DeviceRealExport* all, int count) {
+    int64_t bytes = 0;
+    for (int a = 0; a < count; ++a)
+        if (!all[a].view.on_device())
+            bytes += staged_size(staged_type(job_.outputs, all[a].view), job_.targets);
+    if (bytes > 0 && !job_.with_points && !job_.all_targets)
+        bytes += 4 * job_.targets;
+    if (bytes > result_.capacity()) {
+        result_.resize(bytes);
+        GRAFT_CUDA(
+            cudaMemsetAsync(result_.data(), 0, static_cast<size_t>(result_.capacity()), queue_.stream()));
+    }
+    return bytes;
+}
+
 /// Results for host arrays: contiguous on the device, and on to page-locked memory if they are small. In the
 /// host's order where all items are written, else in target order with their indices beside them.
 void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
@@ -90,7 +111,7 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
             continue;
         const particles::ElementType type = staged_type(job_.outputs, all[a].view);
         staged_.push_back({all[a].view, type, staged_bytes_});
-        staged_bytes_ += (n * particles::element_size(type) + 255) / 256 * 256;
+        staged_bytes_ += staged_size(type, n);
         there[there_count++] = all[a];
     }
     staged_packed_ = !job_.with_points && !job_.all_targets;
@@ -98,7 +119,7 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
         return;
     const int64_t index_at = staged_bytes_;
     staged_bytes_ += staged_packed_ ? 4 * n : 0;
-    result_.resize(staged_bytes_);
+    result_.resize(hold_results(all, count));
     for (int a = 0; a < there_count; ++a) {
         const Staged& staged = staged_[static_cast<size_t>(a)];
         const int64_t size = particles::element_size(staged.type);

@@ -11,16 +11,12 @@ namespace graft::pipeline {
 
 namespace {
 
-int64_t with_room(int64_t needed) {
-    return needed + needed / 5 + 64;
-}
-
 /// Room for `needed`; true when there was too little.
 template <typename T>
 bool enlarge(backend::DeviceBuffer<T>& buffer, int64_t needed) {
     if (needed <= buffer.size())
         return false;
-    buffer.resize(with_room(needed));
+    buffer.resize(with_spare_room(needed));
     return true;
 }
 
@@ -52,16 +48,12 @@ void DeviceForce::repair(const backend::DeviceStatus& status) {
 void DeviceForce::grow(const backend::DeviceStatus& status) {
     bool grown = false;
     if (job_.is_tree() && status.nodes_needed > tree_.node_capacity()) {
-        tree_.resize_nodes(with_room(status.nodes_needed));
+        tree_.resize_nodes(with_spare_room(status.nodes_needed));
         grown = true;
     }
     grown |= enlarge(targets_.groups, status.groups_needed);
     if (!grown)
-        grown = grow_lists(status);
-    if (status.units_needed > 0 || status.slots_needed > 0) {
-        evaluator_.reserve(with_room(status.units_needed), with_room(status.slots_needed));
-        grown = true;
-    }
+        grown = grow_batch_room(status);
     if (!grown)
         core::fail(core::Status::internal,
                    "a buffer on the GPU was too small, but none is known that could grow (nodes %lld, groups "
@@ -69,34 +61,6 @@ void DeviceForce::grow(const backend::DeviceStatus& status) {
                    static_cast<long long>(status.nodes_needed), static_cast<long long>(status.groups_needed),
                    static_cast<long long>(status.node_entries_needed),
                    static_cast<long long>(status.leaf_entries_needed));
-}
-
-/// Bytes that lists may take.
-int64_t DeviceForce::list_limit() const {
-    const int64_t chosen = job_.settings.device.list_limit;
-    const int64_t free = memory_.bytes_free() + 4 * (lists_.nodes.size() + lists_.leaves.size());
-    return std::max<int64_t>(std::min(chosen > 0 ? chosen : int64_t{8} << 30, free / 2), least_list_limit);
-}
-
-/// Larger lists, or more batches of groups where they would pass the limit.
-bool DeviceForce::grow_lists(const backend::DeviceStatus& status) {
-    int64_t nodes = status.node_entries_needed, leaves = status.leaf_entries_needed;
-    if (nodes <= lists_.nodes.size() && leaves <= lists_.leaves.size())
-        return false;
-    const int64_t bytes = 4 * (with_room(nodes) + with_room(leaves)), limit = list_limit();
-    const int64_t most_batches = std::max<int64_t>(status.groups_needed, 1);
-    if (bytes > limit && batches_ < most_batches) {
-        const int64_t factor = std::max<int64_t>(2, (bytes + limit - 1) / limit);
-        const int64_t batches = std::min(most_batches, batches_ * factor);
-        nodes = nodes * batches_ / batches + 1, leaves = leaves * batches_ / batches + 1;
-        batches_ = static_cast<int>(batches);
-        lists_.nodes.resize(std::max(with_room(nodes), lists_.nodes.size()));
-        lists_.leaves.resize(std::max(with_room(leaves), lists_.leaves.size()));
-        return true;
-    }
-    enlarge(lists_.nodes, nodes);
-    enlarge(lists_.leaves, leaves);
-    return true;
 }
 
 /// Tree, moments and targets by the host's code, from the particles as they were imported.
@@ -130,6 +94,7 @@ void DeviceForce::build_on_host() {
     }
     choose_targets_on_host(executor, lengths);
     targets_.upload(queue_, h.targets);
+    targets_.group_size = job_.is_tree() ? job_.settings.group : targets_.group_size;
     host_built_ = true;
     host_groups_ = h.targets.group_count();
     host_nodes_ = h.tree.node_count(), host_levels_ = h.tree.levels(), host_leaves_ = 0;

@@ -11,7 +11,6 @@ namespace graft::pipeline {
 namespace {
 
 constexpr int direct_block = 256; // targets that stand together in space
-constexpr int64_t first_list_limit = int64_t{4} << 30;
 
 } // namespace
 
@@ -75,22 +74,6 @@ void DeviceForce::prepare_walk() {
     clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
 }
 
-/// Where nothing is known yet: lists of some hundred entries a group.
-void DeviceForce::set_first_capacities() {
-    const int64_t chosen = job_.settings.device.list_limit,
-                  held = 4 * (lists_.nodes.size() + lists_.leaves.size());
-    if (chosen > 0 && held > 2 * std::max(chosen, least_list_limit)) // of a call that was allowed more
-        lists_.nodes.release(), lists_.leaves.release();
-    if (lists_.nodes.size() > 0 && lists_.leaves.size() > 0)
-        return;
-    const int64_t groups = 3 * job_.targets / std::max(1, job_.settings.group) + 64;
-    int64_t nodes = 1200 * groups, leaves = 400 * groups;
-    const int64_t bytes = 4 * (nodes + leaves), most = std::min(first_list_limit, list_limit());
-    batches_ = static_cast<int>((bytes + most - 1) / most);
-    lists_.nodes.resize(std::max<int64_t>(nodes / batches_, 1024));
-    lists_.leaves.resize(std::max<int64_t>(leaves / batches_, 1024));
-}
-
 kernels::DeviceEvaluation DeviceForce::evaluation() const {
     const Settings& settings = job_.settings;
     kernels::DeviceEvaluation how;
@@ -117,6 +100,8 @@ void DeviceForce::evaluate_batches() {
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b + 1, capturing_);
     }
+    if (batches_ > DeviceClock::timed_batches)
+        clock_.record(queue_.stream(), DeviceClock::rest, capturing_);
     origin_ = targets_.origin;
 }
 

@@ -54,10 +54,13 @@ void find_root_cells(Tree& tree) {
 
 } // namespace
 
+/// nodes, whose size is the capacity, come last: without memory for all there is room for none.
 void DeviceTree::resize_nodes(int64_t capacity) {
+    nodes.resize(0);
     counts.resize(1);
-    nodes.resize(capacity), boxes.resize(capacity), edges.resize(capacity);
+    boxes.resize(capacity), edges.resize(capacity);
     level_offset.resize(max_device_levels + 1);
+    nodes.resize(capacity);
 }
 
 void DeviceTree::resize_particles(int64_t count, bool with_charge, bool with_softening) {
