@@ -77,6 +77,8 @@ Figures::Numbers numbers_of(const decompose::Statistics& s, int32_t parts) {
             {"time_s.cuts", s.cuts_s},
             {"time_s.partition", s.partition_s},
             {"on_device", static_cast<double>(s.on_device)},
+            {"time_s.upload", s.upload_s},
+            {"time_s.wait", s.wait_s},
             {"time_s.total", s.total_s}};
 }
 
@@ -91,8 +93,8 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
         decompose::Options options = context->rank_settings.balance.decompose;
         options.parts = options.parts == 0 ? ranks.size() : options.parts;
         const pipeline::Settings& settings = context->solver.settings();
-        options.device =
-            settings.backend == pipeline::Backend::cpu ? -1 : std::max(0, settings.device.device);
+        if (settings.backend != pipeline::Backend::cpu)
+            options.device = settings.device.device >= 0 ? settings.device.device : decompose::device_by_rank;
         PointViews views;
         Wanted wanted;
         ranks.together([&] {

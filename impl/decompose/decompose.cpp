@@ -40,6 +40,7 @@ void Decomposer::run(comm::Communicator& comm, const backend::Executor& executor
     result.statistics.collectives += after.collectives - before.collectives;
     result.statistics.bytes += after.bytes_sent - before.bytes_sent;
     result.statistics.messages += after.messages - before.messages;
+    result.statistics.wait_s += after.wait_s - before.wait_s;
     result.statistics.total_s = comm.time_s() - start_s;
 }
 

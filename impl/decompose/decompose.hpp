@@ -30,6 +30,8 @@ enum class Strategy : int32_t { level = 0, halving = 1, central = 2 };
 enum class CutFinder : int32_t { bisection = 0, histogram = 1, sampled = 2 };
 enum class Curve : int32_t { hilbert = 0, morton = 1 };
 
+inline constexpr int32_t no_device = -1, device_by_rank = -2;
+
 struct Options {
     Shape shape = Shape::orb;
     Strategy strategy = Strategy::level;
@@ -51,9 +53,10 @@ struct Options {
     int64_t threshold_a = 4096;
     int64_t threshold_b = 0;
     int bins = 0; // histogram and halving; 0: chosen
-    /// GPU that strategy level may use where a rank is alone, tolerance is 0 and it has at least device_least
-    /// points: the same cells, owners and order. -1: none. What the GPU refuses (its memory) the CPU does.
-    int32_t device = -1;
+    /// GPU that strategy level may use on a rank with at least device_least points (a rank alone: with
+    /// tolerance 0): the same cells, owners and order. What the GPU refuses at the start (its memory) the
+    /// CPU does; ranks need not agree. device_by_rank: ranks go round the GPUs (backend/device_choice.hpp).
+    int32_t device = no_device;
     int64_t device_least = 1 << 20;
 };
 
@@ -84,7 +87,9 @@ struct Statistics {
     double iterations_per_cut = 0;
     int64_t cuts = 0;
     int64_t collectives = 0, bytes = 0, messages = 0; // by this rank
-    int32_t on_device = 0; // 1: a GPU did it
+    int32_t on_device = 0;                            // 1: this rank's points were cut on a GPU
+    double upload_s = 0;                              // over ranks: of them to the GPU, not part of cuts_s
+    double wait_s = 0;                                // in collectives and messages
     double gather_s = 0; // central: until all points were on one rank, part of cuts_s
     double cuts_s = 0, partition_s = 0, total_s = 0;
 };

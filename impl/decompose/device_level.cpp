@@ -1,6 +1,7 @@
 // See device_level.hpp.
 #include "decompose/device_level.hpp"
 
+#include "backend/device_choice.hpp"
 #include "core/error.hpp"
 #include "decompose/cut_tree.hpp"
 #include "decompose/device_orb.hpp"
@@ -13,8 +14,8 @@ namespace {
 
 bool is_for_device(const Problem& problem) {
     const Options& o = problem.options;
-    return o.device >= 0 && problem.comm.alone() && o.tolerance == 0 && o.parts > 1 && o.parts <= 262144 &&
-           problem.points.n >= o.device_least;
+    return o.device != no_device && problem.comm.alone() && o.tolerance == 0 && o.parts > 1 &&
+           o.parts <= 262144 && problem.points.n >= o.device_least;
 }
 
 /// imbalance_*: of the parts that the order makes.
@@ -38,26 +39,40 @@ void fill_statistics(const Problem& problem, const Result& result, Statistics& o
 
 } // namespace
 
+const backend::CudaTable* find_device(const Problem& problem) {
+    return problem.options.device != no_device ? backend::find_cuda(nullptr) : nullptr;
+}
+
+int32_t device_of(const backend::CudaTable& cuda, const Problem& problem) {
+    int32_t devices = 0;
+    backend::DeviceError error;
+    if (cuda.device_count(&devices, &error) != 0)
+        return -1;
+    const int32_t asked = problem.options.device;
+    return backend::choose_device(asked >= 0 ? asked : -1, problem.comm.rank(), devices);
+}
+
 DeviceLevel::~DeviceLevel() {
     if (engine_ != nullptr)
         backend::find_cuda(nullptr)->orb->release(engine_);
 }
 
 bool DeviceLevel::run(const Problem& problem, Result& result) {
-    const backend::CudaTable* cuda = is_for_device(problem) ? backend::find_cuda(nullptr) : nullptr;
+    const backend::CudaTable* cuda = is_for_device(problem) ? find_device(problem) : nullptr;
     if (cuda == nullptr || cuda->orb == nullptr)
         return false;
     const Options& o = problem.options;
-    if (engine_ != nullptr && device_ != o.device) {
+    const int32_t device = device_of(*cuda, problem);
+    if (engine_ != nullptr && device_ != device) {
         cuda->orb->release(engine_);
         engine_ = nullptr;
     }
     backend::DeviceError error;
-    if (engine_ == nullptr && cuda->orb->create(o.device, &engine_, &error) != 0) {
+    if (device < 0 || (engine_ == nullptr && cuda->orb->create(device, &engine_, &error) != 0)) {
         engine_ = nullptr;
         return false;
     }
-    device_ = o.device;
+    device_ = device;
     const int64_t n = problem.points.n;
     result.owner.resize(n), result.permutation.resize(n);
     result.part_offset.resize(int64_t{o.parts} + 1);

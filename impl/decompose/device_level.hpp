@@ -1,9 +1,15 @@
 // The level strategy of a rank alone, on a GPU (device_orb.hpp); strategies.hpp has the CPU's.
 #pragma once
 
+#include "backend/cuda_library.hpp"
 #include "decompose/problem.hpp"
 
 namespace graft::decompose {
+
+/// The table when the options allow a GPU and this process has one, else NULL.
+const backend::CudaTable* find_device(const Problem& problem);
+/// The device that this rank takes; -1: the library cannot tell how many there are.
+int32_t device_of(const backend::CudaTable& cuda, const Problem& problem);
 
 /// Keeps the GPU's engine and memory between calls; made at the first call that may use it.
 class DeviceLevel {

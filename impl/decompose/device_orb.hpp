@@ -12,6 +12,8 @@
 
 namespace graft::decompose {
 
+struct DeviceRecordsTable; // device_records.hpp
+
 enum class OrbVariant : int32_t {
     rounds = 0, // ours (device_orb.cuh)
     cell = 1,   // rehmann2022 section 6.4: bisection, a count-left kernel for every cell
@@ -60,6 +62,7 @@ struct DeviceOrbTable {
     int32_t (*create)(int32_t device, void** orb, backend::DeviceError* error);
     void (*release)(void* orb);
     int32_t (*solve)(void* orb, DeviceOrbCall* call, backend::DeviceError* error);
+    const DeviceRecordsTable* records; // of a rank among several
 };
 
 /// The table of this room (in libgraft_cuda.so only).

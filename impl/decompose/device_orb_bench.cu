@@ -6,6 +6,7 @@
 #include "decompose/device_orb.cuh"
 #include "decompose/device_orb_host.cuh"
 #include "decompose/device_points.cuh"
+#include "decompose/device_records.hpp"
 #include "decompose/device_rehmann.cuh"
 
 #include <algorithm>
@@ -229,8 +230,8 @@ int32_t bench(const DeviceOrbBench* request, char* text, int64_t room, backend::
 } // namespace
 
 const DeviceOrbTable& device_orb_table() {
-    static const DeviceOrbTable table = {
-        sizeof(DeviceOrbTable), 0, bench, orb_create, orb_release, orb_solve};
+    static const DeviceOrbTable table = {sizeof(DeviceOrbTable), 0, bench, orb_create, orb_release, orb_solve,
+                                         &device_records_table()};
     return table;
 }
 

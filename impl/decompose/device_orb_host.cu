@@ -80,9 +80,8 @@ void solve(HostOrb& host, DeviceOrbCall& call) {
     host.queue.clear_status();
     host.orb.run(points, options, true);
     host.owner.resize(p.n);
-    write_owners<<<backend::blocks_for(p.n, 256), 256, 0, host.queue.stream()>>>(
-        host.orb.index(), host.orb.part_offset(), call.parts, p.n, host.owner.data());
-    GRAFT_CUDA_LAUNCHED("write_owners");
+    write_device_owners(host.queue, host.orb.index(), host.orb.part_offset(), call.parts, p.n,
+                        host.owner.data());
     host.fetch(call.owner, host.owner.data(), p.n);
     host.fetch(call.permutation, reinterpret_cast<const int32_t*>(host.orb.index()), p.n);
     host.fetch(call.part_offset, host.orb.part_offset(), int64_t{call.parts} + 1);
@@ -94,6 +93,13 @@ void solve(HostOrb& host, DeviceOrbCall& call) {
 }
 
 } // namespace
+
+void write_device_owners(backend::Queue& queue, const uint32_t* index, const int64_t* offset, int32_t parts,
+                         int64_t n, int32_t* owner) {
+    write_owners<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(index, offset, parts, n, owner);
+    GRAFT_CUDA_LAUNCHED("write_owners");
+    ++queue.launches;
+}
 
 int32_t orb_create(int32_t device, void** orb, backend::DeviceError* error) {
     return backend::guarded_device(error, [&] { *orb = new HostOrb(device); });

@@ -100,13 +100,14 @@ Candidate* thin_out(comm::Communicator* comm, int64_t few, Candidate* begin, Can
 }
 
 /// Candidates of all ranks, of everyone's `mine`. total: how many there are. One collective when no rank has
-/// many more than its share.
-std::vector<Candidate> gather(comm::Communicator& comm, const Candidate* mine, int64_t have, int64_t total) {
+/// many more than its share and none has failed.
+std::vector<Candidate> gather(comm::Communicator& comm, const std::exception_ptr& error,
+                              const Candidate* mine, int64_t have, int64_t total) {
     const auto ranks = static_cast<int64_t>(comm.size());
     const int64_t room = std::min(total, 2 * ((total + ranks - 1) / ranks) + 8);
     const Candidate none{};
     std::vector<Candidate> send(static_cast<size_t>(room) + 1, none);
-    send[0].slot = have;
+    send[0].slot = error ? -1 : have;
     std::copy_n(mine, std::min(have, room), send.begin() + 1);
     std::vector<Candidate> all(static_cast<size_t>(ranks * (room + 1)));
     std::vector<int64_t> bytes(static_cast<size_t>(ranks), (room + 1) * int64_t{sizeof(Candidate)});
@@ -116,15 +117,18 @@ std::vector<Candidate> gather(comm::Communicator& comm, const Candidate* mine, i
     comm.allgatherv_bytes(send.data(), bytes[0], all.data(), bytes.data(), offset.data());
     std::vector<Candidate> result;
     result.reserve(static_cast<size_t>(total));
-    bool overflow = false;
+    bool overflow = false, failed = false;
     for (int64_t r = 0; r < ranks; ++r) {
         const Candidate* part = all.data() + r * (room + 1);
+        failed = failed || part->slot < 0;
         overflow = overflow || part->slot > room;
         bytes[static_cast<size_t>(r)] = part->slot * int64_t{sizeof(Candidate)};
         offset[static_cast<size_t>(r)] =
             r == 0 ? 0 : offset[static_cast<size_t>(r) - 1] + bytes[static_cast<size_t>(r) - 1];
-        result.insert(result.end(), part + 1, part + 1 + std::min(part->slot, room));
+        result.insert(result.end(), part + 1, part + 1 + std::clamp<int64_t>(part->slot, 0, room));
     }
+    if (failed)
+        comm.agree(error);
     if (overflow) {
         result.resize(static_cast<size_t>(total));
         comm.allgatherv_bytes(mine, have * int64_t{sizeof(Candidate)}, result.data(), bytes.data(),
@@ -165,8 +169,8 @@ bool decide(const Candidate* begin, const Candidate* end, const Heap& heap, Sear
 
 } // namespace
 
-void decide_exactly(comm::Communicator* comm, int64_t few, core::Buffer<Candidate>& mine,
-                    std::vector<Search>& searches) {
+void decide_exactly(comm::Communicator* comm, int64_t few, const std::exception_ptr& error,
+                    core::Buffer<Candidate>& mine, std::vector<Search>& searches) {
     std::vector<Heap> heaps(searches.size());
     Candidate *read = mine.begin(), *kept = read;
     int64_t total = 0;
@@ -185,7 +189,7 @@ void decide_exactly(comm::Communicator* comm, int64_t few, core::Buffer<Candidat
     std::vector<Candidate> gathered;
     Candidate *begin = mine.begin(), *last = kept;
     if (comm != nullptr && total > 0) {
-        gathered = gather(*comm, begin, last - begin, total);
+        gathered = gather(*comm, error, begin, last - begin, total);
         begin = gathered.data();
         last = begin + gathered.size();
     }

@@ -8,6 +8,7 @@
 
 #include "decompose/search.hpp"
 
+#include <exception>
 #include <vector>
 
 namespace graft::decompose {
@@ -20,9 +21,10 @@ struct Candidate {
 
 /// Collective over `comm` (NULL: this rank alone, nothing is sent). mine: this rank's points inside the
 /// searches that are at Stage::few, by slot; is used up. All of these become Stage::found. few: what a search
-/// may have inside to be gathered as it is. Throws Error(value), on all ranks, when two points at one place
-/// have one id.
-void decide_exactly(comm::Communicator* comm, int64_t few, core::Buffer<Candidate>& mine,
-                    std::vector<Search>& searches);
+/// may have inside to be gathered as it is; error: what kept this rank from finding its candidates, thrown on
+/// all ranks (where a search has more than `few`, ranks must have agreed before). Throws Error(value), on all
+/// ranks, when two points at one place have one id.
+void decide_exactly(comm::Communicator* comm, int64_t few, const std::exception_ptr& error,
+                    core::Buffer<Candidate>& mine, std::vector<Search>& searches);
 
 } // namespace graft::decompose

@@ -28,12 +28,15 @@ struct LevelStrategy::State {
           loop(memory) {}
 
     void prepare(Ground& ground, bool alone);
+    void make_records(Ground& ground);
+    void finish(Ground& ground, Result& result);
     void cut(Ground& ground, comm::Communicator* comm);
     void cut_subtrees(Ground& ground, const std::vector<OpenCell>& subtrees);
     void write_owners(const Ground& ground, Result& result);
     void fill_statistics(const Ground& ground, Result& result);
 
-    DeviceLevel device;
+    DeviceLevel device_alone;
+    DeviceRecords device;
     RecordStore records[2];
     core::Buffer<int32_t> order;
     core::Memory& memory;
@@ -56,13 +59,7 @@ LevelStrategy::~LevelStrategy() = default;
 void LevelStrategy::State::prepare(Ground& ground, bool alone) {
     const Problem& problem = ground.problem;
     const Options& options = problem.options;
-    const int64_t n = problem.points.n;
-    const bool weighted = !problem.weights.unit();
     const bool cut = options.parts > 1;
-    for (int side = 0; side < 2; ++side) {
-        records[side].resize(cut ? n : 0, options.dimension, weighted);
-        ground.shelf[side] = records[side].shelf();
-    }
     cells.assign(2 * static_cast<size_t>(options.parts), Cell{});
     cells[1] = root_cell(problem.box, options.parts);
     parts.assign(static_cast<size_t>(options.parts), {});
@@ -77,13 +74,25 @@ void LevelStrategy::State::prepare(Ground& ground, bool alone) {
                            : std::clamp<int64_t>(gather_budget / options.parts, 8, 256);
     for (int axis = 0; axis < options.dimension && problem.count > 0; ++axis) // of all ranks
         ground.frame[axis] = KeyFrame(problem.box.lower[axis], problem.box.upper[axis]);
-    if (!cut)
-        return;
-    if (!alone) // between collectives nothing may be refused
-        loop.reserve(std::min(n, std::max<int64_t>(gather_budget, options.parts * settings.few)));
+    if (!alone && cut) // between collectives nothing may be refused
+        loop.reserve(
+            std::min(problem.points.n, std::max<int64_t>(gather_budget, options.parts * settings.few)));
+    ground.device = !alone && cut && device.start(problem, ground.frame) ? &device : nullptr;
+    if (ground.device == nullptr)
+        make_records(ground);
+}
+
+void LevelStrategy::State::make_records(Ground& ground) {
+    const Problem& problem = ground.problem;
+    const bool weighted = !problem.weights.unit();
+    const int64_t n = problem.options.parts > 1 ? problem.points.n : 0;
+    for (int side = 0; side < 2; ++side) {
+        records[side].resize(n, problem.options.dimension, weighted);
+        ground.shelf[side] = records[side].shelf();
+    }
     const Shelf& shelf = ground.shelf[0];
     problem.executor.for_blocks(n, block_points, [&](int64_t begin, int64_t end, int) {
-        for (int axis = 0; axis < options.dimension; ++axis)
+        for (int axis = 0; axis < problem.options.dimension; ++axis)
             make_keys(ground.coordinate(axis) + begin, end - begin, ground.frame[axis],
                       shelf.key[axis] + begin);
         std::iota(shelf.index + begin, shelf.index + end, static_cast<int32_t>(begin));
@@ -171,6 +180,19 @@ void LevelStrategy::State::write_owners(const Ground& ground, Result& result) {
     });
 }
 
+void LevelStrategy::State::finish(Ground& ground, Result& result) {
+    if (ground.device == nullptr) {
+        write_owners(ground, result);
+    } else {
+        device.finish(part_end, result.owner.data(),
+                      ground.problem.with_permutation ? ground.order : nullptr);
+        device.check();
+        result.statistics.on_device = 1;
+        result.statistics.upload_s = device.upload_s();
+    }
+    fill_statistics(ground, result);
+}
+
 void LevelStrategy::State::fill_statistics(const Ground& ground, Result& result) {
     Statistics& out = result.statistics;
     const Problem& problem = ground.problem;
@@ -197,22 +219,21 @@ void LevelStrategy::State::fill_statistics(const Ground& ground, Result& result)
 
 void LevelStrategy::run(const Problem& problem, Result& result) {
     State& state = *state_;
-    if (state.device.run(problem, result))
+    if (state.device_alone.run(problem, result))
         return;
-    Ground ground{problem, {}, {}, nullptr, state.cells, state.parts, state.part_end, {}};
+    Ground ground{problem, {}, {}, nullptr, state.cells, state.parts, state.part_end, {}, nullptr};
     const bool alone = problem.comm.alone();
     const auto begin = [&] {
         result.owner.resize(problem.points.n);
-        core::Buffer<int32_t>& order = problem.with_permutation ? result.permutation : state.order;
-        order.resize(problem.points.n);
-        ground.order = order.data();
         if (problem.with_permutation)
             result.part_offset.resize(int64_t{problem.options.parts} + 1);
         state.prepare(ground, alone);
+        core::Buffer<int32_t>& order = problem.with_permutation ? result.permutation : state.order;
+        order.resize(problem.with_permutation || ground.device == nullptr ? problem.points.n : 0);
+        ground.order = order.data();
     };
     const auto end = [&] {
-        state.write_owners(ground, result);
-        state.fill_statistics(ground, result);
+        state.finish(ground, result);
         if (problem.with_permutation) {
             result.part_offset[0] = 0;
             std::copy(state.part_end.begin(), state.part_end.end(), result.part_offset.begin() + 1);

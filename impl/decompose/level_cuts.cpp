@@ -61,7 +61,8 @@ void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, com
     }
     collect_few(ground, executor);
     make_candidates(ground, comm);
-    decide_exactly(comm, ground.settings.few, candidates_, searches_);
+    decide_exactly(comm, ground.settings.few, ground.device != nullptr ? ground.device->error() : nullptr,
+                   candidates_, searches_);
     for (const Search& search : searches_) {
         statistics_.rounds += search.rounds;
         ++statistics_.cuts;
@@ -85,7 +86,7 @@ void LevelLoop::sample_cell(const Ground& ground, const Search& search, int64_t 
         const float weight = weigh ? static_cast<float>(shelf.weight_of(at)) : 1.0F;
         out[kept++] = pack(key, weight * stands_for);
     }
-    std::fill(out + kept, out + wanted, pack(0, -1.0F)); // no point
+    std::fill(out + kept, out + wanted, no_sample);
 }
 
 void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
@@ -109,7 +110,9 @@ void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
     }
     sample_size_ = each;
     sample_.resize(static_cast<size_t>(cells * each));
-    for (int64_t i = 0; i < cells; ++i)
+    if (ground.device != nullptr)
+        sample_on_device(ground);
+    for (int64_t i = 0; ground.device == nullptr && i < cells; ++i)
         sample_cell(ground, searches_[static_cast<size_t>(sampled_[static_cast<size_t>(i)])], each,
                     sample_.data() + i * each);
     if (comm == nullptr) {
@@ -190,6 +193,10 @@ void LevelLoop::sweep(Ground& ground, const backend::Executor& executor) {
         const Search& search = searches_[static_cast<size_t>(segment.slot)];
         statistics_.records_read += search.listed ? segment.count : segment.full;
     }
+    if (ground.device != nullptr) {
+        sweep_on_device(ground);
+        return;
+    }
     executor.for_each(
         static_cast<int64_t>(active_.size()),
         [&](int64_t i) {
@@ -208,7 +215,8 @@ void LevelLoop::reduce(const Ground& ground, comm::Communicator* comm) {
         const bool narrow = ground.problem.weight < (Wide{1} << 63);
         constexpr uint64_t mask = (uint64_t{1} << 42) - 1;
         const size_t lanes = !weigh ? 1 : narrow ? 2 : 4;
-        lanes_.resize(lanes * n);
+        lanes_.resize(lanes * n + 1);
+        lanes_[lanes * n] = ground.device != nullptr && ground.device->error() ? 1 : 0;
         for (size_t i = 0; i < n; ++i) {
             uint64_t* out = lanes_.data() + lanes * i;
             const Wide weight = counters_[i].weight();
@@ -218,6 +226,8 @@ void LevelLoop::reduce(const Ground& ground, comm::Communicator* comm) {
                     static_cast<uint64_t>(weight >> (42 * (lane - 1))) & (narrow ? ~uint64_t{0} : mask);
         }
         comm->allreduce(lanes_.data(), static_cast<int64_t>(lanes_.size()), comm::Operation::sum);
+        if (lanes_[lanes * n] > 0)
+            comm->agree(ground.device != nullptr ? ground.device->error() : nullptr);
         for (size_t i = 0; i < n; ++i) {
             const uint64_t* in = lanes_.data() + lanes * i;
             amounts_[i] = {static_cast<int64_t>(in[0]), weigh ? 0 : static_cast<Wide>(in[0])};
@@ -249,6 +259,10 @@ void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor) {
             search.first = search.low;
             search.last = search.high;
         }
+    if (ground.device != nullptr) {
+        find_few_on_device(ground);
+        return;
+    }
     executor.for_each(
         static_cast<int64_t>(active_.size()),
         [&](int64_t i) {
@@ -272,8 +286,25 @@ void LevelLoop::make_candidates(const Ground& ground, comm::Communicator* comm) 
         many = many || (search.stage == Stage::few && search.inside.count > ground.settings.few);
     for (const int32_t i : active_)
         count += segments_[static_cast<size_t>(i)].count;
-    const auto make_room = [&] { candidates_.resize(count); };
-    many&& comm != nullptr ? comm->together(make_room) : make_room();
+    const auto make = [&] {
+        candidates_.resize(count);
+        if (ground.device == nullptr)
+            return;
+        ground.device->fetch_few(device_cells_, device_found_, candidates_.data());
+        if (many)
+            ground.device->check();
+    };
+    many&& comm != nullptr ? comm->together(make) : make();
+    for (const int32_t i : active_) {
+        const Segment& segment = segments_[static_cast<size_t>(i)];
+        const bool listed = searches_[static_cast<size_t>(segment.slot)].listed;
+        statistics_.records_read += listed ? 0 : segment.full;
+    }
+    if (ground.device == nullptr)
+        write_candidates(ground);
+}
+
+void LevelLoop::write_candidates(const Ground& ground) {
     int64_t at = 0;
     for (const int32_t i : active_) {
         const Segment& segment = segments_[static_cast<size_t>(i)];
@@ -286,7 +317,6 @@ void LevelLoop::make_candidates(const Ground& ground, comm::Communicator* comm) 
             candidates_[at++] = {ordered_image(x[item]), ordered_id(ground.problem.id_of(item)),
                                  list.weight_of(k), segment.slot};
         }
-        statistics_.records_read += search.listed ? 0 : segment.full;
     }
 }
 

@@ -42,7 +42,8 @@ void LevelLoop::run(Ground& ground, const backend::Executor& executor, comm::Com
             return;
         side_ = open_[0].side;
         core::Timer timer;
-        open_searches(ground, executor.threads > 1 ? block_points : std::numeric_limits<int64_t>::max());
+        const bool blocks = executor.threads > 1 && ground.device == nullptr;
+        open_searches(ground, blocks ? block_points : std::numeric_limits<int64_t>::max());
         const int64_t read_before = statistics_.records_read;
         find_cuts(ground, executor, comm);
         backend::count_work(statistics_.records_read - read_before + static_cast<int64_t>(open_.size()));
@@ -78,7 +79,7 @@ void LevelLoop::open_searches(Ground& ground, int64_t block) {
         const auto slot = static_cast<int32_t>(searches_.size());
         for (int64_t begin = 0; begin < open.count || begin == 0;) {
             const int64_t count = std::min(block, open.count - begin);
-            segments_.push_back({slot, open.begin + begin, count, count, 0, 0, 0});
+            segments_.push_back({slot, open.begin + begin, count, count, 0, 0, 0, 0, 0});
             begin += std::max<int64_t>(count, 1);
         }
         search.segments = static_cast<int32_t>(segments_.size()) - search.first_segment;
@@ -86,12 +87,16 @@ void LevelLoop::open_searches(Ground& ground, int64_t block) {
     }
 }
 
+uint32_t LevelLoop::cut_key(const Ground& ground, const Search& search) const {
+    const geometry::Box& box = ground.problem.box;
+    return ground.frame[search.axis].key(search.cut.x, box.lower[search.axis], box.upper[search.axis]);
+}
+
 void LevelLoop::count_segment(const Ground& ground, Segment& segment) {
     const Search& search = searches_[static_cast<size_t>(segment.slot)];
     const Problem& problem = ground.problem;
     const int axis = search.axis;
-    const uint32_t key =
-        ground.frame[axis].key(search.cut.x, problem.box.lower[axis], problem.box.upper[axis]);
+    const uint32_t key = cut_key(ground, search);
     const Shelf from = ground.shelf[side_] + segment.begin;
     const TieRule rule{ground.coordinate(axis), problem.points.id, implied_id(problem.comm.rank(), 0),
                        search.cut};
@@ -116,8 +121,7 @@ void LevelLoop::move_segment(Ground& ground, const Segment& segment) {
     const Search& search = searches_[static_cast<size_t>(segment.slot)];
     const Problem& problem = ground.problem;
     const int axis = search.axis;
-    const uint32_t key =
-        ground.frame[axis].key(search.cut.x, problem.box.lower[axis], problem.box.upper[axis]);
+    const uint32_t key = cut_key(ground, search);
     const TieRule rule{ground.coordinate(axis), problem.points.id, implied_id(problem.comm.rank(), 0),
                        search.cut};
     const int32_t parts = search.goal.parts, left_parts = search.goal.parts_left;
@@ -139,6 +143,10 @@ void LevelLoop::split(Ground& ground, const backend::Executor& executor) {
     const auto count = static_cast<int64_t>(segments_.size());
     for (const Segment& segment : segments_)
         backend::count_work(2 * segment.full); // counted, then moved
+    if (ground.device != nullptr) {
+        split_on_device(ground);
+        return;
+    }
     const auto alone = [&](const Segment& s) { return searches_[static_cast<size_t>(s.slot)].segments == 1; };
     executor.for_each(
         count,

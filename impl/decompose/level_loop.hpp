@@ -4,10 +4,12 @@
 // It is written over a reducer: with a communicator the counters of every pass are summed over its ranks and
 // candidates are gathered; without one (a rank alone) the same code runs on this rank's points, and cells
 // that fit the cache are handed, each with the whole subtree under it, to one thread's own loop. Records of a
-// cell lie together, in the order of the host's indices; they move between two shelves, once a level.
+// cell lie together, in the order of the host's indices; they move between two shelves, once a level. Over
+// ranks a rank's records may be on its GPU (level_device.cpp): the same passes over them, the same numbers.
 // Sources: rehmann2022 sections 3.2-3.6 and 5.4-5.6.
 #pragma once
 
+#include "decompose/device_records.hpp"
 #include "decompose/exact.hpp"
 #include "decompose/problem.hpp"
 #include "decompose/records.hpp"
@@ -28,9 +30,13 @@ struct Ground {
     std::vector<Amount>& parts;     // points of each part, over all ranks
     std::vector<int64_t>& part_end; // end of each part's run in `order`
     FinderSettings settings;
+    DeviceRecords* device = nullptr; // holds the records instead of the shelves
 
     const double* coordinate(int axis) const;
 };
+
+/// A place in a sample without a point.
+inline constexpr uint64_t no_sample = 0xbf800000U; // share -1
 
 /// A cell that waits: its records are [begin, begin + count) of shelf[side].
 struct OpenCell {
@@ -66,11 +72,17 @@ class LevelLoop {
         int64_t begin, full, count; // count: of the list at `begin` of the other shelf
         int64_t left;               // records that go left
         int64_t left_at, right_at;
+        uint32_t from_first = 0, from_last = 0; // on a GPU: keys that its list stands for
     };
 
     void open_searches(Ground& ground, int64_t block);
     void find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
     void take_samples(const Ground& ground, comm::Communicator* comm);
+    void sample_on_device(const Ground& ground);
+    void sweep_on_device(const Ground& ground);
+    void find_few_on_device(const Ground& ground);
+    void split_on_device(const Ground& ground);
+    RecordsCell device_cell(const Segment& segment) const;
     void sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out);
     void unpack_samples(size_t which);
     void plan_passes(const Ground& ground);
@@ -80,6 +92,8 @@ class LevelLoop {
     void draw_conclusions(const Ground& ground);
     void collect_few(Ground& ground, const backend::Executor& executor);
     void make_candidates(const Ground& ground, comm::Communicator* comm);
+    void write_candidates(const Ground& ground);
+    uint32_t cut_key(const Ground& ground, const Search& search) const;
     void split(Ground& ground, const backend::Executor& executor);
     void count_segment(const Ground& ground, Segment& segment);
     void place_segments(const Search& search);
@@ -102,6 +116,9 @@ class LevelLoop {
     std::vector<Amount> amounts_;
     std::vector<uint64_t> lanes_;
     core::Buffer<Candidate> candidates_;
+    std::vector<RecordsCell> device_cells_;
+    std::vector<RecordsCut> device_cuts_;
+    std::vector<int64_t> device_found_;
     LoopStatistics statistics_;
 };
 

@@ -97,6 +97,7 @@ class WeightRule {
     WeightRule(const double* cost, double max_cost, const Sums& sums, double mix);
 
     bool unit() const { return scale_.unit; }
+    const WeightScale& scale() const { return scale_; }
     /// Weight of local point i.
     uint64_t operator()(int64_t i) const { return scale_.unit ? 1 : of(cost_[i]); }
     /// Weight of a point of that cost.

@@ -1,0 +1,12 @@
+// Bytes from here to there by several threads: one alone cannot feed a GPU's link.
+#pragma once
+
+#include "backend/executor.hpp"
+
+#include <cstdint>
+
+namespace graft::decompose {
+
+void copy_by_threads(const backend::Executor& executor, void* to, const void* from, int64_t bytes);
+
+} // namespace graft::decompose
