@@ -5,6 +5,8 @@
 
 namespace graft::pipeline {
 
+inline constexpr int32_t build_two_phase = 2; // tree::DeviceBuild::two_phase; the host builds that way, too
+
 /// How the GPU does it; deck keys cuda.*.
 struct DeviceOptions {
     int32_t device = -1;      // -1: the first, or by rank

@@ -20,6 +20,8 @@ void TreeForce::State::build_tree(const Job& job) {
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
+    options.two_phase = settings.device.build == build_two_phase,
+    options.top_depth = settings.device.top_depth;
     if (problem.range.has_root) {
         options.has_root = true;
         options.has_range = problem.range.has_range;

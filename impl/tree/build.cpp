@@ -35,6 +35,9 @@ void check(const TreeOptions& options, int64_t n) {
         fail(Status::argument, "tree.dimension: expected 2 or 3, found %d", options.dimension);
     if (options.leaf < 1)
         fail(Status::argument, "tree.leaf: expected at least 1 particle per leaf, found %d", options.leaf);
+    if (options.two_phase && options.top_depth < 1)
+        fail(Status::argument, "tree.top_depth: expected at least 1 level of a top tree, found %d",
+             options.top_depth);
     if (n < 0)
         fail(Status::argument, "tree: expected n >= 0 particles, found %lld", static_cast<long long>(n));
     if (n > std::numeric_limits<int32_t>::max())
@@ -140,6 +143,7 @@ void bound_nodes(const backend::Executor& executor, Tree& tree) {
 void TreeBuilder::build(const backend::Executor& executor, const TreeOptions& options,
                         const ParticleView& view, Tree& tree, BuildTimes& times) {
     core::Timer timer;
+    times = {};
     check(options, view.n);
     ParticleView particles = view;
     if (options.dimension == 2)
@@ -157,7 +161,7 @@ void TreeBuilder::build(const backend::Executor& executor, const TreeOptions& op
     gather(executor, particles, tree);
     times.sort_s = timer.lap();
     if (octree)
-        detail::split_cells(executor, work_, tree);
+        detail::split_cells(executor, work_, tree, times);
     else
         detail::split_bisections(executor, work_, tree);
     detail::bound_nodes(executor, tree);

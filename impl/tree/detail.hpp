@@ -17,7 +17,23 @@ void sort_by_key(const backend::Executor& executor, const ParticleView& particle
                  Workspace& work, Tree& tree);
 
 /// Octree nodes from sorted keys and gathered particles: nodes, edges, level_offset.
-void split_cells(const backend::Executor& executor, Workspace& work, Tree& tree);
+void split_cells(const backend::Executor& executor, Workspace& work, Tree& tree, BuildTimes& times);
+
+inline constexpr int most_children = 8;
+
+/// The smallest key cell of a node (`edge`, of the cell of level `base_level` before, becomes that cell's,
+/// `base_level` its level; a second call changes nothing), and where its particles part: cells + 1 offsets.
+/// Returns the number of children, 0 for a leaf.
+int32_t split_node(const Tree& tree, const Node& node, double& edge, int32_t& base_level, int32_t* split);
+
+/// The children of a node that parts as `split` says, written from `child` on.
+void make_children(const Node& parent, int32_t parent_index, int cells, const int32_t* split, Node* child);
+
+/// thuering2023's second phase: everything below nodes [begin, end), the last level there is, a subtree a
+/// task; level_offset from that level on but for its end. False, and the tree is as it was, where a cell is
+/// too deep for its keys.
+bool grow_subtrees(const backend::Executor& executor, int32_t begin, int32_t end, Workspace& work,
+                   Tree& tree);
 
 /// New keys for nodes [begin, end) whose particles share one key but not one place; sorts them and their
 /// particles.

@@ -5,16 +5,17 @@
 // independent: split, count, scan, write. Source: gaburov2010 section 3.2.1.
 #include "backend/scan.hpp"
 #include "core/error.hpp"
+#include "core/timer.hpp"
 #include "geometry/morton.hpp"
 #include "tree/detail.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace graft::tree::detail {
 
 namespace {
-
-constexpr int most_children = 8;
 
 /// Cube of the given box: its longest edge from its lower corner.
 void tight_root(const geometry::Box& box, Tree& tree) {
@@ -62,24 +63,38 @@ class Splitter {
         : executor_(executor), work_(work), tree_(tree), dimension_(tree.options.dimension),
           cells_(1 << tree.options.dimension) {}
 
-    void run() {
+    void run(BuildTimes& times) {
+        core::Timer timer;
         if (tree_.options.has_range)
             add_cells();
         else
             add_root(0, tree_.order.size());
-        for (int32_t begin = 0, end = tree_.node_count(); begin < end;) {
-            tree_.level_offset.push_back(begin);
-            key_again(executor_, begin, end, work_, tree_);
-            const int32_t children = split_level(begin, end);
-            resize_nodes(end + children);
-            write_children(begin, end);
-            begin = end;
-            end += children;
+        end_ = tree_.node_count();
+        if (tree_.options.two_phase) {
+            grow(tree_.options.top_depth);
+            times.top_s = timer.lap();
+            if (begin_ < end_ && grow_subtrees(executor_, begin_, end_, work_, tree_))
+                begin_ = end_;
+            times.subtrees_s = timer.lap();
         }
+        grow(std::numeric_limits<int>::max()); // the whole tree; or what the second phase had to leave
         tree_.level_offset.push_back(tree_.node_count());
     }
 
   private:
+    /// At most so many levels more, beginning with nodes [begin_, end_).
+    void grow(int levels) {
+        for (; levels > 0 && begin_ < end_; --levels) {
+            tree_.level_offset.push_back(begin_);
+            key_again(executor_, begin_, end_, work_, tree_);
+            const int32_t children = split_level(begin_, end_);
+            resize_nodes(end_ + children);
+            write_children(begin_, end_);
+            begin_ = end_;
+            end_ += children;
+        }
+    }
+
     void resize_nodes(int64_t count) {
         tree_.nodes.resize_keep(count);
         tree_.edges.resize_keep(count);
@@ -128,30 +143,9 @@ class Splitter {
             work_.block_sums);
     }
 
-    /// Cell of one node, and where its particles part; returns the number of children.
     int32_t split(int32_t index, int64_t slot) {
-        Node& node = tree_.nodes[index];
-        const uint64_t* keys = tree_.keys.data();
-        const int level =
-            geometry::common_level(keys[node.first], keys[node.first + node.count - 1], dimension_);
-        tree_.edges[index] = std::ldexp(tree_.edges[index], work_.base_levels[index] - level);
-        work_.base_levels[index] = level;
-        if (node.count <= tree_.options.leaf || level == geometry::key_levels(dimension_))
-            return 0;
-        const int shift = (geometry::key_levels(dimension_) - 1 - level) * dimension_;
-        const uint64_t prefix = keys[node.first] >> shift & ~static_cast<uint64_t>(cells_ - 1);
-        int32_t* split = work_.splits.data() + slot * (most_children + 1);
-        int32_t children = 0;
-        split[0] = 0;
-        for (int cell = 1; cell <= cells_; ++cell) {
-            const int64_t end = node.first + node.count;
-            const uint64_t bound = (prefix + static_cast<uint64_t>(cell)) << shift;
-            split[cell] = static_cast<int32_t>(
-                (cell == cells_ ? end : lower_bound(keys, node.first + split[cell - 1], end, bound)) -
-                node.first);
-            children += split[cell] > split[cell - 1];
-        }
-        return children;
+        return split_node(tree_, tree_.nodes[index], tree_.edges[index], work_.base_levels[index],
+                          work_.splits.data() + slot * (most_children + 1));
     }
 
     void write_children(int32_t begin, int32_t end) {
@@ -172,19 +166,9 @@ class Splitter {
         Node& parent = tree_.nodes[parent_index];
         parent.first_child = child;
         parent.child_count = count;
-        for (int cell = 0; cell < cells_; ++cell) {
-            if (split[cell] == split[cell + 1])
-                continue;
-            tree_.nodes[child] = Node{0,
-                                      0,
-                                      parent_index,
-                                      parent.level + 1,
-                                      parent.first + split[cell],
-                                      static_cast<int64_t>(split[cell + 1] - split[cell])};
-            tree_.edges[child] = tree_.edges[parent_index];
-            work_.base_levels[child] = work_.base_levels[parent_index];
-            ++child;
-        }
+        make_children(parent, parent_index, cells_, split, tree_.nodes.data() + child);
+        std::fill_n(tree_.edges.data() + child, count, tree_.edges[parent_index]);
+        std::fill_n(work_.base_levels.data() + child, count, work_.base_levels[parent_index]);
     }
 
     const backend::Executor& executor_;
@@ -192,9 +176,44 @@ class Splitter {
     Tree& tree_;
     int dimension_;
     int cells_;
+    int32_t begin_ = 0, end_ = 0; // the level that has no children yet
 };
 
 } // namespace
+
+int32_t split_node(const Tree& tree, const Node& node, double& edge, int32_t& base_level, int32_t* split) {
+    const int dimension = tree.options.dimension, cells = 1 << dimension,
+              levels = geometry::key_levels(dimension);
+    const uint64_t* keys = tree.keys.data();
+    const int level = geometry::common_level(keys[node.first], keys[node.first + node.count - 1], dimension);
+    edge = std::ldexp(edge, base_level - level);
+    base_level = level;
+    if (node.count <= tree.options.leaf || level == levels)
+        return 0;
+    const int shift = (levels - 1 - level) * dimension;
+    const uint64_t prefix = keys[node.first] >> shift & ~static_cast<uint64_t>(cells - 1);
+    int32_t children = 0;
+    split[0] = 0;
+    for (int cell = 1; cell <= cells; ++cell) {
+        const int64_t end = node.first + node.count;
+        const uint64_t bound = (prefix + static_cast<uint64_t>(cell)) << shift;
+        split[cell] = static_cast<int32_t>(
+            (cell == cells ? end : lower_bound(keys, node.first + split[cell - 1], end, bound)) - node.first);
+        children += split[cell] > split[cell - 1];
+    }
+    return children;
+}
+
+void make_children(const Node& parent, int32_t parent_index, int cells, const int32_t* split, Node* child) {
+    for (int cell = 0; cell < cells; ++cell)
+        if (split[cell] != split[cell + 1])
+            *child++ = Node{0,
+                            0,
+                            parent_index,
+                            parent.level + 1,
+                            parent.first + split[cell],
+                            static_cast<int64_t>(split[cell + 1] - split[cell])};
+}
 
 void sort_by_key(const backend::Executor& executor, const ParticleView& particles, const geometry::Box& box,
                  Workspace& work, Tree& tree) {
@@ -215,9 +234,9 @@ void sort_by_key(const backend::Executor& executor, const ParticleView& particle
     work.sorter.sort(executor, tree.keys, tree.order);
 }
 
-void split_cells(const backend::Executor& executor, Workspace& work, Tree& tree) {
+void split_cells(const backend::Executor& executor, Workspace& work, Tree& tree, BuildTimes& times) {
     if (tree.order.size() > 0)
-        Splitter(executor, work, tree).run();
+        Splitter(executor, work, tree).run(times);
 }
 
 } // namespace graft::tree::detail

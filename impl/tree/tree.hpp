@@ -30,6 +30,10 @@ struct TreeOptions {
     // roots are the largest key cells inside the range, as they stand in the tree of all particles.
     bool has_range = false;
     uint64_t key_begin = 0, key_end = 0;
+    // Octree on the host: thuering2023's way, a top tree of top_depth levels, then its subtrees in parallel,
+    // a thread each. The same tree, bit for bit.
+    bool two_phase = false;
+    int top_depth = 7;
 };
 
 struct Node {
