@@ -71,6 +71,9 @@ struct Structure {
     int64_t sources() const { return source_offset.empty() ? 0 : source_offset.back(); }
 };
 
+/// Gathered sources are filled up to a multiple of this with charge 0: a vector of every instruction set.
+constexpr int64_t record_step = 16;
+
 /// What decides the cost of a structure; models see only this.
 struct Shape {
     int64_t targets = 0, sources = 0, boxes = 0, source_boxes = 0, neighbours = 0;
@@ -79,6 +82,12 @@ struct Shape {
     int64_t most_sources = 0;              // sources of the fullest neighbourhood
     double mean = 0;                       // D: targets a box
     double warp_pairs = 0, lane_pairs = 0; // pairs with targets rounded up to 32 a box, to the vector's lanes
+    int64_t most_targets = 0;              // targets of the fullest target box
+    int64_t gathered = 0;     // sum over target boxes (empty ones too) of the sources of their neighbourhood
+    int64_t group_slots = 0;  // the same over boxes with targets, each rounded up to record_step
+    int64_t lane_targets = 0; // targets with each box rounded up to the vector's lanes
+    double row_slots = 0;     // targets times sources with each run rounded up to the vector's lanes
+    int64_t runs = 0;         // runs of consecutive slots in the neighbourhoods of boxes with targets
     int32_t dimension = 3, components = 1, outputs = potential;
     Kernel kernel = Kernel::laplace;
     Precision precision = Precision::fp64;

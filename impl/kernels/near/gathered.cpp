@@ -1,0 +1,110 @@
+// What layouts want to know of a structure before they are built, and the bytes of their arrays.
+#include "kernels/near/host_layout.hpp"
+#include "kernels/near/runs.hpp"
+
+namespace graft::kernels::near {
+namespace {
+
+struct Sizes {
+    double targets, sources, boxes, real, number, planes, components; // bytes of T and V; V arrays a point
+};
+
+Sizes sizes_of(const Shape& shape) {
+    const bool mixed = shape.precision == Precision::mixed;
+    const double real = shape.precision == Precision::fp32 ? 4 : 8;
+    return {static_cast<double>(shape.targets),
+            static_cast<double>(shape.sources),
+            static_cast<double>(shape.boxes),
+            real,
+            mixed ? 4 : real,
+            static_cast<double>(shape.dimension * (mixed ? 2 : 1)),
+            static_cast<double>(shape.components)};
+}
+
+/// Sorted places and charges, as ranges and tiled keep them.
+double sorted_bytes(const Shape& shape) {
+    const Sizes z = sizes_of(shape);
+    const double points = (z.sources + record_step) + (shape.same ? 0 : z.targets + record_step);
+    return z.number * (z.planes * points + z.components * (z.sources + record_step)) +
+           8 * static_cast<double>(shape.runs) + 8 * (z.boxes + 1);
+}
+
+/// Of all boxes (whole) or of the fullest alone.
+double record_bytes(Layout layout, const Shape& shape, bool whole) {
+    const Sizes z = sizes_of(shape);
+    const double targets = whole ? z.targets : static_cast<double>(shape.most_targets);
+    const double most_sources = static_cast<double>(shape.most_sources);
+    const double step = static_cast<double>(record_step);
+    switch (layout) {
+    case Layout::indexed:
+        return 4 * (targets + (whole ? static_cast<double>(shape.gathered) : most_sources));
+    case Layout::replicated:
+        return z.real * targets * (shape.dimension + 1 + most_sources * (shape.dimension + z.components));
+    case Layout::replicated_interleaved: {
+        const double columns = whole ? static_cast<double>(shape.lane_targets) : targets + step;
+        return z.number * (z.planes * columns +
+                           (z.planes + z.components) * (whole ? shape.lane_pairs : columns * most_sources));
+    }
+    case Layout::replicated_group:
+        return z.number * (z.planes * targets +
+                           (z.planes + z.components) *
+                               (whole ? static_cast<double>(shape.group_slots) : most_sources + step));
+    default:
+        return 0;
+    }
+}
+
+double fixed_bytes(Layout layout, const Shape& shape, int32_t threads) {
+    const Sizes z = sizes_of(shape);
+    const double common = common_bytes(shape, threads);
+    switch (layout) {
+    case Layout::indexed:
+    case Layout::replicated_interleaved:
+        return common + 16 * (z.boxes + 1);
+    case Layout::replicated:
+        return common;
+    case Layout::replicated_group:
+        return common + 8 * (z.boxes + 1);
+    case Layout::ranges:
+        return common + sorted_bytes(shape);
+    default:
+        return common + sorted_bytes(shape) +
+               threads * z.number * (z.planes + z.components) * static_cast<double>(gather_slots(shape));
+    }
+}
+
+} // namespace
+
+void count_gathered(const Structure& structure, const Sums& sums, Shape& shape) {
+    const int64_t lanes = sums.precision == Precision::fp64 ? tile_lanes<double>() : tile_lanes<float>();
+    shape.lane_pairs = shape.row_slots = 0;
+    shape.most_targets = shape.gathered = shape.group_slots = shape.lane_targets = shape.runs = 0;
+    for (int64_t b = 0; b < structure.target_boxes(); ++b) {
+        const int64_t targets = structure.target_offset[b + 1] - structure.target_offset[b];
+        int64_t sources = 0, runs = 0, slots = 0;
+        for_runs(structure, b, [&](int64_t, int64_t count) {
+            sources += count;
+            slots += round_up(count, lanes);
+            ++runs;
+        });
+        shape.gathered += sources;
+        if (targets == 0)
+            continue;
+        shape.most_targets = std::max(shape.most_targets, targets);
+        shape.group_slots += round_up(sources, record_step);
+        shape.runs += runs;
+        shape.lane_targets += round_up(targets, lanes);
+        shape.lane_pairs += static_cast<double>(round_up(targets, lanes)) * static_cast<double>(sources);
+        shape.row_slots += static_cast<double>(targets) * static_cast<double>(slots);
+    }
+}
+
+double bytes_of(Layout layout, const Shape& shape, int32_t threads) {
+    return fixed_bytes(layout, shape, threads) + record_bytes(layout, shape, true);
+}
+
+double least_bytes_of(Layout layout, const Shape& shape, int32_t threads) {
+    return fixed_bytes(layout, shape, threads) + record_bytes(layout, shape, false);
+}
+
+} // namespace graft::kernels::near

@@ -1,0 +1,137 @@
+// One record for all targets of a box: the sources of its neighbourhood, an array a coordinate and a charge,
+// without padding (but to a vector). Collected once, read as it stands: no gathering in an execution.
+#include "kernels/near/host_layout.hpp"
+#include "kernels/near/layouts.hpp"
+#include "kernels/near/sorted_points.hpp"
+
+namespace graft::kernels::near {
+namespace {
+
+template <typename T, typename V>
+class Group final : public HostBase<T, V> {
+    using Base = HostBase<T, V>;
+    using Base::structure_, Base::sums_, Base::low;
+
+  public:
+    Group(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
+        : Base(structure, sums, options, memory), places_(memory, "near field: places of targets"),
+          records_(memory, "near field: records of boxes"),
+          record_begin_(memory, "near field: where a box's record begins"),
+          places_each_(sums.dimension * (low ? 2 : 1)), rows_(places_each_ + sums.components) {
+        this->choose_loops(false);
+        this->divide(Layout::replicated_group, 8.0 * static_cast<double>(structure.target_boxes() + 1));
+        int64_t most_places = 0, most_records = 0;
+        for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
+            const int64_t from = this->chunk_begin_[c], to = this->chunk_begin_[c + 1];
+            int64_t records = 0;
+            for (int64_t b = from; b < to; ++b)
+                records += rows_ * slots(b);
+            most_places = std::max(
+                most_places, places_each_ * (structure.target_offset[to] - structure.target_offset[from]));
+            most_records = std::max(most_records, records);
+        }
+        places_.reserve(most_places);
+        records_.reserve(most_records);
+        record_begin_.reserve(structure.target_boxes() + 1);
+    }
+
+  private:
+    /// Length of a row of the record of a box; nobody reads that of a box without targets.
+    int64_t slots(int64_t box) const {
+        return this->targets_of(box) > 0 ? round_up(this->sources_of(box), record_step) : 0;
+    }
+    int64_t own_bytes() const override { return places_.bytes() + records_.bytes() + record_begin_.bytes(); }
+    double unit_bytes(int64_t box) const override {
+        return static_cast<double>(places_each_ * this->targets_of(box) + rows_ * slots(box)) * sizeof(V);
+    }
+    V* places(int64_t box) {
+        return places_.data() +
+               places_each_ * (structure_.target_offset[box] - structure_.target_offset[chunk_]);
+    }
+    void collect(int64_t begin, int64_t end) override {
+        if constexpr (low)
+            if (begin == 0)
+                centre_ = centre_of(this->sources_,
+                                    structure_.same ? structure_.target_index : structure_.source_index,
+                                    structure_.sources(), sums_.dimension);
+        chunk_ = begin;
+        int64_t record = 0;
+        for (int64_t b = begin; b < end; ++b) {
+            record_begin_[b] = record;
+            record += rows_ * slots(b);
+        }
+        this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
+            for (int64_t b = begin + from; b < begin + to; ++b)
+                if (this->targets_of(b) > 0)
+                    collect_box(b);
+        });
+    }
+    void collect_box(int64_t box) {
+        const int64_t row = slots(box), count = this->targets_of(box), dimension = sums_.dimension;
+        const int64_t first = structure_.target_offset[box];
+        for (int axis = 0; axis < dimension; ++axis) {
+            const T *target = this->axis_of(this->targets_, axis),
+                    *source = this->axis_of(this->sources_, axis);
+            V *place = places(box) + axis * count, *out = records_.data() + record_begin_[box] + axis * row;
+            V none;
+            for (int64_t i = 0; i < count; ++i)
+                split(target[this->target_point(first + i)], centre_[axis], place[i],
+                      low ? place[dimension * count + i] : none);
+            int64_t j = 0;
+            this->for_neighbours(box, [&](int64_t slot, int64_t sources) {
+                for (int64_t s = slot; s < slot + sources; ++s, ++j)
+                    split(source[this->source_point(s)], centre_[axis], out[j],
+                          low ? out[dimension * row + j] : none);
+            });
+            for (; j < row; ++j)
+                out[j] = V(0), (low ? out[dimension * row + j] : none) = V(0);
+        }
+    }
+    void fill_charges(int64_t begin, int64_t end) override {
+        this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
+            for (int64_t b = begin + from; b < begin + to; ++b)
+                for (int32_t c = 0; c<sums_.components&& this->targets_of(b)> 0; ++c) {
+                    V* out = records_.data() + record_begin_[b] + (places_each_ + c) * slots(b);
+                    this->for_neighbours(b, [&](int64_t slot, int64_t sources) {
+                        for (int64_t s = slot; s < slot + sources; ++s)
+                            *out++ = static_cast<V>(this->charges_.component[c][this->source_point(s)]);
+                    });
+                }
+        });
+    }
+    void sum_box(int64_t box, int, double* sums) override {
+        int64_t self = -1;
+        const Run all{0, static_cast<int32_t>(this->sources_of(box, &self))};
+        const int64_t row = slots(box), count = this->targets_of(box);
+        const V *place = places(box), *record = records_.data() + record_begin_[box];
+        Tile<V> tile;
+        for (int axis = 0; axis < 3; ++axis) {
+            const int there = axis < sums_.dimension ? axis : 0;
+            tile.target[axis] = place + there * count;
+            tile.source[axis] = record + there * row;
+            tile.target_low[axis] = tile.target[axis] + (low ? sums_.dimension * count : 0);
+            tile.source_low[axis] = tile.source[axis] + (low ? sums_.dimension * row : 0);
+        }
+        tile.targets = count;
+        tile.runs = &all, tile.run_count = 1;
+        if (self >= 0)
+            tile.self = self, tile.self_end = self + count;
+        this->run_groups(tile, sums, [&](int32_t c) { return record + (places_each_ + c) * row; });
+    }
+
+    Store<V> places_, records_;
+    Store<int64_t> record_begin_;
+    std::array<double, 3> centre_{};
+    int64_t places_each_, rows_, chunk_ = 0;
+};
+
+} // namespace
+
+template <typename T, typename V>
+std::unique_ptr<HostLayout<T>> make_replicated_group(const Structure& structure, const Sums& sums,
+                                                     const LayoutOptions& options, core::Memory& memory) {
+    return std::make_unique<Group<T, V>>(structure, sums, options, memory);
+}
+GRAFT_NEAR_MAKERS(make_replicated_group)
+
+} // namespace graft::kernels::near

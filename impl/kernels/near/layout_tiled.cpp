@@ -1,0 +1,121 @@
+// Tiles: the sources of a box's neighbourhood are copied, run by run, into one block of the thread's own that
+// stays in the first-level cache; then targets pass over it, several in registers. tiled_split first sums
+// each box's own points, in a pass of its own, then the neighbours' (the paper's reference [10]).
+#include "kernels/near/layouts.hpp"
+#include "kernels/near/sorted_layout.hpp"
+
+namespace graft::kernels::near {
+namespace {
+
+/// Copies whole pieces of 32 bytes or 64: up to a piece less one number is read and written behind the end.
+template <typename V>
+inline void copy_pieces(const V* from, int64_t count, V* to) {
+    constexpr int64_t piece = 8;
+    for (int64_t k = 0; k < count; k += piece)
+        std::memcpy(to + k, from + k, piece * sizeof(V));
+}
+
+template <typename T, typename V, bool split>
+class Tiled final : public SortedLayout<T, V> {
+    using Base = SortedLayout<T, V>;
+    using Base::structure_, Base::sums_, Base::low;
+
+  public:
+    Tiled(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
+        : Base(structure, sums, options, memory), block_(memory, "near field: gathered sources"),
+          row_(gather_slots(this->shape_)), rows_(sums.dimension * (low ? 2 : 1) + sums.components) {
+        const int64_t size = this->executor_.threads * rows_ * row_;
+        this->build(split ? Layout::tiled_split : Layout::tiled, static_cast<double>(size) * sizeof(V));
+        block_.reserve(size);
+    }
+
+  private:
+    enum class Part { all, own, others };
+
+    int64_t own_bytes() const override { return Base::own_bytes() + block_.bytes(); }
+
+    void sum_box(int64_t box, int thread, double* sums) override {
+        sum_part(box, thread, sums, split && structure_.same ? Part::own : Part::all);
+    }
+    bool second_pass(int64_t box, int thread, double* sums) override {
+        if (!split || !structure_.same)
+            return false;
+        if (box >= 0)
+            sum_part(box, thread, sums, Part::others);
+        return true;
+    }
+
+    void sum_part(int64_t box, int thread, double* sums, Part part) {
+        Tile<V> tile = this->tile_of(box);
+        V* block = block_.data() + thread * rows_ * row_;
+        const Run all{0, static_cast<int32_t>(gather(box, part, tile, block))};
+        const int dimension = sums_.dimension;
+        for (int axis = 0; axis < 3; ++axis) {
+            const int there = axis < dimension ? axis : 0;
+            tile.source[axis] = block + there * row_;
+            tile.source_low[axis] = low ? block + (dimension + there) * row_ : nullptr;
+        }
+        tile.runs = &all, tile.run_count = 1;
+        this->run_groups(tile, sums,
+                         [&](int32_t c) { return block + (dimension * (low ? 2 : 1) + c) * row_; });
+    }
+
+    /// Copies the runs one after the other; returns the number of sources and tells the tile where its
+    /// targets' own are.
+    int64_t gather(int64_t box, Part part, Tile<V>& tile, V* block) {
+        const int64_t own = structure_.target_offset[box], own_end = structure_.target_offset[box + 1];
+        int64_t filled = 0;
+        const auto copy = [&](int64_t first, int64_t end) {
+            if (first >= end)
+                return;
+            if (structure_.same && first <= own && own_end <= end) {
+                tile.self = filled + own - first;
+                tile.self_end = tile.self + own_end - own;
+            }
+            copy_rows(tile, first, end - first, block + filled);
+            filled += end - first;
+        };
+        const Run *run = this->runs(box), *last = run + this->run_count(box);
+        for (; run != last; ++run) {
+            const int64_t first = run->begin, end = first + run->count;
+            if (part == Part::all) {
+                copy(first, end);
+            } else if (part == Part::own) {
+                copy(std::max(first, own), std::min(end, own_end));
+            } else {
+                copy(first, std::min(end, std::max(first, own)));
+                copy(std::max(first, std::min(end, own_end)), end);
+            }
+        }
+        return filled;
+    }
+    void copy_rows(const Tile<V>& tile, int64_t first, int64_t count, V* to) {
+        for (int axis = 0; axis < sums_.dimension; ++axis, to += row_)
+            copy_pieces(tile.source[axis] + first, count, to);
+        if constexpr (low)
+            for (int axis = 0; axis < sums_.dimension; ++axis, to += row_)
+                copy_pieces(tile.source_low[axis] + first, count, to);
+        for (int32_t c = 0; c < sums_.components; ++c, to += row_)
+            copy_pieces(this->charge(c) + first, count, to);
+    }
+
+    Store<V> block_;
+    int64_t row_, rows_;
+};
+
+} // namespace
+
+template <typename T, typename V>
+std::unique_ptr<HostLayout<T>> make_tiled(const Structure& structure, const Sums& sums,
+                                          const LayoutOptions& options, core::Memory& memory) {
+    return std::make_unique<Tiled<T, V, false>>(structure, sums, options, memory);
+}
+template <typename T, typename V>
+std::unique_ptr<HostLayout<T>> make_tiled_split(const Structure& structure, const Sums& sums,
+                                                const LayoutOptions& options, core::Memory& memory) {
+    return std::make_unique<Tiled<T, V, true>>(structure, sums, options, memory);
+}
+GRAFT_NEAR_MAKERS(make_tiled)
+GRAFT_NEAR_MAKERS(make_tiled_split)
+
+} // namespace graft::kernels::near

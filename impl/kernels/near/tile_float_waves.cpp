@@ -1,0 +1,32 @@
+// The loops of tile.hpp for float, compiled once per SIMD target: helmholtz and yukawa.
+#include "kernels/near/tile_choice.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/near/tile_float_waves.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/near/tile_kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::near::HWY_NAMESPACE {
+
+TileFunction<float> choose(const Variant& v) {
+    return v.form == Form::helmholtz ? choose_dimension<float, false, Form::helmholtz>(v)
+                              : choose_dimension<float, false, Form::yukawa>(v);
+}
+
+} // namespace graft::kernels::near::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::kernels::near {
+
+HWY_EXPORT(choose);
+
+TileFunction<float> float_waves(const Variant& variant) {
+    return HWY_DYNAMIC_DISPATCH(choose)(variant);
+}
+
+} // namespace graft::kernels::near
+#endif

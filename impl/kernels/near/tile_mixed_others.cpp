@@ -1,0 +1,32 @@
+// The loops of tile.hpp for float with low parts, compiled once per SIMD target: logarithm and table.
+#include "kernels/near/tile_choice.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/near/tile_mixed_others.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/near/tile_kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::near::HWY_NAMESPACE {
+
+TileFunction<float> choose(const Variant& v) {
+    return v.form == Form::logarithm ? choose_dimension<float, true, Form::logarithm>(v)
+                              : choose_dimension<float, true, Form::table>(v);
+}
+
+} // namespace graft::kernels::near::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::kernels::near {
+
+HWY_EXPORT(choose);
+
+TileFunction<float> mixed_others(const Variant& variant) {
+    return HWY_DYNAMIC_DISPATCH(choose)(variant);
+}
+
+} // namespace graft::kernels::near
+#endif
