@@ -85,6 +85,10 @@ class Communicator {
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return size_; }
     bool alone() const noexcept { return size_ == 1; }
+    /// Messages (isend, irecv) may be in device memory.
+    bool device_aware() const noexcept {
+        return table_ != nullptr && (table_->flags & GRAFT_COMM_DEVICE_AWARE) != 0;
+    }
     /// Seconds on this rank's clock (a simulated rank has one of its own).
     double time_s() const;
     const Traffic& traffic() const noexcept { return traffic_; }

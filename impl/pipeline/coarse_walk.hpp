@@ -5,8 +5,15 @@
 #include "core/host_device.hpp"
 
 #include <cmath>
+#include <cstdint>
 
 namespace graft::pipeline {
+
+/// What the walk reads of a node on a GPU, and what ranks with GPUs tell each other of it.
+struct alignas(16) CoarseNode {
+    double x, y, z, magnitude, edge;
+    int32_t first_child, child_count;
+};
 
 struct CoarseSum {
     double x = 0, y = 0, z = 0, total = 0;

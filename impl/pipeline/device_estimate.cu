@@ -2,6 +2,7 @@
 // time.
 #include "pipeline/device_estimate.cuh"
 
+#include "lists/device_skin.cuh"
 #include "pipeline/coarse_walk.hpp"
 #include "pipeline/error_reach.hpp"
 
@@ -21,13 +22,14 @@ struct NodeArrays {
     const double *cx, *cy, *cz, *magnitude, *radius, *spread, *softening, *softening_square;
 };
 
-__global__ void prepare_kernel(const NodeArrays m, int order, CoarseNode* out, double* reach,
+__global__ void prepare_kernel(const NodeArrays m, int order, double skin, CoarseNode* out, double* reach,
                                const backend::DeviceStatus* status) {
     const int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (backend::stopped(status) || k >= m.counts->nodes)
         return;
     const bool plummer = m.softening != nullptr;
-    reach[k] = error_reach(order, m.magnitude[k], m.spread[k], m.radius[k], plummer,
+    const double spread = skin > 0 ? lists::grown_spread(m.magnitude[k], m.spread[k], skin) : m.spread[k];
+    reach[k] = error_reach(order, m.magnitude[k], spread, m.radius[k] + skin, plummer,
                            plummer ? m.softening[k] : 0, plummer ? m.softening_square[k] : 0);
     const geometry::Box& box = m.boxes[k];
     const double edge =
@@ -99,15 +101,22 @@ __device__ CoarseSum walk(const CoarseNode* nodes, const Place& at, int lane, in
 }
 
 __global__ void __launch_bounds__(walk_threads)
-    factor_kernel(const CoarseNode* nodes, lists::Group* groups, const int32_t* group_count, int order,
-                  double accuracy, const backend::DeviceStatus* status) {
+    factor_kernel(const CoarseNode* nodes, const CoarseNode* others, lists::Group* groups,
+                  const int32_t* group_count, int order, double accuracy,
+                  const backend::DeviceStatus* status) {
     __shared__ int stacks[walk_threads / 32][stack_size];
     const int64_t g = int64_t{blockIdx.x} * (walk_threads / 32) + threadIdx.x / 32;
     const int lane = static_cast<int>(threadIdx.x % 32);
     if (backend::stopped(status) || g >= *group_count)
         return;
     const Place at = place_of(groups[g].target.box);
-    const CoarseSum sum = walk(nodes, at, lane, stacks[threadIdx.x / 32]);
+    CoarseSum sum;
+    if (nodes != nullptr)
+        sum = walk(nodes, at, lane, stacks[threadIdx.x / 32]);
+    if (others != nullptr) {
+        const CoarseSum more = walk(others, at, lane, stacks[threadIdx.x / 32]);
+        sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.total += more.total;
+    }
     if (lane == 0)
         groups[g].target.factor = error_factor(order, accuracy, coarse_size(sum));
 }
@@ -132,7 +141,8 @@ __global__ void last_factor_kernel(const double* last, const int32_t* origin, li
 } // namespace
 
 void DeviceEstimate::prepare(backend::Queue& queue, const Settings& settings, bool per_particle_softening,
-                             const tree::DeviceTree& tree, const moments::DeviceMoments& moments) {
+                             const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                             double skin) {
     nodes_.resize(tree.node_capacity());
     reach_.resize(tree.node_capacity());
     const bool plummer = per_particle_softening && settings.softening == Softening::plummer;
@@ -148,16 +158,17 @@ void DeviceEstimate::prepare(backend::Queue& queue, const Settings& settings, bo
                             plummer ? moments.softening.data() : nullptr,
                             plummer ? moments.softening_square.data() : nullptr};
     prepare_kernel<<<backend::blocks_for(tree.node_capacity(), threads), threads, 0, queue.stream()>>>(
-        arrays, settings.order, nodes_.data(), reach_.data(), queue.status());
+        arrays, settings.order, skin, nodes_.data(), reach_.data(), queue.status());
     GRAFT_CUDA_LAUNCHED("reach of nodes");
     ++queue.launches;
 }
 
 void DeviceEstimate::scale_groups(backend::Queue& queue, const Settings& settings, const tree::DeviceTree&,
-                                  lists::DeviceTargets& targets) {
+                                  lists::DeviceTargets& targets, bool own, const CoarseNode* others) {
     factor_kernel<<<backend::blocks_for(targets.groups.size(), walk_threads / 32), walk_threads, 0,
-                    queue.stream()>>>(nodes_.data(), targets.groups.data(), targets.group_count.data(),
-                                      settings.order, settings.accuracy, queue.status());
+                    queue.stream()>>>(own ? nodes_.data() : nullptr, others, targets.groups.data(),
+                                      targets.group_count.data(), settings.order, settings.accuracy,
+                                      queue.status());
     GRAFT_CUDA_LAUNCHED("estimate of accelerations");
     ++queue.launches;
 }

@@ -5,16 +5,11 @@
 #include "backend/device.cuh"
 #include "lists/device_lists.cuh"
 #include "moments/device_moments.cuh"
+#include "pipeline/coarse_walk.hpp"
 #include "pipeline/settings.hpp"
 #include "tree/device_tree.cuh"
 
 namespace graft::pipeline {
-
-/// What the coarse walk reads of a node.
-struct alignas(16) CoarseNode {
-    double x, y, z, magnitude, edge;
-    int32_t first_child, child_count;
-};
 
 class DeviceEstimate {
   public:
@@ -22,14 +17,17 @@ class DeviceEstimate {
         : nodes_(memory, "coarse nodes"), reach_(memory, "MAC reach") {}
 
     /// Enqueued: reach of all nodes (one thread a node), and the records that scale_groups() walks over.
+    /// skin: of the criterion (lists/device_skin.cuh); the reach is that of nodes grown by it.
     void prepare(backend::Queue& queue, const Settings& settings, bool per_particle_softening,
-                 const tree::DeviceTree& tree, const moments::DeviceMoments& moments);
+                 const tree::DeviceTree& tree, const moments::DeviceMoments& moments, double skin = 0);
     const double* reach() const { return reach_.data(); }
+    const CoarseNode* nodes() const { return nodes_.data(); }
 
     /// Enqueued: factors of all groups from a coarse walk, a warp a group; about 200 nodes each. The sums are
     /// those of estimate_accelerations in another order, the same every run.
+    /// own: the tree's nodes are among the masses; others: nodes of other ranks, the first one their root.
     void scale_groups(backend::Queue& queue, const Settings& settings, const tree::DeviceTree& tree,
-                      lists::DeviceTargets& targets);
+                      lists::DeviceTargets& targets, bool own = true, const CoarseNode* others = nullptr);
 
   private:
     backend::DeviceBuffer<CoarseNode> nodes_;

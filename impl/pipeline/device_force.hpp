@@ -30,6 +30,7 @@ struct DeviceReport {
     int64_t allocations = 0; // device and pinned, since creation
     int64_t waits = 0;       // blocking waits on the device, since creation
     int64_t repeats = 0;     // computations repeated with larger buffers, since creation
+    int64_t lists_built = 0, lists_reused = 0; // computations that walked, that used kept lists
     int64_t launches = 0;    // kernels of the last computation
     int32_t graph = 0;       // the last computation was a graph's replay
     int32_t device = 0;
@@ -37,6 +38,8 @@ struct DeviceReport {
     char note[256] = {0};  // e.g. that the tree was built on the host, and why
     double totals[7] = {}; // virial (6) and energy, raw: before the sign and the constant
 };
+
+struct DeviceRanksTable;
 
 struct DeviceForceTable {
     int32_t (*create)(const DeviceOptions* options, void** engine, backend::DeviceError* error);
@@ -50,6 +53,7 @@ struct DeviceForceTable {
     /// work[i] as Solver::work_of_particles, host array of n.
     int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n,
                     backend::DeviceError* error);
+    const DeviceRanksTable* ranks; // pipeline/device_ranks.hpp
 };
 
 } // namespace graft::pipeline

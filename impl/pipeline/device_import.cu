@@ -66,13 +66,15 @@ void DeviceForce::import_particles() {
     int count = positions(input, dimension, ImportArray::x, {x_.data(), y_.data(), z_.data()}, imports);
     if (input.charge.present())
         imports[count++] = {input.charge, ImportArray::charge, -largest, largest, charge_.data()};
-    if (job_.per_particle)
+    if (job_.per_particle && input.softening.present())
         imports[count++] = {input.softening, ImportArray::softening, 0, largest_position, softening_.data()};
     import_group(count, imports, n);
     if (dimension == 2)
         particles::fill(queue_, z_.data(), 0, n);
     if (!input.charge.present())
         particles::fill(queue_, charge_.data(), input.charge_all, n);
+    if (job_.per_particle && !input.softening.present()) // other ranks' particles have lengths of their own
+        particles::fill(queue_, softening_.data(), job_.settings.softening_length, n);
     import_targets();
     if (n > 0)
         particles::finish_import(queue_, charge_.data(), n, partial_.data(), &outcome_.data()->import);

@@ -43,7 +43,9 @@ struct FieldArrays {
 __device__ void add_target(const DeviceTargetSources& s, const FieldArrays& f, int64_t k, Sums& sums) {
     const int64_t i = s.origin != nullptr ? s.origin[k] : k;
     const double q = s.charge[i];
-    const double x = s.x[i] - s.x[0], y = s.y[i] - s.y[0], z = s.z[i] - s.z[0];
+    const bool given = s.has_centre;
+    const double x = s.x[i] - (given ? s.centre[0] : s.x[0]), y = s.y[i] - (given ? s.centre[1] : s.y[0]),
+                 z = s.z[i] - (given ? s.centre[2] : s.z[0]);
     const double fx = q * f.ax[k], fy = q * f.ay[k], fz = q * f.az[k];
     double* v = sums.value;
     v[0] += x * fx, v[1] += y * fy, v[2] += z * fz;

@@ -13,6 +13,8 @@ struct DeviceTargetSources {
     const double* softening; // null: one length for all
     double softening_length;
     const int32_t* origin;
+    bool has_centre = false; // that virials refer to; else particle 0
+    double centre[3] = {0, 0, 0};
 };
 
 /// Enqueued: what a softened kernel counts of each target's own charge is taken off.
@@ -21,7 +23,7 @@ void remove_self_potential(backend::Queue& queue, kernels::Softening kind, const
 
 inline constexpr int device_sum_count = 7; // six virial components and the energy
 int64_t sum_partials(int64_t n);           // values of scratch
-/// Enqueued: totals[0 ... 7) as Solver::sum_up, in fixed blocks and order, positions relative to particle 0.
+/// Enqueued: totals[0 ... 7) as Solver::sum_up, in fixed blocks and order, positions relative to the centre.
 void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const kernels::DeviceField& field,
                 int64_t n, double* partial, double* totals);
 

@@ -1,7 +1,7 @@
 // How much work each particle was: Solver::work_of_particles on the device.
 #include "pipeline/checks.hpp"
-#include "pipeline/device_engine.cuh"
 #include "pipeline/device_guard.cuh"
+#include "pipeline/device_ranks_state.cuh"
 
 #include <algorithm>
 
@@ -20,6 +20,7 @@ struct BatchLists {
     const tree::Node* nodes;
     const int32_t* origin;
     int batch, batches;
+    bool add;
 };
 
 /// A warp a group: all its targets meet the same sources.
@@ -38,7 +39,8 @@ __global__ void work_kernel(const BatchLists l, double expansion_pairs, double* 
     const double cells = static_cast<double>(l.node_offset[in_batch + 1] - l.node_offset[in_batch]);
     const lists::Group& group = l.groups[first + in_batch];
     for (int64_t k = lane; k < group.count; k += 32)
-        work[l.origin[group.first + k]] = sources + expansion_pairs * cells;
+        work[l.origin[group.first + k]] =
+            (l.add ? work[l.origin[group.first + k]] : 0) + sources + expansion_pairs * cells;
 }
 
 __global__ void even_work_kernel(const int32_t* origin, int64_t targets, double value, double* work) {
@@ -48,6 +50,30 @@ __global__ void even_work_kernel(const int32_t* origin, int64_t targets, double 
 }
 
 } // namespace
+
+/// Over the own tree, or adds that over other ranks' nodes.
+void DeviceForce::add_tree_work(double expansion_pairs, bool own) {
+    const tree::DeviceTree& tree = own ? tree_ : ranks_->tree;
+    for (int b = 0; b < batches_; ++b) {
+        if (batches_ > 1 || job_.over_ranks)
+            list_builder_.build(queue_, tree, own ? criterion_ : ranks_->criterion, targets_,
+                                static_cast<lists::DeviceWalk>(job_.settings.device.walk), b, batches_,
+                                lists_);
+        const BatchLists batch{targets_.groups.data(),
+                               targets_.group_count.data(),
+                               lists_.node_offset.data(),
+                               lists_.leaf_offset.data(),
+                               lists_.leaves.data(),
+                               tree.nodes.data(),
+                               targets_.origin,
+                               b,
+                               batches_,
+                               !own};
+        work_kernel<<<backend::blocks_for(targets_.groups.size(), threads / 32), threads, 0,
+                      queue_.stream()>>>(batch, expansion_pairs, work_.data());
+        GRAFT_CUDA_LAUNCHED("work of particles");
+    }
+}
 
 /// Waits. Lists of several batches are built once more.
 void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
@@ -62,24 +88,10 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
             origin_, job_.targets, static_cast<double>(n), work_.data());
         GRAFT_CUDA_LAUNCHED("work of particles");
     }
-    for (int b = 0; b < batches_ && !job_.empty() && job_.is_tree(); ++b) {
-        if (batches_ > 1)
-            list_builder_.build(queue_, tree_, criterion_, targets_,
-                                static_cast<lists::DeviceWalk>(job_.settings.device.walk), b, batches_,
-                                lists_);
-        const BatchLists batch{targets_.groups.data(),
-                               targets_.group_count.data(),
-                               lists_.node_offset.data(),
-                               lists_.leaf_offset.data(),
-                               lists_.leaves.data(),
-                               tree_.nodes.data(),
-                               targets_.origin,
-                               b,
-                               batches_};
-        work_kernel<<<backend::blocks_for(targets_.groups.size(), threads / 32), threads, 0,
-                      queue_.stream()>>>(batch, expansion_pairs, work_.data());
-        GRAFT_CUDA_LAUNCHED("work of particles");
-    }
+    if (!job_.empty() && job_.is_tree())
+        add_tree_work(expansion_pairs, true);
+    if (job_.over_ranks && job_.targets > 0 && ranks_->nodes > 0)
+        add_tree_work(expansion_pairs, false);
     if (n > 0)
         GRAFT_CUDA(cudaMemcpyAsync(work, work_.data(), static_cast<size_t>(n) * sizeof *work,
                                    cudaMemcpyDeviceToHost, queue_.stream()));

@@ -2,6 +2,7 @@
 #include "pipeline/forest.hpp"
 
 #include "pipeline/error_reach.hpp"
+#include "pipeline/pieces.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,33 +19,10 @@ double reach_of(const moments::Moments& m, int64_t k, const Settings& settings) 
                        plummer ? m.softening[k] : 0, plummer ? m.softening_square[k] : 0);
 }
 
-// Pieces of cells (keep_off_pieces): measured on Plummer spheres and cubes over 2 to 8 ranks, orders 2 and 4,
-// so that the percentiles of the error stay those of one rank. A node at 1.15 times the distance has half the
-// error at order 2.
-constexpr double piece_reach = 1.15;
-constexpr double piece_ratio = 0.6;
-constexpr double piece_distance = 1.08;
-
 /// The cell of the root cube's grid that holds the node; of a k-d tree the node's box.
 geometry::Box cell_of(const tree::Tree& tree, int32_t node) {
-    geometry::Box box = tree.boxes[node];
-    const double edge = tree.edges[node];
-    if (tree.options.type == tree::TreeType::orb || !(edge > 0))
-        return box;
-    for (int a = 0; a < 3; ++a) {
-        const double lower =
-            tree.root_lower[a] + std::floor((box.lower[a] - tree.root_lower[a]) / edge) * edge;
-        box.lower[a] = std::min(box.lower[a], lower); // rounding must not carry it off its particles
-        box.upper[a] = std::max(box.upper[a], lower + edge);
-    }
-    return box;
-}
-
-bool meet(const geometry::Box& a, const geometry::Box& b) {
-    for (int axis = 0; axis < 3; ++axis)
-        if (a.upper[axis] < b.lower[axis] || b.upper[axis] < a.lower[axis])
-            return false;
-    return true;
+    const bool octree = tree.options.type == tree::TreeType::octree;
+    return cell_around(tree.boxes[node], tree.root_lower, octree ? tree.edges[node] : 0);
 }
 
 } // namespace
@@ -123,11 +101,8 @@ void Forest::keep_off_pieces(const backend::Executor& executor, const Settings& 
 }
 
 void Forest::keep_off(const Settings& settings, int64_t node) {
-    criterion.a[node] *= piece_reach;
-    if (settings.mac == MacType::error)
-        criterion.b[node] = std::max(criterion.b[node], moments.radius[node] / piece_ratio);
-    else
-        criterion.b[node] *= piece_distance;
+    keep_off_piece(settings.mac == MacType::error, moments.radius[node], criterion.a[node],
+                   criterion.b[node]);
 }
 
 void Forest::resize_remote(const Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,

@@ -146,7 +146,7 @@ void Solver::scale_sources(const backend::Executor& executor, double magnitude) 
 
 void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
     require_nothing_begun("field_at");
-    if (comm_->alone() && choose_gpu(input, &points, outputs))
+    if (wants_gpu(input, &points, outputs))
         return compute_on_gpu(input, &points, outputs);
     run(Call::field_at, outputs, [&](const backend::Executor& executor) {
         if (!comm_->alone())
@@ -162,7 +162,7 @@ void Solver::field_at(const ParticleInput& input, const ParticleInput& points, c
 
 void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
     require_nothing_begun("compute");
-    if (comm_->alone() && choose_gpu(input, nullptr, outputs))
+    if (wants_gpu(input, nullptr, outputs))
         compute_on_gpu(input, nullptr, outputs);
     else
         compute_on_cpu(input, outputs);

@@ -33,13 +33,19 @@ void check_inside(const KeyRange& range, int dimension, const Problem& own) {
 } // namespace
 
 KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
-    KeyRange range;
-    double corners[6];
     geometry::Box box;
     for (int64_t i = 0; i < own.n; ++i)
         box.include(own.x[i], own.y[i], own.z[i]);
+    double corners[6];
     for (int a = 0; a < 3; ++a)
         corners[a] = -box.lower[a], corners[3 + a] = box.upper[a];
+    return find_root(comm, settings, corners,
+                     [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
+}
+
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
+                   const std::function<void(const KeyRange&)>& check) {
+    KeyRange range;
     comm.allreduce(corners, 6, comm::Operation::max);
     comm.together([&] {
         range.has_root = true;
@@ -49,7 +55,7 @@ KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Pro
             range.root_edge = std::max(range.root_edge, upper - range.root_lower[a]);
         }
         if (settings.has_box)
-            check_inside(range, settings.dimension, own);
+            check(range);
         if (!(range.root_edge <= largest_edge))
             fail(Status::value,
                  "positions span %g, so their squared distances overflow double precision; expected at most "

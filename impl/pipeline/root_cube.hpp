@@ -6,11 +6,18 @@
 #include "pipeline/problem.hpp"
 #include "pipeline/settings.hpp"
 
+#include <functional>
+
 namespace graft::pipeline {
 
 /// Collective. The given box, or the cube around the particles of all ranks; without a range of keys. Throws
 /// Error(value) for particles outside the box or spans beyond 1e150, Error(communication); the same on all
 /// ranks.
 KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Problem& own);
+
+/// The same, from the corners of the own particles' box, (-lower, upper), all -infinity where there are none,
+/// which become those of all ranks; `check` may refuse own particles outside the cube.
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
+                   const std::function<void(const KeyRange&)>& check);
 
 } // namespace graft::pipeline

@@ -48,6 +48,7 @@ struct Outputs {
 };
 
 class TreeForce;
+class RanksOnDevice;
 struct DeviceReport;
 
 class Solver {
@@ -95,6 +96,13 @@ class Solver {
     const char* why_on_cpu(const ParticleInput& particles, const ParticleInput* points,
                            const char* device_array);
     bool choose_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+    bool wants_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+    bool choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
+                           const Outputs& outputs);
+    const char* why_not_over_ranks() const;
+    void begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
+                          const Outputs& outputs);
+    void make_device(int ordinal);
     void begin_on_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
     void end_on_gpu();
     void report_on_gpu(const DeviceReport& done);
@@ -148,10 +156,13 @@ class Solver {
     bool with_sums_ = false;      // some rank wants the virial or the energy
     bool begun_ = false;          // between begin_compute and end_compute
     std::shared_ptr<DeviceSide> device_;
+    std::shared_ptr<RanksOnDevice> ranks_on_device_;
+    double gpu_exchange_s_ = 0, gpu_forces_s_ = 0, gpu_started_s_ = 0;
     bool on_gpu_ = false, gpu_points_ = false; // the last computation; it was a field_at
     int64_t gpu_n_ = 0;
+    Report::Ranks gpu_ranks_; // of a computation over ranks, until its report is made
     void* stream_ = nullptr;
-    std::string said_, no_gpu_;       // about the backend
+    std::string said_, no_gpu_, ranks_why_; // about the backend
     double totals_[7] = {};           // virial and energy of all ranks
     const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
 };

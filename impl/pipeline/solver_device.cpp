@@ -3,9 +3,8 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "pipeline/checks.hpp"
-#include "pipeline/device_force.hpp"
+#include "pipeline/device_side.hpp"
 #include "pipeline/forest.hpp"
-#include "pipeline/solver.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -17,16 +16,13 @@ using core::Status;
 
 namespace {
 
-/// Fewer particles than this are on a CPU core before a GPU has launched its kernels
-/// (impl/docs/gpu/engine.md).
-constexpr int64_t least_for_gpu = 2048;
-
 struct NamedView {
     const char* name;
     const particles::ArrayView* view;
 };
 
-/// The first array that only a GPU can reach; NULL: none.
+} // namespace
+
 const char* device_array(const ParticleInput& particles, const ParticleInput* points,
                          const Outputs& outputs) {
     const NamedView views[] = {{"particles.position", &particles.position[0]},
@@ -51,6 +47,8 @@ const char* device_array(const ParticleInput& particles, const ParticleInput* po
     return nullptr;
 }
 
+namespace {
+
 [[noreturn]] void refuse_device_array(const char* name, const char* why) {
     fail(Status::unsupported,
          "%s is in device memory, but this computation runs on the CPU (%s); expected host or managed "
@@ -61,37 +59,14 @@ const char* device_array(const ParticleInput& particles, const ParticleInput* po
 
 } // namespace
 
-/// The GPU's engine, made when it is first wanted.
-struct Solver::DeviceSide {
-    explicit DeviceSide(const backend::CudaTable& cuda, const DeviceOptions& wanted)
-        : table(*cuda.force), options(wanted) {
-        backend::DeviceError error;
-        backend::raise(table.create(&wanted, &engine, &error), error);
-    }
-    ~DeviceSide() { table.destroy(engine); }
-    DeviceSide(const DeviceSide&) = delete;
-    DeviceSide& operator=(const DeviceSide&) = delete;
-
-    const DeviceForceTable& table;
-    DeviceOptions options;
-    void* engine = nullptr;
-};
-
 /// Why this computation runs on the CPU; NULL: it runs on a GPU. Throws for a GPU that is asked for and not
 /// there.
 const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInput* points,
                                const char* device_array) {
     if (settings_.backend == Backend::cpu)
         return "backend cpu";
-    if (!comm_->alone()) {
-        if (settings_.backend == Backend::cuda)
-            fail(Status::unsupported,
-                 "backend cuda with %d ranks: this version computes on the GPU for one rank only; expected "
-                 "backend "
-                 "auto or cpu",
-                 comm_->size());
-        return "several ranks";
-    }
+    if (!comm_->alone())
+        return ranks_why_.empty() ? nullptr : ranks_why_.c_str(); // as choose_over_ranks() has found
     if (settings_.method == Method::reference)
         return "method reference";
     if (settings_.backend == Backend::cuda) {
@@ -120,14 +95,29 @@ bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* poi
     return gpu;
 }
 
+/// The engine on this GPU; -1: the first.
+void Solver::make_device(int ordinal) {
+    const backend::CudaTable& cuda = backend::require_cuda();
+    if (device_ && device_->options.device != ordinal)
+        device_.reset();
+    DeviceOptions options = settings_.device;
+    options.device = ordinal;
+    if (!device_)
+        device_ = std::make_shared<DeviceSide>(cuda, options);
+}
+
+/// Collective where there are several ranks.
+bool Solver::wants_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs) {
+    return (comm_->alone() || choose_over_ranks(particles, points, outputs)) &&
+           choose_gpu(particles, points, outputs);
+}
+
 void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs) {
     report_.valid = false;
-    const backend::CudaTable& cuda = backend::require_cuda();
-    if (device_ && device_->options.device != settings_.device.device)
-        device_.reset();
-    if (!device_)
-        device_ = std::make_shared<DeviceSide>(cuda, settings_.device);
+    if (!comm_->alone())
+        return begin_over_ranks(particles, points, outputs);
+    make_device(settings_.device.device);
     backend::DeviceError error;
     backend::raise(
         device_->table.begin(device_->engine, &settings_, &particles, points, &outputs, stream_, &error),
@@ -161,13 +151,20 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.has_tree = settings_.method == Method::tree;
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
-    r.ranks = {};
+    r.ranks = comm_->alone() ? Report::Ranks{} : gpu_ranks_;
+    if (!comm_->alone()) { // times on the device know of one tree only
+        r.time_s.forces = gpu_forces_s_, r.time_s.ranks = gpu_exchange_s_;
+        r.time_s.p2p = r.time_s.m2p = r.time_s.output = 0;
+        r.time_s.total = comm_->time_s() - gpu_started_s_;
+        r.pairs = done.pairs, r.cells = done.cells;
+    }
     Report::Device& d = r.device;
     d.ordinal = done.device;
     std::memcpy(d.name, done.device_name, sizeof d.name);
     std::memcpy(d.note, done.note, sizeof d.note);
     d.bytes = done.bytes_device, d.bytes_peak = done.bytes_device_peak, d.bytes_pinned = done.bytes_pinned;
     d.allocations = done.allocations, d.waits = done.waits, d.repeats = done.repeats;
+    d.lists_built = done.lists_built, d.lists_reused = done.lists_reused;
     d.launches = done.launches, d.batches = done.batches, d.graph = done.graph != 0;
 }
 
@@ -185,7 +182,7 @@ void Solver::require_nothing_begun(const char* entry) const {
 void Solver::begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream) {
     require_nothing_begun("compute_begin");
     stream_ = stream;
-    if (comm_->alone() && choose_gpu(particles, nullptr, outputs))
+    if (wants_gpu(particles, nullptr, outputs))
         begin_on_gpu(particles, nullptr, outputs);
     else
         compute_on_cpu(particles, outputs);

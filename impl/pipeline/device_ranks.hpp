@@ -1,0 +1,90 @@
+// Forces over ranks with a GPU each, as the core sees them: part of the table of libgraft_cuda.so.
+//
+// Every function is local and may wait for its device; the core calls them in this order on all ranks, agrees
+// after each, and carries the messages between (device_ranks_run.hpp). After write() the computation is ended by
+// DeviceForceTable::end; a call that fails, or is not followed by the next, leaves the engine ready for another
+// begin. Outputs are touched by write() and end() alone.
+#pragma once
+
+#include "backend/cuda_library.hpp"
+#include "lists/targets.hpp"
+#include "pipeline/device_wire.hpp"
+#include "pipeline/settings.hpp"
+#include "pipeline/solver.hpp"
+
+#include <cstdint>
+
+namespace graft::pipeline {
+
+/// What the ranks have agreed on before.
+struct RankWish {
+    bool with_potential, with_sums, per_particle;
+};
+
+/// What a rank knows of its own particles, host units.
+struct RankFacts {
+    int64_t n, targets;
+    double magnitude;  // sum of |charge|
+    double corners[6]; // of their box, (-lower, upper)
+    double first[3];   // particle 0
+    bool has_last;     // accelerations of the last computation
+};
+
+/// What all ranks have in common.
+struct RankFrame {
+    double scale;     // of charges
+    double centre[3]; // that virials refer to
+    int64_t all_particles;
+    bool has_box; // where the settings give none: of all particles
+    double lower[3], upper[3];
+};
+
+struct RankArrival {
+    RankHeader header;
+    int64_t offset; // in the room that receive() gave
+};
+
+struct RankOutcome {
+    double pairs, cells;
+    double totals[7]; // of this rank's targets, as DeviceOutcome
+    int64_t nodes, particles; // that came from other ranks
+    double own_s, remote_s;   // lists and sums, on the device
+};
+
+struct DeviceRanksTable {
+    /// As DeviceForceTable::begin, up to the import.
+    int32_t (*begin)(void* engine, const Settings* settings, const ParticleInput* particles,
+                     const ParticleInput* points, const Outputs* outputs, void* stream, const RankWish* wish,
+                     RankFacts* facts, backend::DeviceError* error);
+    /// Tree, moments, targets and criterion of the own particles.
+    int32_t (*build)(void* engine, const RankFrame* frame, RankShape* shape, backend::DeviceError* error);
+    /// At most `most` runs of the target groups, in their order, each with the box of all, the largest factor and
+    /// softening; or of nodes that cover the own particles.
+    int32_t (*cover_targets)(void* engine, lists::Group* groups, int64_t most, int64_t* count,
+                             backend::DeviceError* error);
+    int32_t (*cover_particles)(void* engine, lists::Group* groups, int64_t most, int64_t* count,
+                               backend::DeviceError* error);
+    /// Where other ranks have particles (Forest::keep_off_pieces).
+    int32_t (*keep_off)(void* engine, const geometry::Box* boxes, int64_t count, backend::DeviceError* error);
+    /// Begins to pack what a rank with these (at most 64) boxes needs; header->nodes 0: nothing.
+    int32_t (*pack)(void* engine, RankContent content, int32_t rank, const lists::Target* boxes,
+                    int32_t count, bool on_device, RankHeader* header, backend::DeviceError* error);
+    /// Waits for it; where it is (device memory if `on_device`), until the next pack for that rank.
+    int32_t (*packed)(void* engine, int32_t rank, bool on_device, const void** message,
+                      backend::DeviceError* error);
+    /// Room for what comes from others, until the next receive.
+    int32_t (*receive)(void* engine, int64_t bytes, bool on_device, void** room, backend::DeviceError* error);
+    /// What has come there becomes the forest of the other ranks' nodes.
+    int32_t (*take)(void* engine, RankContent content, bool on_device, const RankArrival* arrivals,
+                    int32_t count, backend::DeviceError* error);
+    /// Factors of the force-error MAC, from the last accelerations or the masses taken.
+    int32_t (*scale_targets)(void* engine, bool use_last, backend::DeviceError* error);
+    /// Enqueues lists and sums over the own tree.
+    int32_t (*evaluate_own)(void* engine, backend::DeviceError* error);
+    /// Those over the forest, waits, and repeats both where a buffer was too small.
+    int32_t (*evaluate_all)(void* engine, RankOutcome* outcome, backend::DeviceError* error);
+    /// Enqueues the results; totals of all ranks.
+    int32_t (*write)(void* engine, const double* totals, backend::DeviceError* error);
+};
+
+} // namespace graft::pipeline

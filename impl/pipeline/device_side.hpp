@@ -1,0 +1,34 @@
+// The GPU's engine as a Solver holds it. For the solver_device*.cpp only.
+#pragma once
+
+#include "backend/cuda_library.hpp"
+#include "pipeline/device_force.hpp"
+#include "pipeline/device_ranks_run.hpp"
+#include "pipeline/solver.hpp"
+
+namespace graft::pipeline {
+
+/// Fewer particles than this are on a CPU core before a GPU has launched its kernels
+/// (impl/docs/gpu/engine.md).
+inline constexpr int64_t least_for_gpu = 2048;
+
+/// The name of the first array that only a GPU can reach; NULL: none.
+const char* device_array(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+
+/// The GPU's engine, made when it is first wanted.
+struct Solver::DeviceSide {
+    explicit DeviceSide(const backend::CudaTable& cuda, const DeviceOptions& wanted)
+        : table(*cuda.force), options(wanted) {
+        backend::DeviceError error;
+        backend::raise(table.create(&wanted, &engine, &error), error);
+    }
+    ~DeviceSide() { table.destroy(engine); }
+    DeviceSide(const DeviceSide&) = delete;
+    DeviceSide& operator=(const DeviceSide&) = delete;
+
+    const DeviceForceTable& table;
+    DeviceOptions options;
+    void* engine = nullptr;
+};
+
+} // namespace graft::pipeline

@@ -1,0 +1,106 @@
+// Solver, fifth part: ranks with a GPU each. Which ranks compute where is agreed on: on GPUs all, or none.
+#include "backend/device_choice.hpp"
+#include "core/error.hpp"
+#include "pipeline/device_side.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace graft::pipeline {
+
+using core::fail;
+using core::Status;
+
+/// What of the settings only the CPU does over ranks; NULL: nothing.
+const char* Solver::why_not_over_ranks() const {
+    if (settings_.method != Method::tree)
+        return "over ranks, GPUs do the tree method only";
+    if (settings_.tree_type != tree::TreeType::octree)
+        return "over ranks, GPUs build octrees only";
+    if (settings_.tree_scope != TreeScope::local)
+        return "over ranks, GPUs build a tree per rank: tree.scope local";
+    if (settings_.exchange != Exchange::push)
+        return "over ranks, GPUs exchange by push only";
+    return nullptr;
+}
+
+/// Collective. False: ranks_why_ says why all compute on the CPU. Throws, on all ranks, where a GPU is asked for
+/// and cannot be had.
+bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
+                               const Outputs& outputs) {
+    const auto backend = static_cast<int64_t>(settings_.backend);
+    comm_->guarded([&] {
+        int64_t most[] = {backend, -backend, device_array(particles, points, outputs) != nullptr,
+                          std::max(particles.n, points != nullptr ? points->n : 0)};
+        comm_->allreduce(most, std::size(most), comm::Operation::max);
+        comm_->together([&] {
+            if (most[0] != -most[1])
+                fail(Status::argument, "the backend differs between ranks; expected the same on all");
+        });
+        ranks_why_.clear();
+        const char* const refused = why_not_over_ranks();
+        if (settings_.backend == Backend::cpu)
+            ranks_why_ = "backend cpu";
+        else if (settings_.backend == Backend::auto_ && refused != nullptr)
+            ranks_why_ = refused;
+        else if (settings_.backend == Backend::auto_ && most[2] == 0 && most[3] < least_for_gpu)
+            ranks_why_ = "too few particles for GPUs to pay";
+        if (!ranks_why_.empty())
+            return;
+        comm_->together([&] {
+            if (refused != nullptr)
+                fail(Status::unsupported, "backend cuda with %d ranks: %s; expected backend auto or cpu",
+                     comm_->size(), refused);
+            if (settings_.backend == Backend::cuda)
+                backend::require_cuda();
+        });
+        const bool here = backend::find_cuda(&no_gpu_) != nullptr;
+        if (comm_->min<int32_t>(here ? 1 : 0) == 0)
+            ranks_why_ = here ? "another rank has no GPU" : no_gpu_;
+    });
+    return ranks_why_.empty();
+}
+
+/// Collective: all but the copies to host arrays, which end_compute() does.
+void Solver::begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
+                              const Outputs& outputs) {
+    gpu_started_s_ = comm_->time_s();
+    const comm::Traffic before = comm_->traffic();
+    comm_->guarded([&] {
+        problem_.n = particles.n;
+        problem_.per_particle_softening = particles.softening.present();
+        magnitude_ = 0;
+        agree_on(points != nullptr ? Call::field_at : Call::compute, outputs);
+        comm_->together([&] {
+            backend::DeviceError error;
+            int32_t devices = 1;
+            backend::raise(backend::require_cuda().device_count(&devices, &error), error);
+            make_device(backend::choose_device(settings_.device.device, comm_->rank(), devices));
+            if (!ranks_on_device_)
+                ranks_on_device_ = std::make_shared<RanksOnDevice>(memory_);
+        });
+        const RanksOnDevice::Job job{*device_->table.ranks,
+                                     device_->engine,
+                                     settings_,
+                                     particles,
+                                     points,
+                                     outputs,
+                                     stream_,
+                                     {with_potential_, with_sums_, problem_.per_particle_softening}};
+        const RankOutcome outcome = ranks_on_device_->evaluate(*comm_, job);
+        report_.pairs = outcome.pairs, report_.cells = outcome.cells;
+        measure_ranks(before);
+        report_.ranks.rounds = 1;
+        report_.ranks.nodes = outcome.nodes, report_.ranks.particles = outcome.particles;
+        gpu_ranks_ = report_.ranks;
+        gpu_exchange_s_ = ranks_on_device_->times().exchange_s;
+        gpu_forces_s_ = outcome.own_s + outcome.remote_s;
+        comm_->conclude();
+        ranks_on_device_->write(job, outcome);
+    });
+    on_gpu_ = true;
+    gpu_points_ = points != nullptr;
+    gpu_n_ = particles.n;
+}
+
+} // namespace graft::pipeline
