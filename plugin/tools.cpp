@@ -47,7 +47,7 @@ std::string deck_tool(const capi::ToolArguments& arguments) {
     return json + "\n}}\n";
 }
 
-/// `machine: FILE` of the tool "model" becomes the machine's values, each as machine.KEY.
+/// `machine: FILE` of the tools "model" and "bench" becomes the machine's values, each as machine.KEY.
 capi::ToolArguments with_machine(const capi::ToolArguments& arguments) {
     capi::ToolArguments all;
     for (const auto& [key, text] : arguments) {
@@ -75,7 +75,7 @@ std::string force_tool(const capi::ToolArguments& arguments) {
 
 /// The list of known tools in capi's message lacks the one that lives here.
 std::string engine_tool(const std::string& name, capi::ToolArguments arguments) {
-    if (name == "model")
+    if (name == "model" || name == "bench")
         arguments = with_machine(arguments);
     try {
         return capi::run_tool(name, arguments);

@@ -9,6 +9,7 @@
 #include "kernels/bench.hpp"
 #include "kernels/simd.hpp"
 #include "model_tool.hpp"
+#include "near_tool.hpp"
 #include "simulate_tool.hpp"
 #include "sweep_tool.hpp"
 
@@ -67,7 +68,7 @@ std::string cells_json(const char* name, int repetitions) {
 }
 
 /// Rates of the kernels on one thread: P2P with its bound, M2P by order; or (what: sweep) of the loops of
-/// ORB.
+/// ORB; or (what: p2p with a density) the layouts of the near field.
 std::string bench(const ToolArguments& arguments) {
     std::string what = "all";
     for (const auto& [key, value] : arguments)
@@ -75,6 +76,8 @@ std::string bench(const ToolArguments& arguments) {
             what = value;
     if (what == "orb")
         return decompose::bench_device_orb(arguments);
+    if (what == "p2p" && wants_near_field(arguments))
+        return near_field_json(arguments);
     if (wants_device_pairs(arguments)) {
         if (what != "p2p")
             core::fail(core::Status::argument, "bench: what is '%s' and backend cuda; expected p2p or orb",

@@ -51,6 +51,24 @@ constexpr auto cache = listed<&Machine::cpu, &Cpu::caches, Field>;
 template <auto Field>
 constexpr auto sized = listed<&Machine::link, &Link::by_size, Field>;
 
+template <auto Field>
+constexpr auto near_kernel = listed<&Machine::near, &NearMachine::kernels, Field>;
+template <auto Field>
+constexpr auto near_layout = listed<&Machine::near, &NearMachine::layouts, Field>;
+
+/// A number of one phase of a layout.
+template <auto Phase, auto Field>
+constexpr MachineKey near_phase(const char* name, const char* unit, const char* meaning) {
+    return {name,
+            unit,
+            meaning,
+            nullptr,
+            [](Machine& machine, int index) -> double& {
+                return (machine.near.layouts[static_cast<size_t>(index)].*Phase).*Field;
+            },
+            most_near_layouts};
+}
+
 const MachineKey keys[] = {
     text("name", "of the machine, for tables", &Machine::name),
     text("cpu.name", "of the processor", &Machine::cpu_name),
@@ -129,6 +147,76 @@ const MachineKey keys[] = {
                                                      "", most_sizes),
     sized<&LinkSize::pageable_to_host_bytes_per_s>("link.by_size.#.pageable_to_host_bytes_per_s", "B/s", "",
                                                    most_sizes),
+    near_layout<&NearLayoutCosts::backend>("near.layouts.#.backend", "", "0 CPU, 1 GPU", most_near_layouts),
+    near_layout<&NearLayoutCosts::layout>("near.layouts.#.layout", "", "0 indexed ... 6 tiled_split",
+                                          most_near_layouts),
+    near_layout<&NearLayoutCosts::number_bytes>("near.layouts.#.number_bytes", "B", "4 fp32, 8 else",
+                                                most_near_layouts),
+    near_layout<&NearLayoutCosts::error>("near.layouts.#.error", "", "of 90 % of the predictions",
+                                         most_near_layouts),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::call_s>("near.layouts.#.collection_call_s", "s",
+                                                                 "a call"),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::neighbour_s>("near.layouts.#.collection_neighbour_s", "s",
+                                                                "a neighbour box"),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::target_s>("near.layouts.#.collection_target_s", "s",
+                                                                   "a target"),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::run_s>("near.layouts.#.collection_run_s", "s",
+                                                                "a run for a target"),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::entry>("near.layouts.#.collection_entry_s", "s",
+                                                                "a source"),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::cache_s>("near.layouts.#.collection_cache_s", "s",
+                                                                  "a line beyond the second level"),
+    near_phase<&NearLayoutCosts::collection, &NearPhase::memory_s>("near.layouts.#.collection_memory_s", "s",
+                                                                   "a line beyond the last level"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::call_s>("near.layouts.#.charges_call_s", "s", "a call"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::neighbour_s>("near.layouts.#.charges_neighbour_s", "s", "a neighbour box"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::target_s>("near.layouts.#.charges_target_s", "s",
+                                                                "a target"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::run_s>("near.layouts.#.charges_run_s", "s",
+                                                             "a run for a target"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::entry>("near.layouts.#.charges_entry_s", "s",
+                                                             "a source"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::cache_s>("near.layouts.#.charges_cache_s", "s",
+                                                               "a line beyond the second level"),
+    near_phase<&NearLayoutCosts::charges, &NearPhase::memory_s>("near.layouts.#.charges_memory_s", "s",
+                                                                "a line beyond the last level"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::call_s>("near.layouts.#.kernel_call_s", "s", "a call"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::neighbour_s>("near.layouts.#.kernel_neighbour_s", "s", "a neighbour box"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::target_s>("near.layouts.#.kernel_target_s", "s",
+                                                               "a target"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::run_s>("near.layouts.#.kernel_run_s", "s",
+                                                            "a run for a target"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::entry>("near.layouts.#.kernel_slots", "",
+                                                            "times the kernel's own seconds"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::cache_s>("near.layouts.#.kernel_cache_s", "s",
+                                                              "a line beyond the second level"),
+    near_phase<&NearLayoutCosts::kernel, &NearPhase::memory_s>("near.layouts.#.kernel_memory_s", "s",
+                                                               "a line beyond the last level"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::call_s>("near.layouts.#.scatter_call_s", "s", "a call"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::neighbour_s>("near.layouts.#.scatter_neighbour_s", "s", "a neighbour box"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::target_s>("near.layouts.#.scatter_target_s", "s",
+                                                                "a target"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::run_s>("near.layouts.#.scatter_run_s", "s",
+                                                             "a run for a target"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::entry>("near.layouts.#.scatter_entry_s", "s",
+                                                             "a source"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::cache_s>("near.layouts.#.scatter_cache_s", "s",
+                                                               "a line beyond the second level"),
+    near_phase<&NearLayoutCosts::scatter, &NearPhase::memory_s>("near.layouts.#.scatter_memory_s", "s",
+                                                                "a line beyond the last level"),
+    near_kernel<&NearKernelCosts::backend>("near.kernels.#.backend", "", "0 CPU, 1 GPU", most_near_kernels),
+    near_kernel<&NearKernelCosts::kernel>("near.kernels.#.kernel", "", "0 laplace ... 4 table",
+                                          most_near_kernels),
+    near_kernel<&NearKernelCosts::precision>("near.kernels.#.precision", "", "0 fp32, 1 mixed, 2 fp64",
+                                             most_near_kernels),
+    near_kernel<&NearKernelCosts::dimension>("near.kernels.#.dimension", "", "", most_near_kernels),
+    near_kernel<&NearKernelCosts::outputs>("near.kernels.#.outputs", "", "1 potential, 2 gradient, 3 both",
+                                           most_near_kernels),
+    near_kernel<&NearKernelCosts::vector_s>("near.kernels.#.vector_s", "s",
+                                            "a pair in a lane of a vector, one core; GPU: a pair",
+                                            most_near_kernels),
+    near_kernel<&NearKernelCosts::scalar_s>("near.kernels.#.scalar_s", "s",
+                                            "a pair of a plain loop, one core", most_near_kernels),
 };
 
 /// The index that stands for '#', 0 for a key without one, -1 when `name` is not of this key.

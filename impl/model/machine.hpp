@@ -5,6 +5,8 @@
 // Source of the quantities: rehmann2022, sections 4.1 and 4.2 (table 1).
 #pragma once
 
+#include "model/near_machine.hpp"
+
 #include <array>
 #include <span>
 #include <string>
@@ -59,6 +61,7 @@ struct Machine {
     Cpu cpu;
     Gpu gpu;
     Link link;
+    NearMachine near;
 };
 
 /// One key. In the name of a key of a list, '#' stands for the index (from 0).

@@ -57,7 +57,7 @@ std::string list_yaml(Machine& machine, std::string_view list) {
     for (int index = 0; index < used; ++index) {
         std::string item;
         for (const MachineKey& key : machine_keys())
-            if (list_of(key.name) == list)
+            if (list_of(key.name) == list && (item.empty() || key.number(machine, index) != 0))
                 item += (item.empty() ? "" : ", ") + std::string(key.name + list.size() + 3) + ": " +
                         number_text(key, key.number(machine, index));
         text += "    - {" + item + "}\n";

@@ -2,6 +2,7 @@
 #include "pipeline/calibrate.hpp"
 
 #include "backend/cuda_library.hpp"
+#include "pipeline/calibrate_near.hpp"
 
 namespace graft::pipeline {
 
@@ -9,8 +10,10 @@ model::Machine calibrate(const Calibration& calibration, std::string* why) {
     model::Machine machine;
     if (calibration.gpu_needed)
         (void)backend::require_cuda(); // before anything that takes time
-    if (calibration.cpu)
+    if (calibration.cpu) {
         calibrate_cpu(machine, calibration.threads, calibration.repetitions);
+        calibrate_near_cpu(machine, calibration.repetitions);
+    }
     if (calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(why) != nullptr))
         calibrate_gpu(machine, calibration.device, calibration.repetitions);
     machine.name = machine.gpu_name.empty() ? machine.cpu_name : machine.gpu_name;

@@ -1,6 +1,7 @@
 // `graft bench`: the library's own measurements through run_tool("bench").
 #include "command/arguments.hpp"
 #include "command/bench_force.hpp"
+#include "command/bench_near.hpp"
 #include "command/bench_orb.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
@@ -16,6 +17,9 @@ int bench_command(const Words& words) {
     if (!words.empty() && words[0] == "force") {
         return bench_force_command(Words(words.begin() + 1, words.end()));
     }
+    if (!words.empty() && words[0] == "p2p" && wants_bench_near(words)) {
+        return bench_near_command(Words(words.begin() + 1, words.end()));
+    }
     Arguments arguments(
         "bench", "WHAT [--backend cuda] [--n N] [--precision P] [--set key=value ...]",
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
@@ -25,6 +29,7 @@ int bench_command(const Words& words) {
         "p2p with --backend cuda: all pairs on a GPU, thuering2023's stages and ours, beside the rate of "
         "the\n"
         "pure instruction mix and the bandwidths measured in the same run.\n"
+        "graft bench p2p --help: the near field of boxes, layout by layout (--density D).\n"
         "graft bench force --help: whole force evaluations, on the GPU where there is one.\n"
         "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.");
     arguments.positional("what")

@@ -1,0 +1,117 @@
+// The near field layout by layout, see near_tool.hpp.
+#include "near_tool.hpp"
+
+#include "argument_reader.hpp"
+#include "backend/executor.hpp"
+#include "core/error.hpp"
+#include "kernels/near/bench.hpp"
+#include "near_tool_json.hpp"
+
+#include <algorithm>
+
+namespace graft::capi {
+
+namespace {
+
+constexpr double usual_cap_bytes = 2e9; // of a layout's arrays: replicated ones grow fast
+
+kernels::near::Sums sums_of(ArgumentReader& reader, int32_t dimension) {
+    kernels::near::Sums sums;
+    const std::string kernel = reader.word("kernel", {"auto", "laplace", "logarithm", "yukawa", "helmholtz"});
+    sums.kernel.kernel = kernel == "auto"        ? (dimension == 2 ? Kernel::logarithm : Kernel::laplace)
+                         : kernel == "laplace"   ? Kernel::laplace
+                         : kernel == "logarithm" ? Kernel::logarithm
+                         : kernel == "yukawa"    ? Kernel::yukawa
+                                                 : Kernel::helmholtz;
+    sums.kernel.wave_number = reader.number("wave_number", 1, 0, 1e12);
+    sums.kernel.softening = reader.number("softening", 0, 0, 1e12);
+    sums.dimension = dimension;
+    sums.components = static_cast<int32_t>(reader.whole(
+        "components", sums.kernel.kernel == Kernel::helmholtz ? 2 : 1, 1, kernels::near::most_components));
+    const std::string precision = reader.word("precision", {"fp64", "fp32", "mixed"});
+    sums.precision = precision == "fp64"   ? Precision::fp64
+                     : precision == "fp32" ? Precision::fp32
+                                           : Precision::mixed;
+    const std::string outputs = reader.word("outputs", {"potential", "gradient", "both"});
+    sums.outputs = outputs == "potential" ? 1 : outputs == "gradient" ? 2 : 3;
+    return sums;
+}
+
+std::vector<Layout> layouts_of(const std::string& text) {
+    std::vector<Layout> list;
+    if (text == "all" || text == "auto") {
+        for (int k = 0; k < kernels::near::layouts; ++k)
+            list.push_back(static_cast<Layout>(k));
+        return list;
+    }
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t comma = std::min(text.find(',', begin), text.size());
+        list.push_back(kernels::near::layout_named(std::string_view(text).substr(begin, comma - begin)));
+        begin = comma + 1;
+    }
+    return list;
+}
+
+kernels::near::BenchGrid grid_of(ArgumentReader& reader) {
+    kernels::near::BenchGrid grid;
+    grid.points = reader.whole("n", 100000, 1, 200000000);
+    grid.dimension = static_cast<int32_t>(reader.whole("dimension", 3, 2, 3));
+    grid.density = reader.number("density", 8, 1e-3, 1e9);
+    grid.height = static_cast<int32_t>(reader.whole("height", 0, 0, 15));
+    grid.sorted = reader.word("order", {"random", "boxes"}) == "boxes";
+    grid.seed = static_cast<uint64_t>(reader.whole("seed", 1, 0, int64_t{1} << 40));
+    return grid;
+}
+
+NearRequest request_of(ArgumentReader& reader) {
+    NearRequest request;
+    request.grid = grid_of(reader);
+    request.sums = sums_of(reader, request.grid.dimension);
+    request.grid.components = request.sums.components;
+    request.layouts = layouts_of(reader.text("layout", "all"));
+    request.cuda = reader.word("backend", {"cpu", "cuda"}) == "cuda";
+    request.device = static_cast<int32_t>(reader.whole("device", 0, 0, 1023));
+    request.repeats = static_cast<int32_t>(reader.whole("repeats", 9, 1, 1000));
+    request.serial_repeats = static_cast<int32_t>(reader.whole("serial", 0, 0, 1000));
+    request.choice.expected_executes = reader.number("executes", 1, 1, 1e12);
+    request.choice.trial = reader.word("trial", {"true", "false"}) == "true";
+    model::NearWay& way = request.choice.way;
+    way.backend = request.cuda ? model::NearBackend::cuda : model::NearBackend::cpu;
+    way.threads = backend::resolve_threads(static_cast<int>(reader.whole("threads", 0, 0, 4096)));
+    way.most_bytes = reader.number("memory", usual_cap_bytes, 0, 1e15);
+    way.collect_on_host = reader.word("collect", {"device", "host"}) == "host";
+    return request;
+}
+
+} // namespace
+
+bool wants_near_field(const ToolArguments& arguments) {
+    return std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
+        return argument.first == "density" || argument.first == "height";
+    });
+}
+
+std::string near_field_json(const ToolArguments& arguments) {
+    ArgumentReader reader("bench p2p", arguments);
+    (void)reader.text("what", "");
+    const NearRequest request = request_of(reader);
+    reader.finish();
+    const kernels::near::BenchCase one = kernels::near::make_case(request.grid);
+    NearAnswer answer;
+    answer.choice =
+        request.cuda
+            ? kernels::near::bench_choice_on_device(one, request.sums, reader.machine(), request.choice)
+            : kernels::near::bench_choice(one, request.sums, reader.machine(), request.choice);
+    answer.times = request.cuda ? kernels::near::bench_layouts_on_device(request.layouts, one, request.sums,
+                                                                         request.choice.way, request.device,
+                                                                         request.repeats)
+                                : kernels::near::bench_layouts(request.layouts, one, request.sums,
+                                                               request.choice.way, request.repeats);
+    if (request.serial_repeats > 0)
+        answer.serial_s = kernels::near::bench_serial_s(one, request.sums, request.serial_repeats);
+    const kernels::near::Structure structure = one.structure();
+    answer.shape = kernels::near::shape_of(structure, request.sums);
+    return near_answer_json(request, answer);
+}
+
+} // namespace graft::capi

@@ -1,0 +1,118 @@
+// See near_tool_json.hpp.
+#include "near_tool_json.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::capi {
+
+using core::format;
+using kernels::near::BenchTimes;
+using kernels::near::Candidate;
+using kernels::near::Times;
+
+namespace {
+
+double median_of(const std::vector<Times>& all, double Times::*field) {
+    std::vector<double> values;
+    for (const Times& one : all)
+        values.push_back(one.*field);
+    return kernels::near::median(std::move(values));
+}
+
+/// Medians of one layout; total: an execution with its share of the collection.
+struct Medians {
+    double collection_s = 0;
+    Times execution;
+    double total_s = 0, first_s = 0;
+
+    Medians(const BenchTimes& times, double executes) {
+        if (times.second.empty())
+            return;
+        collection_s = kernels::near::median(times.collection_s);
+        const std::vector<Times>& from = executes > 1 ? times.second : times.first;
+        for (double Times::*field :
+             {&Times::charges_s, &Times::transfer_s, &Times::kernel_s, &Times::scatter_s, &Times::total_s})
+            execution.*field = median_of(from, field);
+        first_s = median_of(times.first, &Times::total_s);
+        const double again_s = median_of(times.second, &Times::total_s);
+        total_s = (collection_s + first_s + (executes - 1) * again_s) / executes;
+    }
+};
+
+std::string seconds_json(double collection_s, const Times& t, double total_s) {
+    return format("{\"collection\":%.6g,\"charges\":%.6g,\"transfer\":%.6g,\"kernel\":%.6g,\"scatter\":%.6g,"
+                  "\"total\":%.6g}",
+                  collection_s, t.charges_s, t.transfer_s, t.kernel_s, t.scatter_s, total_s);
+}
+
+std::string layout_json(const NearRequest& request, const NearAnswer& answer, size_t k, double total_s) {
+    const BenchTimes& times = answer.times[k];
+    const Candidate& candidate = answer.choice.candidates[static_cast<size_t>(request.layouts[k])];
+    const auto name = kernels::near::name(request.layouts[k]);
+    std::string text = format("{\"layout\":\"%.*s\"", static_cast<int>(name.size()), name.data());
+    if (times.second.empty())
+        return text + ",\"refused\":true}";
+    const Medians medians(times, request.choice.expected_executes);
+    const model::NearPrediction& p = candidate.predicted;
+    Times predicted;
+    predicted.charges_s = p.charges_s, predicted.transfer_s = p.transfer_s;
+    predicted.kernel_s = p.kernel_s, predicted.scatter_s = p.scatter_s;
+    text += ",\"time_s\":" + seconds_json(medians.collection_s, medians.execution, total_s);
+    text += ",\"predicted_s\":" +
+            seconds_json(p.collection_s, predicted, p.per_execution_s(request.choice.expected_executes));
+    return text + format(",\"corrected_s\":%.6g,\"first_s\":%.6g,\"bytes\":%lld,\"chunks\":%d,\"tried\":%s,"
+                         "\"pairs_per_s\":%.5g}",
+                         candidate.time_s, medians.first_s, static_cast<long long>(times.bytes), times.chunks,
+                         candidate.tried ? "true" : "false",
+                         static_cast<double>(answer.shape.pairs) / total_s);
+}
+
+std::string problem_json(const NearRequest& request, const NearAnswer& answer) {
+    const auto kernel = kernels::near::name(request.sums.kernel.kernel);
+    const auto precision = kernels::near::name(request.sums.precision);
+    const kernels::near::Shape& shape = answer.shape;
+    return format(
+        "\"bench\":\"p2p\",\"backend\":\"%s\",\"n\":%lld,\"dimension\":%d,\"kernel\":\"%.*s\","
+        "\"precision\":\"%.*s\",\"outputs\":%d,\"components\":%d,\"executes\":%.10g,\"repeats\":%d,"
+        "\"threads\":%g,\"order\":\"%s\",\"boxes\":%lld,\"height\":%d,\"density\":%.6g,\"largest\":%lld,"
+        "\"pairs\":%lld",
+        request.cuda ? "cuda" : "cpu", static_cast<long long>(request.grid.points), request.grid.dimension,
+        static_cast<int>(kernel.size()), kernel.data(), static_cast<int>(precision.size()), precision.data(),
+        request.sums.outputs, request.sums.components, request.choice.expected_executes, request.repeats,
+        request.choice.way.threads, request.grid.sorted ? "boxes" : "random",
+        static_cast<long long>(shape.boxes), request.grid.height, shape.mean,
+        static_cast<long long>(shape.largest), static_cast<long long>(shape.pairs));
+}
+
+} // namespace
+
+std::string near_answer_json(const NearRequest& request, const NearAnswer& answer) {
+    std::string list;
+    double best_s = 0, chosen_s = 0;
+    std::string_view best;
+    for (size_t k = 0; k < request.layouts.size(); ++k) {
+        const double total_s = Medians(answer.times[k], request.choice.expected_executes).total_s;
+        list += (k == 0 ? "" : ",") + layout_json(request, answer, k, total_s);
+        if (total_s > 0 && (best_s == 0 || total_s < best_s))
+            best_s = total_s, best = kernels::near::name(request.layouts[k]);
+        if (request.layouts[k] == answer.choice.layout)
+            chosen_s = total_s;
+    }
+    const auto choice = kernels::near::name(answer.choice.layout);
+    std::string text = "{" + problem_json(request, answer) + ",\"layouts\":[" + list + "]";
+    if (answer.serial_s > 0)
+        text += format(",\"serial_s\":%.6g", answer.serial_s);
+    text += format(",\"choice\":\"%.*s\",\"tried\":%s,\"trial_s\":%.6g,\"calibrated\":%s",
+                   static_cast<int>(choice.size()), choice.data(), answer.choice.tried ? "true" : "false",
+                   answer.choice.trial_s, answer.choice.chosen().predicted.measured ? "true" : "false");
+    if (best_s > 0)
+        text += format(",\"best\":\"%.*s\"", static_cast<int>(best.size()), best.data());
+    if (best_s > 0 && chosen_s > 0)
+        text += format(",\"regret\":%.5f", chosen_s / best_s - 1);
+    return text + "}";
+}
+
+} // namespace graft::capi

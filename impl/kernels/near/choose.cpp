@@ -1,0 +1,108 @@
+// The choice by prediction, see choose.hpp.
+#include "kernels/near/choose.hpp"
+
+#include "core/error.hpp"
+#include "kernels/simd.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::kernels::near {
+
+static_assert(layouts == model::near_layouts);
+static_assert(static_cast<int>(Layout::tiled_split) == static_cast<int>(model::NearLayout::tiled_split));
+static_assert(static_cast<int>(Layout::replicated_group) ==
+              static_cast<int>(model::NearLayout::replicated_group));
+
+namespace {
+
+constexpr double least_factor = 0.05, most_factor = 20; // a correction beyond is an accident
+constexpr double newest_share = 0.5;                    // of the newest measurement in a correction
+
+/// Mean (of logarithms) of what is known; 1 of nothing.
+double common_factor(const std::array<double, layouts>& factors) {
+    double sum = 0, count = 0;
+    for (const double factor : factors)
+        if (factor > 0)
+            sum += std::log(factor), count += 1;
+    return count > 0 ? std::exp(sum / count) : 1;
+}
+
+Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& machine,
+                       const ChoiceOptions& options, const Learned& learned) {
+    const auto number = static_cast<size_t>(layout);
+    const auto threads = static_cast<int32_t>(options.way.threads);
+    Candidate one;
+    one.layout = layout;
+    one.possible =
+        options.way.most_bytes <= 0 || least_bytes_of(layout, shape, threads) <= options.way.most_bytes;
+    one.predicted = model::near_time(static_cast<model::NearLayout>(layout),
+                                     problem_of(layout, shape, threads), options.way, machine);
+    const auto factor = [&](const std::array<double, layouts>& known) {
+        return known[number] > 0 ? known[number] : common_factor(known);
+    };
+    one.collection_s = one.predicted.collection_s * factor(learned.collection);
+    one.execution_s = one.predicted.execution_s() * factor(learned.execution);
+    one.time_s = one.execution_s +
+                 (one.predicted.chunked ? 0 : one.collection_s / std::max(1.0, options.expected_executes));
+    return one;
+}
+
+void correct(double& factor, double measured_s, double predicted_s) {
+    if (!(measured_s > 0) || !(predicted_s > 0))
+        return;
+    const double now = std::clamp(measured_s / predicted_s, least_factor, most_factor);
+    factor = factor > 0 ? std::pow(factor, 1 - newest_share) * std::pow(now, newest_share) : now;
+}
+
+} // namespace
+
+model::NearProblem problem_of(Layout layout, const Shape& shape, int32_t threads) {
+    model::NearProblem p;
+    const auto number = [](int64_t value) { return static_cast<double>(value); };
+    p.targets = number(shape.targets), p.sources = number(shape.sources);
+    p.boxes = number(shape.boxes), p.neighbours = number(shape.neighbours);
+    p.pairs = number(shape.pairs);
+    p.warp_pairs = shape.warp_pairs, p.lane_pairs = shape.lane_pairs, p.row_slots = shape.row_slots;
+    p.gathered = number(shape.gathered), p.group_slots = number(shape.group_slots);
+    p.lane_targets = number(shape.lane_targets), p.runs = number(shape.runs);
+    p.most_targets = number(shape.most_targets), p.most_sources = number(shape.most_sources);
+    p.dimension = shape.dimension, p.components = shape.components, p.outputs = shape.outputs;
+    p.kernel = static_cast<int32_t>(shape.kernel), p.precision = static_cast<int32_t>(shape.precision);
+    p.same = shape.same;
+    p.simd_bytes = 4.0 * simd_float_lanes();
+    p.layout_bytes = bytes_of(layout, shape, threads);
+    return p;
+}
+
+Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOptions& options,
+              const Learned& learned) {
+    Choice choice;
+    const Candidate* best = nullptr;
+    for (int k = 0; k < layouts; ++k) {
+        Candidate& one = choice.candidates[static_cast<size_t>(k)];
+        one = candidate_of(static_cast<Layout>(k), shape, machine, options, learned);
+        if (one.possible && (best == nullptr || one.time_s < best->time_s))
+            best = &one;
+    }
+    if (best == nullptr)
+        core::fail(core::Status::memory,
+                   "near field: no layout works within %.4g bytes, not even in runs of one box; expected at "
+                   "least %.4g; raise the cap or use smaller boxes",
+                   options.way.most_bytes, least_bytes_of(Layout::ranges, shape, 1));
+    choice.layout = best->layout;
+    return choice;
+}
+
+void learn(Learned& learned, const Candidate& candidate, const Times& measured) {
+    const auto number = static_cast<size_t>(candidate.layout);
+    const bool chunked = candidate.predicted.chunked; // then every execution collects
+    correct(learned.execution[number],
+            measured.charges_s + measured.transfer_s + measured.kernel_s + measured.scatter_s +
+                (chunked ? measured.collection_s : 0),
+            candidate.predicted.execution_s());
+    if (!chunked)
+        correct(learned.collection[number], measured.collection_s, candidate.predicted.collection_s);
+}
+
+} // namespace graft::kernels::near

@@ -1,0 +1,192 @@
+// The trial: contenders run on a sample of the boxes, the model carries what they took over to the whole.
+//
+// A sample is a few runs of consecutive target boxes with all their source boxes, so pairs and their order
+// are the whole's. Its working set is smaller: what is compared is measured over predicted for the sample,
+// not seconds.
+#include "kernels/near/choose.hpp"
+
+#include "core/timer.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace graft::kernels::near {
+
+namespace {
+
+constexpr int64_t pieces = 6; // of consecutive boxes
+constexpr double least_trial_s =
+    200e-6; // of one contender: shorter ones are the timer's and the call's noise
+constexpr int most_contenders = 3;
+constexpr int trial_runs = 2; // the better counts
+
+struct Sample {
+    std::vector<int64_t> target_offset{0}, source_offset{0}, neighbour_offset{0}, target_index, source_index;
+    std::vector<int32_t> neighbour;
+
+    Structure view() const {
+        Structure s;
+        s.target_offset = target_offset, s.source_offset = source_offset;
+        s.neighbour_offset = neighbour_offset, s.neighbour = neighbour;
+        s.target_index = target_index, s.source_index = source_index;
+        return s;
+    }
+};
+
+void add_points(std::span<const int64_t> offset, std::span<const int64_t> index, size_t box,
+                std::vector<int64_t>& to_offset, std::vector<int64_t>& to_index) {
+    for (int64_t slot = offset[box]; slot < offset[box + 1]; ++slot)
+        to_index.push_back(index.empty() ? slot : index[static_cast<size_t>(slot)]);
+    to_offset.push_back(static_cast<int64_t>(to_index.size()));
+}
+
+/// Boxes [k, k + each) at even distances: about `share` of all.
+std::vector<size_t> boxes_of(int64_t boxes, double share) {
+    const auto wanted =
+        std::clamp<int64_t>(static_cast<int64_t>(share * static_cast<double>(boxes)), 1, boxes);
+    const int64_t count = std::min(pieces, wanted), each = wanted / count;
+    std::vector<size_t> list;
+    for (int64_t piece = 0; piece < count; ++piece)
+        for (int64_t k = 0; k < each; ++k)
+            list.push_back(static_cast<size_t>(piece * boxes / count + k));
+    return list;
+}
+
+Sample sample_of(const Structure& all, double share) {
+    Sample sample;
+    std::vector<int32_t> sources;
+    const std::vector<size_t> boxes = boxes_of(all.target_boxes(), share);
+    const auto neighbours = [&](size_t box) {
+        const auto begin = static_cast<size_t>(all.neighbour_offset[box]);
+        return all.neighbour.subspan(begin, static_cast<size_t>(all.neighbour_offset[box + 1]) - begin);
+    };
+    for (const size_t box : boxes)
+        sources.insert(sources.end(), neighbours(box).begin(), neighbours(box).end());
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    for (const int32_t box : sources)
+        add_points(all.source_offset, all.source_index, static_cast<size_t>(box), sample.source_offset,
+                   sample.source_index);
+    for (const size_t box : boxes) {
+        add_points(all.target_offset, all.target_index, box, sample.target_offset, sample.target_index);
+        for (const int32_t one : neighbours(box))
+            sample.neighbour.push_back(static_cast<int32_t>(
+                std::lower_bound(sources.begin(), sources.end(), one) - sources.begin()));
+        sample.neighbour_offset.push_back(static_cast<int64_t>(sample.neighbour.size()));
+    }
+    return sample;
+}
+
+/// Those that could be the fastest as far as the model knows, the most promising first.
+std::vector<const Candidate*> contenders(const Choice& choice) {
+    const Candidate& best = choice.chosen();
+    std::vector<const Candidate*> list;
+    for (const Candidate& one : choice.candidates) {
+        const double least_s = one.time_s * (1 - std::min(0.9, one.predicted.error));
+        if (one.possible && least_s < best.time_s * (1 + best.predicted.error))
+            list.push_back(&one);
+    }
+    std::sort(list.begin(), list.end(),
+              [](const Candidate* a, const Candidate* b) { return a->time_s < b->time_s; });
+    if (list.size() > most_contenders)
+        list.resize(most_contenders);
+    return list;
+}
+
+/// What one contender takes on the sample.
+template <typename T>
+Times try_layout(Layout layout, const Structure& structure, const Sums& sums, const Coordinates<T>& targets,
+                 const Coordinates<T>& sources, std::vector<T>& scratch, const ChoiceOptions& options,
+                 core::Memory& memory) {
+    LayoutOptions made;
+    made.most_bytes = static_cast<int64_t>(options.way.most_bytes);
+    made.threads = static_cast<int32_t>(options.way.threads);
+    Charges<T> charges;
+    Fields<T> fields;
+    const size_t n = scratch.size() / 2; // charges and sums of every component: the same arrays
+    for (auto& one : charges.component)
+        one = scratch.data();
+    if ((sums.outputs & potential) != 0)
+        fields.potential[0] = scratch.data() + n;
+    for (size_t axis = 0; (sums.outputs & gradient) != 0 && axis < static_cast<size_t>(sums.dimension);
+         ++axis)
+        fields.gradient[0][axis] = scratch.data() + n;
+    const core::Timer timer;
+    const auto one = make_layout<T>(layout, structure, sums, made, memory);
+    one->set_points(targets, sources);
+    Times best = one->times();
+    best.collection_s = timer.seconds();
+    for (int k = 0; k < trial_runs; ++k) {
+        one->set_charges(charges);
+        one->run(fields);
+        const Times now = one->times();
+        const auto sum = [](const Times& t) { return t.charges_s + t.kernel_s + t.scatter_s; };
+        if (k == 0 || sum(now) < sum(best)) {
+            const double collection_s = best.collection_s;
+            best = now;
+            best.collection_s = collection_s;
+        }
+    }
+    return best;
+}
+
+/// Items that the caller's arrays must have for an index.
+int64_t items(std::span<const int64_t> index, int64_t slots) {
+    return index.empty() ? slots : 1 + *std::max_element(index.begin(), index.end());
+}
+
+} // namespace
+
+template <typename T>
+Choice choose_tried(const Structure& structure, const Sums& sums, const Coordinates<T>& targets,
+                    const Coordinates<T>& sources, const model::Machine& machine,
+                    const ChoiceOptions& options, core::Memory& memory, Learned& learned) {
+    const core::Timer timer;
+    const Shape shape = shape_of(structure, sums);
+    Choice choice = choose(shape, machine, options, learned);
+    const std::vector<const Candidate*> list = contenders(choice);
+    const double job_s = choice.chosen().time_s * std::max(1.0, options.expected_executes);
+    const double budget_s = std::min(options.most_trial_s, options.trial_share * job_s);
+    double whole_s = 0;
+    for (const Candidate* one : list)
+        whole_s += one->collection_s + trial_runs * one->execution_s;
+    const double each_s = budget_s / static_cast<double>(std::max<size_t>(list.size(), 1));
+    if (!options.trial || list.size() < 2 || each_s < least_trial_s || structure.targets() == 0)
+        return choice;
+    // The sample as a structure is made at about the speed of a collection.
+    const Sample sample = sample_of(structure, std::min(1.0, 0.7 * budget_s / whole_s));
+    const Structure view = sample.view();
+    const Choice small = choose(shape_of(view, sums), machine, options);
+    const int64_t n = std::max(items(structure.target_index, structure.targets()),
+                               items(structure.source_index, structure.sources()));
+    std::vector<T> scratch(2 * static_cast<size_t>(n), T(1));
+    std::array<bool, layouts> tried{};
+    for (const Candidate* one : list) {
+        const Times times =
+            try_layout<T>(one->layout, view, sums, targets, sources, scratch, options, memory);
+        learn(learned, small.candidates[static_cast<size_t>(one->layout)], times);
+        tried[static_cast<size_t>(one->layout)] = true;
+    }
+    choice = choose(shape, machine, options, learned);
+    // Only those that ran may win: the others were judged slower, and the trial has not changed that.
+    const Candidate* best = nullptr;
+    for (Candidate& one : choice.candidates) {
+        one.tried = tried[static_cast<size_t>(one.layout)];
+        if (one.tried && one.possible && (best == nullptr || one.time_s < best->time_s))
+            best = &one;
+    }
+    if (best != nullptr)
+        choice.layout = best->layout;
+    choice.tried = true;
+    choice.trial_s = timer.seconds();
+    return choice;
+}
+
+template Choice choose_tried(const Structure&, const Sums&, const Coordinates<float>&,
+                             const Coordinates<float>&, const model::Machine&, const ChoiceOptions&,
+                             core::Memory&, Learned&);
+template Choice choose_tried(const Structure&, const Sums&, const Coordinates<double>&,
+                             const Coordinates<double>&, const model::Machine&, const ChoiceOptions&,
+                             core::Memory&, Learned&);
+
+} // namespace graft::kernels::near

@@ -1,0 +1,108 @@
+// See near_calibrate.hpp.
+#include "model/near_calibrate.hpp"
+
+#include "core/error.hpp"
+#include "model/least_squares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace graft::model {
+
+namespace {
+
+constexpr double small_part = 0.05; // of the execution: a phase below it need not be met well
+
+double total_of(const NearSample& sample) {
+    return sample.collection_s + sample.charges_s + sample.kernel_s + sample.scatter_s;
+}
+
+NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*field,
+                    std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
+    std::vector<double> rows, right;
+    constexpr auto terms_count = std::tuple_size_v<NearTerms>;
+    for (const NearSample& sample : samples) {
+        const double weight = 1 / std::max(sample.*field, small_part * total_of(sample));
+        const NearTerms terms = near_terms(layout, name, sample.problem, way, machine);
+        for (const double term : terms)
+            rows.push_back(term * weight);
+        right.push_back(sample.*field * weight);
+    }
+    const std::vector<double> x = least_squares_not_negative(rows, right, static_cast<int>(terms_count));
+    return {x[0], x[1], x[2], x[3], x[4], x[5], x[6]};
+}
+
+/// 90 % of |predicted / measured - 1|.
+double error_of(const NearLayoutCosts& costs, NearLayout layout, std::span<const NearSample> samples,
+                const NearWay& way, const Machine& machine) {
+    std::vector<double> errors;
+    for (const NearSample& sample : samples) {
+        const auto seconds = [&](NearPhaseName name, const NearPhase& phase) {
+            return near_sum(near_terms(layout, name, sample.problem, way, machine), phase);
+        };
+        const double predicted = seconds(NearPhaseName::collection, costs.collection) +
+                                 seconds(NearPhaseName::charges, costs.charges) +
+                                 seconds(NearPhaseName::kernel, costs.kernel) +
+                                 seconds(NearPhaseName::scatter, costs.scatter);
+        errors.push_back(std::fabs(predicted / total_of(sample) - 1));
+    }
+    std::sort(errors.begin(), errors.end());
+    return errors.empty() ? 1 : errors[std::min(errors.size() - 1, errors.size() * 9 / 10)];
+}
+
+/// The place of an item that `same` finds, or the first empty one.
+template <typename Item, size_t count, typename Same, typename Empty>
+Item& place_of(std::array<Item, count>& items, Same same, Empty empty) {
+    for (Item& one : items)
+        if (!empty(one) && same(one))
+            return one;
+    for (Item& one : items)
+        if (empty(one))
+            return one;
+    core::fail(core::Status::internal, "the near field's table of a machine is full: %zu items", count);
+}
+
+} // namespace
+
+NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
+                         const Machine& machine) {
+    if (samples.empty())
+        core::fail(core::Status::argument, "fit_near: no measurement of layout %d", static_cast<int>(layout));
+    NearLayoutCosts costs;
+    costs.backend = static_cast<double>(way.backend);
+    costs.layout = static_cast<double>(layout);
+    costs.number_bytes = samples.front().problem.number_bytes();
+    const auto fit = [&](NearPhaseName name, double NearSample::*field) {
+        return fit_phase(layout, name, field, samples, way, machine);
+    };
+    costs.collection = fit(NearPhaseName::collection, &NearSample::collection_s);
+    costs.charges = fit(NearPhaseName::charges, &NearSample::charges_s);
+    costs.kernel = fit(NearPhaseName::kernel, &NearSample::kernel_s);
+    costs.scatter = fit(NearPhaseName::scatter, &NearSample::scatter_s);
+    costs.error = error_of(costs, layout, samples, way, machine);
+    return costs;
+}
+
+void put(NearMachine& near, const NearLayoutCosts& costs) {
+    place_of(
+        near.layouts,
+        [&](const NearLayoutCosts& one) {
+            return one.backend == costs.backend && one.layout == costs.layout &&
+                   one.number_bytes == costs.number_bytes;
+        },
+        [](const NearLayoutCosts& one) { return one.number_bytes == 0; }) = costs;
+}
+
+void put(NearMachine& near, const NearKernelCosts& costs) {
+    place_of(
+        near.kernels,
+        [&](const NearKernelCosts& one) {
+            return one.backend == costs.backend && one.kernel == costs.kernel &&
+                   one.precision == costs.precision && one.dimension == costs.dimension &&
+                   one.outputs == costs.outputs;
+        },
+        [](const NearKernelCosts& one) { return one.dimension == 0; }) = costs;
+}
+
+} // namespace graft::model

@@ -1,0 +1,46 @@
+// What the model of the near field knows of a machine: seconds of the parts of each layout and of each
+// kernel's pair, as `graft model calibrate` measures them (near_time.hpp says what they multiply).
+#pragma once
+
+#include <array>
+
+namespace graft::model {
+
+/// One phase of a layout on one core (GPU: on the whole device). Each number is the time of one of ...
+struct NearPhase {
+    double call_s = 0;      // calls
+    double neighbour_s = 0; // neighbour boxes that are walked over
+    double target_s = 0;    // targets
+    double run_s = 0;       // runs of consecutive sources, once for each target
+    double entry = 0;       // sources written or read; kernels: times the kernel's own seconds a slot
+    double cache_s = 0;     // lines that the second level has not
+    double memory_s = 0;    // lines that the last level has not
+};
+
+/// Every number of a phase, for fits.
+using NearTerms = std::array<double, 7>;
+
+struct NearLayoutCosts {
+    double backend = 0;      // 0: CPU, 1: GPU
+    double layout = 0;       // the number of near::Layout
+    double number_bytes = 0; // 4: fp32, 8: others; 0: this item is empty
+    double error = 0;        // 90 % of the calibration's totals were met within this part of themselves
+    NearPhase collection, charges, kernel, scatter;
+};
+
+struct NearKernelCosts {                           // seconds of one pair, sources in the first-level cache
+    double backend = 0, kernel = 0, precision = 0; // numbers of near::Kernel, near::Precision
+    double dimension = 0;                          // 0: this item is empty
+    double outputs = 0;                            // 1 potential, 2 gradient, 3 both
+    double vector_s = 0;                           // a lane of a vector; GPU: a thread
+    double scalar_s = 0;                           // of a plain loop; GPU: 0
+};
+
+constexpr int most_near_layouts = 28, most_near_kernels = 48;
+
+struct NearMachine {
+    std::array<NearLayoutCosts, most_near_layouts> layouts;
+    std::array<NearKernelCosts, most_near_kernels> kernels;
+};
+
+} // namespace graft::model

@@ -1,0 +1,210 @@
+// How many of each term of a phase there are: the layouts in numbers, see near_time.hpp.
+#include "model/near_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::model {
+
+namespace {
+
+constexpr double line_bytes = 64;
+constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // bytes, where nothing is known
+constexpr double usual_gpu_cache = 40 << 20;
+
+enum Term : size_t { call, neighbour, target, run, entry, cache, memory };
+
+/// Bytes of the second and of the last level for one thread (GPU: its cache twice).
+struct Levels {
+    double second = usual_second_level, last = usual_last_level;
+};
+
+Levels levels_of(const Machine& machine, NearBackend backend) {
+    if (backend == NearBackend::cuda)
+        return {usual_gpu_cache, usual_gpu_cache};
+    Levels levels;
+    const auto& caches = machine.cpu.caches;
+    if (caches[1].bytes > 0)
+        levels.second = levels.last = caches[1].bytes;
+    for (const Cache& one : caches)
+        if (one.bytes > 0)
+            levels.last = std::max(levels.last, one.bytes);
+    if (caches[1].bytes <= 0)
+        levels.last = usual_last_level;
+    return levels;
+}
+
+/// The share of a working set's lines that a cache has not.
+double missing(double working_bytes, double cache_bytes) {
+    return working_bytes > cache_bytes ? 1 - cache_bytes / working_bytes : 0;
+}
+
+double full_boxes(const NearProblem& p) {
+    if (p.full_boxes > 0 || p.boxes <= 0)
+        return p.full_boxes;
+    return p.boxes * -std::expm1(-p.targets / p.boxes); // even points: occupation is Poisson's
+}
+
+double lanes_of(const NearProblem& p) {
+    return p.simd_bytes / (p.precision == 2 ? 8 : 4);
+}
+
+double runs_of_targets(const NearProblem& p) {
+    const double full = full_boxes(p);
+    return full > 0 ? p.runs * p.targets / full : 0;
+}
+
+double row_slots(const NearProblem& p) {
+    return p.row_slots > 0 ? p.row_slots : p.pairs + runs_of_targets(p) * 0.5 * (lanes_of(p) - 1);
+}
+
+/// Pairs of whole records: a box' sources are rounded up to record_step.
+double group_pairs(const NearProblem& p) {
+    const double boxes = full_boxes(p);
+    return boxes > 0
+               ? p.pairs + p.targets * std::max(0.0, p.group_slots - p.gathered * boxes / p.boxes) / boxes
+               : p.pairs;
+}
+
+double slots_of(NearLayout layout, const NearProblem& p, NearBackend backend) {
+    if (backend == NearBackend::cuda)
+        return layout == NearLayout::indexed ? p.warp_pairs : std::max(p.pairs, p.warp_pairs);
+    switch (layout) {
+    case NearLayout::replicated_interleaved:
+        return std::max(p.lane_pairs, p.pairs);
+    case NearLayout::replicated_group:
+        return group_pairs(p);
+    case NearLayout::tiled:
+    case NearLayout::tiled_split:
+        return row_slots(p);
+    default:
+        return near_scalar(layout) ? p.pairs : row_slots(p);
+    }
+}
+
+/// Sources that collection (charges: of one component) writes.
+double entries_of(NearLayout layout, const NearProblem& p) {
+    switch (layout) {
+    case NearLayout::indexed:
+        return p.gathered;
+    case NearLayout::replicated:
+        return p.pairs;
+    case NearLayout::replicated_interleaved:
+        return std::max(p.lane_pairs, p.pairs);
+    case NearLayout::replicated_group:
+        return p.group_slots;
+    default:
+        return p.sources + (p.same ? 0 : p.targets);
+    }
+}
+
+/// Lines that are written or streamed, and lines that are met at random in the caller's arrays.
+struct Lines {
+    double streamed = 0, stream_bytes = 0, random = 0, random_bytes = 0;
+};
+
+void add_lines(NearTerms& terms, const Lines& lines, const Levels& levels) {
+    terms[cache] += lines.streamed * missing(lines.stream_bytes, levels.second) +
+                    lines.random * missing(lines.random_bytes, levels.second);
+    terms[memory] += lines.streamed * missing(lines.stream_bytes, levels.last) +
+                     lines.random * missing(lines.random_bytes, levels.last);
+}
+
+/// Neighbour boxes that are walked over: of each box, or of each target where each has a record.
+double walked(NearLayout layout, const NearProblem& p) {
+    return layout == NearLayout::replicated && p.boxes > 0 ? p.neighbours * p.targets / p.boxes
+                                                           : p.neighbours;
+}
+
+bool has_records(NearLayout layout) {
+    return layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
+           layout == NearLayout::replicated_group;
+}
+
+NearTerms collection_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
+    NearTerms terms{1, walked(layout, p), p.targets, 0, entries_of(layout, p), 0, 0};
+    const bool indices = layout == NearLayout::indexed;
+    const double written = terms[entry] * (indices ? 4 : p.dimension * p.number_bytes());
+    const double points_bytes = p.sources * p.dimension * p.number_bytes();
+    add_lines(terms, {written / line_bytes, written, indices ? 0 : p.sources * p.dimension, points_bytes},
+              levels);
+    return terms;
+}
+
+NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
+    if (layout == NearLayout::indexed)
+        return {1, 0, 0, 0, 0, 0, 0};
+    const double entries = p.components * entries_of(layout, p);
+    NearTerms terms{1, has_records(layout) ? walked(layout, p) : 0, 0, 0, entries, 0, 0};
+    const double written = entries * p.number_bytes();
+    // In the paper's records charges stand between coordinates: the whole record passes.
+    const double passed = written * (layout == NearLayout::replicated ? 1 + p.dimension : 1);
+    add_lines(terms, {passed / line_bytes, passed, p.components * p.sources, p.sources * p.number_bytes()},
+              levels);
+    return terms;
+}
+
+NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend backend, double slot_s,
+                       const Levels& levels) {
+    const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
+    NearTerms terms{1,
+                    p.neighbours * full,
+                    p.targets,
+                    has_records(layout) ? 0 : runs_of_targets(p),
+                    slots_of(layout, p, backend) * slot_s,
+                    0,
+                    0};
+    const double source_bytes = (p.dimension + p.components) * p.number_bytes();
+    const double points_bytes = p.sources * source_bytes;
+    Lines lines{points_bytes / line_bytes, points_bytes, 0, 0};
+    if (layout == NearLayout::indexed) // the points of a neighbourhood: most of them just met
+        lines = {p.gathered * 4 / line_bytes, p.gathered * 4, p.sources * (p.dimension + p.components),
+                 points_bytes};
+    else if (has_records(layout))
+        lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
+        lines.stream_bytes = p.layout_bytes;
+    add_lines(terms, lines, levels);
+    // Sums go to the caller's arrays in the order of the boxes.
+    const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
+    add_lines(terms, {0, 0, p.targets * each, p.targets * each * p.number_bytes()}, levels);
+    return terms;
+}
+
+NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
+    const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
+    NearTerms terms{1, 0, p.targets * each, 0, 0, 0, 0};
+    const double bytes = p.targets * each * p.number_bytes();
+    add_lines(terms, {0, 0, p.targets * each, bytes}, levels);
+    return terms;
+}
+
+} // namespace
+
+bool near_scalar(NearLayout layout) {
+    return layout == NearLayout::indexed || layout == NearLayout::ranges || layout == NearLayout::replicated;
+}
+
+NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
+                     const Machine& machine) {
+    const Levels levels = levels_of(machine, way.backend);
+    switch (phase) {
+    case NearPhaseName::collection:
+        return collection_terms(layout, problem, levels);
+    case NearPhaseName::charges:
+        return charges_terms(layout, problem, levels);
+    case NearPhaseName::kernel: {
+        const bool scalar = way.backend == NearBackend::cpu && near_scalar(layout);
+        return kernel_terms(layout, problem, way.backend, near_slot_s(problem, way, machine, scalar), levels);
+    }
+    default:
+        return scatter_terms(problem, levels);
+    }
+}
+
+double near_sum(const NearTerms& terms, const NearPhase& phase) {
+    return terms[call] * phase.call_s + terms[neighbour] * phase.neighbour_s +
+           terms[target] * phase.target_s + terms[run] * phase.run_s + terms[entry] * phase.entry +
+           terms[cache] * phase.cache_s + terms[memory] * phase.memory_s;
+}
+
+} // namespace graft::model

@@ -1,0 +1,189 @@
+// Terms times seconds, see near_time.hpp.
+#include "model/near_time.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::model {
+
+namespace {
+
+constexpr double built_in_error = 0.5, unknown_error = 1;
+constexpr double gpu_line_bytes = 64;
+
+/// Instructions of one pair, for kernels that nobody has measured: relative to each other only.
+double instructions(int32_t kernel, int32_t dimension, int32_t outputs, int32_t components,
+                    int32_t precision) {
+    constexpr double radial[] = {5, 24, 28, 50, 14}; // laplace, logarithm, yukawa, helmholtz, table
+    const double wide = precision == 2 ? 1.4 : 1;    // more Newton steps, longer polynomials
+    const double value = (outputs & 1) != 0 ? 1 : 0, slope = (outputs & 2) != 0 ? 1 : 0;
+    const double distance = 2.0 * dimension * (precision == 1 ? 1.5 : 1);
+    const auto which = static_cast<size_t>(std::clamp(kernel, 0, 4));
+    return distance + radial[which] * wide + 2 * slope + components * (value + slope * (1 + dimension));
+}
+
+double instructions(const NearProblem& p) {
+    return instructions(p.kernel, p.dimension, p.outputs, p.components, p.precision);
+}
+
+/// How unlike two kernels are; 0: the same. Lanes and precision weigh most.
+double distance(const NearKernelCosts& have, const NearProblem& want) {
+    const auto differ = [](double a, double b) { return a == b ? 0.0 : 1.0; };
+    return 8 * differ(have.precision, want.precision) + 4 * differ(have.kernel, want.kernel) +
+           2 * differ(have.outputs, want.outputs) + differ(have.dimension, want.dimension);
+}
+
+const NearKernelCosts* nearest(const NearMachine& near, const NearProblem& problem, NearBackend backend) {
+    const NearKernelCosts* best = nullptr;
+    for (const NearKernelCosts& one : near.kernels)
+        if (one.dimension > 0 && one.backend == static_cast<double>(backend) &&
+            (best == nullptr || distance(one, problem) < distance(*best, problem)))
+            best = &one;
+    return best;
+}
+
+double scaled(const NearKernelCosts& have, double seconds, const NearProblem& want) {
+    const double lanes = (have.precision == 2 ? 8.0 : 4.0) / (want.precision == 2 ? 8.0 : 4.0);
+    const double from =
+        instructions(static_cast<int32_t>(have.kernel), static_cast<int32_t>(have.dimension),
+                     static_cast<int32_t>(have.outputs), 1, static_cast<int32_t>(have.precision));
+    return seconds * instructions(want) / from / lanes;
+}
+
+NearLayoutCosts gpu_from_rates(NearLayout layout, const Machine& machine) {
+    const Gpu& gpu = machine.gpu;
+    NearLayoutCosts costs;
+    costs.backend = 1, costs.layout = static_cast<double>(layout), costs.number_bytes = 8;
+    costs.error = unknown_error;
+    const double copy = known(std::max(gpu.copy_bandwidth_bytes_per_s, gpu.read_bandwidth_bytes_per_s),
+                              "gpu.copy_bandwidth_bytes_per_s", "the near field's model");
+    const double line_s = gpu_line_bytes / copy;
+    const double kernels = layout == NearLayout::tiled_split ? 2 : 1;
+    costs.collection = {2 * gpu.launch_s, 0, 0, 0, 8 / copy, line_s, line_s};
+    costs.charges = {gpu.launch_s, 0, 0, 0, 8 / copy, line_s, line_s};
+    costs.kernel = {kernels * gpu.launch_s, 0, 0, 0, 1, line_s, 0};
+    costs.scatter = {gpu.launch_s, 0, 8 / copy, 0, 0, line_s, 0};
+    return costs;
+}
+
+const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, double bytes, NearBackend backend) {
+    const NearLayoutCosts* found = nullptr;
+    for (const NearLayoutCosts& one : near.layouts)
+        if (one.number_bytes > 0 && one.backend == static_cast<double>(backend) &&
+            one.layout == static_cast<double>(layout) && (found == nullptr || one.number_bytes == bytes))
+            found = &one;
+    return found;
+}
+
+/// Cores share the work, but not more of the memory than it has.
+double parallel(const NearWay& way, const Machine& machine) {
+    if (way.backend == NearBackend::cuda)
+        return 1;
+    const double cores = machine.cpu.cores > 0 ? machine.cpu.cores : way.threads;
+    return std::max(1.0, std::min(way.threads, cores));
+}
+
+double phase_s(NearLayout layout, NearPhaseName name, const NearPhase& phase, const NearProblem& problem,
+               const NearWay& way, const Machine& machine) {
+    const NearTerms terms = near_terms(layout, name, problem, way, machine);
+    const double call_s = terms[0] * phase.call_s;
+    return call_s + (near_sum(terms, phase) - call_s) / parallel(way, machine);
+}
+
+double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& way, const Link& link) {
+    if (!way.host_arrays)
+        return 0;
+    const bool records = layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
+                         layout == NearLayout::replicated_group;
+    const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
+    const double out = transfer_s(link, p.targets * each * p.number_bytes(), way.pageable, false);
+    // Collected on the host, records cross the link; their charges with every execution.
+    const double in =
+        way.collect_on_host && records ? p.layout_bytes : p.sources * p.components * p.number_bytes();
+    return out + transfer_s(link, in, way.pageable, true);
+}
+
+} // namespace
+
+double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar) {
+    const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
+    if (one == nullptr && way.backend == NearBackend::cuda)
+        return instructions(problem) /
+               (0.5 * known(problem.precision == 2 ? machine.gpu.flops_fp64 : machine.gpu.flops,
+                            problem.precision == 2 ? "gpu.flops_fp64" : "gpu.flops",
+                            "the near field's model"));
+    if (one == nullptr)
+        one = nearest(near_defaults(), problem, way.backend);
+    return scaled(*one, scalar ? one->scalar_s : one->vector_s, problem);
+}
+
+NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
+                           const Machine& machine, bool* measured) {
+    const double bytes = problem.number_bytes();
+    const NearLayoutCosts* found = find(machine.near, layout, bytes, way.backend);
+    *measured = found != nullptr;
+    if (found != nullptr)
+        return *found;
+    if (way.backend == NearBackend::cuda)
+        return gpu_from_rates(layout, machine);
+    found = find(near_defaults(), layout, bytes, way.backend);
+    if (found == nullptr)
+        core::fail(core::Status::internal, "near_costs: no built-in numbers of layout %d",
+                   static_cast<int>(layout));
+    NearLayoutCosts costs = *found;
+    costs.error = built_in_error;
+    return costs;
+}
+
+NearPrediction near_time(NearLayout layout, const NearProblem& problem, const NearWay& way,
+                         const Machine& machine) {
+    NearPrediction prediction;
+    prediction.layout = layout;
+    const NearLayoutCosts costs = near_costs(layout, problem, way, machine, &prediction.measured);
+    const auto seconds = [&](NearPhaseName name, const NearPhase& phase) {
+        return phase_s(layout, name, phase, problem, way, machine);
+    };
+    prediction.collection_s = seconds(NearPhaseName::collection, costs.collection);
+    prediction.charges_s = seconds(NearPhaseName::charges, costs.charges);
+    prediction.kernel_s = seconds(NearPhaseName::kernel, costs.kernel);
+    prediction.scatter_s = seconds(NearPhaseName::scatter, costs.scatter);
+    if (way.backend == NearBackend::cuda)
+        prediction.transfer_s = gpu_transfer_s(layout, problem, way, machine.link);
+    prediction.bytes = problem.layout_bytes;
+    prediction.chunked = way.most_bytes > 0 && problem.layout_bytes > way.most_bytes;
+    prediction.error = costs.error;
+    return prediction;
+}
+
+double transfer_s(const Link& link, double bytes, bool pageable, bool to_device) {
+    if (bytes <= 0)
+        return 0;
+    const auto rate = [&](const LinkSize& one) {
+        if (pageable)
+            return to_device ? one.pageable_to_device_bytes_per_s : one.pageable_to_host_bytes_per_s;
+        return to_device ? one.pinned_to_device_bytes_per_s : one.pinned_to_host_bytes_per_s;
+    };
+    const LinkSize* below = nullptr;
+    for (const LinkSize& one : link.by_size) {
+        if (one.bytes <= 0 || rate(one) <= 0)
+            continue;
+        const double one_s = one.bytes / rate(one);
+        if (bytes <= one.bytes) {
+            if (below == nullptr)
+                return one_s; // the latency
+            const double below_s = below->bytes / rate(*below);
+            return below_s + (one_s - below_s) * (bytes - below->bytes) / (one.bytes - below->bytes);
+        }
+        below = &one;
+    }
+    if (below != nullptr)
+        return bytes / rate(*below);
+    const double all = pageable && link.pageable_bandwidth_bytes_per_s > 0
+                           ? link.pageable_bandwidth_bytes_per_s
+                           : link.bandwidth_bytes_per_s;
+    return link.latency_s + bytes / known(all, "link.bandwidth_bytes_per_s", "the near field's model");
+}
+
+} // namespace graft::model

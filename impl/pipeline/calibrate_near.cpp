@@ -1,0 +1,145 @@
+// See calibrate_near.hpp. Kernels first, dense, from the first-level cache: seconds of a vector's lane and of
+// a plain loop's pair. Then each layout on structures that differ in what its terms count: small ones for
+// what a call takes, sparse ones for boxes, dense ones for pairs, large ones for the lines of the memory.
+#include "pipeline/calibrate_near.hpp"
+
+#include "kernels/near/bench.hpp"
+#include "model/near_calibrate.hpp"
+
+#include <algorithm>
+
+namespace graft::pipeline {
+
+namespace near = kernels::near;
+using near::Kernel;
+using near::Precision;
+
+namespace {
+
+constexpr double dense_points = 3000, dense_density = 100;
+constexpr double most_bytes = 1.5e9; // of a layout that is measured
+constexpr double most_pairs = 1.5e7; // of a structure: 20 to 60 ms of a plain loop
+constexpr double long_pairs = 2e6;   // measured once only
+constexpr int32_t all_outputs[] = {1, 2, 3};
+
+struct KernelCase {
+    Kernel kernel;
+    int32_t dimension;
+};
+constexpr KernelCase kernel_cases[] = {
+    {Kernel::laplace, 3}, {Kernel::logarithm, 2}, {Kernel::yukawa, 3}, {Kernel::helmholtz, 3}};
+
+near::Sums sums_of(Kernel kernel, int32_t dimension, Precision precision, int32_t outputs) {
+    near::Sums sums;
+    sums.kernel.kernel = kernel;
+    sums.kernel.wave_number = 1;
+    sums.dimension = dimension;
+    sums.components = kernel == Kernel::helmholtz ? 2 : 1;
+    sums.precision = precision;
+    sums.outputs = outputs;
+    return sums;
+}
+
+near::BenchCase case_of(double points, double density, int32_t dimension, int32_t components, bool sorted) {
+    near::BenchGrid grid;
+    grid.points = static_cast<int64_t>(points);
+    grid.density = density;
+    grid.dimension = dimension;
+    grid.components = components;
+    grid.sorted = sorted;
+    return near::make_case(grid);
+}
+
+double least(const std::vector<near::Times>& times, double near::Times::*field) {
+    double best = 1e300;
+    for (const near::Times& one : times)
+        best = std::min(best, one.*field);
+    return best;
+}
+
+void measure_kernel(model::Machine& machine, const near::BenchCase& dense, const near::Sums& sums,
+                    int repetitions) {
+    model::NearWay way;
+    const auto times =
+        near::bench_layouts({near::Layout::tiled, near::Layout::ranges}, dense, sums, way, repetitions);
+    if (times[0].second.empty() || times[1].second.empty())
+        return;
+    const near::Shape shape = near::shape_of(dense.structure(), sums);
+    const double slots = shape.row_slots > 0 ? shape.row_slots : static_cast<double>(shape.pairs);
+    model::NearKernelCosts costs;
+    costs.kernel = static_cast<double>(sums.kernel.kernel);
+    costs.precision = static_cast<double>(sums.precision);
+    costs.dimension = sums.dimension, costs.outputs = sums.outputs;
+    costs.vector_s = least(times[0].second, &near::Times::kernel_s) / slots;
+    costs.scalar_s = least(times[1].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
+    model::put(machine.near, costs);
+}
+
+void measure_kernels(model::Machine& machine, int repetitions) {
+    for (const KernelCase& one : kernel_cases) {
+        const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
+        const near::BenchCase dense = case_of(dense_points, dense_density, one.dimension, components, true);
+        for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
+            for (const int32_t outputs : all_outputs)
+                measure_kernel(machine, dense, sums_of(one.kernel, one.dimension, precision, outputs),
+                               one.kernel == Kernel::laplace ? repetitions : std::min(repetitions, 2));
+    }
+}
+
+/// Structures with as many pairs as may be measured.
+std::vector<near::BenchCase> structures(int32_t dimension) {
+    std::vector<near::BenchCase> list;
+    const double neighbours = dimension == 2 ? 9 : 27;
+    for (const double points : {500.0, 2500.0, 12000.0, 50000.0, 160000.0, 500000.0})
+        for (const double density : {0.6, 2.5, 9.0, 36.0, 140.0})
+            if (points * density * neighbours < most_pairs && points > 4 * density)
+                list.push_back(case_of(points, density, dimension, 1, false));
+    return list;
+}
+
+void add_samples(const near::BenchCase& one, const near::Sums& sums, int repetitions,
+                 std::vector<model::NearSample> (&samples)[near::layouts]) {
+    const near::Shape shape = near::shape_of(one.structure(), sums);
+    model::NearWay way;
+    std::vector<near::Layout> names;
+    for (int k = 0; k < near::layouts; ++k)
+        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes)
+            names.push_back(static_cast<near::Layout>(k));
+    const bool once = static_cast<double>(shape.pairs) > long_pairs;
+    const auto times =
+        near::bench_layouts(names, one, sums, way, once ? std::min(repetitions, 2) : repetitions);
+    for (size_t k = 0; k < names.size(); ++k) {
+        if (times[k].second.empty())
+            continue;
+        model::NearSample sample;
+        sample.problem = near::problem_of(names[k], shape, 1);
+        sample.collection_s = *std::min_element(times[k].collection_s.begin(), times[k].collection_s.end());
+        sample.charges_s = least(times[k].second, &near::Times::charges_s);
+        sample.kernel_s = least(times[k].second, &near::Times::kernel_s);
+        sample.scatter_s = least(times[k].second, &near::Times::scatter_s);
+        samples[static_cast<size_t>(names[k])].push_back(sample);
+    }
+}
+
+void measure_layouts(model::Machine& machine, Precision precision, int repetitions) {
+    std::vector<model::NearSample> samples[near::layouts];
+    for (const int32_t dimension : {2, 3}) {
+        const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
+        for (const near::BenchCase& one : structures(dimension))
+            add_samples(one, sums_of(kernel, dimension, precision, near::potential), repetitions, samples);
+    }
+    for (int k = 0; k < near::layouts; ++k)
+        if (!samples[k].empty())
+            model::put(machine.near,
+                       model::fit_near(static_cast<model::NearLayout>(k), samples[k], {}, machine));
+}
+
+} // namespace
+
+void calibrate_near_cpu(model::Machine& machine, int repetitions) {
+    measure_kernels(machine, std::min(repetitions, 3));
+    for (const Precision precision : {Precision::fp64, Precision::fp32})
+        measure_layouts(machine, precision, std::min(repetitions, 3));
+}
+
+} // namespace graft::pipeline
