@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::near::HWY_NAMESPACE {
 
-TileFunction<double> choose(const Variant& v) {
+static TileFunction<double> choose_double_laplace(const Variant& v) {
     return v.form == Form::laplace ? choose_dimension<double, false, Form::laplace>(v)
                               : choose_dimension<double, false, Form::softened>(v);
 }
@@ -22,10 +22,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::kernels::near {
 
-HWY_EXPORT(choose);
+HWY_EXPORT(choose_double_laplace);
 
 TileFunction<double> double_laplace(const Variant& variant) {
-    return HWY_DYNAMIC_DISPATCH(choose)(variant);
+    return HWY_DYNAMIC_DISPATCH(choose_double_laplace)(variant);
 }
 
 } // namespace graft::kernels::near

@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::near::HWY_NAMESPACE {
 
-TileFunction<double> choose(const Variant& v) {
+static TileFunction<double> choose_double_others(const Variant& v) {
     return v.form == Form::logarithm ? choose_dimension<double, false, Form::logarithm>(v)
                               : choose_dimension<double, false, Form::table>(v);
 }
@@ -22,10 +22,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::kernels::near {
 
-HWY_EXPORT(choose);
+HWY_EXPORT(choose_double_others);
 
 TileFunction<double> double_others(const Variant& variant) {
-    return HWY_DYNAMIC_DISPATCH(choose)(variant);
+    return HWY_DYNAMIC_DISPATCH(choose_double_others)(variant);
 }
 
 } // namespace graft::kernels::near

@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::near::HWY_NAMESPACE {
 
-TileFunction<float> choose(const Variant& v) {
+static TileFunction<float> choose_float_laplace(const Variant& v) {
     return v.form == Form::laplace ? choose_dimension<float, false, Form::laplace>(v)
                               : choose_dimension<float, false, Form::softened>(v);
 }
@@ -22,10 +22,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::kernels::near {
 
-HWY_EXPORT(choose);
+HWY_EXPORT(choose_float_laplace);
 
 TileFunction<float> float_laplace(const Variant& variant) {
-    return HWY_DYNAMIC_DISPATCH(choose)(variant);
+    return HWY_DYNAMIC_DISPATCH(choose_float_laplace)(variant);
 }
 
 } // namespace graft::kernels::near

@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::near::HWY_NAMESPACE {
 
-TileFunction<float> choose(const Variant& v) {
+static TileFunction<float> choose_mixed_waves(const Variant& v) {
     return v.form == Form::helmholtz ? choose_dimension<float, true, Form::helmholtz>(v)
                               : choose_dimension<float, true, Form::yukawa>(v);
 }
@@ -22,10 +22,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::kernels::near {
 
-HWY_EXPORT(choose);
+HWY_EXPORT(choose_mixed_waves);
 
 TileFunction<float> mixed_waves(const Variant& variant) {
-    return HWY_DYNAMIC_DISPATCH(choose)(variant);
+    return HWY_DYNAMIC_DISPATCH(choose_mixed_waves)(variant);
 }
 
 } // namespace graft::kernels::near
