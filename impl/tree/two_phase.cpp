@@ -14,6 +14,8 @@ namespace graft::tree::detail {
 
 namespace {
 
+constexpr int64_t most_tasks = 1024; // subtrees are handed out one by one, many by the block
+
 using Arena = Workspace::Arena;
 using Stretch = Workspace::Stretch;
 using InOrder = Workspace::InOrder;
@@ -126,7 +128,8 @@ bool grow_subtrees(const backend::Executor& executor, int32_t begin, int32_t end
     for (Arena& arena : work.arenas)
         arena.nodes.clear(), arena.edges.clear(), arena.base_levels.clear(), arena.stretches.clear();
     std::atomic<bool> deep{false};
-    executor.for_blocks(end - begin, 1, [&](int64_t first, int64_t last, int thread) {
+    const int64_t block = 1 + (end - begin) / most_tasks;
+    executor.for_blocks(end - begin, block, [&](int64_t first, int64_t last, int thread) {
         for (int64_t s = first; s < last && !deep.load(std::memory_order_relaxed); ++s)
             if (!grow_subtree(static_cast<int32_t>(s), begin + static_cast<int32_t>(s), work, tree,
                               work.arenas[static_cast<size_t>(thread)]))

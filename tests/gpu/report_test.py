@@ -15,7 +15,8 @@ PAIRS = {"n": 262144, "limits": {"mix_pairs_per_s": 2e12, "fma_fp64_per_s": 1.6e
          "all_pairs": {name: {"limit_pairs_per_s": limit, "best": {"pairs_per_s": rate}}
                        for name, limit, rate in (("fp32", 2e12, 2.06e12), ("fp64", 1e12, 6.9e11))}}
 STEPS = {"n": 1000000, "ic": "plummer", "leaf": 64, "group": 64, "nodes": 60000, "leaves": 40000, "node_entries": 1.8e7,
-         "leaf_entries": 1e6, "pairs": 1e9, "cells": 9e8, "walk_s": {"thread": 3e-3, "warp": 3e-4, "super": 3e-4},
+         "leaf_entries": 1e6, "pairs": 1e9, "cells": 9e8, "walk_s": {"thread": 3e-3, "warp": 3e-4},
+         "count_s": {"thread": 1.4e-3, "warp": 1.4e-4},
          "time_s": {"sort": 2e-4, "tree": 2.9e-4, "moments": 2e-4, "targets": 5e-5, "criterion": 5e-5, "walk": 3e-4, "p2p": 6e-4,
                     "m2p": 1.3e-3, "forces": 1.8e-3}}
 
@@ -50,8 +51,12 @@ class Table(unittest.TestCase):
         slots = 13 * 2e12
         self.assertAlmostEqual(made["Plummer 1e6, 64/64: P2P"]["floor"], 1e3 * 1e9 * 12 / slots)
         self.assertEqual(made["Plummer 1e6, 64/64: tree, sort included"]["ok"], "yes")
-        self.assertEqual(made["gaburov2010: walk, thread a group"]["ok"], "yes")
         self.assertTrue(table_of(steps_1e6=STEPS)[1])
+
+    def test_use_of_the_device_as_gaburov_counts_it(self):
+        made, _ = table_of(steps_theta=STEPS)
+        self.assertAlmostEqual(made["gaburov2010: leaf lists, 38 flops"]["ours"], 1e-9 * 38 * 1e9 / 6e-4)
+        self.assertEqual(made["gaburov2010: second walk, a thread a group"]["ok"], "yes")
 
     def test_a_full_row_counts_as_the_short_one(self):
         made, _ = rows.all_rows([{"name": "merger+", "command": "c", "answers": [{"n": 8e5, "particles/s": 1e8}]}], [])

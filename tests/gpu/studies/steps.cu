@@ -2,8 +2,8 @@
 // device: sort, tree (sort included), moments and expansions, targets, criterion, walk, P2P, M2P, and both
 // together.
 //
-//   study_steps [--n 1e6] [--ic plummer|uniform] [--accuracy 9.5e-4] [--leaf 64] [--group 64] [--order 2]
-//               [--repeat 7] [--walks]
+//   study_steps [--n 1e6] [--ic plummer|uniform] [--accuracy 9.5e-4 | --theta 0.5] [--leaf 64] [--group 64]
+//               [--order 2] [--repeat 7] [--walks]
 //
 // One JSON object on standard output: seconds by events (median after two to warm up) and the counts from
 // which tests/gpu/report.py makes the floors. P2P alone is an evaluation whose lists hold no cells, M2P alone
@@ -68,6 +68,8 @@ struct Case {
           repeats(static_cast<int>(words.number("repeat", 7))) {
         settings.precision = pipeline::Precision::fp32;
         settings.accuracy = words.number("accuracy", 9.5e-4);
+        if (words.has("theta"))
+            settings.mac = pipeline::MacType::box, settings.theta = words.number("theta", 0.5);
         settings.leaf = static_cast<int>(words.number("leaf", 64));
         settings.group = static_cast<int>(words.number("group", 64));
         settings.order = static_cast<int>(words.number("order", 2));
@@ -109,6 +111,18 @@ class Steps {
     double walk(lists::DeviceWalk kind) {
         return seconds_of([&] { walk_once(kind); });
     }
+    /// The first pass alone: with no room for entries the walk stops behind its scan.
+    double count(lists::DeviceWalk kind) {
+        const int64_t nodes = lists_.nodes.size(), leaves = lists_.leaves.size();
+        lists_.nodes.resize(0), lists_.leaves.resize(0);
+        const double time = seconds_of([&] {
+            queue_.clear_status();
+            walk_once(kind);
+        });
+        lists_.nodes.resize(nodes), lists_.leaves.resize(leaves);
+        queue_.clear_status();
+        return time;
+    }
     double pairs_alone() { return without(lists_.node_offset); }
     double cells_alone() { return without(lists_.leaf_offset); }
     double evaluation() {
@@ -145,12 +159,16 @@ class Steps {
     }
     void targets_once() { maker_.set_all(queue_, tree_, what_.settings.group, targets_); }
     void criterion_once() {
-        estimate_.prepare(queue_, what_.settings, false, tree_, moments_);
+        const bool error = what_.settings.mac == pipeline::MacType::error;
         lists::CriterionOptions options;
-        options.mac = lists::Mac::error, options.theta = what_.settings.theta;
+        options.mac = error ? lists::Mac::error : lists::Mac::box, options.theta = what_.settings.theta;
         options.direct_count = pipeline::direct_count(what_.settings);
-        lists::fill_criterion(queue_, tree_, moments_, options, estimate_.reach(), criterion_);
-        estimate_.scale_groups(queue_, what_.settings, tree_, targets_);
+        if (error)
+            estimate_.prepare(queue_, what_.settings, false, tree_, moments_);
+        lists::fill_criterion(queue_, tree_, moments_, options, error ? estimate_.reach() : nullptr,
+                              criterion_);
+        if (error)
+            estimate_.scale_groups(queue_, what_.settings, tree_, targets_);
     }
     void walk_once(lists::DeviceWalk kind) {
         walker_.build(queue_, tree_, criterion_, targets_, kind, 0, 1, lists_);
@@ -242,13 +260,18 @@ class Steps {
 };
 
 std::string walks_json(Steps& steps) {
-    char text[160];
-    const double thread = steps.walk(lists::DeviceWalk::thread_per_group),
-                 super = steps.walk(lists::DeviceWalk::super_group),
-                 warp = steps.walk(lists::DeviceWalk::warp_per_group);
-    std::snprintf(text, sizeof text, ",\"walk_s\":{\"thread\":%.6g,\"warp\":%.6g,\"super\":%.6g}", thread,
-                  warp, super);
-    return text;
+    constexpr const char* names[] = {"thread", "warp", "super"};
+    std::string whole, first;
+    for (int kind = 0; kind < 3; ++kind) {
+        char text[48];
+        const auto walk = static_cast<lists::DeviceWalk>(kind);
+        std::snprintf(text, sizeof text, "%s\"%s\":%.6g", kind > 0 ? "," : "", names[kind], steps.walk(walk));
+        whole += text;
+        std::snprintf(text, sizeof text, "%s\"%s\":%.6g", kind > 0 ? "," : "", names[kind],
+                      steps.count(walk));
+        first += text;
+    }
+    return ",\"walk_s\":{" + whole + "},\"count_s\":{" + first + "}";
 }
 
 void print(const Case& what, const study::Words& words, backend::DeviceMemory& memory, Steps& steps) {
@@ -258,12 +281,15 @@ void print(const Case& what, const study::Words& words, backend::DeviceMemory& m
                  p2p = steps.pairs_alone(), m2p = steps.cells_alone();
     const std::string walks = words.has("walks") ? walks_json(steps) : "";
     const backend::DeviceStatus& c = steps.counts;
+    const bool error = what.settings.mac == pipeline::MacType::error;
     std::printf("{\"study\":\"steps\",\"n\":%lld,\"ic\":\"%s\",\"leaf\":%d,\"group\":%d,\"order\":%d,"
-                "\"accuracy\":%g,\"time_s\":{\"sort\":%.6g,\"tree\":%.6g,\"moments\":%.6g,\"targets\":%.6g,"
+                "\"mac\":\"%s\",\"limit\":%g,\"time_s\":{\"sort\":%.6g,\"tree\":%.6g,\"moments\":%.6g,"
+                "\"targets\":%.6g,"
                 "\"criterion\":%.6g,\"walk\":%.6g,\"p2p\":%.6g,\"m2p\":%.6g,\"forces\":%.6g}%s",
                 static_cast<long long>(what.n), what.plummer ? "plummer" : "uniform", what.settings.leaf,
-                what.settings.group, what.settings.order, what.settings.accuracy, sort, build, moments,
-                targets, criterion, walk, p2p, m2p, both, walks.c_str());
+                what.settings.group, what.settings.order, error ? "error" : "box",
+                error ? what.settings.accuracy : what.settings.theta, sort, build, moments, targets,
+                criterion, walk, p2p, m2p, both, walks.c_str());
     std::printf(",\"nodes\":%lld,\"leaves\":%lld,\"levels\":%lld,\"groups\":%lld,\"node_entries\":%lld,"
                 "\"leaf_entries\":%lld,\"pairs\":%.6g,\"cells\":%.6g,\"device_bytes\":%lld}\n",
                 static_cast<long long>(c.nodes_needed), static_cast<long long>(c.leaves),

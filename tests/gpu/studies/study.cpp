@@ -1,6 +1,9 @@
 // See study.hpp.
 #include "study.hpp"
 
+#include "ic/orbit_table.hpp"
+#include "ic/solar_system.hpp"
+
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -244,6 +247,17 @@ void Table::print(const Row& row) {
     std::fflush(stdout);
     if (file_ != nullptr)
         std::fprintf(static_cast<std::FILE*>(file_), "%s\n", row.json().c_str());
+}
+
+cli::Snapshot solar_system(std::size_t n) {
+    std::vector<cli::OrbitRow> rows;
+    const char* data = std::getenv("GRAFT_TEST_DATA");
+    if (n != 999)
+        rows = data != nullptr ? cli::read_orbit_table_file(std::string(data) + "/planets_and_moons.csv")
+                               : cli::read_orbit_table(cli::built_in_orbit_table(), "built-in table");
+    cli::BeltOptions options;
+    options.n = n > rows.size() + 1 ? n - rows.size() - 1 : 0;
+    return cli::make_belt(rows, options);
 }
 
 int devices() {

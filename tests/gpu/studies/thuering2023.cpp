@@ -12,8 +12,6 @@
 // (5.3 to 5.5); bodies in the order of the tree, as they come, or shuffled (5.11: his "sort" moves the
 // bodies, ours always sorts copies); --cpu: the CPU beside it (5.15). His acceleration kernel and octree for
 // the largest belt on an A100: 240 ms and 163 ms.
-#include "ic/orbit_table.hpp"
-#include "ic/solar_system.hpp"
 #include "study.hpp"
 
 #include <algorithm>
@@ -43,19 +41,6 @@ constexpr Theirs theirs[] = {{"A100", 23.26, 58.9 / 60},
                              {"RTX 3090", 14.6 * 24, 1.49},
                              {"2 x EPYC 7543", 11.96 * 24, 2.59},
                              {"Threadripper 3960X", 27.5 * 24, 3.38}};
-
-std::vector<cli::OrbitRow> planets() {
-    const char* data = std::getenv("GRAFT_TEST_DATA");
-    return data != nullptr ? cli::read_orbit_table_file(std::string(data) + "/planets_and_moons.csv")
-                           : cli::read_orbit_table(cli::built_in_orbit_table(), "built-in table");
-}
-
-cli::Snapshot belt(std::size_t n) {
-    const std::vector<cli::OrbitRow> rows = n == 999 ? std::vector<cli::OrbitRow>() : planets();
-    cli::BeltOptions options;
-    options.n = n > rows.size() + 1 ? n - rows.size() - 1 : 0;
-    return cli::make_belt(rows, options);
-}
 
 void rearrange(cli::Snapshot& s, const std::vector<std::size_t>& order) {
     const cli::Snapshot old = s;
@@ -143,7 +128,7 @@ class Study {
 
     void both(std::size_t n, const char* backend, Place place) {
         attempt(table_, std::string(backend) + " " + std::to_string(n), [&] {
-            const Bodies bodies(belt(n), place, Real::fp64);
+            const Bodies bodies(solar_system(n), place, Real::fp64);
             const double pairs = static_cast<double>(n) * static_cast<double>(n);
             const bool on_gpu = place == Place::device;
             const bool measured = on_gpu || static_cast<double>(n) <= largest_direct_on_cpu;
@@ -190,7 +175,7 @@ class Study {
     }
 
     void stages(std::size_t n) {
-        const Bodies bodies(belt(n), Place::device, Real::fp64);
+        const Bodies bodies(solar_system(n), Place::device, Real::fp64);
         Row row;
         row.add("bodies", static_cast<double>(n));
         for (const char* stage : {"plain", "tiled", "unrolled", "best"})
@@ -203,7 +188,7 @@ class Study {
     }
 
     void blocks(std::size_t n) {
-        const Bodies bodies(belt(n), Place::device, Real::fp64);
+        const Bodies bodies(solar_system(n), Place::device, Real::fp64);
         for (const char* stage : {"tiled", "unrolled"}) {
             Row row;
             row.add("stage", std::string(stage));
@@ -218,7 +203,7 @@ class Study {
     }
 
     void builds(std::size_t n) {
-        const Bodies bodies(belt(n), Place::device, Real::fp64);
+        const Bodies bodies(solar_system(n), Place::device, Real::fp64);
         const auto line = [&](const std::string& name, const Keys& keys) {
             attempt(table_, name, [&] {
                 const Timing t = time_of(keys, bodies, repeats_);
@@ -238,7 +223,7 @@ class Study {
     }
 
     void orders(std::size_t n) {
-        const cli::Snapshot as_made = belt(n);
+        const cli::Snapshot as_made = solar_system(n);
         for (const char* name : {"as made", "shuffled", "along the curve"}) {
             cli::Snapshot s = as_made;
             if (name[0] != 'a' || name[1] == 'l')
