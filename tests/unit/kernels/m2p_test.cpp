@@ -1,12 +1,11 @@
 // Moments and M2P together against the plain sum: error falls with order and distance as the expansion says.
+#include "cloud.hpp"
 #include "kernels/cells.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/m2p.hpp"
 #include "kernels/simd.hpp"
 #include "moments/expansion.hpp"
-#include "moments/moments.hpp"
 #include "reference/direct_sum.hpp"
-#include "tree/build.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,40 +14,16 @@
 #include <vector>
 
 using namespace graft;
+using support::Cloud;
 
 namespace {
-
-struct Cloud {
-    core::Memory memory;
-    backend::Executor executor{memory, 1};
-    std::vector<double> x, y, z, q, h;
-    tree::Tree tree{memory};
-    moments::Moments moments{memory};
-
-    Cloud(int n, bool mixed, int leaf, double size = 1, double offset = 0) {
-        std::mt19937_64 random(7);
-        std::uniform_real_distribution<double> uniform(-0.5, 0.5);
-        for (int i = 0; i < n; ++i) {
-            const double u = uniform(random) + 0.5, v = uniform(random) + 0.5; // skewed: no order vanishes by symmetry
-            x.push_back(offset + size * u * u * u);
-            y.push_back(size * v * v);
-            z.push_back(size * uniform(random) * uniform(random));
-            q.push_back(mixed ? uniform(random) : 0.75 + 0.5 * uniform(random));
-            h.push_back(0.1 * size * (1 + uniform(random)));
-        }
-        tree::TreeOptions options;
-        options.leaf = leaf;
-        tree::BuildTimes times;
-        tree::TreeBuilder builder(memory);
-        builder.build(executor, options, n, x.data(), y.data(), z.data(), q.data(), h.data(), tree, times);
-    }
-};
 
 struct Errors {
     double force, potential;
 };
 
-/// Largest relative error of the root's expansion at 13 targets on a sphere of radius `distance` about the centre.
+/// Largest relative error of the root's expansion at 13 targets on a sphere of radius `distance` about the
+/// centre.
 template <typename T>
 Errors root_error(Cloud& cloud, int order, double distance, reference::Softening softening, double length,
                   bool per_particle = false) {
@@ -73,7 +48,8 @@ Errors root_error(Cloud& cloud, int order, double distance, reference::Softening
     const kernels::PairVariant pair{static_cast<kernels::Softening>(softening), per_particle, true};
     const kernels::CellVariant variant{order, softened, per_particle && softened, true};
     kernels::TargetBuffer<T> targets(cloud.memory);
-    targets.fill({x.data(), y.data(), z.data(), nullptr, per_particle ? h.data() : nullptr, 13}, 0, 13, frame, pair);
+    targets.fill({x.data(), y.data(), z.data(), nullptr, per_particle ? h.data() : nullptr, 13}, 0, 13, frame,
+                 pair);
     kernels::CellBuffer<T> cells(cloud.memory);
     const int32_t root = 0;
     cells.fill(m, expansion.data(), &root, 1, frame, variant);
@@ -82,14 +58,15 @@ Errors root_error(Cloud& cloud, int order, double distance, reference::Softening
     std::vector<double> ax(13), ay(13), az(13), p(13);
     const auto n = static_cast<int64_t>(cloud.x.size());
     reference::direct_sum(
-        {n, cloud.x.data(), cloud.y.data(), cloud.z.data(), per_particle ? cloud.h.data() : nullptr}, cloud.q.data(),
-        {13, x.data(), y.data(), z.data(), per_particle ? h.data() : nullptr}, nullptr, softening, length, 1,
-        {ax.data(), ay.data(), az.data(), p.data()});
+        {n, cloud.x.data(), cloud.y.data(), cloud.z.data(), per_particle ? cloud.h.data() : nullptr},
+        cloud.q.data(), {13, x.data(), y.data(), z.data(), per_particle ? h.data() : nullptr}, nullptr,
+        softening, length, 1, {ax.data(), ay.data(), az.data(), p.data()});
     Errors worst{0, 0};
     const double square = frame.scale * frame.scale;
     for (int k = 0; k < 13; ++k) {
         const kernels::FieldSums sums = targets.sums();
-        const double d = std::hypot(sums.ax[k] * square - ax[k], sums.ay[k] * square - ay[k], sums.az[k] * square - az[k]);
+        const double d =
+            std::hypot(sums.ax[k] * square - ax[k], sums.ay[k] * square - ay[k], sums.az[k] * square - az[k]);
         worst.force = std::max(worst.force, d / std::hypot(ax[k], ay[k], az[k]));
         worst.potential = std::max(worst.potential, std::abs(sums.potential[k] * frame.scale / p[k] - 1));
     }
@@ -165,7 +142,8 @@ TEST(M2P, EverySimdTargetAndFloat) {
             const Errors single = root_error<float>(cloud, order, 5e-3, reference::Softening::none, 0);
             EXPECT_NEAR(single.force, exact.force, 2e-6) << name << " order " << order;
             const Errors soft = root_error<float>(cloud, order, 5e-3, reference::Softening::plummer, 2e-3);
-            const Errors soft_exact = root_error<double>(cloud, order, 5e-3, reference::Softening::plummer, 2e-3);
+            const Errors soft_exact =
+                root_error<double>(cloud, order, 5e-3, reference::Softening::plummer, 2e-3);
             EXPECT_NEAR(soft.force, soft_exact.force, 2e-6) << name << " order " << order;
         }
     }

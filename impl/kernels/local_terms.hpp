@@ -1,0 +1,64 @@
+// The mathematics of local expansions, term by term at compile time: M2L and L2P on the CPU and the GPU are
+// made of it.
+//
+// With s^2 = |R|^2 + eps^2 the derivatives of 1/s at R are d^a (1/s) = s^-(1+|a|) T_a(R / s), and T_a = T_a^0
+// of
+//     T_0^n = (-1)^n (2n-1)!!,   T_(a+x)^n = u_x T_a^(n+1) + a_x T_(a-x)^(n+1)
+// (the scheme of McMurchie & Davidson 1978 for Hermite integrals, with f_n of 1/s in its place): no number
+// but powers of 1/s leaves the size of 1, whatever the units. Terms as in moments/terms.hpp.
+#pragma once
+
+#include "moments/terms.hpp"
+
+namespace graft::kernels {
+
+/// Order of the local expansion (degree of the potential's polynomial) that goes with cells of `order`: far
+/// cells' products of source and local terms are kept up to this order in all.
+constexpr int local_order(int order) {
+    return order + 2;
+}
+inline constexpr int max_local_order = local_order(moments::max_order);
+inline constexpr int max_local_terms = moments::term_count(max_local_order);
+
+/// The term with this index.
+constexpr moments::Term local_term(int index) {
+    int order = 0;
+    while (moments::term_count(order) <= index)
+        ++order;
+    int rest = index - moments::term_count(order - 1), b_and_c = 0;
+    while ((b_and_c + 1) * (b_and_c + 2) / 2 <= rest)
+        ++b_and_c;
+    rest -= b_and_c * (b_and_c + 1) / 2;
+    return {static_cast<int8_t>(order - b_and_c), static_cast<int8_t>(b_and_c - rest),
+            static_cast<int8_t>(rest)};
+}
+constexpr int term_order(int index) {
+    const moments::Term t = local_term(index);
+    return t.a + t.b + t.c;
+}
+/// The term that is lower by one along `axis`, twice: how T follows from the level before.
+struct Step {
+    int axis = 0, lower = 0, lowest = -1; // lowest -1: none
+    int factor = 0;
+};
+constexpr Step step_of(int index) {
+    const moments::Term t = local_term(index);
+    const int axis = t.a > 0 ? 0 : (t.b > 0 ? 1 : 2);
+    const int x = axis == 0, y = axis == 1, z = axis == 2;
+    const int along = x ? t.a : (y ? t.b : t.c);
+    return {axis, moments::term_index(t.a - x, t.b - y, t.c - z),
+            along > 1 ? moments::term_index(t.a - 2 * x, t.b - 2 * y, t.c - 2 * z) : -1, along - 1};
+}
+constexpr int sum_index(int a, int b) {
+    const moments::Term s = local_term(a), t = local_term(b);
+    return moments::term_index(s.a + t.a, s.b + t.b, s.c + t.c);
+}
+/// (-1)^n (2n-1)!!
+constexpr double radial_constant(int n) {
+    double value = 1;
+    for (int k = 1; k <= n; ++k)
+        value *= -(2 * k - 1);
+    return value;
+}
+
+} // namespace graft::kernels
