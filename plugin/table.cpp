@@ -59,6 +59,12 @@ constexpr graft_api_v1 table = {
     graft::capi::compute_begin,
     graft::capi::compute_end,
     graft::capi::context_set_stream,
+    graft::capi::near_field_create,
+    graft::capi::near_field_update,
+    graft::capi::near_field_execute,
+    graft::capi::near_field_begin,
+    graft::capi::near_field_end,
+    graft::capi::near_field_destroy,
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "domain_state.hpp"
 #include "figures.hpp"
 #include "guard.hpp"
+#include "near_plans.hpp"
 #include "ranks.hpp"
 #include "structs.hpp"
 
@@ -20,6 +21,7 @@ struct graft_context {
     std::unique_ptr<graft::comm::Communicator> ranks;  // never null; one rank alone before set_communicator
     std::unique_ptr<graft::capi::DomainState> domains; // of decompose, balance and migrate; never null
     graft::capi::Figures figures;                      // of decompose, balance and migrate, for query
+    graft::capi::NearPlans near_plans;                 // with their figures
     void* stream = nullptr;                            // of the host, for the GPU; NULL: the solver's own
     bool in_flight = false;                            // between compute_begin and compute_end
     std::atomic_flag in_use = ATOMIC_FLAG_INIT;

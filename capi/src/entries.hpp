@@ -41,6 +41,15 @@ int32_t migrate(graft_context* context, int32_t count, const graft_array* const*
                 const graft_array* const* to) noexcept;
 int32_t migrate_back(graft_context* context, int32_t count, const graft_array* const* from,
                      const graft_array* const* to) noexcept;
+int32_t near_field_create(graft_context* context, const graft_near_field* description,
+                          graft_near_plan** plan) noexcept;
+int32_t near_field_update(graft_context* context, graft_near_plan* plan,
+                          const graft_near_field* description) noexcept;
+int32_t near_field_execute(graft_context* context, graft_near_plan* plan,
+                           const graft_near_sums* sums) noexcept;
+int32_t near_field_begin(graft_context* context, graft_near_plan* plan, const graft_near_sums* sums) noexcept;
+int32_t near_field_end(graft_context* context, graft_near_plan* plan) noexcept;
+int32_t near_field_destroy(graft_context* context, graft_near_plan** plan) noexcept;
 int32_t query(graft_context* context, const char* key, double* value) noexcept;
 int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept;
 

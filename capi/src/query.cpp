@@ -20,9 +20,11 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
             {"wait_s", traffic.wait_s}};
 }
 
-/// Refreshes "comm", which is there from set_communicator on.
+/// Refreshes "comm", which is there from set_communicator on, and "near".
 const Figures& figures_of(graft_context* context) {
     context->figures.set("comm", {communicator_figures(*context->ranks)});
+    if (context->near_plans.last() != nullptr)
+        context->figures.set("near", context->near_plans.figures());
     return context->figures;
 }
 
@@ -43,7 +45,8 @@ std::string json(graft_context* context) {
 
 /// Nothing has been done on this context yet: every figure is absent.
 void require_something(graft_context* context) {
-    if (!context->solver.report().valid && context->figures.empty() && context->ranks->alone())
+    if (!context->solver.report().valid && context->figures.empty() && context->ranks->alone() &&
+        context->near_plans.last() == nullptr)
         fail(Status::absent,
              "query: no computation has succeeded on this context yet; call compute or field_at first");
 }
@@ -77,7 +80,7 @@ int32_t query_text(graft_context* context, const char* key, graft_sink sink, voi
         else if (name == "backend" && !report.valid)
             text = "cpu"; // what decompose and balance compute on
         else if (!(report.valid && report.find_words(name, &text)) &&
-                 !context->figures.find_words(name, &text)) {
+                 !figures_of(context).find_words(name, &text)) {
             if (!find(context, name, &value))
                 fail(Status::absent, "query_text: there is no figure '%s' of the last computation", key);
             text = core::format("%.17g", value);

@@ -78,6 +78,8 @@ template graft_particles read_struct(const graft_particles*, const char*, uint32
 template graft_decomposition read_struct(const graft_decomposition*, const char*, uint32_t);
 template graft_balancing read_struct(const graft_balancing*, const char*, uint32_t);
 template graft_objects read_struct(const graft_objects*, const char*, uint32_t);
+template graft_near_field read_struct(const graft_near_field*, const char*, uint32_t);
+template graft_near_sums read_struct(const graft_near_sums*, const char*, uint32_t);
 
 particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components,
                                 Elements elements, int64_t expected_n, const Places& places) {

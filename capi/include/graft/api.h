@@ -183,6 +183,40 @@ typedef struct graft_api_v1 {
      * context or the next context_set_stream. Graft waits on it in compute, field_at and compute_end only, and never
      * destroys it. Without a GPU the stream is kept and not used. Not collective. CALL_ORDER: a computation is in flight. */
     int32_t (*context_set_stream)(graft_context *context, void *stream);
+
+    /* ---- Since minor 3: the near field alone (P2P), for codes with boxes of their own. ----
+     * A plan is made once, executed many times with new charges, given new coordinates, and destroyed. It belongs to its
+     * context, whose options (deck keys near_field.*, backend, threads), allocator, log and stream it uses; context_destroy
+     * frees its plans. Calls take context and plan; a plan that is not (or no longer) the context's is refused: ARGUMENT.
+     * Not collective: each rank has its own. What the last plan used did is told by query, "near." + time_s.collection,
+     * time_s.charges, time_s.transfer, time_s.kernel, time_s.scatter, time_s.total (of the last execution), predicted_s.
+     * + the same (where a model can tell), time_s.create, time_s.update, pairs, targets, sources, boxes, neighbours,
+     * largest (t: points of the fullest box), density (D: targets a cell), height (L), chunks, executes, updates,
+     * bytes.layout, bytes.expected, bytes.structure, bytes.copies, allocations (of the last execution: 0 from the second
+     * on); and query_text, "near." + backend, layout, kernel, precision, reason. */
+
+    /* Copies the structure and the coordinates; the caller's arrays may go. Cost O(points + boxes + neighbours), and what
+     * the layout's arrays cost. ARGUMENT (missing arrays, impossible numbers, options that the kernel would ignore), ARRAY
+     * (sizes that do not fit each other), VALUE (offsets that fall, lists that are unsorted, repeated or out of range,
+     * indices alike, coordinates that are not finite: array and first bad item are named), ABI, UNSUPPORTED (more than
+     * 2^31 - 1 points or boxes; boxes to be made of device arrays), MEMORY (also a layout that needs more than
+     * near_field.memory), DEVICE. */
+    int32_t (*near_field_create)(graft_context *context, const graft_near_field *description, graft_near_plan **plan);
+    /* New coordinates for the same points in the same boxes: of the description only targets, sources, target and source
+     * are read. Coordinates that are refused change nothing. As near_field_create; CALL_ORDER: an execution is in flight. */
+    int32_t (*near_field_update)(graft_context *context, graft_near_plan *plan, const graft_near_field *description);
+    /* The sums for new charges. Results are the same bits for any number of threads. Nothing is allocated from the second
+     * execution on. ARGUMENT (components missing or too many, an output that the plan was not made for), ARRAY (sizes,
+     * outputs that overlap), VALUE (a charge that is not finite: first one named), ABI, MEMORY, DEVICE, CALL_ORDER;
+     * nothing is written on failure. */
+    int32_t (*near_field_execute)(graft_context *context, graft_near_plan *plan, const graft_near_sums *sums);
+    /* near_field_execute in two halves: begin enqueues on the context's stream and returns, on the GPU without waiting (on
+     * the CPU it does all the work); end waits and returns the status. The struct may go when begin returns, the arrays only
+     * after end. One execution of a plan may be in flight (else CALL_ORDER), those of several plans at a time. */
+    int32_t (*near_field_begin)(graft_context *context, graft_near_plan *plan, const graft_near_sums *sums);
+    int32_t (*near_field_end)(graft_context *context, graft_near_plan *plan);
+    /* Frees the plan and sets *plan to NULL; NULL is fine. Waits for what is in flight. */
+    int32_t (*near_field_destroy)(graft_context *context, graft_near_plan **plan);
 } graft_api_v1;
 
 #define GRAFT_CAPABILITY_OPENMP (1ull << 0)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRAFT_ABI_MAJOR 1u
-#define GRAFT_ABI_MINOR 2u
+#define GRAFT_ABI_MINOR 3u
 
 /* Statuses: stable numbers, never reused. 0 is success, every other value a failure whose text last_error() gives. */
 #define GRAFT_OK 0
@@ -171,6 +171,94 @@ typedef struct graft_objects {
     uint64_t reserved[4];
 } graft_objects;
 
+/* What a near-field plan sums: out_c(i) = factor * sum over the sources j of the neighbour boxes of i's box of q_c(j)
+ * K(x_i - y_j), for each charge component c, and its gradient with respect to x_i. A source at distance zero adds nothing
+ * to a kernel that is singular there; with softening it adds K(0), except a point to itself (targets and sources the
+ * same: equal index). Since minor 3. Numbers that are 0 have the meaning given; pointers that are NULL are absent.
+ *
+ * Boxes of the caller (GRAFT_NEAR_LISTS): the points of target box b are the slots target_offset[b] ... target_offset[b + 1]
+ * - 1; slot s is point target_index[s], or point s without an index array. Its source boxes are neighbour[k], k =
+ * neighbour_offset[b] ... neighbour_offset[b + 1] - 1, ascending, each once. Points that are in no box are not summed,
+ * and their outputs not written; none may be in two. All six arrays are host arrays of I32 or I64;
+ * GRAFT_ARRAY_INDEX_FROM_1: an array counts from 1, as Fortran does (offsets then begin at 1, too).
+ * Boxes made here: cells of a grid, of a tree's level or of an adaptive tree; same and adjacent (touching) boxes interact.
+ * They are made of the coordinates given to near_field_create, from host arrays, and stay. */
+typedef struct graft_near_field {
+    uint32_t struct_size;
+    uint32_t flags;              /* 0 */
+    int32_t dimension;           /* 2 or 3; in 2, z is not read */
+    int32_t kernel;              /* GRAFT_NEAR_LAPLACE ... */
+    int32_t components;          /* charges a source, 1 to 16; 0: one (helmholtz: two) */
+    int32_t outputs;             /* GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT; 0: the potential */
+    int32_t precision;           /* GRAFT_NEAR_PRECISION_*; 0: deck key near_field.precision */
+    int32_t layout;              /* GRAFT_NEAR_LAYOUT_*; 0: deck key near_field.layout */
+    double factor;               /* 0: 1 */
+    double softening;            /* laplace: Plummer length, >= 0 */
+    double wave_number;          /* yukawa, helmholtz: 1/length, >= 0 */
+    double table_begin;          /* table: radius of the first knot, and */
+    double table_step;           /* from knot to knot */
+    const graft_array *table;    /* table: a knot an item, 2 components f(r) and f'(r); F32 or F64, on the host; cubic
+                                    between knots, 0 beyond the last */
+    int32_t boxes;               /* GRAFT_NEAR_LISTS ... */
+    int32_t most;                /* level, leaves: most points in a box; 0: deck key near_field.box */
+    int32_t height;              /* level: height of the tree (its leaf boxes are 2^(height - 1) along an edge); 0: from 3
+                                    on, raised until no box holds more than `most` */
+    int32_t cells[3];            /* grid: along each axis */
+    double lower[3];             /* grid: its box; level and leaves: the root cube is at lower, its edge the longest one of */
+    double upper[3];             /* the box; all 0: the smallest cube around all points */
+    int64_t targets;             /* points */
+    int64_t sources;             /* points; 0 where source is absent */
+    const graft_array *target[3]; /* coordinates, laid out as a graft_particles' positions; F32 or F64 */
+    const graft_array *source[3]; /* NULL: the targets are the sources */
+    const graft_array *target_offset;    /* target boxes + 1 */
+    const graft_array *source_offset;    /* source boxes + 1; NULL where the targets are the sources */
+    const graft_array *neighbour_offset; /* target boxes + 1 */
+    const graft_array *neighbour;        /* source boxes */
+    const graft_array *target_index;     /* points of the slots; NULL: slot s is point s */
+    const graft_array *source_index;
+    double memory_bytes;         /* most bytes of the layout's own arrays; 0: deck key near_field.memory */
+    double expected_executes;    /* for one set of coordinates; 0: deck key near_field.expected_executes */
+    uint64_t reserved[4];
+} graft_near_field;
+
+#define GRAFT_NEAR_LAPLACE 0   /* 1/r, softened 1/sqrt(r^2 + softening^2): gravity and Coulomb */
+#define GRAFT_NEAR_LOGARITHM 1 /* -ln r: the potential of two dimensions */
+#define GRAFT_NEAR_YUKAWA 2    /* exp(-wave_number r) / r */
+#define GRAFT_NEAR_HELMHOLTZ 3 /* exp(i wave_number r) / r; charges and sums are complex: two components each */
+#define GRAFT_NEAR_TABLE 4     /* f(r) by its values and derivatives */
+#define GRAFT_NEAR_POTENTIAL 1
+#define GRAFT_NEAR_GRADIENT 2
+#define GRAFT_NEAR_LISTS 0  /* boxes and lists of the caller */
+#define GRAFT_NEAR_GRID 1   /* cells of a grid */
+#define GRAFT_NEAR_LEVEL 2  /* boxes of one level of a quadtree (octree), in Morton order */
+#define GRAFT_NEAR_LEAVES 3 /* leaves of an adaptive quadtree (octree), in Morton order */
+#define GRAFT_NEAR_PRECISION_FP32 1
+#define GRAFT_NEAR_PRECISION_MIXED 2 /* pairs in fp32, sums in fp64 */
+#define GRAFT_NEAR_PRECISION_FP64 3
+#define GRAFT_NEAR_LAYOUT_AUTO (-1)
+#define GRAFT_NEAR_LAYOUT_INDEXED 1                /* indexed */
+#define GRAFT_NEAR_LAYOUT_RANGES 2                 /* ranges */
+#define GRAFT_NEAR_LAYOUT_REPLICATED 3             /* replicated */
+#define GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED 4 /* replicated_interleaved */
+#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP 5       /* replicated_group */
+#define GRAFT_NEAR_LAYOUT_TILED 6                  /* tiled */
+#define GRAFT_NEAR_LAYOUT_TILED_SPLIT 7            /* tiled_split */
+
+/* What one execution of a plan reads and writes; F32 or F64. The arrays of a list, in order and up to the first NULL, give
+ * their components one after the other: a std::complex<double> z(n) is one array of 2 components, as good as two arrays of
+ * one. Outputs have one item per target in the caller's order and must not overlap charges or each other; a list that is
+ * NULL from the start is not wanted. Since minor 3. */
+typedef struct graft_near_sums {
+    uint32_t struct_size;
+    uint32_t flags;                   /* 0 */
+    const graft_array *charge[16];    /* `components` in all, one item per source */
+    const graft_array *potential[16]; /* `components` in all */
+    const graft_array *gradient[48];  /* dimension x components in all: d/dx of each component, then d/dy, then d/dz */
+    int32_t mode;                     /* GRAFT_MODE_OVERWRITE or GRAFT_MODE_ADD */
+    int32_t pad;
+    uint64_t reserved[4];
+} graft_near_sums;
+
 /* The constant in front of the force law: either given (constant > 0), or made from the sizes of the host's units in SI
  * (constant = 0): G = 6.67430e-11 mass time^2 / length^3; Coulomb: 8.9875517923e9 charge^2 time^2 / (mass length^3). */
 typedef struct graft_units {
@@ -316,6 +404,13 @@ typedef struct graft_options_values {
     int32_t cuda_graph;
     int32_t cuda_list_reuse; /* evaluations that lists are kept for; 0 = made anew in each */
     double cuda_list_skin;   /* length that each particle may move meanwhile */
+    /* Since minor 3: near fields (deck keys near_field.*). They took the reserved words of minor 2. */
+    int32_t near_layout;    /* 0 = auto, else GRAFT_NEAR_LAYOUT_* */
+    int32_t near_precision; /* 0 = as `precision`, else GRAFT_NEAR_PRECISION_* */
+    int32_t near_box;       /* most points in a box that the library makes; 0 = 15 */
+    int32_t near_pad;       /* 0 */
+    double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit */
+    double near_expected_executes; /* for one set of coordinates; 0 = unknown */
     uint64_t reserved[4];
 } graft_options_values;
 
@@ -326,6 +421,7 @@ typedef struct graft_options_values {
 
 typedef struct graft_options graft_options; /* opaque */
 typedef struct graft_context graft_context; /* opaque */
+typedef struct graft_near_plan graft_near_plan; /* opaque; belongs to a context */
 
 /* Receives text; called any number of times before the call that takes it returns. `text` is not kept. */
 typedef void (*graft_sink)(void *user, const char *text, int64_t bytes);

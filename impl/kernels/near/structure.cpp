@@ -248,6 +248,7 @@ Shape shape_of(const Structure& structure, const Sums& sums) {
     shape.kernel = sums.kernel.kernel;
     shape.precision = sums.precision;
     shape.same = structure.same;
+    count_gathered(structure, sums, shape);
     return shape;
 }
 

@@ -1,0 +1,292 @@
+// The near-field entries: the caller's structs in the plan's terms.
+#include "context.hpp"
+#include "entries.hpp"
+
+#include <algorithm>
+
+namespace graft::capi {
+
+using core::fail;
+using core::Status;
+using particles::ArrayView;
+namespace near = kernels::near;
+
+namespace {
+
+/// What the description's arrays are copied to while a plan is made.
+struct Description {
+    pipeline::NearRequest request;
+    near::StructureInput structure;
+    near::BoxOptions boxes;
+    std::vector<double> table_value, table_derivative;
+};
+
+near::Integers read_integers(const graft_array* array, const char* name) {
+    near::Integers integers;
+    integers.name = name;
+    if (array == nullptr)
+        return integers;
+    integers.view = read_array(array, name, 1, Elements::integers, -1);
+    integers.base = counts_from_1(array) ? 1 : 0;
+    integers.given = true;
+    return integers;
+}
+
+void read_points(const graft_near_field& d, int dimension, const Places& places,
+                 pipeline::NearPoints& points) {
+    if (d.targets < 0 || d.sources < 0)
+        fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
+             static_cast<long long>(d.targets), static_cast<long long>(d.sources));
+    points.targets = d.targets;
+    points.same = d.source[0] == nullptr && d.source_offset == nullptr;
+    if (points.same && d.sources != 0 && d.sources != d.targets)
+        fail(Status::argument,
+             "near_field.sources is %lld, but source[0] is NULL; expected the sources' coordinates, or "
+             "sources = 0 where the targets are the sources",
+             static_cast<long long>(d.sources));
+    points.sources = points.same ? d.targets : d.sources;
+    read_axes(d.target, "near_field.target", d.targets, dimension, true, points.target, places);
+    if (!points.same)
+        read_axes(d.source, "near_field.source", d.sources, dimension, true, points.source, places);
+}
+
+void read_table(const graft_near_field& d, Description& out) {
+    if (d.table == nullptr) {
+        if (d.table_begin != 0 || d.table_step != 0)
+            fail(Status::argument,
+                 "near_field.table is NULL, but table_begin is %g and table_step is %g; expected the "
+                 "knots, or 0",
+                 d.table_begin, d.table_step);
+        return;
+    }
+    const ArrayView view = read_array(d.table, "near_field.table", 2, Elements::reals, -1);
+    const bool narrow = view.type == particles::ElementType::f32;
+    const auto value = [&](int64_t i, int32_t c) {
+        return narrow ? static_cast<double>(*reinterpret_cast<const float*>(view.at(i, c)))
+                      : *reinterpret_cast<const double*>(view.at(i, c));
+    };
+    for (int64_t i = 0; i < view.n; ++i) {
+        out.table_value.push_back(value(i, 0));
+        out.table_derivative.push_back(value(i, 1));
+    }
+    near::RadialTable& table = out.request.sums.kernel.table;
+    table.begin = d.table_begin;
+    table.step = d.table_step;
+    table.value = out.table_value;
+    table.derivative = out.table_derivative;
+}
+
+void read_sums(const graft_near_field& d, const NearDefaults& defaults, near::Sums& sums) {
+    const int32_t precision = d.precision != 0 ? d.precision : defaults.precision;
+    if (precision < GRAFT_NEAR_PRECISION_FP32 || precision > GRAFT_NEAR_PRECISION_FP64)
+        fail(Status::argument,
+             "near_field.precision is %d; expected GRAFT_NEAR_PRECISION_FP32 (1), _MIXED (2) or _FP64 "
+             "(3), or 0 for the options'",
+             d.precision);
+    sums.kernel.kernel = static_cast<near::Kernel>(d.kernel);
+    sums.kernel.factor = d.factor != 0 ? d.factor : 1;
+    sums.kernel.softening = d.softening;
+    sums.kernel.wave_number = d.wave_number;
+    sums.dimension = d.dimension;
+    sums.components = d.components != 0 ? d.components : (d.kernel == GRAFT_NEAR_HELMHOLTZ ? 2 : 1);
+    sums.outputs = d.outputs != 0 ? d.outputs : near::potential;
+    sums.precision = static_cast<near::Precision>(precision - GRAFT_NEAR_PRECISION_FP32);
+}
+
+double not_negative(double value, const char* name) {
+    if (!(value >= 0) || value > 9e18)
+        fail(Status::argument, "%s is %g; expected a number from 0 (the options') to 9e18", name, value);
+    return value;
+}
+
+void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, graft_context& context,
+                       pipeline::NearOptions& options) {
+    if (d.layout < GRAFT_NEAR_LAYOUT_AUTO || d.layout > GRAFT_NEAR_LAYOUT_TILED_SPLIT)
+        fail(Status::argument,
+             "near_field.layout is %d; expected GRAFT_NEAR_LAYOUT_INDEXED (1) to _TILED_SPLIT (7), _AUTO "
+             "(-1), or 0 for the options'",
+             d.layout);
+    const pipeline::Settings& settings = context.solver.settings();
+    options.layout = d.layout == 0                        ? defaults.layout
+                     : d.layout == GRAFT_NEAR_LAYOUT_AUTO ? pipeline::near_layout_auto
+                                                          : d.layout - GRAFT_NEAR_LAYOUT_INDEXED;
+    const double memory = not_negative(d.memory_bytes, "near_field.memory_bytes");
+    const double executes = not_negative(d.expected_executes, "near_field.expected_executes");
+    options.most_bytes = memory > 0 ? memory : defaults.memory_bytes;
+    options.executes = executes > 0 ? executes : defaults.expected_executes;
+    options.threads = settings.threads;
+    options.backend = settings.backend;
+    options.device = settings.device;
+}
+
+void read_lists(const graft_near_field& d, bool same, near::StructureInput& s) {
+    s.target_offset = read_integers(d.target_offset, "near_field.target_offset");
+    s.source_offset = read_integers(d.source_offset, "near_field.source_offset");
+    s.neighbour_offset = read_integers(d.neighbour_offset, "near_field.neighbour_offset");
+    s.neighbour = read_integers(d.neighbour, "near_field.neighbour");
+    s.target_index = read_integers(d.target_index, "near_field.target_index");
+    s.source_index = read_integers(d.source_index, "near_field.source_index");
+    s.targets = d.targets;
+    s.sources = same ? d.targets : d.sources;
+    s.same = same;
+}
+
+void read_boxes(const graft_near_field& d, const NearDefaults& defaults, near::BoxOptions& b) {
+    for (const graft_array* list :
+         {d.target_offset, d.source_offset, d.neighbour_offset, d.neighbour, d.target_index, d.source_index})
+        if (list != nullptr)
+            fail(Status::argument,
+                 "near_field.boxes is %d, so the boxes are made here, but offsets, lists or indices are "
+                 "given, too; expected NULL, or boxes GRAFT_NEAR_LISTS (0)",
+                 d.boxes);
+    if (d.most < 0)
+        fail(Status::argument, "near_field.most is %d; expected 1 or more points, or 0 for the options'",
+             d.most);
+    b.kind = d.boxes == GRAFT_NEAR_GRID    ? near::Boxes::grid
+             : d.boxes == GRAFT_NEAR_LEVEL ? near::Boxes::level
+                                           : near::Boxes::leaves;
+    b.dimension = d.dimension;
+    b.most = d.most != 0 ? d.most : defaults.box;
+    b.height = d.height;
+    for (int a = 0; a < 3; ++a) {
+        b.has_box |= d.lower[a] != 0 || d.upper[a] != 0;
+        b.lower[a] = d.lower[a];
+        b.upper[a] = d.upper[a];
+        b.cells[a] = d.cells[a];
+    }
+}
+
+void read_description(graft_context& context, const graft_near_field* given, Description& out) {
+    const graft_near_field d = read_struct(given, "near_field");
+    if (d.dimension != 2 && d.dimension != 3)
+        fail(Status::argument, "near_field.dimension is %d; expected 2 or 3", d.dimension);
+    if (d.boxes < GRAFT_NEAR_LISTS || d.boxes > GRAFT_NEAR_LEAVES)
+        fail(Status::argument,
+             "near_field.boxes is %d; expected GRAFT_NEAR_LISTS (0), _GRID (1), _LEVEL (2) or _LEAVES (3)",
+             d.boxes);
+    const NearDefaults& defaults = context.near_plans.defaults();
+    read_sums(d, defaults, out.request.sums);
+    read_plan_options(d, defaults, context, out.request.options);
+    read_points(d, d.dimension, places_of(context, false), out.request.points);
+    read_table(d, out);
+    if (d.boxes == GRAFT_NEAR_LISTS) {
+        read_lists(d, out.request.points.same, out.structure);
+        out.request.structure = &out.structure;
+    } else {
+        read_boxes(d, defaults, out.boxes);
+        out.request.boxes = &out.boxes;
+    }
+}
+
+/// One list of arrays as one view a component, `wanted` of them; none where the list is NULL from the start.
+template <size_t Length>
+void read_list(const graft_array* const (&list)[Length], const char* name, int64_t n, int32_t wanted,
+               bool required, const Places& places, ArrayView* out) {
+    int32_t count = 0;
+    for (size_t k = 0; k < Length; ++k) {
+        if (list[k] == nullptr)
+            continue;
+        char item[40];
+        std::snprintf(item, sizeof item, "sums.%s[%d]", name, static_cast<int>(k));
+        if (k > 0 && list[k - 1] == nullptr)
+            fail(Status::argument,
+                 "%s is given, but the one before it is NULL; expected arrays without a gap", item);
+        const ArrayView view = read_array(list[k], item, 0, Elements::reals, n, places);
+        for (int32_t c = 0; c < view.components; ++c, ++count)
+            if (count < wanted)
+                out[count] = view.component(c);
+    }
+    if (count != wanted && (count > 0 || required))
+        fail(Status::argument, "sums.%s: its arrays have %d components in all; expected %d", name, count,
+             wanted);
+}
+
+pipeline::NearSums read_near_sums(const graft_context& context, const pipeline::NearPlan& plan,
+                                  const graft_near_sums* given) {
+    const graft_near_sums g = read_struct(given, "sums");
+    if (g.mode != GRAFT_MODE_OVERWRITE && g.mode != GRAFT_MODE_ADD)
+        fail(Status::argument, "sums.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)",
+             g.mode);
+    if (g.pad != 0)
+        fail(Status::abi, "sums.pad is %d; expected 0", g.pad);
+    const Places places = places_of(context, false);
+    const int32_t components = plan.sums().components, dimension = plan.sums().dimension;
+    pipeline::NearSums sums;
+    sums.add = g.mode == GRAFT_MODE_ADD;
+    read_list(g.charge, "charge", plan.sources(), components, true, places, sums.charge.data());
+    read_list(g.potential, "potential", plan.targets(), components, false, places, sums.potential.data());
+    std::array<ArrayView, static_cast<size_t>(near::most_components) * 3> gradient;
+    read_list(g.gradient, "gradient", plan.targets(), components * dimension, false, places, gradient.data());
+    for (int32_t a = 0; a < dimension; ++a)
+        for (int32_t c = 0; c < components; ++c)
+            sums.gradient[static_cast<size_t>(c)][static_cast<size_t>(a)] =
+                gradient[static_cast<size_t>(a * components + c)];
+    return sums;
+}
+
+} // namespace
+
+int32_t near_field_create(graft_context* context, const graft_near_field* description,
+                          graft_near_plan** plan) noexcept {
+    return guard([&] {
+        const Use use(context);
+        if (plan == nullptr)
+            fail(Status::argument, "plan is NULL; expected where to put the new plan");
+        Description d;
+        read_description(*context, description, d);
+        *plan = context->near_plans.add(
+            std::make_unique<graft_near_plan>(context->memory, context->solver.log(), d.request));
+    });
+}
+
+int32_t near_field_update(graft_context* context, graft_near_plan* plan,
+                          const graft_near_field* description) noexcept {
+    return guard([&] {
+        const Use use(context);
+        pipeline::NearPlan& p = context->near_plans.use(plan);
+        pipeline::NearPoints points;
+        read_points(read_struct(description, "near_field"), p.sums().dimension, places_of(*context, false),
+                    points);
+        p.update(points);
+    });
+}
+
+int32_t near_field_execute(graft_context* context, graft_near_plan* plan,
+                           const graft_near_sums* sums) noexcept {
+    return guard([&] {
+        const Use use(context);
+        pipeline::NearPlan& p = context->near_plans.use(plan);
+        p.begin(read_near_sums(*context, p, sums), context->stream);
+        p.end();
+    });
+}
+
+int32_t near_field_begin(graft_context* context, graft_near_plan* plan,
+                         const graft_near_sums* sums) noexcept {
+    return guard([&] {
+        const Use use(context);
+        pipeline::NearPlan& p = context->near_plans.use(plan);
+        p.begin(read_near_sums(*context, p, sums), context->stream);
+    });
+}
+
+int32_t near_field_end(graft_context* context, graft_near_plan* plan) noexcept {
+    return guard([&] {
+        const Use use(context);
+        context->near_plans.use(plan).end();
+    });
+}
+
+int32_t near_field_destroy(graft_context* context, graft_near_plan** plan) noexcept {
+    return guard([&] {
+        if (plan == nullptr || *plan == nullptr)
+            return;
+        const Use use(context);
+        if (context->near_plans.last() == *plan)
+            context->figures.note("near", [&] { return context->near_plans.figures(); });
+        context->near_plans.remove(*plan);
+        *plan = nullptr;
+    });
+}
+
+} // namespace graft::capi

@@ -1,0 +1,53 @@
+// The near-field plans of a context: who owns them, which was used last, what query tells of it.
+#pragma once
+
+#include "figures.hpp"
+
+#include "pipeline/near_plan.hpp"
+
+#include <graft/types.h>
+
+#include <memory>
+#include <vector>
+
+struct graft_near_plan {
+    graft_near_plan(graft::core::Memory& memory, const graft::core::Log& log,
+                    const graft::pipeline::NearRequest& request)
+        : plan(memory, log, request) {}
+    graft::pipeline::NearPlan plan;
+};
+
+namespace graft::capi {
+
+/// What the deck says of near fields, beside what a plan says itself.
+struct NearDefaults {
+    int32_t layout = pipeline::near_layout_auto;
+    int32_t precision = 0; // a GRAFT_NEAR_PRECISION_
+    int32_t box = 15;
+    double memory_bytes = 0, expected_executes = 0;
+};
+
+NearDefaults read_near_options(const graft_options_values& values);
+
+class NearPlans {
+  public:
+    explicit NearPlans(const NearDefaults& defaults) : defaults_(defaults) {}
+
+    const NearDefaults& defaults() const { return defaults_; }
+    graft_near_plan* add(std::unique_ptr<graft_near_plan> plan);
+    /// The plan, which becomes the last one used. Throws Error(argument) when it is not one of these.
+    pipeline::NearPlan& use(graft_near_plan* plan);
+    /// Destroys one of these.
+    void remove(graft_near_plan* plan);
+
+    const graft_near_plan* last() const { return last_; }
+    /// Of the last plan used; its figures stay until another one is made when it is gone (query keeps them).
+    Figures::Content figures() const;
+
+  private:
+    NearDefaults defaults_;
+    std::vector<std::unique_ptr<graft_near_plan>> plans_;
+    graft_near_plan* last_ = nullptr;
+};
+
+} // namespace graft::capi

@@ -1,0 +1,39 @@
+// What a plan needs of the place where it computes: this host, or a GPU.
+#pragma once
+
+#include "pipeline/near_plan.hpp"
+
+namespace graft::pipeline {
+
+class NearSide {
+  public:
+    virtual ~NearSide() = default;
+    /// Checked by the plan on the host; arrays on a device are checked here. Throws Error(value, memory,
+    /// device).
+    virtual void set_points(const NearPoints& points) = 0;
+    virtual void begin(const NearSums& sums, void* stream) = 0;
+    virtual void end() = 0;
+    /// Fills in times, bytes, chunks, names.
+    virtual void report(NearReport& report) const = 0;
+};
+
+/// Structure and sums must outlive the side.
+struct NearSideInput {
+    core::Memory& memory;
+    const near::Structure& structure;
+    const near::Sums& sums;
+    const NearOptions& options;
+    near::Layout layout;
+};
+
+std::unique_ptr<NearSide> make_near_host(const NearSideInput& input);
+
+/// Largest magnitude of a coordinate whose squared distances stay within the arithmetic.
+double most_coordinate(near::Precision precision);
+/// Largest magnitude of a charge.
+double most_charge(near::Precision precision);
+
+inline constexpr const char* near_axis_names[2][3] = {{"target x", "target y", "target z"},
+                                                      {"source x", "source y", "source z"}};
+
+} // namespace graft::pipeline

@@ -1,0 +1,42 @@
+// Between the arrays of a near field's caller and those of its plan: checked copies in, sums out, and no two
+// of them in one place.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "particles/array_view.hpp"
+
+#include <span>
+#include <string>
+
+namespace graft::pipeline {
+
+/// What an array is called in messages: "charge", or "charge[2]". No text is made before it is needed.
+struct ArrayName {
+    const char* what = "";
+    int32_t index = -1;
+    std::string text() const;
+};
+
+/// out[i] = item i, as T (float or double); out NULL: only the check. Throws Error(value) naming the first
+/// item that is not finite or larger in magnitude than `most`. One pass, threads.
+template <typename T>
+void import_values(const backend::Executor& executor, const particles::ArrayView& view, ArrayName name,
+                   double most, T* out);
+
+/// view[p] = (add: +=) value[p] for the points p in `index` (each once), or for all n where it is empty.
+template <typename T>
+void export_values(const backend::Executor& executor, const T* value, std::span<const int64_t> index,
+                   bool add, const particles::ArrayView& view);
+
+struct NamedView {
+    particles::ArrayView view; // one component
+    ArrayName name;
+    bool written = false;
+};
+
+/// Throws Error(array) when an element of an array that is written is part of another array, too. Arrays
+/// whose items interleave without touching (members of one struct) are fine. Cost O(arrays^2), and O(n) for
+/// two arrays of different strides in one range of memory.
+void refuse_overlaps(std::span<const NamedView> views);
+
+} // namespace graft::pipeline
