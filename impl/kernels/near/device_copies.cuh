@@ -1,0 +1,53 @@
+// The layouts with copies of sources (indexed, replicated, interleaved, group): their sizes, their pieces, and
+// their collection by the device. Collection by the host: device_collect.hpp.
+#pragma once
+
+#include "kernels/near/device_layout.cuh"
+#include "kernels/near/device_points.cuh"
+
+#include <vector>
+
+namespace graft::kernels::near {
+
+/// What a collection writes: places, charges, or both.
+enum Collects : int32_t { places = 1, charges_too = 2 };
+
+/// Sizes of a layout's copies, in entries (indices, points, words), known from the runs.
+struct CopyPlan {
+    Layout layout = Layout::indexed;
+    int64_t entry_bytes = 4;
+    int64_t length = 0;                 // replicated: words of a record
+    std::vector<int64_t> entry_offset;  // indexed, group: of a box's first entry; boxes + 1
+    std::vector<int64_t> group_offset;  // interleaved: of 32 targets' first word; groups + 1
+    int64_t entries = 0;                // in all
+    std::vector<CopyPiece> pieces;      // runs of boxes or targets of at most so many bytes
+    int64_t largest_piece = 0;          // entries
+};
+
+/// most_bytes of a piece. Throws Error(memory) when one box (or 32 targets) needs more.
+CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& runs, const Sums& sums,
+                        int64_t most_bytes);
+
+template <typename T>
+struct CollectView {
+    StructureView boxes;
+    RunsView runs;
+    const Point<T>*target, *source; // by slot
+    const T* charge;
+    int64_t charge_stride;
+    int32_t dimension, components;
+    int32_t first_box, count_boxes, first_target, count_targets; // the piece
+    int64_t base;
+};
+
+void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs, const CopyPiece& piece,
+                     const int64_t* first, int32_t* out);
+template <typename T>
+void collect_groups(backend::Queue& queue, const CollectView<T>& view, const int64_t* first, int32_t what,
+                    Point<T>* out, T* charges, int64_t stride);
+/// length 0: interleaved, by group.
+template <typename T>
+void collect_records(backend::Queue& queue, const CollectView<T>& view, int64_t length, const int64_t* group,
+                     int32_t what, T* out);
+
+} // namespace graft::kernels::near

@@ -1,0 +1,55 @@
+// A layout on the device: layout.hpp for arrays in device memory and work on a queue.
+//
+// Life as on the host: make -> set_points (collection) -> set_charges -> run, the last two any number of
+// times. All of it is enqueued; nothing waits for the device but what says so, and nothing is allocated from
+// the second call on. collect_on_host: the layouts with copies (indexed, replicated...) are filled by host
+// threads, as in the paper, and go to the device through page-locked buffers, a chunk while the one before is
+// summed; set_points and set_charges then take host arrays, and run() waits for buffers that are still on
+// their way.
+#pragma once
+
+#include "backend/device.cuh"
+#include "kernels/near/device_structure.cuh"
+#include "kernels/near/layout.hpp"
+
+#include <memory>
+
+namespace graft::kernels::near {
+
+struct DeviceLayoutOptions {
+    int64_t most_bytes = 0; // of the layout's arrays on the device; 0: no limit
+    bool collect_on_host = false;
+    int32_t host_threads = 0; // 0: OpenMP's
+    int32_t threads = 128;    // of a block, a multiple of 32
+    // tiled: a box's targets stand in BX lanes, BY lanes share its sources; 0: by the cost of each box.
+    // BY = 1 is the one-dimensional shape.
+    int32_t target_lanes = 0, source_lanes = 0;
+    int32_t window = 1 << 16; // tiled: boxes that are sorted by shape together
+};
+
+template <typename T>
+class DeviceLayout {
+  public:
+    virtual ~DeviceLayout() = default;
+    /// Device arrays (collect_on_host: host arrays) in the caller's order; they may change afterwards.
+    virtual void set_points(const Coordinates<T>& targets, const Coordinates<T>& sources) = 0;
+    virtual void set_charges(const Charges<T>& charges) = 0;
+    /// Writes the fields that are not NULL, device arrays in the caller's order. Same bits every run.
+    virtual void run(const Fields<T>& fields) = 0;
+    virtual int64_t bytes() const = 0; // of device memory, the structure's arrays included
+    virtual int32_t chunks() const = 0;
+    /// Of the last set_points, set_charges and run: waits for their end.
+    virtual Times times() = 0;
+};
+
+/// Bytes that a layout will hold on the device, the structure's included, before anything is built; chunked
+/// layouts with most_bytes hold that much at most, but for the structure. Cost O(1).
+double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOptions& options);
+
+/// The structure must outlive the layout. Throws Error(memory, device, unsupported).
+template <typename T>
+std::unique_ptr<DeviceLayout<T>> make_device_layout(Layout layout, const DeviceStructure& structure,
+                                                    const Sums& sums, const DeviceLayoutOptions& options,
+                                                    backend::Queue& queue);
+
+} // namespace graft::kernels::near

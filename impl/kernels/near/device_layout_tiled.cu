@@ -1,0 +1,170 @@
+// tiled and tiled_split on the device: device_tiled.cuh; split: a box with itself in one kernel (written), with
+// its neighbours in a second one (added), the paper's reference [10].
+#include "kernels/near/device_base.cuh"
+#include "kernels/near/device_tiled.cuh"
+
+#include <algorithm>
+#include <memory>
+
+namespace graft::kernels::near {
+
+namespace {
+
+/// One set of runs with its schedule.
+class TilePart {
+  public:
+    TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, backend::Queue& queue)
+        : structure_(structure), runs_(runs), units_(queue.memory(), "near field: units"),
+          warps_(queue.memory(), "near field: warps"), check_(queue.memory(), "near field: meetings") {
+        const TileSchedule schedule = make_tile_schedule(structure.host(), runs, cost);
+        put(queue, schedule.units, units_);
+        put(queue, schedule.warps, warps_);
+        count_ = static_cast<int32_t>(schedule.warps.size());
+        check_.resize(std::max<int64_t>(1, structure.host().target_boxes()));
+        queue.wait(); // the schedule goes
+    }
+    template <typename T>
+    void set_points(backend::Queue& queue, const DevicePoints<T>& points) {
+        find_meetings(queue, structure_.view(), runs_.view(), points.target(), points.source(), check_.data());
+    }
+    TilesView view() const { return {units_.data(), warps_.data(), check_.data()}; }
+    const Runs& runs() const { return runs_; }
+    int32_t count() const { return count_; }
+    int64_t bytes() const { return 8 * (units_.size() + warps_.size() + check_.size()); }
+
+  private:
+    template <typename T>
+    static void put(backend::Queue& queue, const std::vector<T>& from, backend::DeviceBuffer<T>& to) {
+        to.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
+        if (!from.empty())
+            GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice,
+                                       queue.stream()));
+    }
+    const DeviceStructure& structure_;
+    const Runs& runs_;
+    backend::DeviceBuffer<TileUnit> units_;
+    backend::DeviceBuffer<TileWarp> warps_;
+    backend::DeviceBuffer<int2> check_;
+    int32_t count_ = 0;
+};
+
+/// Slots of a pair: 14 for laplace in float with one charge, double counts twice.
+double pair_slots(Form form, Precision precision, int components) {
+    const double radial = form == Form::logarithm ? 20 : (form == Form::laplace ? 10 : (form == Form::yukawa ? 25 : 50));
+    return (radial + 4.0 * components) * (precision == Precision::fp64 ? 2.2 : (precision == Precision::mixed ? 1.4 : 1));
+}
+
+template <Precision precision>
+class Tiled final : public LayoutBase<precision> {
+  public:
+    using Base = LayoutBase<precision>;
+    using Stored = typename Base::Stored;
+    Tiled(bool split, const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
+          backend::Queue& queue)
+        : Base(structure, sums, options, queue), points_(structure, sums, true, queue) {
+        const TileCost cost = cost_of(sums, options);
+        if (!split || !structure.host().same) {
+            parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, queue));
+            this->check_limit(Layout::tiled);
+            return;
+        }
+        for (const Neighbours which : {Neighbours::own, Neighbours::others}) {
+            runs_.push_back(std::make_unique<Runs>(structure.host(), which, queue));
+            parts_.push_back(std::make_unique<TilePart>(structure, *runs_.back(), cost, queue));
+        }
+        this->check_limit(Layout::tiled_split);
+    }
+    void set_points(const Coordinates<Stored>& targets, const Coordinates<Stored>& sources) override {
+        this->clock_.begin(LayoutClock::collection, this->queue_.stream());
+        points_.set_points(targets, sources);
+        for (const auto& part : parts_)
+            part->set_points(this->queue_, points_);
+        this->clock_.end(LayoutClock::collection, this->queue_.stream());
+    }
+    void set_charges(const Charges<Stored>& charges) override {
+        this->clock_.begin(LayoutClock::charges, this->queue_.stream());
+        points_.set_charges(charges);
+        this->clock_.end(LayoutClock::charges, this->queue_.stream());
+    }
+    void run(const Fields<Stored>& fields) override {
+        const cudaStream_t stream = this->queue_.stream();
+        this->clock_.begin(LayoutClock::total, stream);
+        this->clock_.begin(LayoutClock::kernel, stream);
+        bool add = false;
+        for (const auto& part : parts_) {
+            SumView<precision> whole = this->whole(part->runs().view(), points_);
+            whole.count = part->count();
+            this->passes(whole, fields, add, tile_components, [&](const SumView<precision>& view, bool gradient) {
+                sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view, part->view(),
+                          this->options_.threads);
+            });
+            add = true;
+        }
+        this->clock_.end(LayoutClock::kernel, stream);
+        this->clock_.end(LayoutClock::total, stream);
+    }
+    int64_t bytes() const override {
+        int64_t bytes = this->structure_.bytes() + points_.bytes();
+        for (const auto& part : parts_)
+            bytes += part->bytes();
+        for (const auto& runs : runs_)
+            bytes += runs->bytes();
+        return bytes;
+    }
+
+  private:
+    TileCost cost_of(const Sums& sums, const DeviceLayoutOptions& options) const {
+        const int components = sums.components >= 3 ? 4 : (sums.components == 2 || this->form_ == Form::helmholtz ? 2 : 1);
+        TileCost cost;
+        cost.pair = pair_slots(this->form_, precision, components);
+        cost.values = components * ((sums.outputs & gradient) != 0 ? 1 + sums.dimension : 1);
+        cost.most = most_tile_targets(this->form_, precision, components);
+        cost.every = every_tile_target(this->form_, precision, components);
+        cost.target_lanes = options.target_lanes, cost.source_lanes = options.source_lanes;
+        cost.window = options.window;
+        return cost;
+    }
+    DevicePoints<Stored> points_;
+    std::vector<std::unique_ptr<Runs>> runs_;
+    std::vector<std::unique_ptr<TilePart>> parts_;
+};
+
+} // namespace
+
+template <Precision precision>
+void sum_tiles(backend::Queue& queue, Form form, bool gradient, int32_t dimension, const SumView<precision>& view,
+               const TilesView& tiles, int threads) {
+    const bool flat = dimension == 2;
+    switch (form) {
+    case Form::logarithm:
+        return flat ? sum_tiles_of<Form::logarithm, precision, 2>(queue, gradient, view, tiles, threads)
+                    : sum_tiles_of<Form::logarithm, precision, 3>(queue, gradient, view, tiles, threads);
+    case Form::yukawa: // in two dimensions z = 0: what is a multiply-add beside an exponential
+        return sum_tiles_of<Form::yukawa, precision, 3>(queue, gradient, view, tiles, threads);
+    case Form::helmholtz:
+        return sum_tiles_of<Form::helmholtz, precision, 3>(queue, gradient, view, tiles, threads);
+    case Form::table:
+        return sum_tiles_of<Form::table, precision, 3>(queue, gradient, view, tiles, threads);
+    default:
+        return flat ? sum_tiles_of<Form::laplace, precision, 2>(queue, gradient, view, tiles, threads)
+                    : sum_tiles_of<Form::laplace, precision, 3>(queue, gradient, view, tiles, threads);
+    }
+}
+
+template <Precision precision>
+std::unique_ptr<DeviceLayout<typename Numbers<precision>::Stored>>
+make_device_tiled(Layout layout, const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
+                  backend::Queue& queue) {
+    return std::make_unique<Tiled<precision>>(layout == Layout::tiled_split, structure, sums, options, queue);
+}
+template std::unique_ptr<DeviceLayout<float>>
+make_device_tiled<Precision::fp32>(Layout, const DeviceStructure&, const Sums&, const DeviceLayoutOptions&,
+                                   backend::Queue&);
+template std::unique_ptr<DeviceLayout<double>>
+make_device_tiled<Precision::mixed>(Layout, const DeviceStructure&, const Sums&, const DeviceLayoutOptions&,
+                                    backend::Queue&);
+template std::unique_ptr<DeviceLayout<double>>
+make_device_tiled<Precision::fp64>(Layout, const DeviceStructure&, const Sums&, const DeviceLayoutOptions&,
+                                   backend::Queue&);
+
+} // namespace graft::kernels::near

@@ -1,0 +1,59 @@
+// What host code may ask of near fields on a GPU: part of the table of libgraft_cuda.so
+// (backend/cuda_library.hpp). A plan is one structure with one layout on one device.
+//
+// begin() enqueues and returns; end() waits, and only then host outputs are written. Host arrays go through
+// page-locked memory; device arrays with stride 1 and the plan's type are taken as they are, others are gathered
+// by the device. The second execution of a plan allocates nothing. Calls of one plan come from one thread.
+#pragma once
+
+#include "backend/cuda_library.hpp"
+#include "kernels/near/near.hpp"
+#include "particles/array_view.hpp"
+
+namespace graft::kernels::near {
+
+struct DeviceNearOptions {
+    int32_t device = 0;
+    Layout layout = Layout::tiled;
+    int64_t most_bytes = 0;      // of the layout's arrays; 0: no limit
+    int32_t collect_on_host = 0; // copies of the paper's layouts are made by host threads
+    int32_t host_threads = 0;    // 0: OpenMP's
+    int32_t threads = 0, target_lanes = 0, source_lanes = 0, window = 0; // device_layout.cuh; 0: its defaults
+};
+
+/// Where sums go; views that are not present() are not wanted. One component each, F32 or F64.
+struct DeviceNearOutputs {
+    particles::ArrayView potential[most_components];
+    particles::ArrayView gradient[most_components][3];
+    int32_t add = 0; // to what is there
+};
+
+struct DeviceNearReport {
+    Times times;
+    int64_t bytes = 0, bytes_device = 0, bytes_pinned = 0;
+    int64_t allocations = 0, waits = 0, launches = 0; // since creation
+    double pairs = 0;                                 // of one execution
+    int32_t chunks = 1, device = 0;
+    char device_name[256] = {0};
+};
+
+struct DeviceNearTable {
+    uint32_t struct_size, unused;
+    /// The structure's arrays must stay until destroy().
+    int32_t (*create)(const DeviceNearOptions* options, const Structure* structure, const Sums* sums, void** plan,
+                      backend::DeviceError* error);
+    void (*destroy)(void* plan);
+    /// Views of one component each; [2] is not read in two dimensions, sources not where the structure is the
+    /// same. stream: a cudaStream_t or NULL. Host arrays may go when it returns. Not finite: Error(value) that
+    /// names the first index (of device arrays, too: it waits).
+    int32_t (*set_points)(void* plan, const particles::ArrayView* targets, const particles::ArrayView* sources,
+                          void* stream, backend::DeviceError* error);
+    int32_t (*begin)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
+                     backend::DeviceError* error);
+    int32_t (*end)(void* plan, DeviceNearReport* report, backend::DeviceError* error);
+};
+
+/// In libgraft_cuda.so only.
+const DeviceNearTable& device_near_table();
+
+} // namespace graft::kernels::near

@@ -1,0 +1,95 @@
+// See device_points.cuh.
+#include "kernels/near/device_points.cuh"
+
+#include <algorithm>
+
+namespace graft::kernels::near {
+
+namespace {
+
+constexpr int threads = 256;
+
+template <typename T>
+__global__ void gather_points(Coordinates<T> from, const int32_t* index, int32_t n, Point<T>* to) {
+    const int32_t s = blockIdx.x * threads + threadIdx.x;
+    if (s >= n)
+        return;
+    const int32_t i = index != nullptr ? index[s] : s;
+    to[s] = {from.x[i], from.y[i], from.z != nullptr ? from.z[i] : T(0), T(0)};
+}
+
+template <typename T>
+__global__ void gather_charges(Charges<T> from, int32_t components, const int32_t* index, int32_t n, Point<T>* point,
+                               T* charge) {
+    const int32_t s = blockIdx.x * threads + threadIdx.x;
+    if (s >= n)
+        return;
+    const int32_t i = index != nullptr ? index[s] : s;
+    point[s].charge = from.component[0][i];
+    if (components > 1)
+        for (int32_t c = 0; c < components; ++c)
+            charge[int64_t{c} * n + s] = from.component[c][i];
+}
+
+} // namespace
+
+template <typename T>
+DevicePoints<T>::DevicePoints(const DeviceStructure& structure, const Sums& sums, bool sorted,
+                              backend::Queue& queue)
+    : structure_(structure), queue_(queue), components_(sums.components), sorted_(sorted), flat_(sums.dimension == 2),
+      sources_(structure.host().sources()), target_(queue.memory(), "near field: targets"),
+      source_(queue.memory(), "near field: sources"), charge_(queue.memory(), "near field: charges") {
+    source_.resize(std::max<int64_t>(1, sources_));
+    if (!structure.host().same)
+        target_.resize(std::max<int64_t>(1, structure.host().targets()));
+    if (components_ > 1)
+        charge_.resize(std::max<int64_t>(1, sources_ * components_));
+}
+
+template <typename T>
+double DevicePoints<T>::bytes_of(const Shape& shape) {
+    const double points = static_cast<double>(shape.sources) + (shape.same ? 0.0 : static_cast<double>(shape.targets));
+    const double charges = shape.components > 1 ? static_cast<double>(shape.sources) * shape.components : 0.0;
+    return points * sizeof(Point<T>) + charges * sizeof(T);
+}
+
+template <typename T>
+void DevicePoints<T>::set_points(const Coordinates<T>& targets, const Coordinates<T>& sources) {
+    const StructureView s = structure_.view();
+    const bool same = structure_.host().same;
+    const auto gather = [&](Coordinates<T> from, const int32_t* index, int32_t n, Point<T>* to) {
+        if (n == 0)
+            return;
+        if (flat_)
+            from.z = nullptr;
+        gather_points<<<backend::blocks_for(n, threads), threads, 0, queue_.stream()>>>(from, sorted_ ? index : nullptr,
+                                                                                        n, to);
+        GRAFT_CUDA_LAUNCHED("gather_points");
+        ++queue_.launches;
+    };
+    gather(same ? targets : sources, s.source_index, s.sources, source_.data());
+    if (!same)
+        gather(targets, s.target_index, s.targets, target_.data());
+}
+
+template <typename T>
+void DevicePoints<T>::set_charges(const Charges<T>& charges) {
+    const StructureView s = structure_.view();
+    if (s.sources == 0)
+        return;
+    gather_charges<<<backend::blocks_for(s.sources, threads), threads, 0, queue_.stream()>>>(
+        charges, components_, sorted_ ? s.source_index : nullptr, s.sources, source_.data(), charge_.data());
+    GRAFT_CUDA_LAUNCHED("gather_charges");
+    ++queue_.launches;
+}
+
+template <typename T>
+int64_t DevicePoints<T>::bytes() const noexcept {
+    return (target_.size() + source_.size()) * static_cast<int64_t>(sizeof(Point<T>)) +
+           charge_.size() * static_cast<int64_t>(sizeof(T));
+}
+
+template class DevicePoints<float>;
+template class DevicePoints<double>;
+
+} // namespace graft::kernels::near

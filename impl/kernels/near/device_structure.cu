@@ -1,0 +1,140 @@
+// See device_structure.cuh.
+#include "kernels/near/device_structure.cuh"
+
+#include <algorithm>
+#include <limits>
+
+namespace graft::kernels::near {
+
+namespace {
+
+using backend::DeviceBuffer;
+using backend::Queue;
+
+template <typename T>
+void upload(Queue& queue, const std::vector<T>& from, DeviceBuffer<T>& to) {
+    to.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
+    if (!from.empty())
+        GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice,
+                                   queue.stream()));
+}
+
+std::vector<int32_t> narrowed(std::span<const int64_t> from) {
+    std::vector<int32_t> to(from.size());
+    std::transform(from.begin(), from.end(), to.begin(), [](int64_t v) { return static_cast<int32_t>(v); });
+    return to;
+}
+
+void check_sizes(const Structure& s) {
+    constexpr int64_t most = std::numeric_limits<int32_t>::max() - 256;
+    const int64_t largest = std::max({s.targets(), s.sources(), s.target_boxes(), s.source_boxes()});
+    if (largest > most)
+        core::fail(core::Status::unsupported,
+                   "near field on a GPU: %lld points or boxes, at most %lld are possible; cut the problem",
+                   static_cast<long long>(largest), static_cast<long long>(most));
+}
+
+/// A warp a box, so that full and empty boxes cost alike.
+__global__ void fill_boxes(const int32_t* offset, int32_t boxes, int32_t* box_of) {
+    const int64_t box = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+    if (box < boxes)
+        for (int32_t s = offset[box] + threadIdx.x % 32; s < offset[box + 1]; s += 32)
+            box_of[s] = static_cast<int32_t>(box);
+}
+
+} // namespace
+
+Runs::Runs(const Structure& structure, Neighbours which, Queue& queue)
+    : offset_(queue.memory(), "near field: runs of boxes"), run_(queue.memory(), "near field: runs"),
+      sources_(queue.memory(), "near field: sources of boxes"),
+      own_first_(queue.memory(), "near field: own places of boxes") {
+    merge(structure, which);
+    upload(queue, host_offset_, offset_);
+    upload(queue, host_run_, run_);
+    upload(queue, host_sources_, sources_);
+    if (own_)
+        upload(queue, host_own_, own_first_);
+}
+
+void Runs::merge(const Structure& s, Neighbours which) {
+    const int64_t boxes = s.target_boxes();
+    own_ = s.same && which != Neighbours::others;
+    host_offset_.assign(static_cast<size_t>(boxes) + 1, 0);
+    host_sources_.assign(static_cast<size_t>(boxes), 0);
+    host_own_.assign(own_ ? static_cast<size_t>(boxes) : 0, -1);
+    host_run_.reserve(static_cast<size_t>(boxes));
+    for (int64_t b = 0; b < boxes; ++b) {
+        const size_t first_run = host_run_.size();
+        int32_t m = 0;
+        for (int64_t e = s.neighbour_offset[b]; e < s.neighbour_offset[b + 1]; ++e) {
+            const int32_t other = s.neighbour[e];
+            const bool own = s.same && other == b;
+            if (which != Neighbours::all && own != (which == Neighbours::own))
+                continue;
+            const auto begin = static_cast<int32_t>(s.source_offset[other]),
+                       end = static_cast<int32_t>(s.source_offset[other + 1]);
+            if (own && own_)
+                host_own_[b] = m;
+            if (begin == end)
+                continue;
+            if (host_run_.size() > first_run && host_run_.back().y == begin)
+                host_run_.back().y = end;
+            else
+                host_run_.push_back({begin, end});
+            m += end - begin;
+        }
+        host_sources_[b] = m;
+        host_offset_[b + 1] = static_cast<int64_t>(host_run_.size());
+        most_ = std::max(most_, m);
+        total_ += m;
+    }
+}
+
+RunsView Runs::view() const noexcept {
+    return {offset_.data(), run_.data(), sources_.data(), own_ ? own_first_.data() : nullptr};
+}
+
+int64_t Runs::bytes() const noexcept {
+    return offset_.size() * 8 + run_.size() * 8 + sources_.size() * 4 + own_first_.size() * 4;
+}
+
+DeviceStructure::DeviceStructure(const Structure& structure, Queue& queue)
+    : structure_((check_sizes(structure), &structure)), all_(structure, Neighbours::all, queue),
+      target_offset_(queue.memory(), "near field: offsets of boxes"),
+      box_of_(queue.memory(), "near field: boxes of targets"),
+      target_index_(queue.memory(), "near field: target index"),
+      source_index_(queue.memory(), "near field: source index") {
+    const auto offset = narrowed(structure.target_offset), targets = narrowed(structure.target_index),
+               sources = narrowed(structure.same ? structure.target_index : structure.source_index);
+    upload(queue, offset, target_offset_);
+    if (!targets.empty())
+        upload(queue, targets, target_index_);
+    if (!sources.empty())
+        upload(queue, sources, source_index_);
+    const auto boxes = static_cast<int32_t>(structure.target_boxes());
+    box_of_.resize(std::max<int64_t>(1, structure.targets()));
+    if (boxes > 0) {
+        fill_boxes<<<backend::blocks_for(int64_t{boxes} * 32, 128), 128, 0, queue.stream()>>>(
+            target_offset_.data(), boxes, box_of_.data());
+        GRAFT_CUDA_LAUNCHED("fill_boxes");
+        ++queue.launches;
+    }
+    queue.wait(); // the vectors go
+}
+
+StructureView DeviceStructure::view() const noexcept {
+    return {static_cast<int32_t>(structure_->targets()),
+            static_cast<int32_t>(structure_->sources()),
+            static_cast<int32_t>(structure_->target_boxes()),
+            target_offset_.data(),
+            box_of_.data(),
+            target_index_.empty() ? nullptr : target_index_.data(),
+            source_index_.empty() ? nullptr : source_index_.data()};
+}
+
+int64_t DeviceStructure::bytes() const noexcept {
+    return all_.bytes() +
+           4 * (target_offset_.size() + box_of_.size() + target_index_.size() + source_index_.size());
+}
+
+} // namespace graft::kernels::near

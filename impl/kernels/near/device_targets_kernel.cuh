@@ -1,0 +1,203 @@
+// The bodies of device_targets.cuh; included by the files that instantiate them.
+#pragma once
+
+#include "kernels/near/device_targets.cuh"
+
+namespace graft::kernels::near {
+
+template <Form form, Precision precision, int components, bool slope>
+struct TargetLoop {
+    using View = SumView<precision>;
+    using Stored = typename View::Stored;
+    using Real = typename View::Real;
+    const View& v;
+    TargetSum<form, precision, components, slope> sum;
+    Stored x, y, z;
+    int32_t self; // k of the target itself, or -1
+
+    __device__ __forceinline__ void begin(Stored px, Stored py, Stored pz, int32_t own) {
+        x = px, y = py, z = pz, self = own;
+        sum.clear();
+    }
+    __device__ __forceinline__ void add(int32_t k, Stored px, Stored py, Stored pz,
+                                        const Real (&q)[components]) {
+        const Real d[3] = {static_cast<Real>(px - x), static_cast<Real>(py - y), static_cast<Real>(pz - z)};
+        if (k != self)
+            sum.template add<true>(d, q, v.softening_square, v.constants);
+        if ((k & 15) == 15)
+            sum.flush();
+    }
+    __device__ __forceinline__ void write(int32_t slot) {
+        sum.flush();
+        const int64_t at = v.boxes.target_index != nullptr ? v.boxes.target_index[slot] : slot;
+#pragma unroll
+        for (int c = 0; c < sum.values; ++c)
+            write_result<components, 3>(v.results, c, at, sum.result(c));
+    }
+};
+
+/// Charges of this pass at place `at` of the charge arrays.
+template <int components, Precision precision, typename Stored, typename Real>
+__device__ __forceinline__ void load_charges(const SumView<precision>& v, int64_t at, Stored first,
+                                             Real (&q)[components]) {
+    if constexpr (components == 1) {
+        q[0] = static_cast<Real>(first);
+    } else {
+#pragma unroll
+        for (int c = 0; c < components; ++c)
+            q[c] = c < v.components
+                       ? static_cast<Real>(v.charge[(v.first_component + c) * v.charge_stride + at])
+                       : Real(0);
+    }
+}
+
+template <int components, class Loop>
+__device__ __forceinline__ void feed_target(const RangesFeed&, Loop& loop, int32_t box) {
+    const auto& v = loop.v;
+    const int64_t end = v.runs.offset[box + 1];
+    int32_t k = 0;
+    for (int64_t r = v.runs.offset[box]; r < end; ++r) {
+        const int2 run = v.runs.run[r];
+#pragma unroll 2
+        for (int32_t j = run.x; j < run.y; ++j, ++k) {
+            const auto s = v.source[j];
+            typename Loop::Real q[components];
+            load_charges<components>(v, j, s.charge, q);
+            loop.add(k, s.x, s.y, s.z, q);
+        }
+    }
+}
+
+template <int components, class Loop>
+__device__ __forceinline__ void feed_target(const GroupFeed& feed, Loop& loop, int32_t box) {
+    const auto& v = loop.v;
+    const int64_t first = feed.record[box] - feed.base;
+    const int32_t m = v.runs.sources[box];
+#pragma unroll 4
+    for (int32_t k = 0; k < m; ++k) {
+        const auto s = v.source[first + k];
+        typename Loop::Real q[components];
+        load_charges<components>(v, first + k, s.charge, q);
+        loop.add(k, s.x, s.y, s.z, q);
+    }
+}
+
+template <int components, class Loop>
+__device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, int32_t slot, int32_t self) {
+    using Stored = typename Loop::Stored;
+    const auto& v = loop.v;
+    const bool interleaved = feed.length == 0;
+    const int64_t stride = interleaved ? 32 : 1;
+    const int64_t start = interleaved ? feed.group[slot / 32] + slot % 32 - feed.base
+                                      : slot * feed.length - feed.base;
+    const Stored* word = static_cast<const Stored*>(feed.words) + start;
+    const bool solid = feed.dimension == 3;
+    loop.begin(word[0], word[stride], solid ? word[2 * stride] : Stored(0), self);
+    const auto m = static_cast<int32_t>(word[feed.dimension * stride]);
+    word += (feed.dimension + 1) * stride;
+    const int32_t size = feed.dimension + feed.charges;
+#pragma unroll 2
+    for (int32_t k = 0; k < m; ++k, word += size * stride) {
+        typename Loop::Real q[components];
+#pragma unroll
+        for (int c = 0; c < components; ++c)
+            q[c] = c < v.components ? static_cast<typename Loop::Real>(
+                                          word[(feed.dimension + v.first_component + c) * stride])
+                                    : typename Loop::Real(0);
+        loop.add(k, word[0], word[stride], solid ? word[2 * stride] : Stored(0), q);
+    }
+}
+
+/// k of the point in `slot` among its own sources, -1: not there.
+template <class View>
+__device__ __forceinline__ int32_t self_of(const View& v, int32_t box, int32_t slot) {
+    const int32_t own = v.runs.own_first != nullptr ? v.runs.own_first[box] : -1;
+    return own < 0 ? -1 : own + slot - v.boxes.target_offset[box];
+}
+
+template <class Feed, Form form, Precision precision, int components, bool slope>
+__global__ __launch_bounds__(256) void sum_by_target(SumView<precision> v, Feed feed) {
+    const int32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= v.count)
+        return;
+    const int32_t slot = v.first + i, box = v.boxes.box_of[slot];
+    TargetLoop<form, precision, components, slope> loop{v};
+    const int32_t self = self_of(v, box, slot);
+    if constexpr (std::is_same_v<Feed, RecordFeed>) {
+        feed_record<components>(feed, loop, slot, self);
+    } else {
+        const auto t = v.target[slot];
+        loop.begin(t.x, t.y, t.z, self);
+        feed_target<components>(feed, loop, box);
+    }
+    loop.write(slot);
+}
+
+/// Algorithm 2 of the paper.
+template <class Feed, Form form, Precision precision, int components, bool slope>
+__global__ __launch_bounds__(256) void sum_by_box(SumView<precision> v, Feed feed) {
+    const int32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= v.count)
+        return;
+    const int32_t box = v.first + i, begin = v.boxes.target_offset[box], end = v.boxes.target_offset[box + 1];
+    const int64_t first = feed.first_neighbour[box] - feed.base;
+    const int32_t m = v.runs.sources[box];
+    TargetLoop<form, precision, components, slope> loop{v};
+    for (int32_t slot = begin; slot < end; ++slot) {
+        const auto t = v.target[feed.all_targets[slot]];
+        loop.begin(t.x, t.y, t.z, self_of(v, box, slot));
+        for (int32_t k = 0; k < m; ++k) {
+            const int32_t j = feed.all_neighbours[first + k];
+            const auto s = v.source[j];
+            typename SumView<precision>::Real q[components];
+            load_charges<components>(v, j, s.charge, q);
+            loop.add(k, s.x, s.y, s.z, q);
+        }
+        loop.write(slot);
+    }
+}
+
+template <class Feed, Form form, Precision precision, int components, bool slope>
+void launch_targets(backend::Queue& queue, const SumView<precision>& view, const Feed& feed, int threads) {
+    const unsigned blocks = backend::blocks_for(view.count, threads);
+    if constexpr (Feed::by_box)
+        sum_by_box<Feed, form, precision, components, slope>
+            <<<blocks, threads, 0, queue.stream()>>>(view, feed);
+    else
+        sum_by_target<Feed, form, precision, components, slope>
+            <<<blocks, threads, 0, queue.stream()>>>(view, feed);
+    GRAFT_CUDA_LAUNCHED("near field, a thread a target");
+    ++queue.launches;
+}
+
+template <class Feed, Form form, Precision precision>
+void launch_form(backend::Queue& queue, bool gradient, const SumView<precision>& view, const Feed& feed,
+                 int threads) {
+    if constexpr (form != Form::helmholtz)
+        if (view.components == 1 && view.first_component == 0)
+            return gradient ? launch_targets<Feed, form, precision, 1, true>(queue, view, feed, threads)
+                            : launch_targets<Feed, form, precision, 1, false>(queue, view, feed, threads);
+    gradient ? launch_targets<Feed, form, precision, 2, true>(queue, view, feed, threads)
+             : launch_targets<Feed, form, precision, 2, false>(queue, view, feed, threads);
+}
+
+template <class Feed, Precision precision>
+void sum_targets(backend::Queue& queue, Form form, bool gradient, const SumView<precision>& view,
+                 const Feed& feed, int threads) {
+    if (view.count == 0)
+        return;
+    switch (form) {
+    case Form::logarithm:
+        return launch_form<Feed, Form::logarithm>(queue, gradient, view, feed, threads);
+    case Form::yukawa:
+        return launch_form<Feed, Form::yukawa>(queue, gradient, view, feed, threads);
+    case Form::helmholtz:
+        return launch_form<Feed, Form::helmholtz>(queue, gradient, view, feed, threads);
+    case Form::table:
+        return launch_form<Feed, Form::table>(queue, gradient, view, feed, threads);
+    default:
+        return launch_form<Feed, Form::laplace>(queue, gradient, view, feed, threads);
+    }
+}
+
+} // namespace graft::kernels::near

@@ -1,0 +1,9 @@
+// Instances of device_targets.cuh.
+#include "kernels/near/device_targets_kernel.cuh"
+
+namespace graft::kernels::near {
+
+template void sum_targets<RecordFeed, Precision::fp64>(backend::Queue&, Form, bool, const SumView<Precision::fp64>&,
+                                                     const RecordFeed&, int);
+
+} // namespace graft::kernels::near

@@ -1,0 +1,9 @@
+// Instances of device_targets.cuh.
+#include "kernels/near/device_targets_kernel.cuh"
+
+namespace graft::kernels::near {
+
+template void sum_targets<RecordFeed, Precision::mixed>(backend::Queue&, Form, bool, const SumView<Precision::mixed>&,
+                                                     const RecordFeed&, int);
+
+} // namespace graft::kernels::near

@@ -1,0 +1,9 @@
+// Instances of device_tiled.cuh.
+#include "kernels/near/device_tiled_kernel.cuh"
+
+namespace graft::kernels::near {
+
+template void sum_tiles_of<Form::logarithm, Precision::fp32, 2>(backend::Queue&, bool, const SumView<Precision::fp32>&,
+                                                         const TilesView&, int);
+
+} // namespace graft::kernels::near

@@ -1,0 +1,156 @@
+// Shapes of boxes, and their order: device_tiled.cuh. Host code.
+#include "kernels/near/device_tiled.cuh"
+
+#include <algorithm>
+#include <limits>
+
+namespace graft::kernels::near {
+
+namespace {
+
+struct BoxShape {
+    int32_t targets = 1, log_p = 0, log_y = 0;
+    bool shared = false;
+    double cost = std::numeric_limits<double>::infinity();
+    int32_t unit_targets() const { return targets << log_p; }
+};
+
+/// Slots of a whole warp for `n` targets of one box with m sources, its units' share of the warp.
+/// Loop: 10 a source that is read by each lane; 40 for 32 that go through shared memory, and 1.2 to read one.
+double slots_of(const BoxShape& s, double n, double m, const TileCost& cost) {
+    const double parts = 1 << s.log_y, lanes = (1 << s.log_p) * parts;
+    const double units = std::ceil(n / s.unit_targets()), mixed = lanes < 32 ? 1.1 : 1.0;
+    const double steps = std::ceil(m / parts);
+    const double read = s.shared ? 1.2 + 40.0 / (1 << s.log_p) : 10.0;
+    const double check = s.shared ? 0 : (s.targets > 1 ? 0.5 : 2);
+    const double sum = mixed * steps * (s.targets * (cost.pair + check) + read);
+    const double reduce = 2.0 * s.log_y * cost.values * s.targets;
+    return units * lanes / 32 * (sum + reduce + 60 + 8 * s.targets);
+}
+
+int32_t rounded_targets(int32_t targets, const TileCost& cost) {
+    if (cost.every)
+        return targets;
+    int32_t power = 1;
+    while (power < targets)
+        power *= 2;
+    return power;
+}
+
+BoxShape best_shape(int32_t n, double m, const TileCost& cost) {
+    BoxShape best;
+    for (int32_t log_p = 0; log_p <= 5; ++log_p)
+        for (int32_t log_y = 0; log_p + log_y <= 5; ++log_y) {
+            if ((cost.target_lanes > 0 && cost.target_lanes != 1 << log_p) ||
+                (cost.source_lanes > 0 && cost.source_lanes != 1 << log_y))
+                continue;
+            const int32_t lanes = 1 << log_p, wanted = (n + lanes - 1) / lanes;
+            const int32_t units = (wanted + cost.most - 1) / cost.most;
+            BoxShape shape;
+            shape.targets = std::min(cost.most, rounded_targets((wanted + units - 1) / units, cost));
+            shape.log_p = log_p, shape.log_y = log_y;
+            for (const bool shared : {false, true}) {
+                if (shared && log_p + log_y != 5)
+                    continue;
+                shape.shared = shared;
+                shape.cost = slots_of(shape, n, m, cost);
+                if (shape.cost < best.cost)
+                    best = shape;
+            }
+        }
+    return best;
+}
+
+/// Warps of one shape follow each other, those of many targets first.
+uint32_t order_of(const BoxShape& s) {
+    return (static_cast<uint32_t>(31 - s.targets) << 8) | (static_cast<uint32_t>(s.shared) << 7) |
+           (static_cast<uint32_t>(s.log_p) << 4) | static_cast<uint32_t>(s.log_y);
+}
+
+class Builder {
+  public:
+    Builder(const Structure& structure, const Runs& runs, const TileCost& cost)
+        : structure_(structure), runs_(runs), cost_(cost) {}
+    TileSchedule build() {
+        const auto boxes = static_cast<int32_t>(structure_.target_boxes());
+        const int32_t window = std::max(1, cost_.window);
+        for (int64_t begin = 0; begin < boxes; begin += window)
+            add_window(static_cast<int32_t>(begin), static_cast<int32_t>(std::min<int64_t>(boxes, begin + window)));
+        return std::move(schedule_);
+    }
+
+  private:
+    struct Entry {
+        uint32_t order;
+        int32_t box;
+    };
+    const BoxShape& shape_of_box(int32_t n, double m) {
+        if (static_cast<size_t>(n) >= shapes_.size())
+            shapes_.resize(static_cast<size_t>(n) + 1);
+        auto& known = shapes_[static_cast<size_t>(n)];
+        if (known.empty() || m < 0.6 * known_m_[static_cast<size_t>(n)] || m > 1.7 * known_m_[static_cast<size_t>(n)])
+            remember(n, m);
+        return shapes_[static_cast<size_t>(n)].front();
+    }
+    void remember(int32_t n, double m) {
+        known_m_.resize(shapes_.size(), 0);
+        known_m_[static_cast<size_t>(n)] = m;
+        shapes_[static_cast<size_t>(n)].assign(1, best_shape(n, m, cost_));
+    }
+    void add_window(int32_t begin, int32_t end) {
+        entries_.clear(), chosen_.clear();
+        for (int32_t b = begin; b < end; ++b) {
+            const auto n = static_cast<int32_t>(structure_.target_offset[b + 1] - structure_.target_offset[b]);
+            if (n == 0)
+                continue;
+            const BoxShape& shape = shape_of_box(n, runs_.host_sources()[static_cast<size_t>(b)]);
+            entries_.push_back({order_of(shape), b}), chosen_.push_back(shape);
+        }
+        std::vector<int32_t> place(entries_.size());
+        for (size_t k = 0; k < place.size(); ++k)
+            place[k] = static_cast<int32_t>(k);
+        std::stable_sort(place.begin(), place.end(), [&](int32_t a, int32_t b) {
+            return entries_[static_cast<size_t>(a)].order < entries_[static_cast<size_t>(b)].order;
+        });
+        uint32_t last = std::numeric_limits<uint32_t>::max();
+        for (const int32_t k : place) {
+            const Entry& entry = entries_[static_cast<size_t>(k)];
+            add_box(entry.box, chosen_[static_cast<size_t>(k)], entry.order != last);
+            last = entry.order;
+        }
+        fresh_ = true;
+    }
+    void add_box(int32_t box, const BoxShape& shape, bool other_shape) {
+        fresh_ = fresh_ || other_shape;
+        const int64_t end = structure_.target_offset[box + 1];
+        for (int64_t first = structure_.target_offset[box]; first < end; first += shape.unit_targets()) {
+            const int32_t room = 32 >> (shape.log_p + shape.log_y);
+            if (fresh_ || (schedule_.warps.back().units_and_kind & 127) == room)
+                schedule_.warps.push_back({static_cast<int32_t>(schedule_.units.size()),
+                                           static_cast<uint8_t>(shape.targets), static_cast<uint8_t>(shape.log_p),
+                                           static_cast<uint8_t>(shape.log_y),
+                                           static_cast<uint8_t>(shape.shared ? 128 : 0)});
+            fresh_ = false;
+            ++schedule_.warps.back().units_and_kind;
+            schedule_.units.push_back({box, static_cast<int32_t>(first)});
+        }
+    }
+
+    const Structure& structure_;
+    const Runs& runs_;
+    const TileCost& cost_;
+    TileSchedule schedule_;
+    std::vector<std::vector<BoxShape>> shapes_; // by targets, the last choice
+    std::vector<double> known_m_;
+    std::vector<Entry> entries_;
+    std::vector<BoxShape> chosen_;
+    bool fresh_ = true;
+};
+
+} // namespace
+
+TileSchedule make_tile_schedule(const Structure& structure, const Runs& runs, const TileCost& cost) {
+    return Builder(structure, runs, cost).build();
+}
+
+} // namespace graft::kernels::near

@@ -1,0 +1,243 @@
+// Every near-field layout on the device against a plain nested loop.
+#include "near_scene.cuh"
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace graft::test {
+
+namespace {
+
+using near::Kernel;
+using near::Layout;
+using near::Precision;
+
+constexpr Kernel kernels_of_all[] = {Kernel::laplace, Kernel::logarithm, Kernel::yukawa, Kernel::helmholtz,
+                                     Kernel::table};
+constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
+
+/// (1 - r/b)^2 exp(-r) on knots from 0 to b, which ends inside the neighbourhoods, smoothly: whether a pair is
+/// just inside does not matter.
+struct TestTable {
+    std::vector<double> value, derivative;
+    TestTable() {
+        const double end = 2.34;
+        for (int k = 0; k < 40; ++k) {
+            const double r = 0.06 * k, v = 1 - r / end;
+            value.push_back(v * v * std::exp(-r));
+            derivative.push_back(-(v * v + 2 * v / end) * std::exp(-r));
+        }
+    }
+};
+const TestTable& test_table() {
+    static const TestTable table;
+    return table;
+}
+
+near::Sums sums_of(Kernel kernel, Precision precision, int dimension, int components, int outputs) {
+    near::Sums s;
+    s.kernel.kernel = kernel, s.kernel.factor = -1.5;
+    s.kernel.wave_number = kernel == Kernel::helmholtz || kernel == Kernel::yukawa ? 1.7 : 0;
+    if (kernel == Kernel::table)
+        s.kernel.table = {0, 0.06, test_table().value, test_table().derivative};
+    s.dimension = dimension, s.outputs = outputs, s.precision = precision;
+    s.components = kernel == Kernel::helmholtz ? (components + 1) / 2 * 2 : components;
+    return s;
+}
+
+class NearLayouts : public DeviceTest {
+  protected:
+    /// Runs one layout and returns its results; tells chunks and allocations of a second life.
+    template <typename T>
+    std::vector<T> results(Layout layout, const NearScene& scene, const near::Sums& sums,
+                           const near::DeviceLayoutOptions& options, int32_t* chunks = nullptr) {
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        NearArrays<T> arrays(scene, sums, *queue);
+        const auto made = near::make_device_layout<T>(layout, on_device, sums, options, *queue);
+        arrays.run(*made, options.collect_on_host);
+        const std::vector<T> first = arrays.results();
+        const int64_t allocations = memory->allocations(), waits = queue->waits();
+        arrays.run(*made, options.collect_on_host);
+        EXPECT_EQ(memory->allocations(), allocations) << "the second execution allocates";
+        EXPECT_EQ(queue->waits(), waits);
+        const std::vector<T> second = arrays.results();
+        EXPECT_TRUE(first.empty() || std::memcmp(first.data(), second.data(), first.size() * sizeof(T)) == 0)
+            << "other bits in the second execution";
+        if (chunks != nullptr)
+            *chunks = made->chunks();
+        return second;
+    }
+    double error(Layout layout, const NearScene& scene, const near::Sums& sums, const NearReference& right,
+                 const near::DeviceLayoutOptions& options = {}) {
+        if (sums.precision == Precision::fp32)
+            return worst_error(results<float>(layout, scene, sums, options), right, sums, 0x1p-23);
+        return worst_error(results<double>(layout, scene, sums, options), right, sums,
+                           sums.precision == Precision::mixed ? 0x1p-23 : 0x1p-52);
+    }
+    /// All layouts, each within the bound; prints the worst.
+    void all_layouts(const NearScene& scene, const near::Sums& sums, const std::string& what) {
+        const NearReference right = near_reference(scene, sums);
+        for (int k = 0; k < near::layouts; ++k) {
+            const auto layout = static_cast<Layout>(k);
+            const double e = error(layout, scene, sums, right);
+            EXPECT_LE(e, 4) << what << ", " << near::name(layout) << ", " << near::name(sums.kernel.kernel) << ", "
+                            << near::name(sums.precision) << ", " << sums.dimension << "-D, " << sums.components
+                            << " components, outputs " << sums.outputs;
+            double& worst = worst_[std::string(near::name(layout))];
+            worst = std::max(worst, e);
+        }
+    }
+    void TearDown() override {
+        for (const auto& [name, e] : worst_)
+            std::printf("  worst of %-24s %.3f of sqrt(n) eps sum|qK|\n", name.c_str(), e);
+        DeviceTest::TearDown();
+    }
+    std::map<std::string, double> worst_;
+};
+
+TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
+    struct Form {
+        int components, outputs;
+        bool same, shuffled;
+    };
+    constexpr Form forms[] = {{1, 3, true, false}, {2, 3, false, true}, {5, 3, true, true},
+                              {1, 1, false, false}, {3, 1, true, false}, {1, 2, true, true}};
+    int turn = 0;
+    for (const Kernel kernel : kernels_of_all)
+        for (const int dimension : {3, 2})
+            for (const Precision precision : precisions) {
+                for (const int f : {0, 1 + turn++ % 5}) {
+                    const Form& form = forms[f];
+                    NearSceneOptions o;
+                    o.dimension = dimension, o.side = dimension == 3 ? 4 : 8, o.components = 6;
+                    o.same = form.same, o.shuffled = form.shuffled, o.seed = static_cast<uint64_t>(turn);
+                    all_layouts(make_near_scene(o), sums_of(kernel, precision, dimension, form.components, form.outputs),
+                                form.same ? "same" : "separate");
+                }
+            }
+}
+
+TEST_F(NearLayouts, OddSizes) {
+    for (const int64_t n : {0, 1, 2, 33, 700})
+        for (const int side : {1, 2, 8})
+            for (const bool same : {true, false}) {
+                NearSceneOptions o;
+                o.targets = n, o.sources = n == 33 ? 0 : n + 1, o.side = side, o.same = same;
+                const NearScene scene = make_near_scene(o);
+                all_layouts(scene, sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3), "n " + std::to_string(n));
+                all_layouts(scene, sums_of(Kernel::laplace, Precision::fp64, 3, 1, 3), "n " + std::to_string(n));
+            }
+}
+
+TEST_F(NearLayouts, ClusteredAndFarFromTheOrigin) {
+    for (const double spread : {2.0, 3.0})
+        for (const double offset : {0.0, 4096.0}) {
+            NearSceneOptions o;
+            o.targets = 1500, o.spread = spread, o.offset = offset, o.shuffled = true;
+            const NearScene scene = make_near_scene(o);
+            for (const Precision precision : precisions)
+                all_layouts(scene, sums_of(Kernel::laplace, precision, 3, 1, 3), "clustered");
+        }
+}
+
+TEST_F(NearLayouts, CoincidentPoints) {
+    for (const bool same : {true, false})
+        for (const double softening : {0.0, 0.25}) {
+            NearSceneOptions o;
+            o.targets = 300, o.sources = 300, o.side = 2, o.same = same;
+            NearScene scene = make_near_scene(o);
+            for (NearPoints* p : {&scene.target, &scene.source}) // twins: every point of a box but one stands on another
+                for (auto& axis : p->at)
+                    for (size_t b = 0; b + 1 < p->offset.size(); ++b)
+                        for (int64_t s = p->offset[b] + 1; s < p->offset[b + 1]; ++s)
+                            if (s % 3 != 0)
+                                axis[static_cast<size_t>(s)] = axis[static_cast<size_t>(s) - 1];
+            if (!same)
+                for (int axis = 0; axis < 3; ++axis)
+                    for (size_t b = 0; b + 1 < scene.source.offset.size(); ++b)
+                        if (scene.source.offset[b] < scene.source.offset[b + 1] &&
+                            scene.target.offset[b] < scene.target.offset[b + 1])
+                            scene.source.at[axis][static_cast<size_t>(scene.source.offset[b])] =
+                                scene.target.at[axis][static_cast<size_t>(scene.target.offset[b])];
+            for (const Kernel kernel : kernels_of_all)
+                for (const Precision precision : precisions) {
+                    near::Sums sums = sums_of(kernel, precision, 3, 2, 3);
+                    scene.charge[1] = scene.charge[0];
+                    sums.kernel.softening = kernel == Kernel::laplace ? softening : 0;
+                    all_layouts(scene, sums, softening > 0 ? "softened twins" : "twins");
+                }
+        }
+}
+
+TEST_F(NearLayouts, MissingNeighbourIsSeen) {
+    NearScene scene = make_near_scene({});
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp64, 3, 1, 1);
+    const NearReference right = near_reference(scene, sums);
+    scene.neighbour.erase(scene.neighbour.begin() + 200);
+    for (int64_t& at : scene.neighbour_offset)
+        at -= at > 200;
+    for (int k = 0; k < near::layouts; ++k)
+        EXPECT_GT(error(static_cast<Layout>(k), scene, sums, right), 1e3);
+}
+
+TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
+    NearSceneOptions o;
+    o.targets = 3000, o.sources = 2800, o.side = 8, o.shuffled = true, o.components = 3;
+    for (const bool same : {true, false})
+        for (const int components : {1, 3})
+            for (const Layout layout :
+                 {Layout::indexed, Layout::replicated, Layout::replicated_interleaved, Layout::replicated_group}) {
+                o.same = same;
+                const NearScene scene = make_near_scene(o);
+                const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, components, 3);
+                const std::vector<float> whole = results<float>(layout, scene, sums, {});
+                const bool records = layout == Layout::replicated || layout == Layout::replicated_interleaved;
+                const int64_t some = layout == Layout::indexed ? 250000 : (records ? 900000 : 400000);
+                for (const bool host : {false, true})
+                    for (const int64_t most : {int64_t{0}, some}) {
+                        near::DeviceLayoutOptions options;
+                        options.collect_on_host = host, options.most_bytes = most, options.host_threads = 2;
+                        int32_t chunks = 0;
+                        const std::vector<float> got = results<float>(layout, scene, sums, options, &chunks);
+                        EXPECT_EQ(chunks > 1, most > 0) << near::name(layout) << ' ' << chunks;
+                        EXPECT_EQ(std::memcmp(whole.data(), got.data(), whole.size() * sizeof(float)), 0)
+                            << near::name(layout) << ", host " << host << ", bytes " << most;
+                    }
+            }
+}
+
+TEST_F(NearLayouts, ShapesOfTiles) {
+    NearSceneOptions o;
+    o.targets = 5000;
+    const NearScene scene = make_near_scene(o);
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    const NearReference right = near_reference(scene, sums);
+    for (const int p : {0, 1, 4, 8, 32})
+        for (const int y : {0, 1, 2, 32})
+            if (p * y <= 32)
+                for (const int threads : {32, 128}) {
+                    near::DeviceLayoutOptions options;
+                    options.target_lanes = p, options.source_lanes = y, options.threads = threads, options.window = 7;
+                    EXPECT_LE(error(Layout::tiled, scene, sums, right, options), 4) << p << " x " << y;
+                }
+}
+
+TEST_F(NearLayouts, TooLittleMemoryIsRefused) {
+    near::DeviceLayoutOptions options;
+    options.most_bytes = 100;
+    const NearScene scene = make_near_scene({});
+    const near::Structure structure = scene.structure();
+    const near::DeviceStructure on_device(structure, *queue);
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    for (int k = 0; k < near::layouts; ++k)
+        EXPECT_THROW((void)near::make_device_layout<float>(static_cast<Layout>(k), on_device, sums, options, *queue),
+                     core::Error)
+            << near::name(static_cast<Layout>(k));
+}
+
+} // namespace
+
+} // namespace graft::test
