@@ -88,7 +88,7 @@ struct Statistics {
     int64_t cuts = 0;
     int64_t collectives = 0, bytes = 0, messages = 0; // by this rank
     int32_t on_device = 0;                            // 1: this rank's points were cut on a GPU
-    double upload_s = 0;                              // over ranks: of them to the GPU, not part of cuts_s
+    double upload_s = 0;                              // of them to the GPU, not part of cuts_s
     double wait_s = 0;                                // in collectives and messages
     double gather_s = 0; // central: until all points were on one rank, part of cuts_s
     double cuts_s = 0, partition_s = 0, total_s = 0;

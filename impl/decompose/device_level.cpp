@@ -74,7 +74,8 @@ bool DeviceLevel::run(const Problem& problem, Result& result) {
     }
     device_ = device;
     const int64_t n = problem.points.n;
-    result.owner.resize(n), result.permutation.resize(n);
+    const bool ordered = problem.with_permutation || !problem.weights.unit(); // for the parts' weights
+    result.owner.resize(n), result.permutation.resize(ordered ? n : 0);
     result.part_offset.resize(int64_t{o.parts} + 1);
     std::vector<Cell> cells(2 * static_cast<size_t>(o.parts));
     DeviceOrbCall call{problem.points,
@@ -83,11 +84,12 @@ bool DeviceLevel::run(const Problem& problem, Result& result) {
                        o.mix,
                        o.cap,
                        result.owner.data(),
-                       result.permutation.data(),
+                       ordered ? result.permutation.data() : nullptr,
                        result.part_offset.data(),
                        cells.data(),
                        0,
-                       0};
+                       0,
+                       problem.executor.threads};
     const int32_t status = cuda->orb->solve(engine_, &call, &error);
     if (status == static_cast<int32_t>(core::Status::memory) ||
         status == static_cast<int32_t>(core::Status::device)) {
@@ -97,6 +99,7 @@ bool DeviceLevel::run(const Problem& problem, Result& result) {
     backend::raise(status, error);
     fill_statistics(problem, result, result.statistics);
     result.statistics.cuts_s = call.cuts_s;
+    result.statistics.upload_s = call.upload_s;
     result.statistics.partition_s = call.total_s - call.cuts_s;
     result.domains = std::make_shared<CutTree>(o.parts, std::move(cells));
     if (!problem.with_permutation)

@@ -48,10 +48,12 @@ struct DeviceOrbCall {
     double mix;
     int64_t cap;
     int32_t* owner;       // n
-    int32_t* permutation; // n
+    int32_t* permutation; // n, or NULL
     int64_t* part_offset; // parts + 1
     Cell* cells;          // 2 parts
     double cuts_s, total_s;
+    int32_t threads = 1; // of the host, for copies
+    double upload_s = 0; // until the arrays are on their way
 };
 
 struct DeviceOrbTable {

@@ -1,7 +1,9 @@
-// One rank's ORB for host arrays: there, solved, and back; what Decomposer uses when a device is found.
+// One rank's ORB for host arrays: there, solved, and back; what the level strategy of a rank alone uses.
 #include "decompose/device_orb_host.cuh"
 
 #include "backend/device_guard.hpp"
+#include "core/timer.hpp"
+#include "decompose/device_copies.cuh"
 #include "decompose/device_orb.cuh"
 
 #include <algorithm>
@@ -14,24 +16,22 @@ using backend::DeviceBuffer;
 
 struct HostOrb {
     explicit HostOrb(int device)
-        : memory(device), queue(memory, nullptr), orb(queue),
+        : memory(device), queue(memory, nullptr), copies(queue), orb(queue),
           owner(memory, "owners"), x{DeviceBuffer<double>(memory, "points"),
                                      DeviceBuffer<double>(memory, "points"),
                                      DeviceBuffer<double>(memory, "points")},
-          cost(memory, "costs"), id(memory, "ids"), stage(memory, "staging of ORB") {}
+          cost(memory, "costs"), id(memory, "ids") {}
 
     template <typename V>
     const V* send(DeviceBuffer<V>& to, const V* from, int64_t n);
-    template <typename V>
-    void fetch(V* to, const V* from, int64_t n);
 
     backend::DeviceMemory memory;
     backend::Queue queue;
+    HostCopies copies;
     DeviceOrb orb;
     DeviceBuffer<int32_t> owner;
     DeviceBuffer<double> x[3], cost;
     DeviceBuffer<int64_t> id;
-    backend::PinnedBuffer<char> stage;
     std::vector<Cell> cells;
 };
 
@@ -41,15 +41,8 @@ const V* HostOrb::send(DeviceBuffer<V>& to, const V* from, int64_t n) {
     if (from == nullptr)
         return nullptr;
     to.resize(std::max<int64_t>(n, 1));
-    GRAFT_CUDA(cudaMemcpyAsync(to.data(), from, static_cast<size_t>(n) * sizeof(V), cudaMemcpyHostToDevice,
-                               queue.stream()));
+    copies.send(to.data(), from, n * int64_t{sizeof(V)});
     return to.data();
-}
-
-template <typename V>
-void HostOrb::fetch(V* to, const V* from, int64_t n) {
-    GRAFT_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(n) * sizeof(V), cudaMemcpyDeviceToHost,
-                               queue.stream()));
 }
 
 /// owner[index[i]] = part of place i.
@@ -68,12 +61,16 @@ __global__ void write_owners(const uint32_t* index, const int64_t* offset, int32
 
 void solve(HostOrb& host, DeviceOrbCall& call) {
     const Points& p = call.points;
+    core::Timer timer;
+    GRAFT_CUDA(cudaSetDevice(host.memory.device()));
+    host.copies.set_threads(call.threads);
     DeviceOrbPoints points;
     points.n = p.n, points.fp64 = true;
     points.x = host.send(host.x[0], p.x, p.n), points.y = host.send(host.x[1], p.y, p.n);
     points.z = host.send(host.x[2], call.dimension == 3 ? p.z : nullptr, p.n);
     points.cost = host.send(host.cost, p.cost, p.n);
     points.id = host.send(host.id, p.id, p.n);
+    call.upload_s = timer.seconds();
     DeviceOrbOptions options;
     options.parts = call.parts, options.dimension = call.dimension;
     options.mix = call.mix, options.cap = call.cap;
@@ -82,10 +79,11 @@ void solve(HostOrb& host, DeviceOrbCall& call) {
     host.owner.resize(p.n);
     write_device_owners(host.queue, host.orb.index(), host.orb.part_offset(), call.parts, p.n,
                         host.owner.data());
-    host.fetch(call.owner, host.owner.data(), p.n);
-    host.fetch(call.permutation, reinterpret_cast<const int32_t*>(host.orb.index()), p.n);
-    host.fetch(call.part_offset, host.orb.part_offset(), int64_t{call.parts} + 1);
     host.orb.check();
+    host.copies.fetch(call.owner, host.owner.data(), p.n * 4);
+    if (call.permutation != nullptr)
+        host.copies.fetch(call.permutation, host.orb.index(), p.n * 4);
+    host.copies.fetch(call.part_offset, host.orb.part_offset(), (int64_t{call.parts} + 1) * 8);
     host.orb.fetch_cells(host.cells);
     std::copy(host.cells.begin(), host.cells.end(), call.cells);
     const DeviceOrbTimes times = host.orb.times();
