@@ -5,6 +5,7 @@ layering   a room includes only itself and the rooms to its left; plugin, capi a
 sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
+links      relative links of Markdown files lead somewhere; every page of impl/docs/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
 import os
@@ -118,6 +119,25 @@ def headers(repository, c_compiler="cc", cxx_compiler="c++"):
                 yield f"{path}: not clean as {standard}:\n{done.stderr}"
 
 
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+
+
+def links(repository):
+    index = os.path.join("impl", "docs", "gpu-notes.md")
+    top = [name for name in sorted(os.listdir(repository)) if name.endswith(".md")]
+    pages = [path for folder in ("impl", "examples", "tests") for path in files_of(repository, folder, (".md",))]
+    for path in top + pages:
+        for target in LINK.findall(read(repository, path)):
+            if "://" not in target and not target.startswith("mailto:") and \
+                    not os.path.exists(os.path.join(repository, os.path.dirname(path), target)):
+                yield f"{path}: the link to {target} leads nowhere"
+    for path in pages:
+        folder, name = os.path.split(path)
+        if folder == os.path.join("impl", "docs", "gpu") and f"gpu/{name}" not in \
+                (read(repository, index) if os.path.exists(os.path.join(repository, index)) else ""):
+            yield f"{path}: not in {index}"
+
+
 PLANTED = {
     "layering": {"impl/tree/a.cpp": '#include "kernels/p2p.hpp"\n', "impl/reference/b.cpp": '#include "tree/tree.hpp"\n',
                  "impl/attic/c.cpp": "\n", "plugin/d.cpp": '#include "pipeline/solver.hpp"\n',
@@ -127,6 +147,8 @@ PLANTED = {
     "quiet": {"impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
               "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",
               "impl/backend/e.cpp": "void f() { omp_set_num_threads(2); }\n"},
+    "links": {"impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
+              "impl/docs/gpu/new.md": "nothing\n"},
     "headers": {"capi/include/graft/a.h": "int64_t f(void);\n", "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"},
 }
 
@@ -146,7 +168,7 @@ def self_test(_repository):
 
 def main(repository, c_compiler, cxx_compiler, *rules):
     wrong = 0
-    for rule in rules or ("layering", "sizes", "quiet", "headers", "self_test"):
+    for rule in rules or ("layering", "sizes", "quiet", "headers", "links", "self_test"):
         arguments = (c_compiler, cxx_compiler) if rule == "headers" else ()
         for complaint in globals()[rule](repository, *arguments):
             print(f"{rule}: {complaint}")
