@@ -14,24 +14,19 @@ class Group final : public HostBase<T, V> {
 
   public:
     Group(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
-        : Base(structure, sums, options, memory), places_(memory, "near field: places of targets"),
-          records_(memory, "near field: records of boxes"),
+        : Base(structure, sums, options, memory), arrays_(memory, "near field: records of boxes"),
           record_begin_(memory, "near field: where a box's record begins"),
           places_each_(sums.dimension * (low ? 2 : 1)), rows_(places_each_ + sums.components) {
         this->choose_loops(false);
         this->divide(Layout::replicated_group, 8.0 * static_cast<double>(structure.target_boxes() + 1));
-        int64_t most_places = 0, most_records = 0;
+        int64_t most = 0;
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
-            const int64_t from = this->chunk_begin_[c], to = this->chunk_begin_[c + 1];
-            int64_t records = 0;
-            for (int64_t b = from; b < to; ++b)
-                records += rows_ * slots(b);
-            most_places = std::max(
-                most_places, places_each_ * (structure.target_offset[to] - structure.target_offset[from]));
-            most_records = std::max(most_records, records);
+            int64_t numbers = 0;
+            for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
+                numbers += places_each_ * this->targets_of(b) + rows_ * slots(b);
+            most = std::max(most, numbers);
         }
-        places_.reserve(most_places);
-        records_.reserve(most_records);
+        arrays_.reserve(most);
         record_begin_.reserve(structure.target_boxes() + 1);
     }
 
@@ -40,12 +35,12 @@ class Group final : public HostBase<T, V> {
     int64_t slots(int64_t box) const {
         return this->targets_of(box) > 0 ? round_up(this->sources_of(box), record_step) : 0;
     }
-    int64_t own_bytes() const override { return places_.bytes() + records_.bytes() + record_begin_.bytes(); }
+    int64_t own_bytes() const override { return arrays_.bytes() + record_begin_.bytes(); }
     double unit_bytes(int64_t box) const override {
         return static_cast<double>(places_each_ * this->targets_of(box) + rows_ * slots(box)) * sizeof(V);
     }
     V* places(int64_t box) {
-        return places_.data() +
+        return arrays_.data() +
                places_each_ * (structure_.target_offset[box] - structure_.target_offset[chunk_]);
     }
     void collect(int64_t begin, int64_t end) override {
@@ -55,7 +50,8 @@ class Group final : public HostBase<T, V> {
                                     structure_.same ? structure_.target_index : structure_.source_index,
                                     structure_.sources(), sums_.dimension);
         chunk_ = begin;
-        int64_t record = 0;
+        // places of all targets first, then the records
+        int64_t record = places_each_ * (structure_.target_offset[end] - structure_.target_offset[begin]);
         for (int64_t b = begin; b < end; ++b) {
             record_begin_[b] = record;
             record += rows_ * slots(b);
@@ -72,7 +68,7 @@ class Group final : public HostBase<T, V> {
         for (int axis = 0; axis < dimension; ++axis) {
             const T *target = this->axis_of(this->targets_, axis),
                     *source = this->axis_of(this->sources_, axis);
-            V *place = places(box) + axis * count, *out = records_.data() + record_begin_[box] + axis * row;
+            V *place = places(box) + axis * count, *out = arrays_.data() + record_begin_[box] + axis * row;
             V none;
             for (int64_t i = 0; i < count; ++i)
                 split(target[this->target_point(first + i)], centre_[axis], place[i],
@@ -91,7 +87,7 @@ class Group final : public HostBase<T, V> {
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)
                 for (int32_t c = 0; c<sums_.components&& this->targets_of(b)> 0; ++c) {
-                    V* out = records_.data() + record_begin_[b] + (places_each_ + c) * slots(b);
+                    V* out = arrays_.data() + record_begin_[b] + (places_each_ + c) * slots(b);
                     this->for_neighbours(b, [&](int64_t slot, int64_t sources) {
                         for (int64_t s = slot; s < slot + sources; ++s)
                             *out++ = static_cast<V>(this->charges_.component[c][this->source_point(s)]);
@@ -103,7 +99,7 @@ class Group final : public HostBase<T, V> {
         int64_t self = -1;
         const Run all{0, static_cast<int32_t>(this->sources_of(box, &self))};
         const int64_t row = slots(box), count = this->targets_of(box);
-        const V *place = places(box), *record = records_.data() + record_begin_[box];
+        const V *place = places(box), *record = arrays_.data() + record_begin_[box];
         Tile<V> tile;
         for (int axis = 0; axis < 3; ++axis) {
             const int there = axis < sums_.dimension ? axis : 0;
@@ -119,7 +115,7 @@ class Group final : public HostBase<T, V> {
         this->run_groups(tile, sums, [&](int32_t c) { return record + (places_each_ + c) * row; });
     }
 
-    Store<V> places_, records_;
+    Store<V> arrays_;
     Store<int64_t> record_begin_;
     std::array<double, 3> centre_{};
     int64_t places_each_, rows_, chunk_ = 0;

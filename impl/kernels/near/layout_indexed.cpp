@@ -17,37 +17,34 @@ class Indexed final : public HostBase<T, V> {
 
   public:
     Indexed(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
-        : Base(structure, sums, options, memory), points_(memory, "near field: target indices"),
-          neighbours_(memory, "near field: neighbour indices"),
+        : Base(structure, sums, options, memory),
+          indices_(memory, "near field: indices of targets and neighbours"),
           target_begin_(memory, "near field: where a box's targets begin"),
           neighbour_begin_(memory, "near field: where a box's neighbours begin") {
         const int64_t boxes = structure.target_boxes();
         this->divide(Layout::indexed, 16.0 * static_cast<double>(boxes + 1));
-        int64_t most_targets = 0, most_neighbours = 0;
+        int64_t most = 0;
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
-            const int64_t from = this->chunk_begin_[c], to = this->chunk_begin_[c + 1];
-            int64_t neighbours = 0;
-            for (int64_t b = from; b < to; ++b)
-                neighbours += this->sources_of(b);
-            most_targets =
-                std::max(most_targets, structure.target_offset[to] - structure.target_offset[from]);
-            most_neighbours = std::max(most_neighbours, neighbours);
+            int64_t indices = 0;
+            for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
+                indices += this->targets_of(b) + this->sources_of(b);
+            most = std::max(most, indices);
         }
-        points_.reserve(most_targets);
-        neighbours_.reserve(most_neighbours);
+        indices_.reserve(most);
         target_begin_.reserve(boxes + 1);
         neighbour_begin_.reserve(boxes + 1);
     }
 
   private:
     int64_t own_bytes() const override {
-        return points_.bytes() + neighbours_.bytes() + target_begin_.bytes() + neighbour_begin_.bytes();
+        return indices_.bytes() + target_begin_.bytes() + neighbour_begin_.bytes();
     }
     double unit_bytes(int64_t box) const override {
         return 4.0 * static_cast<double>(this->targets_of(box) + this->sources_of(box));
     }
     void collect(int64_t begin, int64_t end) override {
-        int64_t neighbours = 0;
+        // all targets first, then all neighbours
+        int64_t neighbours = structure_.target_offset[end] - structure_.target_offset[begin];
         for (int64_t b = begin; b < end; ++b) {
             target_begin_[b] = structure_.target_offset[b] - structure_.target_offset[begin];
             neighbour_begin_[b] = neighbours;
@@ -63,8 +60,8 @@ class Indexed final : public HostBase<T, V> {
     void collect_box(int64_t b) {
         const int64_t first = structure_.target_offset[b];
         for (int64_t i = 0; i < this->targets_of(b); ++i)
-            points_[target_begin_[b] + i] = static_cast<int32_t>(this->target_point(first + i));
-        int32_t* out = neighbours_.data() + neighbour_begin_[b];
+            indices_[target_begin_[b] + i] = static_cast<int32_t>(this->target_point(first + i));
+        int32_t* out = indices_.data() + neighbour_begin_[b];
         this->for_neighbours(b, [&](int64_t slot, int64_t count) {
             for (int64_t s = slot; s < slot + count; ++s)
                 *out++ = static_cast<int32_t>(this->source_point(s));
@@ -76,7 +73,7 @@ class Indexed final : public HostBase<T, V> {
     void sum(int64_t box, double* sums) const {
         int64_t self = -1;
         this->sources_of(box, &self);
-        const int32_t* neighbour = neighbours_.data() + neighbour_begin_[box];
+        const int32_t* neighbour = indices_.data() + neighbour_begin_[box];
         const int64_t count = neighbour_begin_[box + 1] - neighbour_begin_[box];
         const auto source = [&](int64_t j, T(&place)[3]) {
             const int32_t point = neighbour[j];
@@ -87,7 +84,7 @@ class Indexed final : public HostBase<T, V> {
         for (int64_t i = target_begin_[box]; i < target_begin_[box + 1]; ++i) {
             T at[3] = {};
             for (int axis = 0; axis < dimension; ++axis)
-                at[axis] = this->axis_of(Base::targets_, axis)[points_[i]];
+                at[axis] = this->axis_of(Base::targets_, axis)[indices_[i]];
             sum_target<form, slope, dimension>(this->constants_, at, count,
                                                self < 0 ? -1 : self + i - target_begin_[box],
                                                sums_.components, sums, source);
@@ -100,7 +97,7 @@ class Indexed final : public HostBase<T, V> {
             [&]<Form form, bool slope, int dimension>() { sum<form, slope, dimension>(box, sums); });
     }
 
-    Store<int32_t> points_, neighbours_;
+    Store<int32_t> indices_;
     Store<int64_t> target_begin_, neighbour_begin_;
 };
 

@@ -18,51 +18,45 @@ class Interleaved final : public HostBase<T, V> {
   public:
     Interleaved(const Structure& structure, const Sums& sums, const LayoutOptions& options,
                 core::Memory& memory)
-        : Base(structure, sums, options, memory), places_(memory, "near field: places of targets"),
-          records_(memory, "near field: interleaved records"),
+        : Base(structure, sums, options, memory), arrays_(memory, "near field: interleaved records"),
           place_begin_(memory, "near field: where a box's places begin"),
           record_begin_(memory, "near field: where a box's records begin"), lanes_(tile_lanes<V>()),
           places_each_(sums.dimension * (low ? 2 : 1)), rows_(places_each_ + sums.components) {
         this->choose_loops(true);
         this->divide(Layout::replicated_interleaved,
                      16.0 * static_cast<double>(structure.target_boxes() + 1));
-        int64_t most_places = 0, most_records = 0;
+        int64_t most = 0;
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
-            int64_t places = 0, records = 0;
-            for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b) {
-                places += places_each_ * columns(b);
-                records += rows_ * columns(b) * this->sources_of(b);
-            }
-            most_places = std::max(most_places, places);
-            most_records = std::max(most_records, records);
+            int64_t numbers = 0;
+            for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
+                numbers += numbers_of(b);
+            most = std::max(most, numbers);
         }
-        places_.reserve(most_places);
-        records_.reserve(most_records);
+        arrays_.reserve(most);
         place_begin_.reserve(structure.target_boxes() + 1);
         record_begin_.reserve(structure.target_boxes() + 1);
     }
 
   private:
     int64_t columns(int64_t box) const { return round_up(this->targets_of(box), lanes_); }
+    int64_t numbers_of(int64_t box) const {
+        return columns(box) * (places_each_ + rows_ * this->sources_of(box));
+    }
     int64_t own_bytes() const override {
-        return places_.bytes() + records_.bytes() + place_begin_.bytes() + record_begin_.bytes();
+        return arrays_.bytes() + place_begin_.bytes() + record_begin_.bytes();
     }
-    double unit_bytes(int64_t box) const override {
-        return static_cast<double>(columns(box)) * sizeof(V) *
-               static_cast<double>(places_each_ + rows_ * this->sources_of(box));
-    }
+    double unit_bytes(int64_t box) const override { return static_cast<double>(numbers_of(box)) * sizeof(V); }
     void collect(int64_t begin, int64_t end) override {
         if constexpr (low)
             if (begin == 0)
                 centre_ = centre_of(this->sources_,
                                     structure_.same ? structure_.target_index : structure_.source_index,
                                     structure_.sources(), sums_.dimension);
-        int64_t place = 0, record = 0;
+        int64_t at = 0; // a box's places, then its records
         for (int64_t b = begin; b < end; ++b) {
-            place_begin_[b] = place;
-            record_begin_[b] = record;
-            place += places_each_ * columns(b);
-            record += rows_ * columns(b) * this->sources_of(b);
+            place_begin_[b] = at;
+            record_begin_[b] = at + places_each_ * columns(b);
+            at += numbers_of(b);
         }
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)
@@ -76,7 +70,7 @@ class Interleaved final : public HostBase<T, V> {
         for (int axis = 0; axis < sums_.dimension; ++axis) {
             const T *target = this->axis_of(this->targets_, axis),
                     *source = this->axis_of(this->sources_, axis);
-            V* place = places_.data() + place_begin_[box] + axis * width;
+            V* place = arrays_.data() + place_begin_[box] + axis * width;
             V* place_low = place + sums_.dimension * width;
             V none;
             for (int64_t i = 0; i < width; ++i) // the last target fills the vector up
@@ -97,7 +91,7 @@ class Interleaved final : public HostBase<T, V> {
     /// Number j of a row, for every target of the box.
     void spread(int64_t box, int64_t n, int64_t row, int64_t j, V value) {
         for (int64_t g = 0; g < columns(box); g += lanes_)
-            std::fill_n(records_.data() + record_begin_[box] + (g * rows_ + row * lanes_) * n + j * lanes_,
+            std::fill_n(arrays_.data() + record_begin_[box] + (g * rows_ + row * lanes_) * n + j * lanes_,
                         lanes_, value);
     }
     void fill_charges(int64_t begin, int64_t end) override {
@@ -120,8 +114,8 @@ class Interleaved final : public HostBase<T, V> {
         const int64_t n = this->sources_of(box, &self), width = columns(box);
         const Run all{0, static_cast<int32_t>(n)};
         for (int64_t g = 0; g < width; g += lanes_) {
-            const V* record = records_.data() + record_begin_[box] + g * rows_ * n;
-            const V* place = places_.data() + place_begin_[box] + g;
+            const V* record = arrays_.data() + record_begin_[box] + g * rows_ * n;
+            const V* place = arrays_.data() + place_begin_[box] + g;
             Tile<V> tile;
             for (int axis = 0; axis < 3; ++axis) {
                 const int there = axis < sums_.dimension ? axis : 0;
@@ -139,7 +133,7 @@ class Interleaved final : public HostBase<T, V> {
         }
     }
 
-    Store<V> places_, records_;
+    Store<V> arrays_;
     Store<int64_t> place_begin_, record_begin_;
     std::array<double, 3> centre_{};
     int64_t lanes_, places_each_, rows_;
