@@ -20,6 +20,9 @@ struct DeviceOrbTable; // decompose/device_orb.hpp
 namespace graft::kernels {
 struct DeviceBenchTable; // kernels/device_bench.hpp
 }
+namespace graft::kernels::near {
+struct DeviceNearTable; // kernels/near/device_near.hpp
+}
 
 namespace graft::backend {
 
@@ -57,6 +60,7 @@ struct CudaTable {
     const pipeline::DeviceForceTable* force;
     const decompose::DeviceOrbTable* orb;
     const kernels::DeviceBenchTable* bench;
+    const kernels::near::DeviceNearTable* near;
 };
 
 /// The table, or NULL with the reason in *why: no library, another build, no driver, no device. Looks once;

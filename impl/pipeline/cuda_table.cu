@@ -5,6 +5,7 @@
 #include "backend/device_guard.hpp"
 #include "decompose/device_orb.hpp"
 #include "kernels/device_bench.hpp"
+#include "kernels/near/device_near.hpp"
 #include "pipeline/device_table.hpp"
 
 #include <cstdio>
@@ -99,6 +100,7 @@ extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTabl
                                              pipeline::copy,
                                              pipeline::device_force_table(),
                                              &decompose::device_orb_table(),
-                                             &kernels::device_bench_table()};
+                                             &kernels::device_bench_table(),
+                                             &kernels::near::device_near_table()};
     return &table;
 }

@@ -1,0 +1,163 @@
+// The near field's part of libgraft_cuda.so's table: device_near.hpp.
+#include "kernels/near/device_near.cuh"
+
+#include "backend/device_guard.hpp"
+
+#include <cstdio>
+
+namespace graft::kernels::near {
+
+namespace {
+
+using backend::DeviceError;
+using backend::guarded_device;
+using particles::ArrayView;
+
+DeviceLayoutOptions layout_options(const DeviceNearOptions& from) {
+    DeviceLayoutOptions o;
+    o.most_bytes = from.most_bytes, o.collect_on_host = from.collect_on_host != 0;
+    o.host_threads = from.host_threads;
+    o.threads = from.threads > 0 ? from.threads : o.threads;
+    o.window = from.window > 0 ? from.window : o.window;
+    o.target_lanes = from.target_lanes, o.source_lanes = from.source_lanes;
+    return o;
+}
+
+double pairs_of(const Structure& s, const Runs& runs) {
+    double pairs = 0;
+    for (int64_t b = 0; b < s.target_boxes(); ++b)
+        pairs += static_cast<double>(s.target_offset[b + 1] - s.target_offset[b]) *
+                 runs.host_sources()[static_cast<size_t>(b)];
+    return pairs;
+}
+
+constexpr int axes = 3, first_source = 3, first_charge = 6;
+
+template <typename T>
+class Plan final : public DeviceNear {
+  public:
+    Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
+        : memory_(options.device), queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
+          sums_(sums), on_device_(structure, queue_),
+          inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
+          outputs_(queue_, executor_),
+          layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
+          pairs_(pairs_of(structure, on_device_.all())) {
+        cudaDeviceProp properties;
+        GRAFT_CUDA(cudaGetDeviceProperties(&properties, options.device));
+        std::snprintf(name_, sizeof name_, "%s", properties.name);
+        queue_.wait();
+    }
+    void set_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {
+        start(stream);
+        const Structure& s = on_device_.host();
+        inputs_.forget();
+        const Coordinates<T> t = coordinates(targets, s.targets(), 0);
+        const Coordinates<T> from = s.same ? Coordinates<T>{} : coordinates(sources, s.sources(), first_source);
+        inputs_.fetch();
+        queue_.wait();
+        inputs_.waited();
+        static const char* const names[] = {"target x", "target y", "target z", "source x", "source y", "source z"};
+        for (int32_t k = 0; k < first_charge; ++k)
+            refuse_bad(k, names[k]);
+        layout_->set_points(t, from);
+        queue_.wait(); // the caller may change its arrays
+    }
+    void begin(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
+        start(stream);
+        const int64_t sources = on_device_.host().sources();
+        inputs_.forget();
+        Charges<T> from;
+        for (int32_t c = 0; c < sums_.components; ++c)
+            from.component[static_cast<size_t>(c)] = inputs_.put(first_charge + c, charges[c], sources);
+        inputs_.fetch();
+        if (sources > 0)
+            layout_->set_charges(from);
+        layout_->run(outputs_.fields(outputs, sums_, on_device_.host().targets()));
+        outputs_.send();
+    }
+    void end(DeviceNearReport& report) override {
+        GRAFT_CUDA(cudaSetDevice(memory_.device()));
+        queue_.wait();
+        inputs_.waited();
+        for (int32_t c = 0; c < sums_.components; ++c)
+            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
+        outputs_.deliver();
+        report = {};
+        report.times = layout_->times();
+        report.bytes = layout_->bytes();
+        report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
+        report.allocations = memory_.allocations(), report.waits = queue_.waits(), report.launches = queue_.launches;
+        report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
+        std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
+    }
+
+  private:
+    void start(void* stream) {
+        GRAFT_CUDA(cudaSetDevice(memory_.device()));
+        queue_.borrow(static_cast<cudaStream_t>(stream));
+    }
+    Coordinates<T> coordinates(const ArrayView* views, int64_t n, int32_t place) {
+        Coordinates<T> to;
+        to.x = inputs_.put(place, views[0], n), to.y = inputs_.put(place + 1, views[1], n);
+        if (sums_.dimension == axes)
+            to.z = inputs_.put(place + 2, views[2], n);
+        return to;
+    }
+    void refuse_bad(int32_t place, const char* what) const {
+        const int64_t bad = inputs_.first_bad(place);
+        if (bad >= 0)
+            core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
+                       static_cast<long long>(bad));
+    }
+
+    backend::DeviceMemory memory_;
+    backend::Queue queue_;
+    core::Memory host_memory_;
+    backend::Executor executor_;
+    Sums sums_;
+    DeviceStructure on_device_;
+    NearInputs<T> inputs_;
+    NearOutputs<T> outputs_;
+    std::unique_ptr<DeviceLayout<T>> layout_;
+    double pairs_;
+    char name_[256] = {0};
+};
+
+int32_t create(const DeviceNearOptions* options, const Structure* structure, const Sums* sums, void** plan,
+               DeviceError* error) {
+    return guarded_device(error, [&] {
+        std::unique_ptr<DeviceNear> made;
+        if (sums->precision == Precision::fp32)
+            made = std::make_unique<Plan<float>>(*options, *structure, *sums);
+        else
+            made = std::make_unique<Plan<double>>(*options, *structure, *sums);
+        *plan = made.release();
+    });
+}
+
+void destroy(void* plan) {
+    delete static_cast<DeviceNear*>(plan);
+}
+
+int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream, DeviceError* error) {
+    return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->set_points(targets, sources, stream); });
+}
+
+int32_t begin(void* plan, const ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
+              DeviceError* error) {
+    return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->begin(charges, *outputs, stream); });
+}
+
+int32_t end(void* plan, DeviceNearReport* report, DeviceError* error) {
+    return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->end(*report); });
+}
+
+} // namespace
+
+const DeviceNearTable& device_near_table() {
+    static const DeviceNearTable table = {sizeof(DeviceNearTable), 0, create, destroy, set_points, begin, end};
+    return table;
+}
+
+} // namespace graft::kernels::near
