@@ -1,0 +1,259 @@
+// Forces over ranks with GPUs, in process: threads as ranks, each on GPU rank % count, through the Solver and the
+// built libgraft_cuda. Against one rank on a GPU, the CPU over the same ranks, and all pairs.
+#include "../../unit/pipeline/ranks_scene.hpp"
+
+#include "backend/cuda_library.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace {
+
+using namespace graft;
+using namespace graft::pipeline;
+using namespace graft::pipeline::testing;
+
+class GpuRanks : public ::testing::Test {
+  protected:
+    void SetUp() override {
+#ifdef GRAFT_CUDA_REAL
+        setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
+#endif
+        std::string why;
+        const backend::CudaTable* table = backend::find_cuda(&why);
+        int32_t devices = 0;
+        backend::DeviceError error;
+        if (table == nullptr || table->device_count(&devices, &error) != 0 || devices == 0)
+            GTEST_SKIP() << "no CUDA device: " << why;
+    }
+};
+
+Settings on_gpu(MacType mac = MacType::error) {
+    Settings s;
+    s.mac = mac, s.theta = mac == MacType::error ? 1.0 : 0.6;
+    s.accuracy = 1e-3, s.leaf = 32, s.group = 64;
+    s.backend = Backend::cuda;
+    return s;
+}
+
+Settings on_cpu(Settings s) {
+    s.backend = Backend::cpu;
+    return s;
+}
+
+Results exact(const Cloud& cloud, const Settings& like, const Choice& choice = {}) {
+    Settings s = on_cpu(like);
+    s.method = Method::direct, s.precision = Precision::fp64;
+    Choice one = choice;
+    one.threads = 0;
+    if (choice.points != nullptr)
+        one.point_owners = all_on(*choice.points, 0);
+    return compute_over(1, cloud, all_on(cloud, 0), s, one);
+}
+
+/// p50 and p99 of both, in one line.
+bool as_good(const char* what, int ranks, const std::vector<double>& several, const std::vector<double>& one,
+             double room) {
+    const double p50 = percentile(several, 0.5), p99 = percentile(several, 0.99);
+    const double one_p50 = percentile(one, 0.5), one_p99 = percentile(one, 0.99);
+    std::printf("    %-28s %d ranks: p50 %.3e (one %.3e), p99 %.3e (one %.3e), largest %.3e (%.3e)\n", what,
+                ranks, p50, one_p50, p99, one_p99, largest(several), largest(one));
+    return p50 <= room * one_p50 && p99 <= room * one_p99;
+}
+
+TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
+    const Cloud cloud = make_cloud(20000);
+    for (MacType mac : {MacType::error, MacType::box, MacType::edge}) {
+        const Settings s = on_gpu(mac);
+        const Results reference = exact(cloud, s);
+        const std::vector<double> one =
+            errors(compute_over(1, cloud, all_on(cloud, 0), s), reference);
+        for (int ranks : {2, 3, 4}) {
+            EXPECT_TRUE(as_good("bisection", ranks,
+                                errors(compute_over(ranks, cloud, bisection(cloud, ranks), s), reference), one,
+                                1.1));
+            EXPECT_TRUE(as_good("slabs", ranks,
+                                errors(compute_over(ranks, cloud, slabs(cloud, ranks), s), reference), one,
+                                1.1));
+        }
+        EXPECT_TRUE(as_good("scattered", 3,
+                            errors(compute_over(3, cloud, scattered(cloud, 3), s), reference), one, 1.2));
+    }
+}
+
+/// The same trees, pieces and groups, so nearly the same lists; the top tree of the CPU may accept what stands
+/// as two roots here.
+TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
+    const Cloud cloud = make_cloud(12000, 2, true);
+    for (MacType mac : {MacType::box, MacType::error})
+        for (int order : {0, 2, 4})
+            for (bool softening : {false, true}) {
+                Settings s = on_gpu(mac);
+                s.order = order, s.precision = Precision::fp64;
+                s.softening = softening ? Softening::plummer : Softening::none;
+                Choice choice;
+                choice.softening = softening;
+                const Owners owners = bisection(cloud, 3);
+                const Results gpu = compute_over(3, cloud, owners, s, choice);
+                const Results cpu = compute_over(3, cloud, owners, on_cpu(s), choice);
+                const std::vector<double> difference = errors(gpu, cpu);
+                const std::vector<double> error = errors(cpu, exact(cloud, s, choice));
+                std::printf("    mac %d order %d softening %d: p50 %.2e p99 %.2e of difference; error p99 %.2e; "
+                            "virial %.3e, energy %.12g (cpu %.12g)\n",
+                            static_cast<int>(mac), order, softening, percentile(difference, 0.5),
+                            percentile(difference, 0.99), percentile(error, 0.99),
+                            std::abs(gpu.virial[0] - cpu.virial[0]) / std::abs(cpu.virial[0]), gpu.energy,
+                            cpu.energy);
+                EXPECT_LE(percentile(difference, 0.99), 0.3 * percentile(error, 0.99));
+                EXPECT_NEAR(gpu.energy, cpu.energy, 1e-4 * std::abs(cpu.energy));
+                EXPECT_EQ(gpu.energies[0], gpu.energies[2]);
+                EXPECT_STREQ(gpu.reports[1].backend, "cuda");
+                EXPECT_GT(gpu.reports[1].ranks.nodes, 0);
+            }
+}
+
+/// A length far above the system's: potential * length counts the sources that reached a target.
+TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
+    for (int64_t n : {3, 200, 9001}) {
+        Cloud cloud = make_cloud(n, 7);
+        std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
+        for (MacType mac : {MacType::edge, MacType::box, MacType::error})
+            for (int ranks : {2, 3, 4}) {
+                Settings s = on_gpu(mac);
+                s.theta = 0.8, s.accuracy = 0.01, s.precision = Precision::fp64, s.order = 1, s.leaf = 8;
+                s.group = 32;
+                s.softening = Softening::plummer, s.softening_length = 1e9;
+                const Results r = compute_over(ranks, cloud, scattered(cloud, ranks), s);
+                for (double value : r.potential)
+                    ASSERT_NEAR(-value * 1e9, static_cast<double>(n - 1), 1e-3) << n << " over " << ranks;
+            }
+    }
+}
+
+TEST_F(GpuRanks, EmptyRanksPointsSubsetsAndTwoDimensions) {
+    const Cloud cloud = make_cloud(6000, 3);
+    Settings s = on_gpu();
+    s.precision = Precision::fp64;
+    const Results one = compute_over(1, cloud, all_on(cloud, 0), s);
+    EXPECT_LE(largest(errors(compute_over(3, cloud, all_on(cloud, 1), s), one)), 1e-9) << "all on rank 1";
+    EXPECT_EQ(compute_over(2, Cloud{}, {}, s).ax.size(), 0u);
+
+    const Cloud points = make_cube(500, 4);
+    Choice at;
+    at.points = &points, at.point_owners = all_on(points, 2); // where there is no particle
+    Owners owners = slabs(cloud, 2);
+    EXPECT_LE(percentile(errors(compute_over(3, cloud, owners, s, at), exact(cloud, s, at)), 0.99), 5e-3);
+
+    Choice some;
+    for (int64_t i = 0; i < cloud.size(); ++i)
+        some.active.push_back(owners[static_cast<size_t>(i)] == 0 && i % 3 == 0); // rank 1 wants nothing
+    const Results partly = compute_over(2, cloud, owners, s, some), whole = exact(cloud, s);
+    std::vector<double> list;
+    for (size_t i = 0; i < partly.ax.size(); ++i) {
+        if (some.active[i] != 0)
+            list.push_back(std::abs(partly.ax[i] - whole.ax[i]) / size_of(whole, i));
+        else
+            EXPECT_EQ(partly.ax[i], 0);
+    }
+    EXPECT_LE(percentile(list, 0.99), 3e-3);
+
+    Cloud flat = cloud;
+    std::fill(flat.z.begin(), flat.z.end(), 0.0);
+    s.dimension = 2;
+    const Results disc = exact(flat, s);
+    const std::vector<double> alone = errors(compute_over(1, flat, all_on(flat, 0), s), disc);
+    EXPECT_TRUE(as_good("two dimensions", 4, errors(compute_over(4, flat, bisection(flat, 4), s), disc), alone,
+                        1.2));
+}
+
+TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
+    Cloud cloud = make_cloud(8000, 5);
+    for (size_t i = 0; i < 900; ++i)
+        cloud.x[i] = 0.5, cloud.y[i] = 0.25, cloud.z[i] = 0.125; // heaps on all ranks
+    Settings s = on_gpu();
+    s.softening = Softening::spline, s.softening_length = 0.02;
+    for (bool lengths : {false, true}) {
+        Choice choice;
+        choice.softening = lengths;
+        const Results whole = exact(cloud, s, choice);
+        const std::vector<double> alone =
+            errors(compute_over(1, cloud, all_on(cloud, 0), s, choice), whole);
+        EXPECT_TRUE(as_good("spline", 3,
+                            errors(compute_over(3, cloud, scattered(cloud, 3), s, choice), whole), alone, 1.2));
+    }
+    Settings history = on_gpu();
+    history.mac_history = true, history.softening = Softening::plummer, history.softening_length = 0.01;
+    Choice three;
+    three.calls = 3;
+    const Results whole = exact(cloud, history);
+    EXPECT_TRUE(
+        as_good("history", 2, errors(compute_over(2, cloud, bisection(cloud, 2), history, three), whole),
+                errors(compute_over(1, cloud, all_on(cloud, 0), history, three), whole), 1.1));
+    Settings tight = on_gpu(); // lists in batches
+    tight.device.list_limit = 1 << 16;
+    const Results all = compute_over(2, cloud, bisection(cloud, 2), on_gpu());
+    const Results batches = compute_over(2, cloud, bisection(cloud, 2), tight);
+    EXPECT_LE(largest(errors(batches, all)), 1e-5);
+    EXPECT_GT(batches.reports[0].device.batches, 1);
+}
+
+TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
+    std::vector<std::string> messages(3);
+    std::vector<double> touched(3);
+    comm::run_ranks(3, [&](comm::Communicator& comm) {
+        const auto r = static_cast<size_t>(comm.rank());
+        Cloud own = make_cloud(4000, static_cast<unsigned>(r));
+        core::Memory memory;
+        Solver solver(on_gpu(), memory);
+        solver.set_communicator(&comm);
+        ParticleInput input;
+        input.n = own.size();
+        input.position[0] = view(own.x), input.position[1] = view(own.y), input.position[2] = view(own.z);
+        input.charge = view(own.q);
+        std::vector<double> a[3];
+        Outputs outputs;
+        for (int c = 0; c < 3; ++c) {
+            a[c].assign(own.x.size(), -7);
+            outputs.acceleration[c] = view(a[c]);
+        }
+        solver.compute(input, outputs);
+        EXPECT_NE(a[0][5], -7);
+        a[0][5] = -7;
+        const double good = own.x[1234];
+        if (comm.rank() == 1)
+            own.x[1234] = std::numeric_limits<double>::quiet_NaN();
+        try {
+            solver.compute(input, outputs);
+        } catch (const core::Error& error) {
+            messages[r] = std::to_string(static_cast<int>(error.status())) + error.what();
+        }
+        touched[r] = a[0][5];
+        own.x[1234] = good;
+        solver.compute(input, outputs);
+        EXPECT_NE(a[0][5], -7);
+        Settings unlike = on_gpu();
+        unlike.theta = comm.rank() == 2 ? 0.5 : 0.6;
+        solver.settings() = unlike;
+        EXPECT_THROW(solver.compute(input, outputs), core::Error);
+        Settings global = on_gpu();
+        global.tree_scope = TreeScope::global;
+        solver.settings() = global;
+        EXPECT_THROW(solver.compute(input, outputs), core::Error);
+        solver.settings() = on_gpu();
+        solver.compute(input, outputs);
+        std::vector<double> work(own.x.size());
+        solver.work_of_particles(work.data());
+        double sum = 0;
+        for (double value : work)
+            sum += value;
+        const double expected = solver.report().pairs + 3 * solver.report().cells; // order 2: 3 pairs
+        EXPECT_NEAR(sum, expected, 0.02 * expected);
+    });
+    EXPECT_EQ(messages[0], messages[1]);
+    EXPECT_EQ(messages[2], messages[1]);
+    EXPECT_NE(messages[1].find("1234"), std::string::npos) << messages[1];
+    EXPECT_EQ(touched, std::vector<double>(3, -7));
+}
+
+} // namespace

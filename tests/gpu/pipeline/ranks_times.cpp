@@ -1,0 +1,145 @@
+// Time of a step over GPUs of one host, in process: threads as ranks, each with its GPU and its part of a Plummer
+// sphere. ranks_times RANKS PARTICLES [CALLS] [ACCURACY]; a line of JSON, with the split of the slowest rank between
+// sums on the device, exchange, and waiting in communication.
+#include "comm/threads.hpp"
+#include "core/timer.hpp"
+#include "pipeline/solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace graft;
+using namespace graft::pipeline;
+
+/// Counter-based random numbers in [0, 1): any thread makes any particle.
+double random_at(uint64_t counter) {
+    counter = (counter + 1) * 0x9e3779b97f4a7c15u;
+    counter = (counter ^ counter >> 30) * 0xbf58476d1ce4e5b9u;
+    counter = (counter ^ counter >> 27) * 0x94d049bb133111ebu;
+    return static_cast<double>((counter ^ counter >> 31) >> 11) * 0x1p-53;
+}
+
+/// Rank r's part of the sphere, which its mirror planes cut into `ranks` equal ones (a power of two up to 8).
+void put_plummer(int ranks, int rank, int64_t number, float* at) {
+    const uint64_t c = 4 * static_cast<uint64_t>(number) * static_cast<uint64_t>(ranks) +
+                       4 * static_cast<uint64_t>(rank);
+    const double r = 1 / std::sqrt(std::pow(0.999 * random_at(c) + 1e-9, -2.0 / 3) - 1);
+    const double z = 2 * random_at(c + 1) - 1, phi = 6.283185307179586 * random_at(c + 2);
+    const double rho = r * std::sqrt(1 - z * z);
+    double point[3] = {rho * std::cos(phi), rho * std::sin(phi), r * z};
+    for (int a = 0; a < 3 && 1 << a < ranks; ++a)
+        point[a] = (rank >> a & 1) != 0 ? -std::abs(point[a]) : std::abs(point[a]);
+    for (int a = 0; a < 3; ++a)
+        at[a] = static_cast<float>(point[a]);
+}
+
+void fill(int ranks, int rank, int64_t n, float* positions) {
+    const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks);
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t)
+        workers.emplace_back([=] {
+            for (int64_t i = n * t / threads; i < n * (t + 1) / threads; ++i)
+                put_plummer(ranks, rank, i, positions + 3 * i);
+        });
+    for (std::thread& worker : workers)
+        worker.join();
+}
+
+particles::ArrayView column(float* data, int64_t n, int64_t stride) {
+    return {reinterpret_cast<char*>(data), particles::ElementType::f32, 1, n, stride, stride};
+}
+
+struct Measured {
+    double wall_s = 0, sums_s = 0, exchange_s = 0, wait_s = 0;
+    Report report;
+};
+
+void run(comm::Communicator& comm, int64_t n, int calls, double accuracy, Measured& best) {
+    const std::unique_ptr<float[]> in(new float[static_cast<size_t>(3 * n)]),
+        out(new float[static_cast<size_t>(3 * n)]);
+    fill(comm.size(), comm.rank(), n, in.get());
+    core::Memory memory;
+    Settings settings;
+    settings.backend = Backend::cuda, settings.tuned = false, settings.accuracy = accuracy;
+    settings.softening = Softening::plummer, settings.softening_length = 1e-4;
+    Solver solver(settings, memory);
+    solver.set_communicator(&comm);
+    ParticleInput input;
+    Outputs outputs;
+    input.n = n, input.charge_all = 1.0 / (static_cast<double>(n) * comm.size());
+    for (int a = 0; a < 3; ++a) {
+        input.position[a] = column(in.get() + a, n, 12);
+        outputs.acceleration[a] = column(out.get() + a, n, 12);
+    }
+    best.wall_s = 1e30;
+    for (int call = 0; call < calls; ++call) {
+        comm.barrier();
+        const core::Timer timer;
+        solver.compute(input, outputs);
+        comm.barrier();
+        const double wall_s = timer.seconds();
+        if (wall_s >= best.wall_s)
+            continue;
+        const Report& r = solver.report();
+        best = {wall_s, r.time_s.forces, r.time_s.ranks, r.ranks.wait_s, r};
+    }
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    if (count < 3) {
+        std::printf("ranks_times RANKS PARTICLES [CALLS] [ACCURACY]\n");
+        return 2;
+    }
+#ifdef GRAFT_CUDA_REAL
+    setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
+#endif
+    const int ranks = std::atoi(words[1]);
+    const auto n = static_cast<int64_t>(std::atof(words[2]));
+    const int calls = count > 3 ? std::atoi(words[3]) : 3;
+    const double accuracy = count > 4 ? std::atof(words[4]) : 1e-3;
+    std::vector<Measured> measured(static_cast<size_t>(ranks));
+    try {
+        comm::run_ranks(
+            ranks,
+            [&](comm::Communicator& comm) {
+                run(comm, n / ranks, calls, accuracy, measured[static_cast<size_t>(comm.rank())]);
+            },
+            0);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "ranks_times: %s\n", error.what());
+        return 1;
+    }
+    for (const Measured& m : measured)
+        std::fprintf(stderr,
+                     "  rank %d on device %d: wall %.1f ms, import %.1f, tree %.1f, moments %.1f, sums %.1f, exchange %.1f "
+                     "(wait %.1f); %lld nodes and %lld particles came, %.1f MB sent; pairs %.3g, cells %.3g, imbalance "
+                     "%.3f, %.1f GB on the device, repeats %lld, batches %lld\n",
+                     m.report.ranks.rank, m.report.device.ordinal, 1e3 * m.wall_s, 1e3 * m.report.time_s.import,
+                     1e3 * m.report.time_s.tree, 1e3 * m.report.time_s.moments, 1e3 * m.sums_s,
+                     1e3 * m.exchange_s, 1e3 * m.wait_s, static_cast<long long>(m.report.ranks.nodes),
+                     static_cast<long long>(m.report.ranks.particles),
+                     1e-6 * static_cast<double>(m.report.ranks.bytes_sent), m.report.pairs, m.report.cells,
+                     m.report.ranks.imbalance, 1e-9 * static_cast<double>(m.report.device.bytes),
+                     static_cast<long long>(m.report.device.repeats),
+                     static_cast<long long>(m.report.device.batches));
+    const auto slow = std::max_element(measured.begin(), measured.end(), [](const auto& a, const auto& b) {
+        return a.sums_s < b.sums_s;
+    });
+    std::printf("{\"what\": \"Plummer %.2g, %d GPUs in process\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
+                "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
+                "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
+                static_cast<double>(n), ranks, ranks, words[2], static_cast<long long>(n),
+                1e3 * measured[0].wall_s, 1e3 * slow->sums_s, 1e3 * slow->exchange_s, 1e3 * slow->wait_s,
+                slow->report.device.ordinal + 1);
+    return 0;
+}

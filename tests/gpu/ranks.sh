@@ -1,0 +1,42 @@
+#!/bin/bash
+# Several GPUs of one host: the tests of forces over ranks in process, the graft command under mpiexec where there is one,
+# and times. ranks.sh --build BUILD --out FOLDER [--full]; 0 all right, 77 nothing to do here (no GPU), else failed.
+set -u
+build="" out="" full=0
+while [ $# -gt 0 ]; do
+    case $1 in
+        --build) build=$2; shift 2 ;;
+        --out) out=$2; shift 2 ;;
+        --full) full=1; shift ;;
+        *) echo "ranks.sh: unknown word $1; expected --build FOLDER --out FOLDER [--full]" >&2; exit 2 ;;
+    esac
+done
+[ -n "$build" ] && [ -n "$out" ] || { echo "ranks.sh: --build and --out are needed" >&2; exit 2; }
+devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+[ "$devices" -ge 1 ] || exit 77
+mkdir -p "$out"
+lines=$out/ranks.jsonl
+: > "$lines"
+failed=0
+"$build/bin/gpu_pipeline" --gtest_filter='GpuRanks.*' > "$out/ranks_tests.log" 2>&1 || { failed=1; tail -40 "$out/ranks_tests.log"; }
+
+counts="1"
+for count in 2 4; do [ "$devices" -ge $count ] && counts="$counts $count"; done
+sizes="4e6"
+[ $full = 1 ] && sizes="6.4e7 2.6e8"
+for size in $sizes; do
+    for count in $counts; do
+        "$build/bin/gpu_ranks_times" $count $size 3 >> "$lines" 2> "$out/ranks_times_${count}_$size.log" ||
+            { failed=1; cat "$out/ranks_times_${count}_$size.log"; }
+    done
+done
+
+# Ranks of MPI, a GPU each: the command's own check against all pairs.
+if command -v mpiexec > /dev/null && [ -x "$build/bin/graft" ]; then
+    for count in 2 4; do
+        mpiexec -n $count "$build/bin/graft" check --backend cuda > "$out/ranks_mpi_$count.log" 2>&1 ||
+            { failed=1; tail -20 "$out/ranks_mpi_$count.log"; }
+    done
+fi
+cat "$lines"
+exit $failed

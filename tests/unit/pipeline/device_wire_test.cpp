@@ -1,0 +1,264 @@
+// Essential trees between GPUs, by the bodies that GPUs run, on the host: a tree is packed for boxes of targets,
+// taken by the receiver, and walked there by every group: sources and expansions are those of the whole tree.
+#include "lists/criterion.hpp"
+#include "lists/groups.hpp"
+#include "moments/moments.hpp"
+#include "pipeline/device_wire.hpp"
+#include "ranks_scene.hpp"
+#include "tree/build.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+namespace {
+
+using namespace graft;
+using namespace graft::pipeline;
+using graft::pipeline::testing::Cloud;
+using graft::pipeline::testing::make_cloud;
+
+/// A sender: tree, moments and criterion on the host, in the device's words.
+struct Sender {
+    explicit Sender(const Cloud& cloud, const lists::CriterionOptions& options, int leaf, bool lengths,
+                    int dimension = 3)
+        : tree(memory), moments(memory), criterion(memory) {
+        const backend::Executor executor{memory, 1};
+        tree::TreeBuilder builder(memory);
+        tree::TreeOptions tree_options;
+        tree_options.leaf = leaf, tree_options.dimension = dimension;
+        tree::BuildTimes times;
+        builder.build(executor, tree_options, cloud.size(), cloud.x.data(), cloud.y.data(), cloud.z.data(),
+                      cloud.q.data(), lengths ? cloud.softening.data() : nullptr, tree, times);
+        moments::compute_moments(executor, tree, 1, moments);
+        lists::NodeProperties properties{moments.cx.data(), moments.cy.data(), moments.cz.data(),
+                                         moments.radius.data(), moments.spread.data(),
+                                         lengths ? moments.softening.data() : nullptr};
+        lists::fill_criterion(executor, tree, options, properties, criterion);
+        const int64_t nodes = tree.node_count();
+        for (int64_t k = 0; k < nodes; ++k) {
+            const lists::Link link = criterion.links[k];
+            xy.insert(xy.end(), {criterion.cx[k], criterion.cy[k]});
+            za.insert(za.end(), {criterion.cz[k], criterion.a[k]});
+            links.push_back({criterion.b[k],
+                             link.child_count > 0 ? remote_link(link.first_child, link.child_count) : 0, 0});
+            for (int c = 0; c < 4; ++c)
+                records.push_back(static_cast<float>(4 * k + c));
+        }
+        own.nodes = tree.nodes.data(), own.boxes = tree.boxes.data();
+        own.xy = xy.data(), own.za = za.data(), own.links = links.data();
+        own.mac_softening = lengths ? criterion.softening.data() : nullptr;
+        own.softening_length = options.softening_length, own.compact = options.compact_softening;
+        own.radius = moments.radius.data(), own.rho = moments.rho.data();
+        own.softening_square = lengths ? moments.softening_square.data() : nullptr;
+        own.values = moments.values.data(), own.records = reinterpret_cast<const char*>(records.data());
+        own.heap = lengths ? std::numeric_limits<int64_t>::max() : leaf;
+        own.particle[0] = tree.x.data(), own.particle[1] = tree.y.data(), own.particle[2] = tree.z.data();
+        own.particle[3] = tree.charge.data(), own.particle[4] = lengths ? tree.softening.data() : nullptr;
+        shape = {RankContent::all, lengths, 16, moments.stride()};
+    }
+
+    /// The message, as put_nodes() makes it.
+    RankHeader pack(const std::vector<lists::Target>& boxes, std::vector<double>& message) const {
+        const auto nodes = static_cast<size_t>(tree.node_count());
+        std::vector<uint64_t> opened(nodes);
+        std::vector<int32_t> sent(nodes), number(nodes + 1), wanted(nodes), particle(nodes + 1);
+        const Extraction to{opened.data(), sent.data(), number.data(), wanted.data(), particle.data()};
+        for (size_t k = 0; k < nodes; ++k) { // level order
+            open_node(own, boxes.data(), static_cast<int>(boxes.size()), static_cast<int32_t>(k), to);
+            number[k + 1] = number[k] + sent[k], particle[k + 1] = particle[k] + wanted[k];
+        }
+        const RankHeader header{number[nodes], particle[nodes],      tree.levels(),  0,
+                                moments.values[0], moments.magnitude[0], tree.boxes[0]};
+        message.assign(static_cast<size_t>(message_bytes(shape, header) / 8), -1);
+        const RankSections sections =
+            sections_of(reinterpret_cast<char*>(message.data()), shape, header);
+        for (size_t k = 0; k < nodes; ++k) {
+            if (sent[k] != 0)
+                put_node(own, shape, to, static_cast<int32_t>(k), sections);
+            for (int32_t i = 0; i < wanted[k]; ++i)
+                put_particle(own, shape, to, static_cast<int32_t>(k), i, sections);
+        }
+        return header;
+    }
+
+    core::Memory memory;
+    tree::Tree tree;
+    moments::Moments moments;
+    lists::Criterion criterion;
+    std::vector<double> xy, za;
+    std::vector<RankLink> links;
+    std::vector<float> records;
+    OwnNodes own{};
+    RankShape shape{};
+};
+
+/// What a group sees: centres of accepted nodes with the number in their record, and particles.
+using Seen = std::multiset<std::array<double, 4>>;
+
+void see(const OwnNodes& own, const lists::Target& target, int32_t node, Seen& nodes, Seen& sources) {
+    if (!refuses(own, target, node)) {
+        float record;
+        std::memcpy(&record, own.records + int64_t{node} * 16, sizeof record);
+        nodes.insert({own.xy[2 * node], own.xy[2 * node + 1], own.za[2 * node], double{record}});
+        return;
+    }
+    const uint32_t link = own.links[node].link;
+    if (link != 0) {
+        for (uint32_t c = 0; c <= (link & 7); ++c)
+            see(own, target, static_cast<int32_t>((link >> 3) + c), nodes, sources);
+        return;
+    }
+    const tree::Node& leaf = own.nodes[node];
+    const bool heap = is_heap(own, leaf);
+    for (int64_t i = leaf.first; i < leaf.first + (heap ? 1 : leaf.count); ++i)
+        sources.insert({own.particle[0][i], own.particle[1][i], own.particle[2][i],
+                        heap ? own.values[int64_t{node} * 4] : own.particle[3][i]});
+}
+
+/// The receiver's forest on the host.
+struct Receiver {
+    Receiver(const std::vector<RankHeader>& headers, std::vector<std::vector<double>>& messages,
+             const Sender& first, int arity)
+        : plan(plan_remote(headers, arity)) {
+        const auto n = static_cast<size_t>(plan.nodes);
+        nodes.resize(n), boxes.resize(n), xy.resize(2 * n), za.resize(2 * n), links.resize(n);
+        softening.resize(n), square.resize(n), cx.resize(n), cy.resize(n), cz.resize(n), radius.resize(n);
+        rho.resize(n), records.resize(4 * n);
+        for (std::vector<double>& column : particle)
+            column.resize(static_cast<size_t>(plan.particles));
+        const RankShape& shape = first.shape;
+        const RemoteNodes to{nodes.data(), boxes.data(), xy.data(), za.data(), links.data(), softening.data(),
+                             cx.data(), cy.data(), cz.data(), radius.data(), rho.data(), square.data(),
+                             reinterpret_cast<char*>(records.data()), nullptr};
+        for (size_t k = 0; k < plan.supers.size(); ++k)
+            put_super(plan.supers[k], shape, static_cast<int32_t>(k), to);
+        for (size_t s = 0; s < headers.size(); ++s) {
+            const RankSections from =
+                sections_of(reinterpret_cast<char*>(messages[s].data()), shape, headers[s]);
+            for (int64_t j = 0; j < headers[s].nodes; ++j)
+                take_node(from, shape, plan.places[s], static_cast<int32_t>(j), to);
+            for (int c = 0; c < (shape.lengths ? 5 : 4); ++c)
+                std::copy_n(from.particle[c], headers[s].particles,
+                            particle[c].begin() + plan.places[s].particle);
+        }
+        own = first.own;
+        own.nodes = nodes.data(), own.boxes = boxes.data(), own.xy = xy.data(), own.za = za.data();
+        own.links = links.data(), own.mac_softening = shape.lengths ? softening.data() : nullptr;
+        own.records = reinterpret_cast<const char*>(records.data());
+        own.heap = std::numeric_limits<int64_t>::max();
+        for (int c = 0; c < 5; ++c)
+            own.particle[c] = particle[c].data();
+    }
+    RemotePlan plan;
+    std::vector<tree::Node> nodes;
+    std::vector<geometry::Box> boxes;
+    std::vector<double> xy, za, softening, square, cx, cy, cz, radius, rho;
+    std::vector<RankLink> links;
+    std::vector<float> records;
+    std::vector<double> particle[5];
+    OwnNodes own{};
+};
+
+struct Case {
+    lists::Mac mac;
+    bool compact, lengths;
+    int senders, leaf, dimension;
+};
+
+void expect_all_there(const Case& c) {
+    lists::CriterionOptions options;
+    options.mac = c.mac, options.theta = 0.7, options.direct_count = 3;
+    options.compact_softening = c.compact, options.softening_length = 0.05;
+    std::vector<std::unique_ptr<Sender>> senders;
+    std::vector<RankHeader> headers;
+    std::vector<std::vector<double>> messages;
+    // Targets: groups in two boxes, each box with the largest factor and softening of its groups.
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    std::vector<lists::Target> groups, boxes(2);
+    for (int g = 0; g < 16; ++g) {
+        lists::Target group;
+        const double at[3] = {uniform(random) + 2 * (g % 2), uniform(random),
+                              c.dimension == 2 ? 0 : uniform(random)};
+        group.box.include(at[0], at[1], at[2]);
+        group.box.include(at[0] + 0.1 * uniform(random), at[1] + 0.1, at[2]);
+        group.factor = uniform(random), group.softening = 0.1 * uniform(random);
+        groups.push_back(group);
+        lists::Target& box = boxes[static_cast<size_t>(g % 2)];
+        box.factor = g < 2 ? group.factor : std::max(box.factor, group.factor);
+        box.softening = std::max(box.softening, group.softening);
+        box.box.include(group.box);
+    }
+    for (int s = 0; s < c.senders; ++s) {
+        Cloud cloud = make_cloud(300 + 20 * s, static_cast<unsigned>(s + 1));
+        for (int i = 0; i < 40 && s % 2 == 0; ++i) { // a heap
+            cloud.x.push_back(0.5), cloud.y.push_back(0.25), cloud.z.push_back(0);
+            cloud.q.push_back(0.5 + i), cloud.softening.push_back(0.01);
+        }
+        if (c.dimension == 2)
+            std::fill(cloud.z.begin(), cloud.z.end(), 0.0);
+        senders.push_back(std::make_unique<Sender>(cloud, options, c.leaf, c.lengths, c.dimension));
+        messages.emplace_back();
+        headers.push_back(senders.back()->pack(boxes, messages.back()));
+        EXPECT_LE(headers.back().nodes, senders.back()->tree.node_count());
+    }
+    const Receiver receiver(headers, messages, *senders[0], 1 << c.dimension);
+    for (const lists::Target& group : groups) {
+        Seen nodes, sources, remote_nodes, remote_sources;
+        for (const auto& sender : senders)
+            see(sender->own, group, 0, nodes, sources);
+        see(receiver.own, group, 0, remote_nodes, remote_sources);
+        EXPECT_EQ(remote_nodes, nodes);
+        EXPECT_EQ(remote_sources, sources);
+    }
+    double charge = 0;
+    for (const auto& sender : senders)
+        charge += sender->moments.values[0];
+    EXPECT_NEAR(receiver.plan.charge, charge, 1e-12 * std::abs(charge));
+}
+
+TEST(DeviceWire, EveryGroupFindsWhatTheWholeTreesHave) {
+    expect_all_there({lists::Mac::box, false, false, 1, 8, 3});
+    expect_all_there({lists::Mac::edge, false, false, 3, 8, 3});
+    expect_all_there({lists::Mac::error, false, false, 9, 16, 3});
+    expect_all_there({lists::Mac::box, true, false, 2, 1, 3});
+    expect_all_there({lists::Mac::box, true, true, 3, 8, 3});
+    expect_all_there({lists::Mac::box, false, false, 17, 8, 2});
+    expect_all_there({lists::Mac::error, false, true, 11, 8, 3});
+}
+
+TEST(DeviceWire, SupersAreATreeOfAtMostArityChildren) {
+    for (int senders : {1, 2, 4, 5, 8, 9, 64, 65, 600})
+        for (int arity : {4, 8}) {
+            RankHeader header{3, 2, 5, 0, 1, 1, {}};
+            header.box.include(1, 2, 3);
+            const RemotePlan plan =
+                plan_remote(std::vector<RankHeader>(static_cast<size_t>(senders), header), arity);
+            std::vector<int> parents(static_cast<size_t>(plan.nodes));
+            for (const SuperNode& super : plan.supers) {
+                EXPECT_GE(super.child_count, 1);
+                EXPECT_LE(super.child_count, arity);
+                EXPECT_EQ(super.box.upper[2], 3);
+                for (int32_t c = 0; c < super.child_count; ++c)
+                    ++parents[static_cast<size_t>(super.first_child + c)];
+            }
+            const auto supers = static_cast<int64_t>(plan.supers.size());
+            EXPECT_EQ(plan.nodes, supers + 3 * senders);
+            EXPECT_EQ(plan.particles, 2 * senders);
+            for (int64_t k = 0; k < supers + senders; ++k)
+                EXPECT_EQ(parents[static_cast<size_t>(k)], k == 0 ? 0 : 1);
+            std::vector<int> taken(static_cast<size_t>(plan.nodes));
+            for (const RankPlace& place : plan.places)
+                for (int32_t j = 0; j < 3; ++j)
+                    ++taken[static_cast<size_t>(place.of(j))];
+            for (int64_t k = 0; k < plan.nodes; ++k)
+                EXPECT_EQ(taken[static_cast<size_t>(k)], k < supers ? 0 : 1);
+        }
+    EXPECT_EQ(plan_remote({}, 8).nodes, 0);
+}
+
+} // namespace
