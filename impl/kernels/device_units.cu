@@ -81,9 +81,15 @@ __device__ double nearest_of_points(const EvaluationView& v, int64_t g, bool is_
     return own;
 }
 
+/// Most items of a unit. A lane of the fast kernels then adds at most 512 of them in single precision before
+/// the sum goes to a slot, which is added in double: as often as the CPU's mixed precision does. Up to 32
+/// targets four lanes are a part and an eighth of 4,096 items is theirs; more targets have fewer items anyway
+/// (65,536 interactions, parts of p > 4 lanes have more than 4 p targets, a lane p / 32 of the items).
+constexpr int64_t most_items = 4096;
+
 /// Items times targets into units of about `interactions`, whole warps of items each.
 __device__ ListCut cut(int64_t total, int32_t targets, int interactions, int least) {
-    const int64_t most = max(int64_t{least}, int64_t{interactions} / targets / 32 * 32);
+    const int64_t most = min(most_items, max(int64_t{least}, int64_t{interactions} / targets / 32 * 32));
     const int64_t units = (total + most - 1) / most;
     const int64_t chunk = units > 0 ? ((total + units - 1) / units + 31) / 32 * 32 : 32;
     return {static_cast<int32_t>(total), static_cast<int32_t>(chunk),

@@ -11,8 +11,8 @@
 // that of the grown node: pass error_reach() the grown_spread() below and radius + s. Not covered: the factor
 // of a group, whose acceleration changes with time.
 //
-// Use: criterion.skin = s; fill_criterion; build lists; watch.remember(positions). Each step:
-// watch.measure(new positions); when watch.displacement() > s / 2 build anew. Verlet 1967 for the idea of the
+// Use: criterion.skin = s; fill_criterion; build lists; watch.remember(particles). Each step:
+// watch.measure(particles); when watch.displacement() > s / 2 build anew. Verlet 1967 for the idea of the
 // skin.
 #pragma once
 
@@ -30,24 +30,38 @@ GRAFT_HD inline double grown_spread(double magnitude, double spread, double skin
     return root * root;
 }
 
+/// What a computation stops with when kept lists do not hold any more: not a buffer too small, nor bad input.
+inline constexpr auto moved = static_cast<backend::StopReason>(4);
+
+/// What lists depend on: positions (z may be null) and, where given, numbers that must not change at all.
+struct WatchedParticles {
+    int64_t n = 0;
+    const double *x = nullptr, *y = nullptr, *z = nullptr;
+    const double *charge = nullptr, *softening = nullptr;
+};
+
 class DeviceSkinWatch {
   public:
     explicit DeviceSkinWatch(backend::DeviceMemory& memory)
         : x_(memory, "remembered x"), y_(memory, "remembered y"), z_(memory, "remembered z"),
+          charge_(memory, "remembered charges"), softening_(memory, "remembered softening"),
           displacement_(memory, "largest displacement") {}
 
-    /// Enqueues a copy of n positions (device, any order that measure() is given, too; z may be null).
-    void remember(backend::Queue& queue, int64_t n, const double* x, const double* y, const double* z);
-    /// Enqueues the largest distance between these positions and the remembered ones; infinite when n differs
-    /// or a coordinate is not a number. Same bits every run. Reads 48 B a particle.
-    void measure(backend::Queue& queue, int64_t n, const double* x, const double* y, const double* z);
+    /// Enqueues a copy (device arrays, in any order that measure() is given, too).
+    void remember(backend::Queue& queue, const WatchedParticles& particles);
+    /// Enqueues the largest distance between these positions and the remembered ones; infinite when n
+    /// differs, a charge or softening length does, or a coordinate is not a number. Same bits every run.
+    /// Reads 48 B a particle, 64 with charges, 80 with softening.
+    void measure(backend::Queue& queue, const WatchedParticles& particles);
+    /// Enqueues: the computation stops with `moved` if the last measure() is above `most`.
+    void stop_beyond(backend::Queue& queue, double most);
     /// On the device, of the last measure(); 1 value, host units.
     const double* displacement() const { return displacement_.data(); }
 
   private:
+    WatchedParticles remembered() const;
     int64_t n_ = -1;
-    bool has_z_ = false;
-    backend::DeviceBuffer<double> x_, y_, z_, displacement_;
+    backend::DeviceBuffer<double> x_, y_, z_, charge_, softening_, displacement_;
 };
 
 } // namespace graft::lists

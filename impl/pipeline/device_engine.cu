@@ -40,8 +40,8 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
       last_(memory_, "last accelerations"), work_(memory_, "work of particles"),
       host_active_(memory_, "target marks"), outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"),
       builder_(memory_), tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_),
-      targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_), evaluator_(memory_),
-      direct_(memory_), field_(memory_), result_(memory_, "results for the host"),
+      targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_), watch_(memory_),
+      evaluator_(memory_), direct_(memory_), field_(memory_), result_(memory_, "results for the host"),
       host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
@@ -113,6 +113,8 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
         launches_before_ = queue_.launches;
         host_built_ = false;
         note_ = "";
+        reusing_ = may_reuse_lists();
+        kept_.valid = reusing_;
         if (!replay())
             with_memory([&] { enqueue(); });
         begun_ = true;
@@ -175,7 +177,7 @@ void DeviceForce::enqueue_after_import() {
         evaluate_direct();
     } else {
         if (!host_built_) {
-            build_tree();
+            reusing_ ? refresh_kept_tree() : build_tree();
             sum_moments();
             choose_targets();
         }
@@ -201,6 +203,7 @@ void DeviceForce::end(DeviceReport& report) {
     begun_ = false;
     try {
         finish();
+        account_for_lists();
         write_host_outputs();
     } catch (...) {
         come_to_rest();
@@ -232,12 +235,15 @@ void DeviceForce::finish() {
             }
             return;
         }
+        const bool moved = status.stop == lists::moved; // too far for kept lists
+        if (moved)
+            reusing_ = kept_.valid = false, ++repeats_;
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);
         bool repaired = false;
         with_memory([&] {
-            if (!repaired)
+            if (!repaired && !moved)
                 deferred ? build_on_host() : repair(status);
             repaired = true;
             queue_.clear_status();
@@ -285,6 +291,7 @@ void DeviceForce::report_on(DeviceReport& report) const {
     report.allocations = memory_.allocations() + host_memory_.allocations();
     report.waits = queue_.waits() + waits_ + staging_.slot_waits();
     report.repeats = repeats_;
+    report.lists_built = lists_built_, report.lists_reused = lists_reused_;
     report.graph = replayed() ? 1 : 0;
     report.launches = replayed() ? graph_launches() : queue_.launches - launches_before_;
     report.device = memory_.device();

@@ -11,6 +11,7 @@
 #include "backend/executor.hpp"
 #include "kernels/device_evaluate.cuh"
 #include "lists/device_lists.cuh"
+#include "lists/device_skin.cuh"
 #include "moments/device_moments.cuh"
 #include "particles/device_staging.cuh"
 #include "particles/device_transfer.cuh"
@@ -171,7 +172,15 @@ class DeviceForce {
     RemoteNodes ranks_remote_nodes();
     void ranks_resize_forest(const RemotePlan& plan);
 
+    // device_reuse.cu
+    bool keeps_lists() const;
+    bool may_reuse_lists() const;
+    lists::WatchedParticles watched() const;
+    void refresh_kept_tree();
+    void account_for_lists();
+
     // device_graph.cu
+    std::vector<uint64_t> lists_key() const;
     struct Graph;
     bool may_replay() const;
     std::vector<uint64_t> graph_key() const;
@@ -209,6 +218,7 @@ class DeviceForce {
     DeviceEstimate estimate_;
     lists::DeviceListBuilder list_builder_;
     lists::DeviceLists lists_;
+    lists::DeviceSkinWatch watch_;
     kernels::DeviceEvaluator evaluator_;
     kernels::DeviceDirect direct_;
     kernels::DeviceField field_;
@@ -231,6 +241,14 @@ class DeviceForce {
     bool guessed_ = false;            // the room is a guess
     const int32_t* origin_ = nullptr; // target -> host item; null: itself
     bool begun_ = false, host_built_ = false, capturing_ = false, valid_ = false;
+    struct { // lists for later computations
+        bool valid = false;
+        int served = 0; // computations, beside the one that built them
+        std::vector<uint64_t> key;
+        backend::DeviceStatus status{}; // of the build
+    } kept_;
+    bool reusing_ = false; // this computation uses kept lists
+    int64_t lists_built_ = 0, lists_reused_ = 0;
     int64_t repeats_ = 0, launches_before_ = 0, waits_ = 0;
     backend::DeviceStatus last_status_{};
     const char* note_ = "";

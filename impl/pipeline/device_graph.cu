@@ -85,6 +85,15 @@ std::vector<uint64_t> DeviceForce::graph_key() const {
     key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
     key.add(job_.outputs.add).add(job_.outputs.force);
     key.add(memory_.allocations()).add(batches_).add(last_n_);
+    key.add(reusing_).add(reusing_ ? kept_.status.levels : int64_t{0});
+    return std::move(key).words();
+}
+
+/// What kept lists depend on, beside the particles.
+std::vector<uint64_t> DeviceForce::lists_key() const {
+    Key key;
+    add_settings(key, job_.settings);
+    key.add(job_.n).add(job_.per_particle).add(static_cast<int>(job_.pairs.softening));
     return std::move(key).words();
 }
 

@@ -55,6 +55,7 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
     queue_.borrow(static_cast<cudaStream_t>(stream));
     launches_before_ = queue_.launches;
     host_built_ = false, note_ = "", origin_ = nullptr;
+    reusing_ = kept_.valid = false;
     if (graph_)
         graph_->replayed = false;
     r.nodes = r.particles = r.coarse_nodes = 0;

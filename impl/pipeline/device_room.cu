@@ -53,6 +53,7 @@ void DeviceForce::release_batch_room() {
     list_builder_.release_room();
     evaluator_.release_room();
     room_ = {};
+    kept_.valid = reusing_ = false;
 }
 
 bool DeviceForce::has_batch_room() const {
@@ -140,7 +141,7 @@ bool DeviceForce::grow_batch_room(const backend::DeviceStatus& status) {
 /// After the first computation with guessed room: kernels that go through all there is room for should not go
 /// through more than there is. The memory is kept.
 void DeviceForce::tighten_room(const backend::DeviceStatus& status) {
-    if (!guessed_ || !job_.is_tree() || job_.empty())
+    if (!guessed_ || reusing_ || !job_.is_tree() || job_.empty())
         return;
     guessed_ = false;
     const auto less = [](int64_t& room, int64_t needed) {

@@ -56,10 +56,17 @@ void DeviceForce::prepare_walk() {
     const bool plummer = job_.pairs.softening == kernels::Softening::plummer;
     moments::fill_expansion(queue_, tree_, plummer, settings.precision == Precision::fp64, moments_);
     clock_.record(queue_.stream(), DeviceClock::summed, capturing_);
+    if (reusing_) {
+        clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
+        return;
+    }
+    if (keeps_lists())
+        watch_.remember(queue_, watched());
+    criterion_.skin = keeps_lists() ? 2 * settings.device.skin : 0;
     const bool error = settings.mac == MacType::error;
     const bool use_last = settings.mac_history && !job_.with_points && last_n_ == job_.n;
     if (error)
-        estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_);
+        estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_, criterion_.skin);
     lists::CriterionOptions options;
     options.mac = static_cast<lists::Mac>(settings.mac);
     options.theta = settings.theta;
@@ -93,7 +100,8 @@ void DeviceForce::evaluate_batches() {
     const kernels::DeviceEvaluation how = evaluation();
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
     for (int b = 0; b < batches_; ++b) {
-        list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_);
+        if (!reusing_)
+            list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_);
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, capturing_);
         evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);

@@ -53,6 +53,8 @@ std::vector<Figure> figures(const Report& report) {
             {"device", "allocations", static_cast<double>(d.allocations)},
             {"device", "waits", static_cast<double>(d.waits)},
             {"device", "repeats", static_cast<double>(d.repeats)},
+            {"device", "lists_built", static_cast<double>(d.lists_built)},
+            {"device", "lists_reused", static_cast<double>(d.lists_reused)},
             {"device", "launches", static_cast<double>(d.launches)},
             {"device", "batches", static_cast<double>(d.batches)},
             {"device", "graph", d.graph ? 1.0 : 0.0},

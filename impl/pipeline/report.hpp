@@ -46,8 +46,9 @@ struct Report {
         char note[256] = {0}; // e.g. that a part was done on the host, and why
         int64_t bytes = 0, bytes_peak = 0, bytes_pinned = 0;
         int64_t allocations = 0, waits = 0, repeats = 0;
-        int64_t launches = 0, batches = 0; // of the last computation
-        bool graph = false;                // the last computation was the replay of a CUDA graph
+        int64_t lists_built = 0, lists_reused = 0; // computations by what their lists were
+        int64_t launches = 0, batches = 0;         // of the last computation
+        bool graph = false;                        // the last computation was the replay of a CUDA graph
     } device;
     bool on_device() const;
 

@@ -100,22 +100,31 @@ TEST_F(DeviceSkinTest, WatchSeesTheFurthest) {
         std::vector<double> x(static_cast<size_t>(n), 1.0), y = x, z = x;
         backend::DeviceBuffer<double> dx(*memory, "x"), dy(*memory, "y"), dz(*memory, "z");
         put(x, dx), put(y, dy), put(z, dz);
-        watch.remember(*queue, n, dx.data(), dy.data(), dz.data());
-        watch.measure(*queue, n, dx.data(), dy.data(), dz.data());
+        watch.remember(*queue, {n, dx.data(), dy.data(), dz.data(), dx.data()});
+        watch.measure(*queue, {n, dx.data(), dy.data(), dz.data(), dx.data()});
         EXPECT_EQ(get(watch.displacement(), 1)[0], 0.0);
+        watch.measure(*queue, {n, dx.data(), dy.data(), dz.data()});
+        EXPECT_TRUE(std::isinf(get(watch.displacement(), 1)[0])) << "there were charges";
+        backend::DeviceBuffer<double> charge(*memory, "charge");
+        std::vector<double> other = z;
+        other.back() = 1.5;
+        put(other, charge);
+        watch.measure(*queue, {n, dx.data(), dy.data(), dz.data(), charge.data()});
+        EXPECT_TRUE(std::isinf(get(watch.displacement(), 1)[0])) << "another charge";
+        watch.remember(*queue, {n, dx.data(), dy.data(), dz.data()});
         x[static_cast<size_t>(n / 2)] += 3, y[static_cast<size_t>(n / 2)] -= 4;
         x[0] += 0.5;
         put(x, dx), put(y, dy);
-        watch.measure(*queue, n, dx.data(), dy.data(), dz.data());
+        watch.measure(*queue, {n, dx.data(), dy.data(), dz.data()});
         EXPECT_EQ(get(watch.displacement(), 1)[0], n / 2 == 0 ? std::sqrt(3.5 * 3.5 + 16) : 5.0);
         z[static_cast<size_t>(n - 1)] = std::nan("");
         put(z, dz);
-        watch.measure(*queue, n, dx.data(), dy.data(), dz.data());
+        watch.measure(*queue, {n, dx.data(), dy.data(), dz.data()});
         EXPECT_TRUE(std::isinf(get(watch.displacement(), 1)[0]));
     }
     backend::DeviceBuffer<double> other(*memory, "x");
     put(std::vector<double>(5), other);
-    watch.measure(*queue, 5, other.data(), other.data(), other.data());
+    watch.measure(*queue, {5, other.data(), other.data(), other.data()});
     EXPECT_TRUE(std::isinf(get(watch.displacement(), 1)[0])) << "another number of particles";
 }
 
