@@ -1,0 +1,157 @@
+// A near-field plan through the table of libgraft_cuda.so: arrays of any layout and place, added sums, refusals.
+#include "near_scene.cuh"
+
+#include "kernels/near/device_near.hpp"
+
+#include <cmath>
+#include <cstring>
+
+namespace graft::test {
+
+namespace {
+
+using particles::ArrayView;
+using particles::ElementType;
+using particles::MemorySpace;
+
+struct PlanTest : DeviceTest {
+    using DeviceTest::get;
+    using DeviceTest::memory;
+    using DeviceTest::put;
+    const near::DeviceNearTable& table = near::device_near_table();
+    backend::DeviceError error;
+
+    void* create(const NearScene& scene, const near::Structure& structure, const near::Sums& sums,
+                 near::Layout layout = near::Layout::tiled) {
+        (void)scene;
+        near::DeviceNearOptions options;
+        options.layout = layout;
+        void* plan = nullptr;
+        EXPECT_EQ(table.create(&options, &structure, &sums, &plan, &error), 0) << error.message;
+        return plan;
+    }
+    static ArrayView view(void* data, ElementType type, int64_t n, int64_t stride, MemorySpace where) {
+        return {static_cast<char*>(data), type, 1, n, stride, 8, where};
+    }
+};
+
+/// Rows of x y z q in `T`, and rows of p gx gy gz.
+template <typename T>
+struct Rows {
+    std::vector<T> in, out;
+    explicit Rows(const NearScene& scene) {
+        const auto n = static_cast<size_t>(scene.target.n());
+        in.resize(4 * n), out.assign(4 * n, T(1));
+        for (size_t i = 0; i < n; ++i) {
+            for (size_t axis = 0; axis < 3; ++axis)
+                in[4 * i + axis] = static_cast<T>(scene.target.at[axis][i]);
+            in[4 * i + 3] = static_cast<T>(scene.charge[0][i]);
+        }
+    }
+};
+
+template <typename T>
+void run_rows(PlanTest& test, near::Precision precision, bool on_device, bool add, bool in_place) {
+    NearSceneOptions o;
+    o.shuffled = true;
+    const NearScene scene = make_near_scene(o);
+    const near::Structure structure = scene.structure();
+    near::Sums sums;
+    sums.outputs = 3, sums.precision = precision;
+    void* plan = test.create(scene, structure, sums);
+    Rows<T> rows(scene);
+    const int64_t n = scene.target.n();
+    backend::DeviceBuffer<T> in(*test.memory, "in"), out(*test.memory, "out");
+    if (on_device) {
+        test.put(rows.in, in), test.put(rows.out, out);
+    }
+    const auto type = sizeof(T) == 4 ? ElementType::f32 : ElementType::f64;
+    const MemorySpace where = on_device ? MemorySpace::device : MemorySpace::host;
+    T* const from = on_device ? in.data() : rows.in.data();
+    T* const to = on_device ? out.data() : rows.out.data();
+    const int64_t row = 4 * static_cast<int64_t>(sizeof(T)), step = in_place ? static_cast<int64_t>(sizeof(T)) : row;
+    ArrayView points[3];
+    for (int axis = 0; axis < 3; ++axis)
+        points[axis] = test.view(from + axis, type, n, row, where);
+    const ArrayView charge = test.view(from + 3, type, n, row, where);
+    near::DeviceNearOutputs outputs;
+    outputs.add = add;
+    for (int k = 0; k < 4; ++k) // columns, or rows
+        (k == 0 ? outputs.potential[0] : outputs.gradient[0][k - 1]) =
+            test.view(in_place ? to + k * n : to + k, type, n, step, where);
+    ASSERT_EQ(test.table.set_points(plan, points, nullptr, nullptr, &test.error), 0) << test.error.message;
+    near::DeviceNearReport report;
+    int64_t allocations = 0;
+    for (int turn = 0; turn < 3; ++turn) {
+        ASSERT_EQ(test.table.begin(plan, &charge, &outputs, nullptr, &test.error), 0) << test.error.message;
+        ASSERT_EQ(test.table.end(plan, &report, &test.error), 0) << test.error.message;
+        if (turn == 1)
+            EXPECT_EQ(report.allocations, allocations);
+        allocations = report.allocations;
+    }
+    test.table.destroy(plan);
+    const std::vector<T> got = on_device ? test.get(out.data(), 4 * n) : rows.out;
+    NearReference right = near_reference(scene, sums);
+    std::vector<T> sorted(static_cast<size_t>(4 * n));
+    for (int k = 0; k < 4; ++k)
+        for (int64_t i = 0; i < n; ++i) {
+            const T v = got[static_cast<size_t>(in_place ? k * n + i : 4 * i + k)];
+            sorted[static_cast<size_t>(k * n + i)] = v;
+            double& want = (k == 0 ? right.potential[0] : right.gradient[0][k - 1])[static_cast<size_t>(i)];
+            if (add) // three times, to 1
+                want = 1 + 3 * want;
+        }
+    if (add)
+        for (auto* sizes : {&right.potential_size[0], &right.gradient_size[0]})
+            for (double& size : *sizes)
+                size = 1 + 3 * size;
+    const double eps = precision == near::Precision::fp64 && sizeof(T) == 8 ? 0x1p-52 : 0x1p-23;
+    EXPECT_LE(worst_error(sorted, right, sums, eps), 6);
+    EXPECT_EQ(report.pairs, std::accumulate(right.sources.begin(), right.sources.end(), 0.0));
+}
+
+TEST_F(PlanTest, ArraysOfAnyKindAndPlace) {
+    for (const bool on_device : {false, true})
+        for (const bool add : {false, true})
+            for (const bool in_place : {false, true}) {
+                run_rows<float>(*this, near::Precision::fp32, on_device, add, in_place);
+                run_rows<double>(*this, near::Precision::fp64, on_device, add, in_place);
+                run_rows<float>(*this, near::Precision::fp64, on_device, add, in_place);
+                run_rows<double>(*this, near::Precision::fp32, on_device, add, in_place);
+            }
+}
+
+TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
+    NearScene scene = make_near_scene({});
+    const near::Structure structure = scene.structure();
+    near::Sums sums;
+    void* plan = create(scene, structure, sums);
+    Rows<double> rows(scene);
+    const int64_t n = scene.target.n();
+    ArrayView points[3];
+    for (int axis = 0; axis < 3; ++axis)
+        points[axis] = view(rows.in.data() + axis, ElementType::f64, n, 32, MemorySpace::host);
+    const ArrayView charge = view(rows.in.data() + 3, ElementType::f64, n, 32, MemorySpace::host);
+    near::DeviceNearOutputs outputs;
+    outputs.potential[0] = view(rows.out.data(), ElementType::f64, n, 32, MemorySpace::host);
+    rows.in[4 * 17 + 1] = rows.in[4 * 300 + 1] = std::nan("");
+    EXPECT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), static_cast<int32_t>(core::Status::value));
+    EXPECT_NE(std::strstr(error.message, "target y[17]"), nullptr) << error.message;
+    rows.in[4 * 17 + 1] = rows.in[4 * 300 + 1] = 0.5;
+    ASSERT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), 0) << error.message;
+    rows.in[4 * 5 + 3] = HUGE_VAL;
+    ASSERT_EQ(table.begin(plan, &charge, &outputs, nullptr, &error), 0) << error.message;
+    near::DeviceNearReport report;
+    EXPECT_EQ(table.end(plan, &report, &error), static_cast<int32_t>(core::Status::value));
+    EXPECT_NE(std::strstr(error.message, "charge component 0[5]"), nullptr) << error.message;
+    EXPECT_EQ(rows.out[0], 1) << "sums of bad charges were written";
+    rows.in[4 * 5 + 3] = 1;
+    ASSERT_EQ(table.begin(plan, &charge, &outputs, nullptr, &error), 0);
+    EXPECT_EQ(table.end(plan, &report, &error), 0) << error.message;
+    EXPECT_NE(rows.out[0], 1);
+    table.destroy(plan);
+}
+
+} // namespace
+
+} // namespace graft::test
