@@ -316,6 +316,7 @@ class Context {
         return text;
     }
     graft_context* handle() noexcept { return context_; }
+    const Library& library() const noexcept { return library_; }
 
   private:
     using Move = int32_t (*)(graft_context*, int32_t, const graft_array* const*, const graft_array* const*);
@@ -336,4 +337,6 @@ class Context {
 };
 
 } // namespace graft
+
+#include "graft_near.hpp"
 #endif

@@ -9,6 +9,7 @@
 #include <graft/graft.h>
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -50,7 +51,17 @@ graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride
     return array;
 }
 
-/// All of a vector, array or span of numbers: one component an item.
+/// n complex numbers: two components an item.
+template <class T>
+graft_array view(std::complex<T>* data, int64_t n) {
+    return view(reinterpret_cast<T*>(data), n, 2);
+}
+template <class T>
+graft_array view(const std::complex<T>* data, int64_t n) {
+    return view(reinterpret_cast<const T*>(data), n, 2);
+}
+
+/// All of a vector, array or span of numbers: one component an item (two of complex numbers).
 template <class Range>
 auto view(Range& range) -> decltype(view(range.data(), static_cast<int64_t>(range.size()))) {
     return view(range.data(), static_cast<int64_t>(range.size()));
