@@ -82,6 +82,8 @@ Figures::Numbers numbers_of(const pipeline::NearReport& r) {
     }
     if (r.has_prediction)
         add_times(numbers, "predicted_s", r.predicted);
+    if (r.has_prediction)
+        numbers.emplace_back("prediction_error", r.prediction_error);
     return numbers;
 }
 

@@ -1,7 +1,7 @@
 // The near field on this host: contiguous copies of the caller's arrays in the arithmetic's type, and a
 // layout.
 #include "core/timer.hpp"
-#include "kernels/near/layout.hpp"
+#include "kernels/near/choose.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
@@ -12,31 +12,29 @@ namespace graft::pipeline {
 
 namespace {
 
+constexpr double usual_executes = 10; // where the caller does not tell
+
 template <typename T>
 class HostSide : public NearSide {
   public:
     explicit HostSide(const NearSideInput& input)
-        : structure_(input.structure),
-          sums_(input.sums), executor_{input.memory, backend::resolve_threads(input.options.threads)} {
+        : structure_(input.structure), shape_(input.shape), sums_(input.sums),
+          options_(input.options), executor_{input.memory, backend::resolve_threads(input.options.threads)} {
         for (int i = 0; i < 6; ++i)
             coordinates_.emplace_back(input.memory, "coordinates of a near field");
         for (int c = 0; c < sums_.components; ++c)
             charges_.emplace_back(input.memory, "charges of a near field");
         for (int c = 0; c < sums_.components * outputs_a_component(); ++c)
             fields_.emplace_back(input.memory, "sums of a near field");
-        near::LayoutOptions options;
-        options.most_bytes = static_cast<int64_t>(input.options.most_bytes);
-        options.threads = executor_.threads;
-        layout_ = near::make_layout<T>(input.layout, structure_, sums_, options, input.memory);
     }
 
     void set_points(const NearPoints& points) override {
-        core::Timer timer;
         const near::Coordinates<T> targets = import_axes(points.target, 0);
         const near::Coordinates<T> sources = structure_.same ? targets : import_axes(points.source, 1);
         n_targets_ = points.targets;
         n_sources_ = points.same ? points.targets : points.sources;
-        import_points_s_ = timer.lap();
+        if (layout_ == nullptr)
+            make_layout(targets, sources);
         layout_->set_points(targets, sources);
     }
 
@@ -61,6 +59,14 @@ class HostSide : public NearSide {
     void end() override {}
 
     void report(NearReport& report) const override {
+        report.layout = choice_.layout;
+        report.reason = reason_;
+        report.bytes_expected = near::bytes_of(choice_.layout, shape_, executor_.threads);
+        const model::NearPrediction& p = choice_.chosen().predicted;
+        report.predicted = {p.collection_s, p.charges_s, p.transfer_s,
+                            p.kernel_s,     p.scatter_s, p.execution_s()};
+        report.has_prediction = p.kernel_s > 0;
+        report.prediction_error = p.error;
         report.times = layout_->times();
         report.import_s = import_s_;
         report.export_s = export_s_;
@@ -77,6 +83,43 @@ class HostSide : public NearSide {
     int outputs_a_component() const { return 1 + sums_.dimension; }
     core::Buffer<T>& field(int component, int output) {
         return fields_[index(component * outputs_a_component() + output)];
+    }
+
+    /// By prediction and trial, or the one that is asked for (whose prediction is told all the same).
+    void choose(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
+        near::ChoiceOptions options;
+        options.way.threads = executor_.threads;
+        options.way.most_bytes = options_.most_bytes;
+        options.expected_executes = options_.executes > 0 ? options_.executes : usual_executes;
+        if (options_.layout == near_layout_auto) {
+            choice_ = near::choose_tried<T>(structure_, sums_, targets, sources, machine_, options,
+                                            executor_.memory, learned_);
+            reason_ = choice_.tried ? "fastest in a short trial" : "predicted to be fastest";
+            return;
+        }
+        const auto layout = static_cast<near::Layout>(options_.layout);
+        refuse_over_cap(layout);
+        choice_ = near::choose(shape_, machine_, options);
+        choice_.layout = layout;
+        reason_ = "as near_field.layout says";
+    }
+
+    void refuse_over_cap(near::Layout layout) const {
+        const double least = near::least_bytes_of(layout, shape_, executor_.threads);
+        if (options_.most_bytes > 0 && least > options_.most_bytes)
+            core::fail(core::Status::memory,
+                       "near field: layout %s needs at least %.4g bytes, but near_field.memory allows %.4g; "
+                       "allow more, "
+                       "or choose another layout",
+                       std::string(near::name(layout)).c_str(), least, options_.most_bytes);
+    }
+
+    void make_layout(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
+        choose(targets, sources);
+        near::LayoutOptions options;
+        options.most_bytes = static_cast<int64_t>(options_.most_bytes);
+        options.threads = executor_.threads;
+        layout_ = near::make_layout<T>(choice_.layout, structure_, sums_, options, executor_.memory);
     }
 
     near::Coordinates<T> import_axes(const particles::ArrayView (&view)[3], int set) {
@@ -127,12 +170,18 @@ class HostSide : public NearSide {
     }
 
     near::Structure structure_;
+    const near::Shape& shape_;
     const near::Sums& sums_;
+    const NearOptions& options_;
     backend::Executor executor_;
     std::vector<core::Buffer<T>> coordinates_, charges_, fields_;
     std::unique_ptr<near::HostLayout<T>> layout_;
+    model::Machine machine_; // the built-in numbers
+    near::Learned learned_;
+    near::Choice choice_;
+    const char* reason_ = "";
     int64_t n_targets_ = 0, n_sources_ = 0;
-    double import_points_s_ = 0, import_s_ = 0, export_s_ = 0;
+    double import_s_ = 0, export_s_ = 0;
 };
 
 } // namespace

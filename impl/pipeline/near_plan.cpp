@@ -152,26 +152,6 @@ near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest&
     return near::build_boxes(executor, *request.boxes, targets, &sources, structure);
 }
 
-std::string bytes_text(double bytes) {
-    return core::format("%.3g MiB", bytes / 1048576);
-}
-
-/// The layout that is asked for, or the one for everything until a model knows better.
-Layout choose_layout(const NearOptions& options, const near::Shape& shape, int threads, NearReport& report) {
-    const bool given = options.layout != near_layout_auto;
-    const Layout layout = given ? static_cast<Layout>(options.layout) : Layout::tiled;
-    report.reason = given ? "as near_field.layout says" : "tiled is the fastest in general";
-    report.bytes_expected = near::bytes_of(layout, shape, threads);
-    const double least = near::least_bytes_of(layout, shape, threads);
-    if (options.most_bytes > 0 && least > options.most_bytes)
-        fail(Status::memory,
-             "near field: layout %s needs at least %s, but near_field.memory allows %s; allow more, or "
-             "choose another layout",
-             std::string(near::name(layout)).c_str(), bytes_text(least).c_str(),
-             bytes_text(options.most_bytes).c_str());
-    return layout;
-}
-
 void check_layout(int32_t layout) {
     if (layout != near_layout_auto && (layout < 0 || layout >= near::layouts))
         fail(Status::argument, "near field: layout is %d; expected a layout's number, 0 to %d, or auto",
@@ -213,13 +193,12 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
         s.report.boxes = make_boxes(executor, request, s.structure);
     s.view = s.structure.view();
     s.report.shape = near::shape_of(s.view, s.sums);
-    s.report.layout = choose_layout(s.options, s.report.shape, executor.threads, s.report);
-    s.side = make_near_host({memory, s.view, s.sums, s.options, s.report.layout});
+    s.side = make_near_host({memory, s.view, s.report.shape, s.sums, s.options});
     s.side->set_points(points);
     s.side->report(s.report);
     s.report.bytes_structure = s.structure.bytes();
     s.report.create_s = timer.seconds();
-    log.write(core::LogLevel::info, core::format("near field: layout %s on the %s, %s",
+    log.write(core::LogLevel::info, core::format("near field: layout %s on the %s: %s",
                                                  std::string(near::name(s.report.layout)).c_str(),
                                                  s.report.backend, s.report.reason.c_str()));
 }

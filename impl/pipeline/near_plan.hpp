@@ -22,8 +22,8 @@ inline constexpr int32_t near_layout_auto = -1;
 struct NearOptions {
     int32_t layout = near_layout_auto; // else a near::Layout
     double most_bytes = 0;             // of the layout's arrays; 0: no limit
-    double executes = 0;               // executions to be expected for one set of coordinates; 0: unknown
-    int threads = 0;                   // 0: what the host's OpenMP would use
+    double executes = 0; // executions to be expected for one set of coordinates; 0: unknown, taken as 10
+    int threads = 0;     // 0: what the host's OpenMP would use
     Backend backend = Backend::cpu;
     DeviceOptions device;
 };
@@ -61,6 +61,7 @@ struct NearReport {
     near::Times times;     // as measured
     bool has_prediction = false;
     near::Times predicted;
+    double prediction_error = 0; // the model's own, relative
     double create_s = 0, update_s = 0, import_s = 0, export_s = 0;
     int64_t executes = 0, updates = 0;
     int64_t bytes_layout = 0, bytes_structure = 0, bytes_copies = 0;

@@ -13,17 +13,17 @@ class NearSide {
     virtual void set_points(const NearPoints& points) = 0;
     virtual void begin(const NearSums& sums, void* stream) = 0;
     virtual void end() = 0;
-    /// Fills in times, bytes, chunks, names.
+    /// Fills in layout, times, bytes, chunks, names.
     virtual void report(NearReport& report) const = 0;
 };
 
-/// Structure and sums must outlive the side.
+/// All of it must outlive the side.
 struct NearSideInput {
     core::Memory& memory;
     const near::Structure& structure;
+    const near::Shape& shape;
     const near::Sums& sums;
     const NearOptions& options;
-    near::Layout layout;
 };
 
 std::unique_ptr<NearSide> make_near_host(const NearSideInput& input);

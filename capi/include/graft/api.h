@@ -205,7 +205,7 @@ typedef struct graft_api_v1 {
     /* New coordinates for the same points in the same boxes: of the description only targets, sources, target and source
      * are read. Coordinates that are refused change nothing. As near_field_create; CALL_ORDER: an execution is in flight. */
     int32_t (*near_field_update)(graft_context *context, graft_near_plan *plan, const graft_near_field *description);
-    /* The sums for new charges. Results are the same bits for any number of threads. Nothing is allocated from the second
+    /* The sums for new charges. The same bits for any number of threads (of one layout). Nothing is allocated from the second
      * execution on. ARGUMENT (components missing or too many, an output that the plan was not made for), ARRAY (sizes,
      * outputs that overlap), VALUE (a charge that is not finite: first one named), ABI, MEMORY, DEVICE, CALL_ORDER;
      * nothing is written on failure. */

@@ -410,7 +410,7 @@ typedef struct graft_options_values {
     int32_t near_box;       /* most points in a box that the library makes; 0 = 15 */
     int32_t near_pad;       /* 0 */
     double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit */
-    double near_expected_executes; /* for one set of coordinates; 0 = unknown */
+    double near_expected_executes; /* for one set of coordinates; 0 = unknown, taken as 10 */
     uint64_t reserved[4];
 } graft_options_values;
 

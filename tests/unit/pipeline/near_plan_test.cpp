@@ -100,7 +100,7 @@ TEST_F(NearPlanTest, AddsAndLeavesPointsOutsideOfBoxesAlone) {
 TEST_F(NearPlanTest, SameBitsForAnyThreadsAndChunks) {
     std::vector<double> first;
     for (int threads : {1, 2, 5})
-        for (double most : {0.0, 1e6})
+        for (double most : {0.0, 2e6})
             for (int32_t layout = 0; layout < near::layouts; ++layout) {
                 NearScene scene(1500, 0, 3);
                 scene.request.options.threads = threads;
