@@ -10,9 +10,11 @@ usage: tests/gpu/run.sh [options]          exit status 0 when all of what was as
 
   (no option)        build and tests
   --sanitize         also compute-sanitizer: memcheck, racecheck, initcheck, synccheck over the test programs, small inputs
-  --bench            also short benchmarks and studies of tests/gpu/bench.txt, and several GPUs if there are (3 minutes)
-  --bench-full       these at full size, up to 2^30 particles (10 minutes with all else; 60 GB of host memory)
+  --bench            also short benchmarks and studies of tests/gpu/bench.txt, and several GPUs if there are
+  --bench-full       these at full size, up to 2^30 particles (60 GB of host memory)
   --only STAGES      these alone: build, tests, sanitize, bench, papers, ranks (with commas between)
+  --limit SECONDS    for all but the build: what does not fit is skipped, and said to be (180; with --sanitize 360, with
+                     --bench-full 600)
   --match PATTERN    test programs and benchmarks whose name has it, such as 'pairs|steps-1e'
 
   --build FOLDER     build folder (build/gpu)
@@ -26,10 +28,10 @@ usage: tests/gpu/run.sh [options]          exit status 0 when all of what was as
 TEXT
 }
 
-build="" out="" debs="" arch="" jobs=$(nproc) no_build=no sanitize=no bench=no only="" match="" definitions=()
+build="" out="" debs="" arch="" jobs=$(nproc) no_build=no sanitize=no bench=no only="" match="" limit="" definitions=()
 while [ $# -gt 0 ]; do
     case "$1" in
-    --build | --out | --debs | --arch | --jobs | --only | --match)
+    --build | --out | --debs | --arch | --jobs | --only | --match | --limit)
         [ $# -gt 1 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
         name=${1#--}; printf -v "$name" '%s' "$2"; shift ;;
     --no-build) no_build=yes ;;
@@ -50,6 +52,8 @@ for stage in ${only//,/ }; do
         { echo "run.sh: --only $stage: expected build, tests, sanitize, bench, papers or ranks" >&2; exit 2; }
 done
 stages=${only:-$stages}
+[ -n "$limit" ] || { limit=180; [[ ,$stages, == *,sanitize,* ]] && limit=360; [ $bench = full ] && limit=600; }
+[[ $limit =~ ^[0-9]+$ ]] || { echo "run.sh: --limit $limit: expected whole seconds" >&2; exit 2; }
 wants() { [[ ,$stages, == *,$1,* ]]; }
 build=${build:-$source_folder/build/gpu}
 out=${out:-$build/results}
@@ -74,6 +78,13 @@ run_step() { # stage name command...
        { echo "--- $name, status $status:"; tail -n 15 "$out/$name.log"; } >&2 ;;
     esac
     return $status
+}
+
+# The same, at most so many seconds and no longer than --limit leaves; the last child process goes with it.
+run_limited() { # seconds stage name command...
+    local seconds=$1 stage=$2 name=$3 left=$((deadline - SECONDS)); shift 3
+    [ $left -ge 3 ] || { step "$stage" "$name" skipped 0 "no time left of --limit $limit"; return 0; }
+    run_step "$stage" "$name" timeout -k 2 $((seconds < left ? seconds : left)) "$@"
 }
 
 find_cuda() {
@@ -151,7 +162,7 @@ run_tests() {
     [ -n "$(programs)" ] || { step tests programs failed 0 "no gpu_* in $build/bin"; return; }
     for program in $(programs); do
         pool 4
-        run_step tests "$(basename "$program")" timeout 300 "$program" --gtest_brief=1 &
+        run_limited 300 tests "$(basename "$program")" "$program" --gtest_brief=1 &
     done
     wait
 }
@@ -164,7 +175,7 @@ run_sanitize() {
     for tool in memcheck racecheck initcheck synccheck; do
         for program in $(programs); do
             pool $(($(nproc) > 8 ? 8 : $(nproc)))
-            run_step sanitize "$tool.$(basename "$program")" timeout 400 compute-sanitizer --tool $tool --error-exitcode 86 \
+            run_limited 240 sanitize "$tool.$(basename "$program")" compute-sanitizer --tool $tool --error-exitcode 86 \
                 --print-limit 5 "$program" --gtest_brief=1 --gtest_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*' &
         done
     done
@@ -190,10 +201,10 @@ run_measurements() { # stage
         rest=${words//@json/$answers} rest=${rest//@bin/$build/bin}
         program=${rest%% *} rest=${rest#* }
         case $program in *.py) program="python3 $source_folder/tests/gpu/studies/$program" ;; *) program=$build/bin/$program ;; esac
-        rm -f "$answers"
+        rm -f "$answers" "$out/$name.log"
         # shellcheck disable=SC2086
-        run_step "$1" "$name" timeout 240 $program $rest </dev/null || true
-        [[ $words == *@json* ]] || grep -a '^{' "$out/$name.log" >"$answers"
+        run_limited 150 "$1" "$name" $program $rest </dev/null || true
+        [[ $words == *@json* || ! -e $out/$name.log ]] || grep -a '^{' "$out/$name.log" >"$answers"
         python3 "$source_folder/tests/gpu/report.py" add "$out" "$name" "$words"
     done < <(bench_rows "$1")
 }
@@ -205,7 +216,7 @@ run_ranks() {
     [ "${devices:-0}" -ge 2 ] || { step ranks ranks skipped 0 "one device only"; return; }
     [ -e "$script" ] || { step ranks ranks skipped 0 "no tests/gpu/ranks.sh"; return; }
     [ $bench = full ] && full=(--full)
-    run_step ranks ranks timeout 240 bash "$script" --build "$build" --out "$out" "${full[@]}"
+    run_limited 200 ranks ranks bash "$script" --build "$build" --out "$out" "${full[@]}"
 }
 
 find_cuda
@@ -216,7 +227,8 @@ wants build && [ $no_build = no ] && run_build
 export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 [ -e "$build/lib/libgraft.so.0" ] && export GRAFT_LIBRARY=$build/lib/libgraft.so.0
 [ -e "$build/lib/libgraft_cuda.so" ] && export GRAFT_CUDA_LIBRARY=$build/lib/libgraft_cuda.so
-for stage in bench papers ranks tests sanitize; do # what is timed has the machine for itself
+deadline=$((SECONDS + limit))
+for stage in tests bench ranks sanitize papers; do # what is timed has the machine for itself
     wants $stage || continue
     if [ -z "$device" ] && [ $stage != tests ]; then step $stage $stage skipped 0 "no CUDA device"; else run_$stage; fi
 done
