@@ -1,11 +1,11 @@
 // The rounds of device ORB: see device_orb.cuh.
 #include "decompose/device_orb.cuh"
 
+#include "decompose/device_orb_clock.cuh"
 #include "decompose/device_orb_kernels.cuh"
 #include "decompose/device_orb_weights.cuh"
 
 #include <algorithm>
-#include <array>
 
 namespace graft::decompose {
 
@@ -13,54 +13,7 @@ using backend::DeviceBuffer;
 
 namespace {
 
-constexpr int64_t most_parts = int64_t{1} << 18;
 constexpr int64_t most_samples = int64_t{1} << 25;
-
-/// Pairs of events around steps; read back after the queue's wait.
-class StepClock {
-  public:
-    enum Step { bounds, sample, bracket, count, select, move, steps };
-    ~StepClock() {
-        for (cudaEvent_t event : events_)
-            (void)cudaEventDestroy(event);
-    }
-    void begin(bool timed) {
-        timed_ = timed;
-        used_ = 0;
-        marks_.clear();
-    }
-    void mark(cudaStream_t stream, int step, int level) {
-        if (!timed_)
-            return;
-        if (used_ == events_.size()) {
-            events_.push_back(nullptr);
-            GRAFT_CUDA(cudaEventCreate(&events_.back()));
-        }
-        GRAFT_CUDA(cudaEventRecord(events_[used_++], stream));
-        marks_.push_back({step, level});
-    }
-    /// marks_[i] is the step between events i and i + 1; the last event ends the run.
-    DeviceOrbTimes read() const {
-        DeviceOrbTimes times;
-        double* const sums[steps] = {&times.bounds_ms, &times.sample_ms, &times.bracket_ms,
-                                     &times.count_ms,  &times.select_ms, &times.move_ms};
-        for (size_t i = 0; i + 1 < marks_.size(); ++i) {
-            float ms = 0;
-            GRAFT_CUDA(cudaEventElapsedTime(&ms, events_[i], events_[i + 1]));
-            *sums[marks_[i][0]] += ms;
-            times.total_ms += ms;
-            if (marks_[i][1] >= 0)
-                times.level_ms[marks_[i][1]] += ms;
-        }
-        return times;
-    }
-
-  private:
-    bool timed_ = false;
-    size_t used_ = 0;
-    std::vector<cudaEvent_t> events_;
-    std::vector<std::array<int, 2>> marks_;
-};
 
 } // namespace
 
@@ -116,34 +69,6 @@ struct DeviceOrb::Work {
 };
 
 namespace {
-
-void check_options(const DeviceOrbPoints& points, const DeviceOrbOptions& o) {
-    using core::fail;
-    using core::Status;
-    if (points.n < 0 || points.n > int64_t{0x7fffffff})
-        fail(Status::argument, "ORB on the device: %lld points; expected 0 ... 2147483647",
-             static_cast<long long>(points.n));
-    if (o.parts < 1 || o.parts > most_parts)
-        fail(Status::argument, "ORB on the device: parts is %d; expected 1 ... %lld; more on the CPU",
-             o.parts, static_cast<long long>(most_parts));
-    if (o.dimension != 2 && o.dimension != 3)
-        fail(Status::argument, "ORB on the device: dimension is %d; expected 2 or 3", o.dimension);
-    if (points.n > 0 &&
-        (points.x == nullptr || points.y == nullptr || (o.dimension == 3 && points.z == nullptr)))
-        fail(Status::argument, "ORB on the device: a coordinate array is NULL; expected %lld values each",
-             static_cast<long long>(points.n));
-    if (!(o.mix >= 0 && o.mix <= 1) || o.cap < 0 || (o.cap > 0 && (points.n + o.parts - 1) / o.parts > o.cap))
-        fail(Status::argument,
-             "ORB on the device: mix %g, cap %lld; expected mix in 0 ... 1 and a cap that holds %lld points "
-             "in %d "
-             "parts",
-             o.mix, static_cast<long long>(o.cap), static_cast<long long>(points.n), o.parts);
-    if (o.levels_per_round < 1 || o.levels_per_round > most_levels || o.samples_per_cell < 64 ||
-        o.samples_per_cell > 12288 || !(o.bracket_sigmas > 0))
-        fail(Status::argument,
-             "ORB on the device: levels_per_round %d, samples_per_cell %d; expected 1 ... 4 and 64 ... 12288",
-             o.levels_per_round, o.samples_per_cell);
-}
 
 /// part_offset from the leaves' runs, and the order of a single part.
 __global__ void write_offsets(const OrbNode* node, int32_t parts, int64_t n, int64_t* offset) {
@@ -297,7 +222,7 @@ DeviceOrb::~DeviceOrb() {
 }
 
 void DeviceOrb::run(const DeviceOrbPoints& points, const DeviceOrbOptions& options, bool timed) {
-    check_options(points, options);
+    orb_check_options(points, options);
     work_->clock.begin(timed);
     points.fp64 ? work_->run<double>(queue_, points, options) : work_->run<float>(queue_, points, options);
 }

@@ -1,4 +1,5 @@
-// What a run and a round begin with: the box of all points, the root cell, the tiles of the roots, samples.
+// What a run and a round begin with: the check of options, the box of all points, the root cell, the tiles of
+// the roots, samples.
 //
 // Floor: the box reads all coordinates once; samples cost three sectors each.
 #include "decompose/device_orb_kernels.cuh"
@@ -150,6 +151,35 @@ __global__ void take_samples(OrbGround<T> ground) {
 }
 
 } // namespace
+
+void orb_check_options(const DeviceOrbPoints& points, const DeviceOrbOptions& o) {
+    constexpr int64_t most_parts = int64_t{1} << 18;
+    using core::fail;
+    using core::Status;
+    if (points.n < 0 || points.n > int64_t{0x7fffffff})
+        fail(Status::argument, "ORB on the device: %lld points; expected 0 ... 2147483647",
+             static_cast<long long>(points.n));
+    if (o.parts < 1 || o.parts > most_parts)
+        fail(Status::argument, "ORB on the device: parts is %d; expected 1 ... %lld; more on the CPU",
+             o.parts, static_cast<long long>(most_parts));
+    if (o.dimension != 2 && o.dimension != 3)
+        fail(Status::argument, "ORB on the device: dimension is %d; expected 2 or 3", o.dimension);
+    if (points.n > 0 &&
+        (points.x == nullptr || points.y == nullptr || (o.dimension == 3 && points.z == nullptr)))
+        fail(Status::argument, "ORB on the device: a coordinate array is NULL; expected %lld values each",
+             static_cast<long long>(points.n));
+    if (!(o.mix >= 0 && o.mix <= 1) || o.cap < 0 || (o.cap > 0 && (points.n + o.parts - 1) / o.parts > o.cap))
+        fail(Status::argument,
+             "ORB on the device: mix %g, cap %lld; expected mix in 0 ... 1 and a cap that holds %lld points "
+             "in %d "
+             "parts",
+             o.mix, static_cast<long long>(o.cap), static_cast<long long>(points.n), o.parts);
+    if (o.levels_per_round < 1 || o.levels_per_round > most_levels || o.samples_per_cell < 64 ||
+        o.samples_per_cell > 12288 || !(o.bracket_sigmas > 0))
+        fail(Status::argument,
+             "ORB on the device: levels_per_round %d, samples_per_cell %d; expected 1 ... 4 and 64 ... 12288",
+             o.levels_per_round, o.samples_per_cell);
+}
 
 template <typename T>
 void orb_bounds(backend::Queue& queue, const OrbGround<T>& ground, int64_t n, uint64_t* box) {

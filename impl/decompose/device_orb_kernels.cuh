@@ -5,6 +5,9 @@
 
 namespace graft::decompose {
 
+/// Throws Error(argument).
+void orb_check_options(const DeviceOrbPoints& points, const DeviceOrbOptions& o);
+
 /// Checks and box of all points: cell 1 opened. box: 8 words of scratch. order bits: lower as images.
 template <typename T>
 void orb_bounds(backend::Queue& queue, const OrbGround<T>& ground, int64_t n, uint64_t* box);
