@@ -88,6 +88,20 @@ TEST_F(Backend, CudaWithoutADeviceSaysWhatIsMissing) {
     EXPECT_NE(std::string(array.what()).find("particles.charge"), std::string::npos) << array.what();
 }
 
+TEST_F(Backend, TheCpuBuildsInTwoPhasesWhereTheDeckSaysSo) {
+    settings.backend = pipeline::Backend::cpu;
+    pipeline::Solver levels(settings, memory);
+    levels.compute(input, outputs);
+    const std::vector<double> expected = result[1];
+    settings.device.build = pipeline::build_two_phase;
+    pipeline::Solver phases(settings, memory);
+    phases.compute(input, outputs);
+    EXPECT_EQ(expected, result[1]) << "the same tree, the same bits";
+    settings.device.top_depth = 0; // refused by the construction in two phases alone: so it is the one that runs
+    pipeline::Solver refused(settings, memory);
+    EXPECT_EQ(error_of([&] { refused.compute(input, outputs); }).status(), Status::argument);
+}
+
 TEST_F(Backend, HalvesComeInTurn) {
     pipeline::Solver solver(settings, memory);
     EXPECT_EQ(error_of([&] { solver.end_compute(); }).status(), Status::call_order);
