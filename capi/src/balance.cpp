@@ -60,7 +60,8 @@ struct Request {
 };
 
 void run(graft_context& context, comm::Communicator& ranks, const Request& request,
-         const balance::Settings& settings) {
+         balance::Settings settings) {
+    settings.decompose.device = device_of_domains(context);
     const backend::Executor executor = executor_of(context);
     DomainState& state = *context.domains;
     balance::Objects objects;

@@ -96,6 +96,13 @@ backend::Executor executor_of(graft_context& context) {
     return {context.memory, backend::resolve_threads(context.solver.settings().threads)};
 }
 
+int32_t device_of_domains(graft_context& context) {
+    const pipeline::Settings& settings = context.solver.settings();
+    if (settings.backend == pipeline::Backend::cpu)
+        return decompose::no_device;
+    return settings.device.device >= 0 ? settings.device.device : decompose::device_by_rank;
+}
+
 graft_options_values default_options() noexcept {
     const pipeline::Settings s;
     graft_options_values v{};

@@ -53,6 +53,9 @@ Places places_of(const graft_context& context, bool device_arrays);
 /// The threads of the context's options, its memory.
 backend::Executor executor_of(graft_context& context);
 
+/// decompose::Options::device by the context's backend and cuda.device.
+int32_t device_of_domains(graft_context& context);
+
 /// Collective. Throws on all ranks unless they are in the same entry (call_order) with the same options, box
 /// and units (argument), and as much in flight as the entry expects. One reduction of 32 bytes.
 void require_same_call(graft_context& context, const char* entry, Flight flight);

@@ -92,9 +92,7 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
         DomainState& state = *context->domains;
         decompose::Options options = context->rank_settings.balance.decompose;
         options.parts = options.parts == 0 ? ranks.size() : options.parts;
-        const pipeline::Settings& settings = context->solver.settings();
-        if (settings.backend != pipeline::Backend::cpu)
-            options.device = settings.device.device >= 0 ? settings.device.device : decompose::device_by_rank;
+        options.device = device_of_domains(*context);
         PointViews views;
         Wanted wanted;
         ranks.together([&] {
