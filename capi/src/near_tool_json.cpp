@@ -22,23 +22,22 @@ double median_of(const std::vector<Times>& all, double Times::*field) {
     return kernels::near::median(std::move(values));
 }
 
-/// Medians of one layout; total: an execution with its share of the collection.
+/// Medians of one layout; total: an execution with its share of what is paid once.
 struct Medians {
     double collection_s = 0;
     Times execution;
-    double total_s = 0, first_s = 0;
+    double total_s = 0;
 
     Medians(const BenchTimes& times, double executes) {
         if (times.second.empty())
             return;
-        collection_s = kernels::near::median(times.collection_s);
-        const std::vector<Times>& from = executes > 1 ? times.second : times.first;
-        for (double Times::*field :
-             {&Times::charges_s, &Times::transfer_s, &Times::kernel_s, &Times::scatter_s, &Times::total_s})
-            execution.*field = median_of(from, field);
-        first_s = median_of(times.first, &Times::total_s);
-        const double again_s = median_of(times.second, &Times::total_s);
-        total_s = (collection_s + first_s + (executes - 1) * again_s) / executes;
+        collection_s = kernels::near::median(times.once_s);
+        for (double Times::*field : {&Times::collection_s, &Times::charges_s, &Times::transfer_s,
+                                     &Times::kernel_s, &Times::scatter_s, &Times::total_s})
+            execution.*field = median_of(times.second, field);
+        total_s = collection_s / executes + execution.total_s;
+        if (times.chunks > 1)
+            collection_s = execution.collection_s;
     }
 };
 
@@ -63,9 +62,9 @@ std::string layout_json(const NearRequest& request, const NearAnswer& answer, si
     text += ",\"time_s\":" + seconds_json(medians.collection_s, medians.execution, total_s);
     text += ",\"predicted_s\":" +
             seconds_json(p.collection_s, predicted, p.per_execution_s(request.choice.expected_executes));
-    return text + format(",\"corrected_s\":%.6g,\"first_s\":%.6g,\"bytes\":%lld,\"chunks\":%d,\"tried\":%s,"
+    return text + format(",\"corrected_s\":%.6g,\"bytes\":%lld,\"chunks\":%d,\"tried\":%s,"
                          "\"pairs_per_s\":%.5g}",
-                         candidate.time_s, medians.first_s, static_cast<long long>(times.bytes), times.chunks,
+                         candidate.time_s, static_cast<long long>(times.bytes), times.chunks,
                          candidate.tried ? "true" : "false",
                          static_cast<double>(answer.shape.pairs) / total_s);
 }

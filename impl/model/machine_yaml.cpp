@@ -41,7 +41,7 @@ std::string comment(const MachineKey& key) {
     return unit.empty() && key.meaning[0] == '\0' ? "" : "    # " + unit + key.meaning;
 }
 
-/// The items of one list, each a flow map on a line of its own.
+/// The items of one list, each a flow map on a line of its own; long ones without their zeros.
 std::string list_yaml(Machine& machine, std::string_view list) {
     int most = 0, used = 0;
     for (const MachineKey& key : machine_keys())
@@ -57,7 +57,8 @@ std::string list_yaml(Machine& machine, std::string_view list) {
     for (int index = 0; index < used; ++index) {
         std::string item;
         for (const MachineKey& key : machine_keys())
-            if (list_of(key.name) == list && (item.empty() || key.number(machine, index) != 0))
+            if (list_of(key.name) == list &&
+                (list != "near.layouts" || item.empty() || key.number(machine, index) != 0))
                 item += (item.empty() ? "" : ", ") + std::string(key.name + list.size() + 3) + ": " +
                         number_text(key, key.number(machine, index));
         text += "    - {" + item + "}\n";

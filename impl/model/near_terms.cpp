@@ -10,6 +10,7 @@ namespace {
 
 constexpr double line_bytes = 64;
 constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // bytes, where nothing is known
+constexpr double fresh_bytes = 32 << 20; // from here on the C library asks the system (its largest threshold)
 constexpr double usual_gpu_cache = 40 << 20;
 
 enum Term : size_t { call, neighbour, target, run, entry, cache, memory };
@@ -75,10 +76,13 @@ double slots_of(NearLayout layout, const NearProblem& p, NearBackend backend) {
     case NearLayout::replicated_group:
         return group_pairs(p);
     case NearLayout::tiled:
+        return p.pairs + p.targets * 0.5 * (lanes_of(p) - 1); // one run a box
     case NearLayout::tiled_split:
+        return p.pairs + p.targets * (lanes_of(p) - 1); // two
+    case NearLayout::ranges:
         return row_slots(p);
     default:
-        return near_scalar(layout) ? p.pairs : row_slots(p);
+        return p.pairs;
     }
 }
 
@@ -121,13 +125,24 @@ bool has_records(NearLayout layout) {
            layout == NearLayout::replicated_group;
 }
 
+/// Neighbours of which nothing tells beforehand whether they are empty: the processor guesses half of them
+/// wrong.
+double surprises(NearLayout layout, const NearProblem& p) {
+    const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
+    return walked(layout, p) * full * (1 - full);
+}
+
 NearTerms collection_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
-    NearTerms terms{1, walked(layout, p), p.targets, 0, entries_of(layout, p), 0, 0};
+    NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0};
     const bool indices = layout == NearLayout::indexed;
     const double written = terms[entry] * (indices ? 4 : p.dimension * p.number_bytes());
     const double points_bytes = p.sources * p.dimension * p.number_bytes();
-    add_lines(terms, {written / line_bytes, written, indices ? 0 : p.sources * p.dimension, points_bytes},
-              levels);
+    const double met = indices ? 0 : p.sources * p.dimension;
+    terms[cache] =
+        written / line_bytes * missing(written, levels.second) + met * missing(points_bytes, levels.second);
+    // Large blocks come from the system and are cleared, page by page, when they are first touched.
+    terms[memory] = met * missing(points_bytes, levels.last) +
+                    (p.layout_bytes > fresh_bytes ? p.layout_bytes / line_bytes : 0);
     return terms;
 }
 
@@ -135,11 +150,14 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& l
     if (layout == NearLayout::indexed)
         return {1, 0, 0, 0, 0, 0, 0};
     const double entries = p.components * entries_of(layout, p);
-    NearTerms terms{1, has_records(layout) ? walked(layout, p) : 0, 0, 0, entries, 0, 0};
+    NearTerms terms{1, 0, 0, 0, entries, 0, 0};
+    if (has_records(layout))
+        terms[neighbour] = walked(layout, p), terms[run] = surprises(layout, p);
     const double written = entries * p.number_bytes();
     // In the paper's records charges stand between coordinates: the whole record passes.
     const double passed = written * (layout == NearLayout::replicated ? 1 + p.dimension : 1);
-    add_lines(terms, {passed / line_bytes, passed, p.components * p.sources, p.sources * p.number_bytes()},
+    add_lines(terms,
+              {passed / line_bytes, p.layout_bytes, p.components * p.sources, p.sources * p.number_bytes()},
               levels);
     return terms;
 }
@@ -150,7 +168,9 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend back
     NearTerms terms{1,
                     p.neighbours * full,
                     p.targets,
-                    has_records(layout) ? 0 : runs_of_targets(p),
+                    layout == NearLayout::ranges ? runs_of_targets(p)
+                    : has_records(layout)        ? 0
+                                                 : p.runs,
                     slots_of(layout, p, backend) * slot_s,
                     0,
                     0};
@@ -181,7 +201,7 @@ NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
 } // namespace
 
 bool near_scalar(NearLayout layout) {
-    return layout == NearLayout::indexed || layout == NearLayout::ranges || layout == NearLayout::replicated;
+    return layout == NearLayout::indexed || layout == NearLayout::replicated;
 }
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,

@@ -2,7 +2,7 @@
 #include "kernels/near/bench.hpp"
 
 #include "core/error.hpp"
-#include "core/timer.hpp"
+#include "kernels/near/thread_clock.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,13 +41,23 @@ struct Arrays {
     }
 };
 
+/// By the stopwatch; where run() collects in chunks, its time is divided as the layout itself divides it.
 template <typename T>
-Times execute(HostLayout<T>& layout, Arrays<T>& arrays) {
-    const core::Timer timer;
+Times execute(HostLayout<T>& layout, Arrays<T>& arrays, Stopwatch& watch) {
+    Times times;
+    watch.lap();
     layout.set_charges(arrays.charges);
+    times.charges_s = watch.lap();
     layout.run(arrays.fields);
-    Times times = layout.times();
-    times.total_s = timer.seconds();
+    times.kernel_s = watch.lap();
+    times.total_s = times.charges_s + times.kernel_s;
+    if (layout.chunks() > 1) {
+        const Times own = layout.times();
+        const double scale = times.kernel_s / (own.collection_s + own.charges_s + own.kernel_s);
+        times.collection_s = own.collection_s * scale;
+        times.charges_s += own.charges_s * scale;
+        times.kernel_s = own.kernel_s * scale;
+    }
     return times;
 }
 
@@ -55,12 +65,13 @@ template <typename T>
 void repeat(Layout name, const Structure& structure, const Sums& sums, const LayoutOptions& options,
             Arrays<T>& arrays, BenchTimes& times) {
     core::Memory memory;
-    const core::Timer timer;
+    Stopwatch watch(options.threads == 1);
     const auto layout = make_layout<T>(name, structure, sums, options, memory);
     layout->set_points(arrays.coordinates, arrays.coordinates);
-    times.collection_s.push_back(timer.seconds());
-    times.first.push_back(execute(*layout, arrays));
-    times.second.push_back(execute(*layout, arrays));
+    const double collection_s = watch.lap();
+    const Times first = execute(*layout, arrays, watch);
+    times.second.push_back(execute(*layout, arrays, watch));
+    times.once_s.push_back(collection_s + std::max(0.0, first.total_s - times.second.back().total_s));
     times.bytes = layout->bytes();
     times.chunks = layout->chunks();
 }
@@ -73,7 +84,7 @@ std::vector<BenchTimes> bench_as(const std::vector<Layout>& names, const BenchCa
     std::vector<BenchTimes> times(names.size());
     for (int32_t r = 0; r < repeats; ++r)
         for (size_t k = 0; k < names.size(); ++k) {
-            if (r > 0 && times[k].first.empty())
+            if (r > 0 && times[k].second.empty())
                 continue; // refused before
             try {
                 repeat<T>(names[k], structure, sums, options, arrays, times[k]);

@@ -36,11 +36,11 @@ struct BenchGrid {
 /// O(points + boxes). Throws Error(argument) beyond 2^31 - 1 boxes.
 BenchCase make_case(const BenchGrid& grid);
 
-/// One layout on one case: seconds of each repetition. The first execution of a fresh layout and a second one
-/// are told apart: a caller who executes once pays the first.
+/// One layout on one case: seconds of each repetition, of one thread its own time (thread_clock.hpp).
 struct BenchTimes {
-    std::vector<double> collection_s; // making the layout and set_points
-    std::vector<Times> first, second; // charges, transfer, kernel, scatter; total_s: from call to return
+    std::vector<double> once_s; // making the layout, set_points, and what the first execution takes longer
+                                // than the second: memory that is touched for the first time
+    std::vector<Times> second; // charges, kernel; chunked: collection; total_s: from call to return
     int64_t bytes = 0;
     int32_t chunks = 1;
 };

@@ -3,7 +3,7 @@
 #include "kernels/near/bench.hpp"
 
 #include "core/error.hpp"
-#include "core/timer.hpp"
+#include "kernels/near/thread_clock.hpp"
 
 #include <cmath>
 
@@ -60,14 +60,14 @@ double bench_serial_s(const BenchCase& one, const Sums& sums, int32_t repeats) {
     std::vector<double> seconds, out(one.x.size());
     std::vector<Source> near;
     for (int32_t r = 0; r < repeats; ++r) {
-        const core::Timer timer;
+        Stopwatch watch(true);
         for (size_t box = 0; box + 1 < one.offset.size(); ++box)
             for (auto s = static_cast<size_t>(one.offset[box]); s < static_cast<size_t>(one.offset[box + 1]);
                  ++s) {
                 const size_t i = one.index.empty() ? s : static_cast<size_t>(one.index[s]);
                 out[i] = sums.kernel.factor * target_sum(one, sums, box, i, near);
             }
-        seconds.push_back(timer.seconds());
+        seconds.push_back(watch.lap());
     }
     return median(seconds);
 }

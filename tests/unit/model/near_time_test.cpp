@@ -1,0 +1,163 @@
+// The near field's model against terms counted by hand, and its calibration against a machine that follows
+// it.
+#include "model/near_calibrate.hpp"
+#include "model/near_time.hpp"
+
+#include "core/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace graft::model {
+namespace {
+
+NearProblem problem(double n, double density, int dimension, int precision = 2) {
+    NearProblem p;
+    p.targets = p.sources = n;
+    p.boxes = n / density;
+    p.neighbours = p.boxes * (dimension == 2 ? 9 : 27);
+    p.gathered = p.neighbours * density;
+    p.pairs = p.gathered * density;
+    p.lane_pairs = p.pairs * 1.5, p.row_slots = p.pairs * 1.25, p.group_slots = p.gathered * 1.1;
+    p.runs = p.boxes * 4;
+    p.dimension = dimension, p.precision = precision, p.kernel = dimension == 2 ? 1 : 0;
+    p.layout_bytes = 40 * p.gathered;
+    return p;
+}
+
+TEST(NearTime, TermsAreCounted) {
+    NearProblem p = problem(1000, 10, 3);
+    p.full_boxes = 100;
+    const NearTerms indexed = near_terms(NearLayout::indexed, NearPhaseName::collection, p, {}, {});
+    EXPECT_EQ(indexed, (NearTerms{1, 2700, 1000, 0, 27000, 0, 0}));
+    const NearTerms records = near_terms(NearLayout::replicated, NearPhaseName::collection, p, {}, {});
+    EXPECT_EQ(records[1], 27000) << "every target walks over 27 boxes";
+    EXPECT_EQ(records[4], 270000) << "every pair is written";
+    EXPECT_GT(records[5], 0) << "6.5 MB do not fit the second level";
+    EXPECT_EQ(near_terms(NearLayout::indexed, NearPhaseName::charges, p, {}, {})[4], 0);
+}
+
+TEST(NearTime, SlotsOfEachLoop) {
+    NearProblem p = problem(1000, 10, 3);
+    p.full_boxes = 100;
+    Machine machine;
+    machine.near.kernels[0] = {0, 0, 2, 3, 1, 1, 10};
+    const auto slots = [&](NearLayout layout) {
+        return near_terms(layout, NearPhaseName::kernel, p, {}, machine)[4];
+    };
+    EXPECT_DOUBLE_EQ(slots(NearLayout::indexed), 10 * p.pairs);
+    EXPECT_DOUBLE_EQ(slots(NearLayout::replicated), 10 * p.pairs);
+    EXPECT_DOUBLE_EQ(slots(NearLayout::ranges), p.row_slots);
+    EXPECT_DOUBLE_EQ(slots(NearLayout::replicated_interleaved), p.lane_pairs);
+    EXPECT_DOUBLE_EQ(slots(NearLayout::tiled), p.pairs + 1000 * 3.5);
+    EXPECT_DOUBLE_EQ(slots(NearLayout::tiled_split), p.pairs + 1000 * 7.);
+}
+
+TEST(NearTime, NearestKernelStandsInAndIsScaled) {
+    Machine machine;
+    machine.near.kernels[0] = {0, 0, 2, 3, 1, 1e-9, 4e-9};
+    NearProblem p = problem(1000, 10, 3);
+    const double own = near_slot_s(p, {}, machine, false);
+    EXPECT_DOUBLE_EQ(own, 1e-9);
+    p.kernel = 3;
+    EXPECT_GT(near_slot_s(p, {}, machine, false), 2e-9);
+    p.kernel = 0, p.precision = 0;
+    EXPECT_LT(near_slot_s(p, {}, machine, false), 0.6e-9) << "twice the lanes";
+}
+
+TEST(NearTime, OverTheCapEveryExecutionCollects) {
+    const NearProblem p = problem(1e5, 10, 3);
+    NearWay way;
+    const NearPrediction whole = near_time(NearLayout::replicated, p, way, {});
+    way.most_bytes = p.layout_bytes / 2;
+    const NearPrediction chunked = near_time(NearLayout::replicated, p, way, {});
+    EXPECT_FALSE(whole.chunked);
+    EXPECT_TRUE(chunked.chunked);
+    EXPECT_FALSE(whole.measured);
+    EXPECT_NEAR(whole.per_execution_s(1e9), whole.execution_s(), 1e-9 * whole.collection_s + 1e-15);
+    EXPECT_DOUBLE_EQ(chunked.per_execution_s(1e9), whole.per_execution_s(1));
+}
+
+TEST(NearTime, ThreadsShareAllButTheCall) {
+    const NearProblem p = problem(1e5, 10, 3);
+    Machine machine;
+    machine.cpu.cores = 4;
+    NearWay four, eight;
+    four.threads = 4, eight.threads = 8;
+    const double one_s = near_time(NearLayout::tiled, p, {}, machine).kernel_s;
+    EXPECT_NEAR(near_time(NearLayout::tiled, p, four, machine).kernel_s / one_s, 0.25, 0.01);
+    EXPECT_EQ(near_time(NearLayout::tiled, p, eight, machine).kernel_s,
+              near_time(NearLayout::tiled, p, four, machine).kernel_s);
+}
+
+TEST(NearTime, TransfersBetweenMeasuredSizes) {
+    Link link;
+    link.by_size[0] = {4096, 1e9, 1e9, 5e8, 5e8};
+    link.by_size[1] = {1e6, 1e10, 1e10, 4e9, 4e9};
+    EXPECT_DOUBLE_EQ(transfer_s(link, 0, false, true), 0);
+    EXPECT_DOUBLE_EQ(transfer_s(link, 8, false, true), 4096e-9) << "latency";
+    EXPECT_DOUBLE_EQ(transfer_s(link, 1e6, false, true), 1e-4);
+    EXPECT_DOUBLE_EQ(transfer_s(link, 1e8, true, false), 1e8 / 4e9);
+    const double middle = transfer_s(link, (4096 + 1e6) / 2, false, true);
+    EXPECT_NEAR(middle, (4096e-9 + 1e-4) / 2, 1e-12);
+    EXPECT_THROW(transfer_s({}, 8, false, true), core::Error);
+}
+
+TEST(NearTime, GpuFromItsRatesAlone) {
+    Machine machine;
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    EXPECT_THROW(near_time(NearLayout::tiled, problem(1e6, 64, 3), way, machine), core::Error);
+    machine.gpu.flops = 60e12, machine.gpu.flops_fp64 = 30e12;
+    machine.gpu.read_bandwidth_bytes_per_s = machine.gpu.copy_bandwidth_bytes_per_s = 4e12;
+    machine.gpu.launch_s = 2e-6;
+    machine.link.bandwidth_bytes_per_s = 50e9;
+    const NearPrediction near = near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine);
+    EXPECT_GT(near.kernel_s, 1e6 * 64 * 27 * 10 / 30e12);
+    EXPECT_GT(near.transfer_s, 8e6 / 50e9);
+    way.host_arrays = false;
+    EXPECT_EQ(near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine).transfer_s, 0);
+}
+
+TEST(NearTime, CalibrationFindsAMachineAgain) {
+    Machine machine;
+    machine.near.kernels[0] = {0, 0, 2, 3, 1, 2e-10, 3e-9};
+    machine.near.kernels[1] = {0, 1, 2, 2, 1, 7e-10, 4e-9};
+    const NearPhase collection{1e-6, 6e-9, 3e-9, 8e-9, 2e-9, 1e-9, 5e-9},
+        kernel{2e-6, 2e-9, 15e-9, 1e-9, 0.9, 3e-9, 9e-9};
+    for (int k = 0; k < near_layouts; ++k) {
+        const auto layout = static_cast<NearLayout>(k);
+        std::vector<NearSample> samples;
+        const auto measure = [&](double n, double density, int dimension) {
+            NearSample s;
+            s.problem = problem(n, density, dimension);
+            const auto terms = [&](NearPhaseName name) {
+                return near_terms(layout, name, s.problem, {}, machine);
+            };
+            s.collection_s = near_sum(terms(NearPhaseName::collection), collection);
+            s.charges_s = near_sum(terms(NearPhaseName::charges), {1e-7, 0, 0, 0, 1e-9, 2e-9, 0});
+            s.kernel_s = near_sum(terms(NearPhaseName::kernel), kernel);
+            return s;
+        };
+        for (const int dimension : {2, 3})
+            for (const double n : {600., 4000., 30000., 200000., 1e6})
+                for (const double density : {0.6, 2.5, 9., 36.})
+                    samples.push_back(measure(n, density, dimension));
+        const NearLayoutCosts costs = fit_near(layout, samples, {}, machine);
+        EXPECT_LT(costs.error, 1e-3) << k;
+        put(machine.near, costs);
+        const NearSample other = measure(77777, 5, 3);
+        const NearPrediction near = near_time(layout, other.problem, {}, machine);
+        EXPECT_TRUE(near.measured);
+        EXPECT_NEAR(near.kernel_s / other.kernel_s, 1, 0.02) << k;
+        EXPECT_NEAR(near.collection_s / other.collection_s, 1, 0.02) << k;
+    }
+    put(machine.near, machine.near.layouts[2]); // again: replaced, not added
+    EXPECT_EQ(machine.near.layouts[7].number_bytes, 0);
+    EXPECT_THROW(fit_near(NearLayout::tiled, {}, {}, machine), core::Error);
+}
+
+} // namespace
+} // namespace graft::model
