@@ -11,10 +11,12 @@ constexpr int threads = 256;
 constexpr int per_thread = 8;
 constexpr int64_t sum_block = threads * per_thread;
 
+// A computation that has stopped may have written neither fields nor the origins of targets: nothing here
+// looks at them then.
 __global__ void self_kernel(kernels::Softening kind, const DeviceTargetSources s, double* potential,
-                            int64_t n) {
+                            int64_t n, const backend::DeviceStatus* status) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
-    if (k >= n)
+    if (k >= n || backend::stopped(status))
         return;
     const int64_t i = s.origin != nullptr ? s.origin[k] : k;
     const double length = s.softening != nullptr ? s.softening[i] : s.softening_length;
@@ -54,7 +56,10 @@ __device__ void add_target(const DeviceTargetSources& s, const FieldArrays& f, i
 }
 
 __global__ void __launch_bounds__(threads)
-    sum_kernel(const DeviceTargetSources s, const FieldArrays f, int64_t n, double* partial) {
+    sum_kernel(const DeviceTargetSources s, const FieldArrays f, int64_t n, double* partial,
+               const backend::DeviceStatus* status) {
+    if (backend::stopped(status))
+        return;
     using Reduce = cub::BlockReduce<Sums, threads>;
     __shared__ typename Reduce::TempStorage storage;
     Sums sums{};
@@ -70,7 +75,9 @@ __global__ void __launch_bounds__(threads)
 }
 
 __global__ void __launch_bounds__(threads)
-    total_kernel(const double* partial, int64_t blocks, double* totals) {
+    total_kernel(const double* partial, int64_t blocks, double* totals, const backend::DeviceStatus* status) {
+    if (backend::stopped(status))
+        return;
     using Reduce = cub::BlockReduce<Sums, threads>;
     __shared__ typename Reduce::TempStorage storage;
     Sums sums{};
@@ -121,8 +128,8 @@ FieldArrays arrays_of(const kernels::DeviceField& field) {
 
 void remove_self_potential(backend::Queue& queue, kernels::Softening kind, const DeviceTargetSources& sources,
                            kernels::DeviceField& field, int64_t n) {
-    self_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(kind, sources,
-                                                                                 field.potential.data(), n);
+    self_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
+        kind, sources, field.potential.data(), n, queue.status());
     GRAFT_CUDA_LAUNCHED("self potentials");
     ++queue.launches;
 }
@@ -134,9 +141,9 @@ int64_t sum_partials(int64_t n) {
 void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const kernels::DeviceField& field,
                 int64_t n, double* partial, double* totals) {
     const unsigned blocks = backend::blocks_for(n, static_cast<int>(sum_block));
-    sum_kernel<<<blocks, threads, 0, queue.stream()>>>(sources, arrays_of(field), n, partial);
+    sum_kernel<<<blocks, threads, 0, queue.stream()>>>(sources, arrays_of(field), n, partial, queue.status());
     GRAFT_CUDA_LAUNCHED("virial of blocks");
-    total_kernel<<<1, threads, 0, queue.stream()>>>(partial, blocks, totals);
+    total_kernel<<<1, threads, 0, queue.stream()>>>(partial, blocks, totals, queue.status());
     GRAFT_CUDA_LAUNCHED("virial");
     queue.launches += 2;
 }
