@@ -101,8 +101,8 @@ class Table {
 };
 
 /// thuering2023's data: 178 bodies are the Sun and the table of planets and moons (GRAFT_TEST_DATA's
-/// planets_and_moons.csv, else the built-in one), 999 the Sun and asteroids alone, other numbers the table and
-/// asteroids from published distributions of elements (his come from JPL's data base).
+/// planets_and_moons.csv, else the built-in one), 999 the Sun and asteroids alone, other numbers the table
+/// and asteroids from published distributions of elements (his come from JPL's data base).
 cli::Snapshot solar_system(std::size_t n);
 
 /// Number of CUDA devices that work.

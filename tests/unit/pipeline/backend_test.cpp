@@ -97,7 +97,8 @@ TEST_F(Backend, TheCpuBuildsInTwoPhasesWhereTheDeckSaysSo) {
     pipeline::Solver phases(settings, memory);
     phases.compute(input, outputs);
     EXPECT_EQ(expected, result[1]) << "the same tree, the same bits";
-    settings.device.top_depth = 0; // refused by the construction in two phases alone: so it is the one that runs
+    settings.device.top_depth =
+        0; // refused by the construction in two phases alone: so it is the one that runs
     pipeline::Solver refused(settings, memory);
     EXPECT_EQ(error_of([&] { refused.compute(input, outputs); }).status(), Status::argument);
 }
