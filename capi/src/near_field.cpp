@@ -32,12 +32,14 @@ near::Integers read_integers(const graft_array* array, const char* name) {
     return integers;
 }
 
-void read_points(const graft_near_field& d, int dimension, const Places& places,
+void read_points(const graft_near_field& d, int dimension, const graft_context& context,
                  pipeline::NearPoints& points) {
+    const Places places = places_of(context, true);
     if (d.targets < 0 || d.sources < 0)
         fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
              static_cast<long long>(d.targets), static_cast<long long>(d.sources));
     points.targets = d.targets;
+    points.stream = context.stream;
     points.same = d.source[0] == nullptr && d.source_offset == nullptr;
     if (points.same && d.sources != 0 && d.sources != d.targets)
         fail(Status::argument,
@@ -167,7 +169,7 @@ void read_description(graft_context& context, const graft_near_field* given, Des
     const NearDefaults& defaults = context.near_plans.defaults();
     read_sums(d, defaults, out.request.sums);
     read_plan_options(d, defaults, context, out.request.options);
-    read_points(d, d.dimension, places_of(context, false), out.request.points);
+    read_points(d, d.dimension, context, out.request.points);
     read_table(d, out);
     if (d.boxes == GRAFT_NEAR_LISTS) {
         read_lists(d, out.request.points.same, out.structure);
@@ -209,7 +211,7 @@ pipeline::NearSums read_near_sums(const graft_context& context, const pipeline::
              g.mode);
     if (g.pad != 0)
         fail(Status::abi, "sums.pad is %d; expected 0", g.pad);
-    const Places places = places_of(context, false);
+    const Places places = places_of(context, true);
     const int32_t components = plan.sums().components, dimension = plan.sums().dimension;
     pipeline::NearSums sums;
     sums.add = g.mode == GRAFT_MODE_ADD;
@@ -245,8 +247,7 @@ int32_t near_field_update(graft_context* context, graft_near_plan* plan,
         const Use use(context);
         pipeline::NearPlan& p = context->near_plans.use(plan);
         pipeline::NearPoints points;
-        read_points(read_struct(description, "near_field"), p.sums().dimension, places_of(*context, false),
-                    points);
+        read_points(read_struct(description, "near_field"), p.sums().dimension, *context, points);
         p.update(points);
     });
 }

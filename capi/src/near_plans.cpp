@@ -97,6 +97,8 @@ Figures::Content NearPlans::figures() const {
                      {"kernel", std::string(near::name(r.shape.kernel))},
                      {"precision", std::string(near::name(r.shape.precision))},
                      {"reason", r.reason}};
+    if (!r.device_name.empty())
+        content.words.emplace_back("device", r.device_name);
     return content;
 }
 

@@ -30,6 +30,7 @@ struct NearPlan::State {
     std::unique_ptr<NearSide> side;
     NearReport report;
     bool begun = false;
+    bool on_host = true;
     int64_t allocations_before = 0;
 };
 
@@ -114,10 +115,6 @@ void check_axes(const particles::ArrayView (&view)[3], int64_t n, int dimension,
                  static_cast<long long>(view[a].n), static_cast<long long>(n));
 }
 
-bool on_device_only(const NearPoints& points) {
-    return !points.target[0].on_host() || (!points.same && !points.source[0].on_host());
-}
-
 /// Coordinates as doubles, for as long as boxes are made of them.
 struct Positions {
     explicit Positions(core::Memory& memory)
@@ -137,7 +134,7 @@ struct Positions {
 
 near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest& request,
                            near::OwnedStructure& structure) {
-    if (on_device_only(request.points))
+    if (request.points.on_device())
         fail(Status::unsupported,
              "near field: boxes are made on the host in this version, and the coordinates are in device "
              "memory; expected host arrays, or boxes and lists of the caller");
@@ -193,7 +190,11 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
         s.report.boxes = make_boxes(executor, request, s.structure);
     s.view = s.structure.view();
     s.report.shape = near::shape_of(s.view, s.sums);
-    s.side = make_near_host({memory, s.view, s.report.shape, s.sums, s.options});
+    const NearSideInput input{memory, s.view, s.report.shape, s.sums, s.options};
+    s.side = make_near_device(input, points);
+    s.on_host = s.side == nullptr;
+    if (s.on_host)
+        s.side = make_near_host(input);
     s.side->set_points(points);
     s.side->report(s.report);
     s.report.bytes_structure = s.structure.bytes();
@@ -247,6 +248,14 @@ void check_output(const particles::ArrayView& view, bool made, int64_t n, const 
              static_cast<long long>(view.n), static_cast<long long>(n));
 }
 
+void refuse_on_host(bool on_host, const particles::ArrayView& view, const char* what) {
+    if (on_host && !view.on_host())
+        fail(Status::unsupported,
+             "near field: %s are in device memory, but this plan computes on the CPU; make it with "
+             "backend: cuda, or of coordinates on the device",
+             what);
+}
+
 void check_component(const NearSums& given, const near::Sums& sums, int c, int64_t targets, int64_t sources) {
     const size_t i = static_cast<size_t>(c);
     if (sources > 0 && !given.charge[i].present())
@@ -293,6 +302,10 @@ void NearPlan::update(const NearPoints& points) {
     check_axes(points.target, s.targets, s.sums.dimension, "targets");
     if (!points.same)
         check_axes(points.source, s.sources, s.sums.dimension, "sources");
+    for (int a = 0; a < s.sums.dimension; ++a) {
+        refuse_on_host(s.on_host, points.target[a], "coordinates");
+        refuse_on_host(s.on_host, points.source[a], "coordinates");
+    }
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
     s.side->set_points(points);
@@ -305,8 +318,14 @@ void NearPlan::begin(const NearSums& sums, void* stream) {
     if (s.begun)
         fail(Status::call_order,
              "near field: an execution of this plan is in flight; call near_field_end first");
-    for (int c = 0; c < s.sums.components; ++c)
+    for (int c = 0; c < s.sums.components; ++c) {
         check_component(sums, s.sums, c, s.targets, s.sources);
+        const size_t i = static_cast<size_t>(c);
+        refuse_on_host(s.on_host, sums.charge[i], "charges");
+        refuse_on_host(s.on_host, sums.potential[i], "potentials");
+        for (const particles::ArrayView& view : sums.gradient[i])
+            refuse_on_host(s.on_host, view, "gradients");
+    }
     check_overlaps(sums, s.sums);
     s.allocations_before = s.memory.allocations();
     s.side->begin(sums, stream);
@@ -320,7 +339,7 @@ void NearPlan::end() {
     s.begun = false;
     s.side->end();
     s.side->report(s.report);
-    s.report.allocations = s.memory.allocations() - s.allocations_before;
+    s.report.allocations = s.memory.allocations() - s.allocations_before + s.side->allocations();
     s.report.executed = true;
     ++s.report.executes;
 }

@@ -33,6 +33,10 @@ struct NearPoints {
     int64_t targets = 0, sources = 0;
     particles::ArrayView target[3], source[3];
     bool same = true;
+    void* stream = nullptr; // device arrays are complete in the order of this cudaStream_t
+
+    /// Some coordinates can be read by a GPU only.
+    bool on_device() const { return !target[0].on_host() || (!same && !source[0].on_host()); }
 };
 
 /// What one execution reads and writes, a view a component (and axis); not present: not wanted.

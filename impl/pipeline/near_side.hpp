@@ -13,6 +13,8 @@ class NearSide {
     virtual void set_points(const NearPoints& points) = 0;
     virtual void begin(const NearSums& sums, void* stream) = 0;
     virtual void end() = 0;
+    /// On a device, by the last execution.
+    virtual int64_t allocations() const { return 0; }
     /// Fills in layout, times, bytes, chunks, names.
     virtual void report(NearReport& report) const = 0;
 };
@@ -27,6 +29,9 @@ struct NearSideInput {
 };
 
 std::unique_ptr<NearSide> make_near_host(const NearSideInput& input);
+/// NULL where the host shall compute: backend cpu, or auto without a GPU, or with too little work for one.
+/// Throws Error(device) when a GPU is needed, by the backend or the arrays, and there is none.
+std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points);
 
 /// Largest magnitude of a coordinate whose squared distances stay within the arithmetic.
 double most_coordinate(near::Precision precision);

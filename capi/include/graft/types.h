@@ -42,8 +42,9 @@
 #define GRAFT_U64 5
 
 /* Where a graft_array lives. The arrays of one call may live in different places. Since minor 2 compute, compute_begin and
- * field_at take arrays in device and managed memory, which are read and written there, without a copy through the host;
- * all other calls take host arrays (UNSUPPORTED says so). Page-locked memory (cudaMallocHost) is host memory. */
+ * field_at, since minor 3 the points, charges and sums of near fields may be in device and managed memory: they are read and
+ * written there, without a copy through the host; all other calls and arrays are the host's (UNSUPPORTED says so).
+ * Page-locked memory (cudaMallocHost) is host memory. */
 #define GRAFT_MEMORY_HOST 1
 #define GRAFT_MEMORY_CUDA 2    /* of the CUDA device with the ordinal `device` */
 #define GRAFT_MEMORY_MANAGED 3 /* cudaMallocManaged */

@@ -1,0 +1,341 @@
+// The near-field entries of minor 3 through the table of the built library: a plan's life, what query tells,
+// and every way for a description, a plan or an execution to be wrong, refused by name.
+#include "graft_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+template <typename T>
+graft_array view(std::vector<T>& data, int32_t components = 1) {
+    graft_array a{};
+    a.struct_size = sizeof a;
+    a.data = data.data();
+    a.dtype = std::is_same_v<T, float>     ? GRAFT_F32
+              : std::is_same_v<T, double>  ? GRAFT_F64
+              : std::is_same_v<T, int32_t> ? GRAFT_I32
+                                           : GRAFT_I64;
+    a.memory = GRAFT_MEMORY_HOST;
+    a.components = components;
+    a.n = static_cast<int64_t>(data.size()) / components;
+    a.bytes = static_cast<int64_t>(data.size() * sizeof(T));
+    return a;
+}
+
+/// Four points in two boxes that both see both.
+class NearTable : public testing::Test {
+  protected:
+    void SetUp() override {
+        char message[1024];
+        ASSERT_EQ(graft_load(GRAFT_REAL, &api, message, sizeof message), GRAFT_OK) << message;
+        ASSERT_GE(api->abi_minor, 3u);
+        ASSERT_EQ(api->options_create(&options), GRAFT_OK);
+        ASSERT_EQ(api->options_set(options, "backend", "cpu"), GRAFT_OK);
+        ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+        describe();
+    }
+    void TearDown() override {
+        if (api == nullptr)
+            return;
+        api->near_field_destroy(context, &plan);
+        api->context_destroy(&context);
+        api->options_destroy(&options);
+    }
+    void describe() {
+        place = view(xyz, 3);
+        q = view(charge);
+        phi = view(potential);
+        grad = view(gradient, 3);
+        first = view(offset);
+        list_first = view(list_offset);
+        lists = view(list);
+        field = {};
+        field.struct_size = sizeof field;
+        field.dimension = 3;
+        field.precision = GRAFT_NEAR_PRECISION_FP64;
+        field.targets = 4;
+        field.target[0] = &place;
+        field.target_offset = &first;
+        field.neighbour_offset = &list_first;
+        field.neighbour = &lists;
+        sums = {};
+        sums.struct_size = sizeof sums;
+        sums.charge[0] = &q;
+        sums.potential[0] = &phi;
+    }
+    void create() {
+        ASSERT_EQ(api->near_field_create(context, &field, &plan), GRAFT_OK) << api->last_error();
+    }
+    void expect_error(int32_t status, int32_t expected, const std::string& words) {
+        EXPECT_EQ(status, expected) << api->last_error();
+        EXPECT_NE(std::string(api->last_error()).find(words), std::string::npos)
+            << api->last_error() << " lacks " << words;
+    }
+    /// The description as `change` makes it is refused; then it is as before.
+    void refused(const std::function<void()>& change, int32_t expected, const std::string& words) {
+        change();
+        graft_near_plan* none = nullptr;
+        expect_error(api->near_field_create(context, &field, &none), expected, words);
+        EXPECT_EQ(none, nullptr);
+        describe();
+    }
+    void refused_sums(const std::function<void()>& change, int32_t expected, const std::string& words) {
+        change();
+        potential.assign(4, 77);
+        expect_error(api->near_field_execute(context, plan, &sums), expected, words);
+        EXPECT_EQ(potential, std::vector<double>(4, 77));
+        describe();
+    }
+    double figure(const char* key) {
+        double value = std::numeric_limits<double>::quiet_NaN();
+        EXPECT_EQ(api->query(context, key, &value), GRAFT_OK) << api->last_error();
+        return value;
+    }
+    std::string text(const char* key) {
+        std::string result;
+        const auto sink = [](void* user, const char* part, int64_t bytes) {
+            static_cast<std::string*>(user)->append(part, static_cast<size_t>(bytes));
+        };
+        EXPECT_EQ(api->query_text(context, key, sink, &result), GRAFT_OK) << api->last_error();
+        return result;
+    }
+
+    const graft_api_v1* api = nullptr;
+    graft_options* options = nullptr;
+    graft_context* context = nullptr;
+    graft_near_plan* plan = nullptr;
+    std::vector<double> xyz{0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 12}, charge{1, 2, -1, 5},
+        potential = std::vector<double>(4), gradient = std::vector<double>(12);
+    std::vector<int32_t> offset{0, 2, 4}, list{0, 1, 0, 1};
+    std::vector<int64_t> list_offset{0, 2, 4};
+    graft_array place{}, q{}, phi{}, grad{}, first{}, list_first{}, lists{};
+    graft_near_field field{};
+    graft_near_sums sums{};
+};
+
+} // namespace
+
+TEST_F(NearTable, APlansLife) {
+    field.outputs = GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT;
+    sums.gradient[0] = &grad;
+    create();
+    ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+    EXPECT_NEAR(potential[0], 2 / 3.0 - 1 / 4.0 + 5 / 12.0, 1e-14);
+    EXPECT_NEAR(gradient[0], 2 * 3 / 27.0, 1e-14); // d/dx 1/|x - y| = (y - x) / r^3
+    EXPECT_NEAR(gradient[2], 5 * 12 / 1728.0, 1e-14);
+    EXPECT_NEAR(potential[1], 1 / 3.0 - 1 / 5.0 + 5 / std::sqrt(153), 1e-14);
+
+    charge = {0, 0, 0, 12};
+    ASSERT_EQ(api->near_field_begin(context, plan, &sums), GRAFT_OK) << api->last_error();
+    expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_CALL_ORDER, "in flight");
+    ASSERT_EQ(api->near_field_end(context, plan), GRAFT_OK) << api->last_error();
+    expect_error(api->near_field_end(context, plan), GRAFT_ERROR_CALL_ORDER, "near_field_begin");
+    EXPECT_NEAR(potential[0], 1, 1e-14);
+
+    xyz[11] = 6;
+    ASSERT_EQ(api->near_field_update(context, plan, &field), GRAFT_OK) << api->last_error();
+    sums.mode = GRAFT_MODE_ADD;
+    ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+    EXPECT_NEAR(potential[0], 1 + 2, 1e-14);
+    EXPECT_EQ(potential[3], 0); // not with itself
+
+    EXPECT_EQ(figure("near.pairs"), 16);
+    EXPECT_EQ(figure("near.boxes"), 2);
+    EXPECT_EQ(figure("near.largest"), 2);
+    EXPECT_EQ(figure("near.density"), 2);
+    EXPECT_EQ(figure("near.executes"), 3);
+    EXPECT_EQ(figure("near.updates"), 1);
+    EXPECT_EQ(figure("near.allocations"), 0);
+    EXPECT_GT(figure("near.bytes.layout"), 0);
+    EXPECT_GE(figure("near.time_s.total"), 0);
+    EXPECT_GT(figure("near.predicted_s.kernel"), 0);
+    EXPECT_EQ(text("near.backend"), "cpu");
+    EXPECT_EQ(text("near.kernel"), "laplace");
+    EXPECT_NE(text("").find("\"near\":{\"backend\":\"cpu\""), std::string::npos) << text("");
+    ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+    EXPECT_EQ(figure("near.executes"), 3); // still told
+}
+
+TEST_F(NearTable, PlansBelongToTheirContext) {
+    create();
+    graft_context* other = nullptr;
+    ASSERT_EQ(api->context_create(options, nullptr, &other), GRAFT_OK);
+    expect_error(api->near_field_execute(other, plan, &sums), GRAFT_ERROR_ARGUMENT,
+                 "not one of this context's");
+    graft_near_plan* stale = plan;
+    ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+    expect_error(api->near_field_execute(context, stale, &sums), GRAFT_ERROR_ARGUMENT, "destroyed");
+    expect_error(api->near_field_update(context, nullptr, &field), GRAFT_ERROR_ARGUMENT, "plan is NULL");
+    expect_error(api->near_field_end(context, nullptr), GRAFT_ERROR_ARGUMENT, "plan is NULL");
+    expect_error(api->near_field_create(context, &field, nullptr), GRAFT_ERROR_ARGUMENT, "plan is NULL");
+    expect_error(api->near_field_create(nullptr, &field, &plan), GRAFT_ERROR_ARGUMENT, "context is NULL");
+    ASSERT_EQ(api->near_field_create(other, &field, &plan), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(api->context_destroy(&other), GRAFT_OK); // frees the plan
+    plan = nullptr;
+}
+
+TEST_F(NearTable, StructsAreVersioned) {
+    refused([&] { field.struct_size = 4; }, GRAFT_ERROR_ABI, "struct_size is 4");
+    refused([&] { field.flags = 1; }, GRAFT_ERROR_ABI, "flags is 0x1");
+    refused([&] { field.reserved[3] = 1; }, GRAFT_ERROR_ABI, "reserved");
+    create();
+    refused_sums([&] { sums.struct_size = 7; }, GRAFT_ERROR_ABI, "struct_size is 7");
+    refused_sums([&] { sums.pad = 1; }, GRAFT_ERROR_ABI, "pad is 1");
+    refused_sums([&] { sums.mode = 2; }, GRAFT_ERROR_ARGUMENT, "mode is 2");
+    expect_error(api->near_field_execute(context, plan, nullptr), GRAFT_ERROR_ARGUMENT, "sums is NULL");
+    expect_error(api->near_field_update(context, plan, nullptr), GRAFT_ERROR_ARGUMENT, "near_field is NULL");
+}
+
+TEST_F(NearTable, WrongDescriptions) {
+    refused([&] { field.dimension = 0; }, GRAFT_ERROR_ARGUMENT, "dimension is 0");
+    refused([&] { field.kernel = 5; }, GRAFT_ERROR_ARGUMENT, "kernel is 5");
+    refused([&] { field.components = 17; }, GRAFT_ERROR_ARGUMENT, "components is 17");
+    refused([&] { field.outputs = 8; }, GRAFT_ERROR_ARGUMENT, "outputs is 8");
+    refused([&] { field.precision = 4; }, GRAFT_ERROR_ARGUMENT, "precision is 4");
+    refused([&] { field.layout = 8; }, GRAFT_ERROR_ARGUMENT, "layout is 8");
+    refused([&] { field.boxes = 4; }, GRAFT_ERROR_ARGUMENT, "boxes is 4");
+    refused([&] { field.softening = -1; }, GRAFT_ERROR_ARGUMENT, "softening is -1");
+    refused([&] { field.wave_number = 1; }, GRAFT_ERROR_ARGUMENT, "wave_number is 1");
+    refused([&] { field.factor = INFINITY; }, GRAFT_ERROR_ARGUMENT, "factor is inf");
+    refused([&] { field.memory_bytes = -1; }, GRAFT_ERROR_ARGUMENT, "memory_bytes is -1");
+    refused([&] { field.expected_executes = NAN; }, GRAFT_ERROR_ARGUMENT, "expected_executes is nan");
+    refused([&] { field.table_step = 1; }, GRAFT_ERROR_ARGUMENT, "table is NULL");
+    refused([&] { field.kernel = GRAFT_NEAR_TABLE; }, GRAFT_ERROR_ARGUMENT, "0 knots");
+    refused([&] { field.targets = -1; }, GRAFT_ERROR_ARGUMENT, "targets is -1");
+    refused([&] { field.targets = 5; }, GRAFT_ERROR_ARRAY, "n is 4; expected 5");
+    refused([&] { field.sources = 3; }, GRAFT_ERROR_ARGUMENT, "sources is 3");
+    refused([&] { field.source_offset = &first; }, GRAFT_ERROR_ARRAY, "there are coordinates of 0");
+    refused([&] { field.target[0] = nullptr; }, GRAFT_ERROR_ARGUMENT, "target[0] is NULL");
+    refused([&] { field.target_offset = nullptr; }, GRAFT_ERROR_ARGUMENT, "target_offset is NULL");
+    refused([&] { field.neighbour = nullptr; }, GRAFT_ERROR_ARGUMENT, "neighbour is NULL");
+    refused([&] { first.dtype = GRAFT_F64; }, GRAFT_ERROR_ARRAY, "near_field.target_offset: dtype");
+    refused([&] { list_first.n = 2; }, GRAFT_ERROR_ARRAY, "neighbour_offset: n is 2");
+    refused([&] { first.flags = GRAFT_ARRAY_INDEX_FROM_1; }, GRAFT_ERROR_VALUE, "target_offset: item 0 is 0");
+    refused([&] { lists.flags = GRAFT_ARRAY_INDEX_FROM_1; }, GRAFT_ERROR_VALUE, "neighbour: item 0");
+    refused([&] { field.target_index = &lists; }, GRAFT_ERROR_VALUE, "target_index: item 2");
+    for (auto [where, value, words] :
+         {std::tuple<std::vector<int32_t>*, int32_t, const char*>{&offset, 5, "target_offset"},
+          {&list, 0, "neighbour: item 1"}}) {
+        const int32_t old = (*where)[1];
+        (*where)[1] = value;
+        refused([] {}, GRAFT_ERROR_VALUE, words);
+        (*where)[1] = old;
+    }
+    xyz[4] = NAN;
+    refused([] {}, GRAFT_ERROR_VALUE, "target y: item 1");
+    xyz[4] = 0;
+    refused([&] { field.boxes = GRAFT_NEAR_LEVEL; }, GRAFT_ERROR_ARGUMENT, "expected NULL");
+    const auto made = [&] { field.target_offset = field.neighbour_offset = field.neighbour = nullptr; };
+    refused([&] { made(), field.boxes = GRAFT_NEAR_GRID; }, GRAFT_ERROR_ARGUMENT, "a grid needs its box");
+    refused([&] { made(), field.boxes = GRAFT_NEAR_LEVEL, field.height = 99; }, GRAFT_ERROR_ARGUMENT,
+            "height is 99");
+    refused([&] { made(), field.boxes = GRAFT_NEAR_LEAVES, field.most = -1; }, GRAFT_ERROR_ARGUMENT,
+            "most is -1");
+    refused([&] { place.memory = GRAFT_MEMORY_CUDA; }, GRAFT_ERROR_UNSUPPORTED, "backend: cpu");
+    refused([&] { field.layout = GRAFT_NEAR_LAYOUT_REPLICATED, field.memory_bytes = 1; }, GRAFT_ERROR_MEMORY,
+            "near_field.memory");
+}
+
+TEST_F(NearTable, WrongExecutions) {
+    create();
+    refused_sums([&] { sums.charge[0] = nullptr; }, GRAFT_ERROR_ARGUMENT, "0 components in all; expected 1");
+    refused_sums([&] { sums.charge[1] = &q; }, GRAFT_ERROR_ARGUMENT, "2 components in all; expected 1");
+    refused_sums([&] { sums.potential[1] = &phi, sums.potential[0] = nullptr; }, GRAFT_ERROR_ARGUMENT,
+                 "the one before it is NULL");
+    refused_sums([&] { sums.gradient[0] = &grad; }, GRAFT_ERROR_ARGUMENT, "made without gradients");
+    refused_sums([&] { q.n = 3; }, GRAFT_ERROR_ARRAY, "n is 3; expected 4");
+    refused_sums([&] { q.dtype = GRAFT_I64; }, GRAFT_ERROR_ARRAY, "dtype");
+    refused_sums([&] { q.bytes = 8; }, GRAFT_ERROR_ARRAY, "reach past");
+    refused_sums([&] { phi.data = charge.data(); }, GRAFT_ERROR_ARRAY, "overlap");
+    charge[2] = NAN;
+    refused_sums([] {}, GRAFT_ERROR_VALUE, "charge[0]: item 2");
+    charge[2] = 1;
+    EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+    xyz[2] = -INFINITY;
+    expect_error(api->near_field_update(context, plan, &field), GRAFT_ERROR_VALUE, "target z: item 0");
+    xyz[2] = 0;
+    field.targets = 3;
+    place.n = 3;
+    expect_error(api->near_field_update(context, plan, &field), GRAFT_ERROR_ARGUMENT,
+                 "expected the same points");
+}
+
+TEST_F(NearTable, TheDeckSpeaks) {
+    for (const auto& [key, value] :
+         std::vector<std::pair<const char*, const char*>>{{"near_field.layout", "ranges"},
+                                                          {"near_field.precision", "fp32"},
+                                                          {"near_field.memory", "1e9"},
+                                                          {"near_field.box", "2"},
+                                                          {"near_field.expected_executes", "1000"}})
+        ASSERT_EQ(api->options_set(options, key, value), GRAFT_OK) << api->last_error();
+    expect_error(api->options_set(options, "near_field.layout", "tile"), GRAFT_ERROR_DECK_RANGE,
+                 "nearest: tiled");
+    graft_options_values values{};
+    values.struct_size = sizeof values;
+    ASSERT_EQ(api->options_read_struct(options, &values), GRAFT_OK);
+    EXPECT_EQ(values.near_layout, GRAFT_NEAR_LAYOUT_RANGES);
+    EXPECT_EQ(values.near_precision, GRAFT_NEAR_PRECISION_FP32);
+    EXPECT_EQ(values.near_box, 2);
+    EXPECT_EQ(values.near_memory_bytes, 1e9);
+    ASSERT_EQ(api->context_destroy(&context), GRAFT_OK);
+    ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+    field.precision = 0;
+    field.target_offset = field.neighbour_offset = field.neighbour = nullptr;
+    field.boxes = GRAFT_NEAR_LEAVES;
+    create();
+    ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(text("near.layout"), "ranges");
+    EXPECT_EQ(text("near.precision"), "fp32");
+    EXPECT_EQ(text("near.reason"), "as near_field.layout says");
+    EXPECT_LE(figure("near.largest"), 2);
+    values.near_pad = 1;
+    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "near_pad");
+}
+
+TEST_F(NearTable, TheOtherKernels) {
+    // Two points at distance 3: K(3) times the other's charge.
+    xyz = {0, 0, 0, 3, 0, 0};
+    offset = {0, 2};
+    list = {0};
+    list_offset = {0, 1};
+    charge = {1, 2, 3, 4}; // helmholtz: 1 + 2i, 3 + 4i
+    const auto run = [&](int32_t kernel, double wave_number) {
+        describe();
+        field.targets = 2;
+        field.kernel = kernel;
+        field.wave_number = wave_number;
+        field.factor = 10;
+        q = view(charge, kernel == GRAFT_NEAR_HELMHOLTZ ? 2 : 1);
+        phi = view(potential, kernel == GRAFT_NEAR_HELMHOLTZ ? 2 : 1);
+        q.n = phi.n = 2;
+        std::vector<double> knots; // f(r) = r^2, f' = 2 r: a cubic, so exact
+        for (double r : {1.0, 2.0, 3.0, 4.0})
+            knots.insert(knots.end(), {r * r, 2 * r});
+        const graft_array table = view(knots, 2);
+        if (kernel == GRAFT_NEAR_TABLE) {
+            field.table = &table;
+            field.table_begin = field.table_step = 1;
+        }
+        create();
+        EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+        EXPECT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+    };
+    run(GRAFT_NEAR_LOGARITHM, 0);
+    EXPECT_NEAR(potential[0], -10 * 2 * std::log(3), 1e-13);
+    run(GRAFT_NEAR_YUKAWA, 0.5);
+    EXPECT_NEAR(potential[1], 10 * std::exp(-1.5) / 3, 1e-13);
+    run(GRAFT_NEAR_TABLE, 0);
+    EXPECT_NEAR(potential[0], 10 * 2 * 9, 1e-12);
+    run(GRAFT_NEAR_HELMHOLTZ, 2);
+    EXPECT_NEAR(potential[0], 10 / 3.0 * (3 * std::cos(6) - 4 * std::sin(6)), 1e-12);
+    EXPECT_NEAR(potential[1], 10 / 3.0 * (3 * std::sin(6) + 4 * std::cos(6)), 1e-12);
+}
