@@ -156,6 +156,17 @@ TEST(Deck, EveryKeyAboutTheGpuArrivesInItsField) {
     EXPECT_EQ(v.cuda_list_skin, 0.01);
 }
 
+TEST(Deck, EveryKeyAboutNearFieldsArrivesInItsField) {
+    Settings settings;
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/near_field.yaml");
+    const graft_options_values& v = settings.values();
+    EXPECT_EQ(v.near_layout, GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED);
+    EXPECT_EQ(v.near_precision, GRAFT_NEAR_PRECISION_FP64);
+    EXPECT_EQ(v.near_box, 40);
+    EXPECT_EQ(v.near_memory_bytes, 2e9);
+    EXPECT_EQ(v.near_expected_executes, 250);
+}
+
 // Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
 // the 138.935458 kJ mol^-1 nm e^-2 of MD codes.
 TEST(Deck, UnitsMakeTheConstantOthersUse) {

@@ -1,0 +1,92 @@
+! Module graft_near: arrays of every kind and stride, complex numbers, own boxes counted from 1, boxes made by the library, a
+! plan's life and its ends.
+program near_test
+    use, intrinsic :: iso_c_binding, only: c_int32_t
+    use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+    use graft
+    use graft_near
+    implicit none
+    integer, parameter :: n = 4
+    type(graft_t) :: g
+    type(graft_near_t) :: near
+    real(real64), target :: xyz(3, n), q(n), phi(n), grad(3, n), wide(2 * n)
+    real(real32), target :: x4(n), y4(n), z4(n), q4(n), phi4(n)
+    complex(real64), target :: cq(n), cphi(n)
+    integer(int32), target :: first(3) = [1, 3, 5], list(4) = [1, 2, 1, 2]
+    integer(int64), target :: list_first(3) = [1_int64, 3_int64, 5_int64]
+    integer(int32) :: ierr
+    character(len=200) :: message
+    character(len=:), allocatable :: text
+    integer :: failures = 0
+
+    xyz = 0
+    xyz(1, 2) = 3
+    xyz(2, 3) = 4
+    xyz(3, 4) = 12
+    q = [1, 2, -1, 5]
+    call g%open()
+
+    call near%execute([graft_view(q)], potential=[graft_view(phi)], ierr=ierr, errmsg=message)
+    call expect(ierr == GRAFT_ERROR_CALL_ORDER, 'execute without a plan: '//message)
+
+    call near%create(g, outputs=GRAFT_NEAR_POTENTIAL + GRAFT_NEAR_GRADIENT, precision=GRAFT_NEAR_PRECISION_FP64, &
+        x=graft_view(xyz), offset=graft_view(first), neighbour_offset=graft_view(list_first), neighbour=graft_view(list))
+    call near%execute([graft_view(q)], potential=[graft_view(phi)], gradient=[graft_view(grad)])
+    call expect(abs(phi(1) - (2 / 3.0_real64 - 0.25_real64 + 5 / 12.0_real64)) < 1e-14_real64, 'potential')
+    call expect(abs(grad(2, 1) + 4 / 64.0_real64) < 1e-14_real64, 'gradient')
+
+    wide = 7
+    wide(1::2) = q
+    call near%begin([graft_view(wide(1::2))], potential=[graft_view(wide(2::2))])
+    call near%finish()
+    call expect(all(abs(wide(2::2) - phi) < 1e-14_real64) .and. all(wide(1::2) == q), 'strides')
+    call near%execute([graft_view(q)], potential=[graft_view(phi)], add=.true.)
+    call expect(abs(phi(1) - 2 * wide(2)) < 1e-14_real64, 'add')
+    xyz(3, 4) = 6
+    call near%update(x=graft_view(xyz))
+    call near%execute([graft_view(q)], potential=[graft_view(phi)])
+    call expect(abs(phi(1) - (2 / 3.0_real64 - 0.25_real64 + 5 / 6.0_real64)) < 1e-14_real64, 'update')
+
+    list(2) = 3
+    call near%create(g, x=graft_view(xyz), offset=graft_view(first), neighbour_offset=graft_view(list_first), &
+        neighbour=graft_view(list), ierr=ierr, errmsg=message)
+    call expect(ierr == GRAFT_ERROR_VALUE .and. index(message, 'is 3; expected a source box, 1 to 2') > 0, message)
+
+    call near%create(g, kernel=GRAFT_NEAR_HELMHOLTZ, wave_number=2.0_real64, precision=GRAFT_NEAR_PRECISION_FP64, &
+        boxes=GRAFT_NEAR_LEVEL, height=1_c_int32_t, x=graft_view(xyz(1, :)), y=graft_view(xyz(2, :)), z=graft_view(xyz(3, :)))
+    cq = (0, 0)
+    cq(2) = (3.0_real64, 4.0_real64)
+    call near%execute([graft_view(cq)], potential=[graft_view(cphi)])
+    call expect(abs(cphi(1) - cq(2) * exp((0.0_real64, 6.0_real64)) / 3) < 1e-14_real64, 'helmholtz')
+
+    x4 = real(xyz(1, :), real32)
+    y4 = real(xyz(2, :), real32)
+    z4 = 0
+    q4 = 1
+    call near%create(g, dimension=2_c_int32_t, kernel=GRAFT_NEAR_LOGARITHM, precision=GRAFT_NEAR_PRECISION_FP32, &
+        boxes=GRAFT_NEAR_GRID, cells=[2_c_int32_t, 2_c_int32_t], lower=[0.0_real64, 0.0_real64], &
+        upper=[8.0_real64, 8.0_real64], x=graft_view(x4), y=graft_view(y4), source_x=graft_view(z4(1:1)), &
+        source_y=graft_view(z4(1:1)))
+    call near%execute([graft_view(q4(1:1))], potential=[graft_view(phi4)])
+    call expect(abs(phi4(2) + log(3.0_real32)) < 1e-6_real32 .and. abs(phi4(3) + log(4.0_real32)) < 1e-6_real32, 'real32')
+    call g%query_text(text, 'near.kernel')
+    call expect(text == 'logarithm', 'query: '//text)
+
+    call g%set('precision', 'fp64') ! the context is made anew: its plans are gone
+    call near%execute([graft_view(q4(1:1))], potential=[graft_view(phi4)], ierr=ierr, errmsg=message)
+    call expect(ierr == GRAFT_ERROR_CALL_ORDER, 'after a changed option: '//message)
+    call near%destroy()
+    call near%destroy()
+    call g%close()
+    if (failures > 0) error stop 'near_test failed'
+
+contains
+
+    subroutine expect(good, what)
+        logical, intent(in) :: good
+        character(len=*), intent(in) :: what
+        if (good) return
+        failures = failures + 1
+        print '(2a)', 'not as expected: ', trim(what)
+    end subroutine expect
+end program near_test
