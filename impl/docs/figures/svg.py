@@ -24,7 +24,7 @@ def label(value):
 
 
 def chart(path, title, x_name, y_name, series, width=640, height=440):
-    """series: [(name, [(x, y)], style)], style "line", "points", "both" or "dashed"."""
+    """series: [(name, [(x, y)], style)], style "line", "points" (in the colour of the series after it), "dots", "both" or "dashed"."""
     left, right, top, bottom = 70, 190, 40, 50
     points = [p for _, data, _ in series for p in data if p[0] > 0 and p[1] > 0]
     x_low, x_high = min(p[0] for p in points), max(p[0] for p in points)
@@ -53,11 +53,11 @@ def chart(path, title, x_name, y_name, series, width=640, height=440):
     for i, (name, data, style) in enumerate(series):
         colour = COLOURS[i // 2 % len(COLOURS)] if any(s[2] == "points" for s in series) else COLOURS[i % len(COLOURS)]
         data = [(x_of(x), y_of(y)) for x, y in data if x > 0 and y > 0]
-        if style != "points":
+        if style not in ("points", "dots"):
             dash = ' stroke-dasharray="5 4"' if style == "dashed" else ""
             out.append('<polyline fill="none" stroke="%s" stroke-width="1.8"%s points="%s"/>'
                        % (colour, dash, " ".join("%.1f,%.1f" % p for p in data)))
-        if style in ("points", "both"):
+        if style in ("points", "dots", "both"):
             out += ['<circle cx="%.1f" cy="%.1f" r="3.2" fill="%s"/>' % (x, y, colour) for x, y in data]
         y = top + 14 + 18 * i
         out.append('<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="2"%s/>'

@@ -1,0 +1,179 @@
+// layout: auto: what is chosen, under a cap, after learning, after a trial; and the serial baseline.
+#include "kernels/near/bench.hpp"
+#include "kernels/near/choose.hpp"
+
+#include "core/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::kernels::near {
+namespace {
+
+BenchCase case_of(int64_t n, double density, int32_t dimension) {
+    BenchGrid grid;
+    grid.points = n;
+    grid.density = density;
+    grid.dimension = dimension;
+    return make_case(grid);
+}
+
+Sums sums_of(int32_t dimension) {
+    Sums sums;
+    sums.dimension = dimension;
+    sums.kernel.kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
+    return sums;
+}
+
+TEST(NearChoose, LeastPredictedTimeWins) {
+    const BenchCase one = case_of(5000, 8, 3);
+    const Shape shape = shape_of(one.structure(), sums_of(3));
+    ChoiceOptions options;
+    for (const double executes : {1.0, 10.0, 1e6}) {
+        options.expected_executes = executes;
+        const Choice choice = choose(shape, {}, options);
+        for (const Candidate& other : choice.candidates) {
+            EXPECT_LE(choice.chosen().time_s, other.time_s);
+            EXPECT_NEAR(other.time_s, other.predicted.per_execution_s(executes), 1e-12 + 1e-9 * other.time_s);
+        }
+        EXPECT_FALSE(choice.tried);
+    }
+}
+
+TEST(NearChoose, ACollectionPaidOnceMayWinWithManyExecutions) {
+    const BenchCase one = case_of(5000, 30, 2);
+    const Shape shape = shape_of(one.structure(), sums_of(2));
+    ChoiceOptions options;
+    Learned learned; // pretend: records collect slowly and sum ten times faster
+    learned.collection.fill(1), learned.execution.fill(1);
+    const auto group = static_cast<size_t>(Layout::replicated_group);
+    learned.collection[group] = 20, learned.execution[group] = 0.1;
+    EXPECT_NE(choose(shape, {}, options, learned).layout, Layout::replicated_group);
+    options.expected_executes = 1e6;
+    EXPECT_EQ(choose(shape, {}, options, learned).layout, Layout::replicated_group);
+}
+
+TEST(NearChoose, CapLeavesOutAndChunks) {
+    const BenchCase one = case_of(20000, 8, 3);
+    const Shape shape = shape_of(one.structure(), sums_of(3));
+    ChoiceOptions options;
+    options.way.most_bytes = 0.5 * bytes_of(Layout::replicated, shape);
+    const Choice half = choose(shape, {}, options);
+    const Candidate& records = half.candidates[static_cast<size_t>(Layout::replicated)];
+    EXPECT_TRUE(records.possible);
+    EXPECT_TRUE(records.predicted.chunked);
+    options.way.most_bytes = 1;
+    EXPECT_THROW(choose(shape, {}, options), core::Error);
+}
+
+TEST(NearChoose, LearningCorrectsTheChosenAndTheOthersAlike) {
+    const BenchCase one = case_of(5000, 8, 3);
+    const Shape shape = shape_of(one.structure(), sums_of(3));
+    const Choice before = choose(shape, {}, {});
+    Learned learned;
+    Times slow; // the machine is three times slower than predicted
+    slow.collection_s = 3 * before.chosen().predicted.collection_s;
+    slow.kernel_s = 3 * before.chosen().predicted.execution_s();
+    learn(learned, before.chosen(), slow);
+    const Choice after = choose(shape, {}, {}, learned);
+    EXPECT_EQ(after.layout, before.layout) << "a slow machine is slow for all layouts";
+    for (size_t k = 0; k < layouts; ++k)
+        EXPECT_NEAR(after.candidates[k].execution_s / before.candidates[k].execution_s, 3, 1e-9);
+    // Only this layout is slow: told beside another that is as predicted.
+    const size_t other = before.layout == Layout::tiled ? static_cast<size_t>(Layout::ranges)
+                                                        : static_cast<size_t>(Layout::tiled);
+    Times right;
+    right.collection_s = before.candidates[other].predicted.collection_s;
+    right.kernel_s = before.candidates[other].predicted.execution_s();
+    learn(learned, before.candidates[other], right);
+    EXPECT_NE(choose(shape, {}, {}, learned).layout, before.layout);
+}
+
+TEST(NearChoose, LearningForgetsByHalves) {
+    const BenchCase one = case_of(500, 8, 2);
+    const Choice choice = choose(shape_of(one.structure(), sums_of(2)), {}, {});
+    Learned learned;
+    Times times;
+    const auto chosen = static_cast<size_t>(choice.layout);
+    times.kernel_s = 4 * choice.chosen().predicted.execution_s();
+    learn(learned, choice.chosen(), times);
+    EXPECT_NEAR(learned.execution[chosen], 4, 1e-9);
+    times.kernel_s /= 4;
+    learn(learned, choice.chosen(), times);
+    EXPECT_NEAR(learned.execution[chosen], 2, 1e-9);
+    learn(learned, choice.chosen(), {}); // nothing measured: nothing learned
+    EXPECT_NEAR(learned.execution[chosen], 2, 1e-9);
+}
+
+template <typename T>
+void expect_trial(int32_t dimension, int32_t outputs) {
+    const BenchCase one = case_of(4000, 12, dimension);
+    Sums sums = sums_of(dimension);
+    sums.precision = sizeof(T) == 4 ? Precision::fp32 : Precision::fp64;
+    sums.outputs = outputs;
+    ChoiceOptions options;
+    options.way.threads = 1;
+    options.expected_executes = 1000;
+    const std::vector<T> x(one.x.begin(), one.x.end()), y(one.y.begin(), one.y.end()),
+        z(one.z.begin(), one.z.end());
+    const Coordinates<T> points{x.data(), y.data(), dimension == 3 ? z.data() : nullptr};
+    core::Memory memory;
+    Learned learned;
+    const Structure structure = one.structure();
+    const Choice choice = choose_tried<T>(structure, sums, points, points, {}, options, memory, learned);
+    EXPECT_TRUE(choice.tried) << "built-in numbers are not trusted";
+    EXPECT_TRUE(choice.chosen().tried);
+    EXPECT_GT(learned.execution[static_cast<size_t>(choice.layout)], 0);
+    EXPECT_LT(choice.trial_s, 5) << "bounded; the machine may be busy";
+    EXPECT_EQ(memory.bytes_held(), 0);
+    options.expected_executes = 1; // too short a job
+    learned = {};
+    EXPECT_FALSE(choose_tried<T>(structure, sums, points, points, {}, options, memory, learned).tried);
+}
+
+TEST(NearChoose, TrialDecidesWhereTheModelCannot) {
+    expect_trial<double>(2, potential);
+    expect_trial<double>(3, potential | gradient);
+    expect_trial<float>(3, gradient);
+}
+
+TEST(NearBench, CaseHasEveryPointOnceAndSymmetricLists) {
+    for (const int32_t dimension : {2, 3}) {
+        const BenchCase one = case_of(777, 3, dimension);
+        std::vector<int> seen(777);
+        for (const int64_t i : one.index)
+            ++seen[static_cast<size_t>(i)];
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 777);
+        int64_t selves = 0;
+        const auto boxes = static_cast<int64_t>(one.offset.size()) - 1;
+        for (int64_t b = 0; b < boxes; ++b)
+            for (int64_t k = one.neighbour_offset[static_cast<size_t>(b)];
+                 k < one.neighbour_offset[static_cast<size_t>(b) + 1]; ++k)
+                selves += one.neighbour[static_cast<size_t>(k)] == b;
+        EXPECT_EQ(selves, boxes);
+        const auto side = std::llround(dimension == 2 ? std::sqrt(boxes) : std::cbrt(boxes));
+        EXPECT_EQ(static_cast<int64_t>(one.neighbour.size()),
+                  std::llround(std::pow(3 * side - 2, dimension))); // 1-D: 3 side - 2, and its products
+    }
+}
+
+TEST(NearBench, TimesOfEveryLayoutAndTheSerialLoop) {
+    const BenchCase one = case_of(600, 5, 2);
+    const auto times = bench_layouts({Layout::indexed, Layout::ranges, Layout::replicated, Layout::tiled},
+                                     one, sums_of(2), {}, 2);
+    for (const BenchTimes& t : times) {
+        ASSERT_EQ(t.second.size(), 2u);
+        EXPECT_GT(median(t.once_s), 0);
+        EXPECT_GT(t.second[0].kernel_s, 0);
+        EXPECT_EQ(t.chunks, 1);
+    }
+    EXPECT_GT(bench_serial_s(one, sums_of(2), 1), 0);
+    EXPECT_EQ(median({}), 0);
+    EXPECT_EQ(median({3, 1, 2}), 2);
+    EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+}
+
+} // namespace
+} // namespace graft::kernels::near
