@@ -50,8 +50,7 @@ TileSchedule make_tile_schedule(const Structure& structure, const Runs& runs, co
 
 /// Most targets a lane, and whether every number up to it has code.
 constexpr int most_tile_targets(Form form, Precision precision, int components) {
-    const bool light = form == Form::laplace || form == Form::logarithm;
-    return precision == Precision::fp32 && components == 1 && light ? 8 : (components <= 2 ? 4 : 2);
+    return precision == Precision::fp32 && components == 1 && form == Form::laplace ? 8 : (components <= 2 ? 4 : 2);
 }
 constexpr bool every_tile_target(Form form, Precision precision, int components) {
     return most_tile_targets(form, precision, components) == 8;

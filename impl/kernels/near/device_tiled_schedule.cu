@@ -16,12 +16,12 @@ struct BoxShape {
 };
 
 /// Slots of a whole warp for `n` targets of one box with m sources, its units' share of the warp.
-/// Loop: 10 a source that is read by each lane; 40 for 32 that go through shared memory, and 1.2 to read one.
+/// Loop: 10 a source that is read by each lane; 60 for 32 that go through shared memory, and 1.5 to read one.
 double slots_of(const BoxShape& s, double n, double m, const TileCost& cost) {
     const double parts = 1 << s.log_y, lanes = (1 << s.log_p) * parts;
     const double units = std::ceil(n / s.unit_targets()), mixed = lanes < 32 ? 1.1 : 1.0;
     const double steps = std::ceil(m / parts);
-    const double read = s.shared ? 1.2 + 40.0 / (1 << s.log_p) : 10.0;
+    const double read = s.shared ? 1.5 + 60.0 / (1 << s.log_p) : 10.0;
     const double check = s.shared ? 0 : (s.targets > 1 ? 0.5 : 2);
     const double sum = mixed * steps * (s.targets * (cost.pair + check) + read);
     const double reduce = 2.0 * s.log_y * cost.values * s.targets;
@@ -80,59 +80,70 @@ class Builder {
     }
 
   private:
+    /// How n targets are cut: `full` targets in equal units of one shape, the rest in another.
+    struct Cut {
+        double m = -1; // sources of the box that it was made for
+        int32_t full = 0;
+        BoxShape shape, rest;
+    };
     struct Entry {
         uint32_t order;
-        int32_t box;
+        int32_t box, first, end;
+        BoxShape shape;
     };
-    const BoxShape& shape_of_box(int32_t n, double m) {
-        if (static_cast<size_t>(n) >= shapes_.size())
-            shapes_.resize(static_cast<size_t>(n) + 1);
-        auto& known = shapes_[static_cast<size_t>(n)];
-        if (known.empty() || m < 0.6 * known_m_[static_cast<size_t>(n)] || m > 1.7 * known_m_[static_cast<size_t>(n)])
-            remember(n, m);
-        return shapes_[static_cast<size_t>(n)].front();
+    const Cut& cut_of(int32_t n, double m) {
+        if (static_cast<size_t>(n) >= cuts_.size())
+            cuts_.resize(static_cast<size_t>(n) + 1);
+        Cut& cut = cuts_[static_cast<size_t>(n)];
+        if (cut.m < 0 || m < 0.6 * cut.m || m > 1.7 * cut.m)
+            cut = best_cut(n, m);
+        return cut;
     }
-    void remember(int32_t n, double m) {
-        known_m_.resize(shapes_.size(), 0);
-        known_m_[static_cast<size_t>(n)] = m;
-        shapes_[static_cast<size_t>(n)].assign(1, best_shape(n, m, cost_));
+    Cut best_cut(int32_t n, double m) const {
+        Cut best{m, n, best_shape(n, m, cost_), {}};
+        double least = best.shape.cost;
+        for (int32_t size = 8; size <= 256; size *= 2) { // whole units of 8 ... 256, and what is left
+            const int32_t full = n / size * size;
+            if (full == 0 || full == n)
+                continue;
+            const BoxShape shape = best_shape(full, m, cost_), rest = best_shape(n - full, m, cost_);
+            if (full % shape.unit_targets() == 0 && shape.cost + rest.cost < least)
+                least = shape.cost + rest.cost, best = {m, full, shape, rest};
+        }
+        return best;
     }
     void add_window(int32_t begin, int32_t end) {
-        entries_.clear(), chosen_.clear();
+        entries_.clear();
         for (int32_t b = begin; b < end; ++b) {
-            const auto n = static_cast<int32_t>(structure_.target_offset[b + 1] - structure_.target_offset[b]);
+            const auto first = static_cast<int32_t>(structure_.target_offset[b]);
+            const auto n = static_cast<int32_t>(structure_.target_offset[b + 1]) - first;
             if (n == 0)
                 continue;
-            const BoxShape& shape = shape_of_box(n, runs_.host_sources()[static_cast<size_t>(b)]);
-            entries_.push_back({order_of(shape), b}), chosen_.push_back(shape);
+            const Cut& cut = cut_of(n, runs_.host_sources()[static_cast<size_t>(b)]);
+            entries_.push_back({order_of(cut.shape), b, first, first + cut.full, cut.shape});
+            if (cut.full < n)
+                entries_.push_back({order_of(cut.rest), b, first + cut.full, first + n, cut.rest});
         }
-        std::vector<int32_t> place(entries_.size());
-        for (size_t k = 0; k < place.size(); ++k)
-            place[k] = static_cast<int32_t>(k);
-        std::stable_sort(place.begin(), place.end(), [&](int32_t a, int32_t b) {
-            return entries_[static_cast<size_t>(a)].order < entries_[static_cast<size_t>(b)].order;
-        });
+        std::stable_sort(entries_.begin(), entries_.end(),
+                         [](const Entry& a, const Entry& b) { return a.order < b.order; });
         uint32_t last = std::numeric_limits<uint32_t>::max();
-        for (const int32_t k : place) {
-            const Entry& entry = entries_[static_cast<size_t>(k)];
-            add_box(entry.box, chosen_[static_cast<size_t>(k)], entry.order != last);
+        for (const Entry& entry : entries_) {
+            add_units(entry, entry.order != last);
             last = entry.order;
         }
-        fresh_ = true;
     }
-    void add_box(int32_t box, const BoxShape& shape, bool other_shape) {
-        fresh_ = fresh_ || other_shape;
-        const int64_t end = structure_.target_offset[box + 1];
-        for (int64_t first = structure_.target_offset[box]; first < end; first += shape.unit_targets()) {
-            const int32_t room = 32 >> (shape.log_p + shape.log_y);
-            if (fresh_ || (schedule_.warps.back().units_and_kind & 127) == room)
+    void add_units(const Entry& entry, bool fresh) {
+        const BoxShape& shape = entry.shape;
+        const int32_t room = 32 >> (shape.log_p + shape.log_y);
+        for (int32_t first = entry.first; first < entry.end; first += shape.unit_targets()) {
+            if (fresh || (schedule_.warps.back().units_and_kind & 127) == room)
                 schedule_.warps.push_back({static_cast<int32_t>(schedule_.units.size()),
                                            static_cast<uint8_t>(shape.targets), static_cast<uint8_t>(shape.log_p),
                                            static_cast<uint8_t>(shape.log_y),
                                            static_cast<uint8_t>(shape.shared ? 128 : 0)});
-            fresh_ = false;
+            fresh = false;
             ++schedule_.warps.back().units_and_kind;
-            schedule_.units.push_back({box, static_cast<int32_t>(first)});
+            schedule_.units.push_back({entry.box, first});
         }
     }
 
@@ -140,11 +151,8 @@ class Builder {
     const Runs& runs_;
     const TileCost& cost_;
     TileSchedule schedule_;
-    std::vector<std::vector<BoxShape>> shapes_; // by targets, the last choice
-    std::vector<double> known_m_;
+    std::vector<Cut> cuts_; // by targets, the last choice
     std::vector<Entry> entries_;
-    std::vector<BoxShape> chosen_;
-    bool fresh_ = true;
 };
 
 } // namespace

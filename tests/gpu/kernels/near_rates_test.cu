@@ -140,11 +140,10 @@ TEST_F(NearRates, ShapesOfTiles) {
         struct Shape {
             int p, y, window, threads;
         };
-        for (const Shape& s : {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 1 << 16, 32}, Shape{0, 0, 1 << 16, 64},
-                               Shape{0, 0, 4096, 128}, Shape{0, 0, 1 << 30, 128}, Shape{32, 1, 1 << 16, 128},
+        for (const Shape& s : {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{32, 1, 1 << 16, 128},
                                Shape{16, 2, 1 << 16, 128}, Shape{8, 4, 1 << 16, 128}, Shape{4, 8, 1 << 16, 128},
                                Shape{2, 16, 1 << 16, 128}, Shape{1, 32, 1 << 16, 128}, Shape{1, 8, 1 << 16, 128},
-                               Shape{1, 4, 1 << 16, 128}, Shape{2, 4, 1 << 16, 128}, Shape{2, 1, 1 << 16, 128}}) {
+                               Shape{1, 4, 1 << 16, 128}, Shape{1, 2, 1 << 16, 128}, Shape{1, 1, 1 << 16, 128}}) {
             near::DeviceLayoutOptions options;
             options.target_lanes = s.p, options.source_lanes = s.y, options.window = s.window, options.threads = s.threads;
             const std::string what = "P " + std::to_string(s.p) + " Y " + std::to_string(s.y) + " window " +
