@@ -12,7 +12,8 @@ namespace graft::pipeline {
 
 namespace {
 
-constexpr double usual_executes = 10; // where the caller does not tell
+constexpr double usual_executes = 10;  // where the caller does not tell
+constexpr double worth_a_change = 0.8; // of the time: less is noise
 
 template <typename T>
 class HostSide : public NearSide {
@@ -34,7 +35,11 @@ class HostSide : public NearSide {
         n_targets_ = points.targets;
         n_sources_ = points.same ? points.targets : points.sources;
         if (layout_ == nullptr)
-            make_layout(targets, sources);
+            choose(targets, sources);
+        else
+            choose_again();
+        if (layout_ == nullptr)
+            make_layout();
         layout_->set_points(targets, sources);
     }
 
@@ -51,6 +56,7 @@ class HostSide : public NearSide {
         import_s_ = timer.lap();
         layout_->set_charges(charges);
         layout_->run(wanted(sums));
+        near::learn(learned_, choice_.chosen(), layout_->times());
         timer.lap();
         write(sums);
         export_s_ = timer.lap();
@@ -85,12 +91,17 @@ class HostSide : public NearSide {
         return fields_[index(component * outputs_a_component() + output)];
     }
 
-    /// By prediction and trial, or the one that is asked for (whose prediction is told all the same).
-    void choose(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
+    near::ChoiceOptions choice_options() const {
         near::ChoiceOptions options;
         options.way.threads = executor_.threads;
         options.way.most_bytes = options_.most_bytes;
         options.expected_executes = options_.executes > 0 ? options_.executes : usual_executes;
+        return options;
+    }
+
+    /// By prediction and trial, or the one that is asked for (whose prediction is told all the same).
+    void choose(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
+        const near::ChoiceOptions options = choice_options();
         if (options_.layout == near_layout_auto) {
             choice_ = near::choose_tried<T>(structure_, sums_, targets, sources, machine_, options,
                                             executor_.memory, learned_);
@@ -104,6 +115,19 @@ class HostSide : public NearSide {
         reason_ = "as near_field.layout says";
     }
 
+    /// New coordinates: what executions took may speak for another layout. Drops the old one then.
+    void choose_again() {
+        if (options_.layout != near_layout_auto)
+            return;
+        const near::Choice choice = near::choose(shape_, machine_, choice_options(), learned_);
+        const near::Candidate& now = choice.candidates[static_cast<size_t>(choice_.layout)];
+        if (choice.layout == choice_.layout || choice.chosen().time_s > worth_a_change * now.time_s)
+            return;
+        choice_ = choice;
+        reason_ = "learned from the executions so far";
+        layout_.reset();
+    }
+
     void refuse_over_cap(near::Layout layout) const {
         const double least = near::least_bytes_of(layout, shape_, executor_.threads);
         if (options_.most_bytes > 0 && least > options_.most_bytes)
@@ -114,8 +138,7 @@ class HostSide : public NearSide {
                        std::string(near::name(layout)).c_str(), least, options_.most_bytes);
     }
 
-    void make_layout(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
-        choose(targets, sources);
+    void make_layout() {
         near::LayoutOptions options;
         options.most_bytes = static_cast<int64_t>(options_.most_bytes);
         options.threads = executor_.threads;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 
 using namespace graft;
@@ -53,6 +54,8 @@ TEST_F(NearPlanTest, NewChargesAndNewCoordinatesWithoutAllocation) {
     NearScene scene(2000, 0, 3);
     scene.request.sums.outputs = near::potential | near::gradient;
     scene.request.options.threads = 2;
+    scene.request.options.layout =
+        static_cast<int32_t>(near::Layout::tiled); // auto may change it with new coordinates
     pipeline::NearPlan plan(memory, log, scene.request);
     plan.execute(scene.sums());
     scene.expect_close("first");
@@ -70,6 +73,68 @@ TEST_F(NearPlanTest, NewChargesAndNewCoordinatesWithoutAllocation) {
     EXPECT_EQ(plan.report().allocations, 0);
     EXPECT_EQ(plan.report().executes, 7);
     EXPECT_EQ(plan.report().updates, 3);
+}
+
+TEST_F(NearPlanTest, AutoExecutesWithoutAllocationAndStaysRightOverUpdates) {
+    NearScene scene(1500, 0, 3);
+    pipeline::NearPlan plan(memory, log, scene.request);
+    plan.execute(scene.sums());
+    for (int k = 0; k < 4; ++k) {
+        scene.shake(1e-3);
+        plan.update(scene.request.points);
+        plan.execute(scene.sums());
+        scene.expect_close("auto after an update");
+        plan.execute(scene.sums());
+        EXPECT_EQ(plan.report().allocations, 0);
+    }
+}
+
+namespace {
+
+struct Ledger {
+    int64_t calls = 0, held = 0, refuse = -1;
+};
+void* ledger_allocate(void* user, int64_t bytes, int64_t alignment) {
+    auto* ledger = static_cast<Ledger*>(user);
+    if (ledger->calls++ == ledger->refuse)
+        return nullptr;
+    ledger->held += bytes;
+    return std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>((bytes + 63) / 64 * 64));
+}
+void ledger_release(void* user, void* pointer, int64_t bytes) {
+    static_cast<Ledger*>(user)->held -= bytes;
+    std::free(pointer);
+}
+
+} // namespace
+
+TEST_F(NearPlanTest, MemoryRefusedAtEveryPointInTurn) {
+    for (int32_t layout = 0; layout < near::layouts; ++layout) {
+        bool done = false;
+        int64_t refused = 0;
+        for (int64_t k = 0; !done && k < 300; ++k) {
+            Ledger ledger;
+            ledger.refuse = k;
+            {
+                core::Memory small({&ledger, ledger_allocate, ledger_release});
+                NearScene scene(200, 150, 3);
+                scene.request.options.layout = layout;
+                try {
+                    pipeline::NearPlan plan(small, log, scene.request);
+                    plan.execute(scene.sums());
+                    scene.expect_close("at last");
+                    done = true;
+                } catch (const core::Error& error) {
+                    EXPECT_EQ(error.status(), Status::memory) << error.what();
+                    ++refused;
+                }
+            }
+            EXPECT_EQ(ledger.held, 0)
+                << "leaked by layout " << layout << " when allocation " << k << " was refused";
+        }
+        EXPECT_TRUE(done);
+        EXPECT_GT(refused, 5);
+    }
 }
 
 TEST_F(NearPlanTest, SeveralComplexRightHandSides) {
