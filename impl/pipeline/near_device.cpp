@@ -16,7 +16,7 @@ namespace {
 class DeviceSide : public NearSide {
   public:
     DeviceSide(const NearSideInput& input, const near::DeviceNearTable& table, int32_t device)
-        : table_(table), sums_(input.sums), asked_(input.options.layout != near_layout_auto) {
+        : table_(table), asked_(input.options.layout != near_layout_auto) {
         near::DeviceNearOptions options;
         options.device = device;
         options.layout = asked_ ? static_cast<near::Layout>(input.options.layout) : near::Layout::tiled;
@@ -69,7 +69,6 @@ class DeviceSide : public NearSide {
 
   private:
     const near::DeviceNearTable& table_;
-    const near::Sums& sums_;
     bool asked_;
     near::Layout layout_ = near::Layout::tiled;
     void* plan_ = nullptr;
