@@ -50,14 +50,15 @@ DeviceConstants<Real>::DeviceConstants(const KernelOptions& kernel, backend::Que
     constants_.least_square = t.begin > 0 ? least_normal<Real> : Real(-1);
     std::vector<Real> cubics(4 * intervals);
     for (size_t k = 0; k < intervals; ++k) {
-        const double a = t.value[k], z = t.value[k + 1], da = t.step * t.derivative[k], dz = t.step * t.derivative[k + 1];
+        const double a = t.value[k], z = t.value[k + 1], da = t.step * t.derivative[k],
+                     dz = t.step * t.derivative[k + 1];
         const double cubic[4] = {a, da, 3 * (z - a) - 2 * da - dz, 2 * (a - z) + da + dz};
         for (int p = 0; p < 4; ++p)
             cubics[4 * k + p] = static_cast<Real>(cubic[p]);
     }
     table_.resize(static_cast<int64_t>(cubics.size()));
-    GRAFT_CUDA(cudaMemcpyAsync(table_.data(), cubics.data(), cubics.size() * sizeof(Real), cudaMemcpyHostToDevice,
-                               queue.stream()));
+    GRAFT_CUDA(cudaMemcpyAsync(table_.data(), cubics.data(), cubics.size() * sizeof(Real),
+                               cudaMemcpyHostToDevice, queue.stream()));
     queue.wait();
 }
 
@@ -91,8 +92,9 @@ make(Layout layout, const DeviceStructure& structure, const Sums& sums, const De
 } // namespace
 
 template <>
-std::unique_ptr<DeviceLayout<float>> make_device_layout(Layout layout, const DeviceStructure& structure, const Sums& sums,
-                                                        const DeviceLayoutOptions& options, backend::Queue& queue) {
+std::unique_ptr<DeviceLayout<float>> make_device_layout(Layout layout, const DeviceStructure& structure,
+                                                        const Sums& sums, const DeviceLayoutOptions& options,
+                                                        backend::Queue& queue) {
     return make<Precision::fp32>(layout, structure, sums, options, queue);
 }
 
@@ -100,8 +102,9 @@ template <>
 std::unique_ptr<DeviceLayout<double>> make_device_layout(Layout layout, const DeviceStructure& structure,
                                                          const Sums& sums, const DeviceLayoutOptions& options,
                                                          backend::Queue& queue) {
-    return sums.precision == Precision::mixed ? make<Precision::mixed>(layout, structure, sums, options, queue)
-                                              : make<Precision::fp64>(layout, structure, sums, options, queue);
+    return sums.precision == Precision::mixed
+               ? make<Precision::mixed>(layout, structure, sums, options, queue)
+               : make<Precision::fp64>(layout, structure, sums, options, queue);
 }
 
 } // namespace graft::kernels::near

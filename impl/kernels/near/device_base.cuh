@@ -71,7 +71,8 @@ class LayoutBase : public DeviceLayout<typename Numbers<precision>::Stored> {
         const int64_t held = this->bytes() - structure_.bytes();
         if (options_.most_bytes > 0 && held > options_.most_bytes)
             core::fail(core::Status::memory,
-                       "near field on a GPU, layout %s: %lld bytes, memory allows %lld; allow more, or cut the problem",
+                       "near field on a GPU, layout %s: %lld bytes, memory allows %lld; allow more, or cut "
+                       "the problem",
                        std::string(name(layout)).c_str(), static_cast<long long>(held),
                        static_cast<long long>(options_.most_bytes));
     }
@@ -83,14 +84,16 @@ class LayoutBase : public DeviceLayout<typename Numbers<precision>::Stored> {
         v.charge = points.charge(), v.charge_stride = points.charge_stride();
         v.count = v.boxes.targets;
         v.softening_square = static_cast<Real>(sums_.kernel.softening * sums_.kernel.softening);
-        if (sums_.kernel.kernel != Kernel::laplace || form_of(sums_.kernel, sizeof(Real) == 4) != Form::softened)
+        if (sums_.kernel.kernel != Kernel::laplace ||
+            form_of(sums_.kernel, sizeof(Real) == 4) != Form::softened)
             v.softening_square = 0;
         v.constants = constants_.view();
         return v;
     }
     /// body(view, with gradients) for the components in groups of what next(form, left) says.
     template <typename Next, typename Body>
-    void passes(SumView<precision> v, const Fields<Stored>& fields, bool add, Next&& next, Body&& body) const {
+    void passes(SumView<precision> v, const Fields<Stored>& fields, bool add, Next&& next,
+                Body&& body) const {
         for (int32_t first = 0; first < sums_.components; first += v.components) {
             v.first_component = first;
             v.components = next(form_, sums_.components - first);

@@ -9,8 +9,10 @@ double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOpti
     const auto boxes = static_cast<double>(shape.boxes), targets = static_cast<double>(shape.targets);
     const bool single = shape.precision == Precision::fp32;
     const double number = single ? 4 : 8, words = shape.dimension + shape.components;
-    const double runs = 16 * boxes + 8 * static_cast<double>(shape.runs) + 8; // offsets, runs, sources, own places
-    const double structure = runs + 4 * (boxes + 1) + 4 * targets; // and 4 a point where there are index arrays
+    const double runs =
+        16 * boxes + 8 * static_cast<double>(shape.runs) + 8; // offsets, runs, sources, own places
+    const double structure =
+        runs + 4 * (boxes + 1) + 4 * targets; // and 4 a point where there are index arrays
     const double points =
         single ? DevicePoints<float>::bytes_of(shape) : DevicePoints<double>::bytes_of(shape);
     const double gathered = static_cast<double>(shape.gathered);
@@ -27,7 +29,8 @@ double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOpti
         fixed += 8 * (boxes + 1) + 4 * targets, copies = 4 * gathered;
         break;
     case Layout::replicated_group:
-        fixed += 8 * (boxes + 1), copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * gathered;
+        fixed += 8 * (boxes + 1),
+            copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * gathered;
         break;
     case Layout::replicated:
         copies = targets * record;

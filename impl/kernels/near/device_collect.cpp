@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t boxes_a_block = 64, points_a_block = 4096;
 
 template <typename T>
-void gather(const backend::Executor& executor, const T* const (&from)[3], bool flat, std::span<const int64_t> index,
-            std::vector<Point<T>>& to) {
+void gather(const backend::Executor& executor, const T* const (&from)[3], bool flat,
+            std::span<const int64_t> index, std::vector<Point<T>>& to) {
     executor.for_each(
         static_cast<int64_t>(to.size()),
         [&](int64_t s) {
@@ -24,12 +24,14 @@ void gather(const backend::Executor& executor, const T* const (&from)[3], bool f
 } // namespace
 
 template <typename T>
-HostCollector<T>::HostCollector(const Structure& structure, const Sums& sums, const std::vector<int64_t>& run_offset,
-                                const int32_t* runs, const std::vector<int32_t>& sources,
-                                const std::vector<int64_t>& entry_offset, int32_t threads)
-    : structure_(&structure), dimension_(sums.dimension), components_(sums.components), run_offset_(&run_offset),
-      runs_(runs), sources_of_(&sources), entry_offset_(&entry_offset),
-      executor_{memory_, backend::resolve_threads(threads)}, target_(structure.same ? 0 : static_cast<size_t>(structure.targets())),
+HostCollector<T>::HostCollector(const Structure& structure, const Sums& sums,
+                                const std::vector<int64_t>& run_offset, const int32_t* runs,
+                                const std::vector<int32_t>& sources, const std::vector<int64_t>& entry_offset,
+                                int32_t threads)
+    : structure_(&structure), dimension_(sums.dimension), components_(sums.components),
+      run_offset_(&run_offset), runs_(runs), sources_of_(&sources),
+      entry_offset_(&entry_offset), executor_{memory_, backend::resolve_threads(threads)},
+      target_(structure.same ? 0 : static_cast<size_t>(structure.targets())),
       source_(static_cast<size_t>(structure.sources())),
       charge_(sums.components > 1 ? static_cast<size_t>(structure.sources() * sums.components) : 0) {}
 
@@ -44,7 +46,8 @@ void HostCollector<T>::set_points(const T* const (&targets)[3], const T* const (
 
 template <typename T>
 void HostCollector<T>::set_charges(const T* const* component) {
-    const std::span<const int64_t> index = structure_->same ? structure_->target_index : structure_->source_index;
+    const std::span<const int64_t> index =
+        structure_->same ? structure_->target_index : structure_->source_index;
     const auto n = static_cast<int64_t>(source_.size());
     executor_.for_each(
         n,
@@ -61,14 +64,16 @@ template <typename T>
 template <typename Body>
 void HostCollector<T>::for_sources(int64_t box, Body&& body) const {
     int64_t k = 0;
-    for (int64_t r = (*run_offset_)[static_cast<size_t>(box)]; r < (*run_offset_)[static_cast<size_t>(box) + 1]; ++r)
+    for (int64_t r = (*run_offset_)[static_cast<size_t>(box)];
+         r < (*run_offset_)[static_cast<size_t>(box) + 1]; ++r)
         for (int32_t slot = runs_[2 * r]; slot < runs_[2 * r + 1]; ++slot, ++k)
             body(k, slot);
 }
 
 template <typename T>
 void HostCollector<T>::collect_indices(const CopyPiece& piece, int32_t* out) const {
-    const std::span<const int64_t> index = structure_->same ? structure_->target_index : structure_->source_index;
+    const std::span<const int64_t> index =
+        structure_->same ? structure_->target_index : structure_->source_index;
     executor_.for_each(
         piece.end_box - piece.first_box,
         [&](int64_t i) {
@@ -82,12 +87,14 @@ void HostCollector<T>::collect_indices(const CopyPiece& piece, int32_t* out) con
 }
 
 template <typename T>
-void HostCollector<T>::collect_groups(const CopyPiece& piece, Point<T>* out, T* charges, int64_t stride) const {
+void HostCollector<T>::collect_groups(const CopyPiece& piece, Point<T>* out, T* charges,
+                                      int64_t stride) const {
     const auto n = static_cast<int64_t>(source_.size());
     executor_.for_each(
         piece.end_box - piece.first_box,
         [&](int64_t i) {
-            const int64_t box = piece.first_box + i, to = (*entry_offset_)[static_cast<size_t>(box)] - piece.base;
+            const int64_t box = piece.first_box + i,
+                          to = (*entry_offset_)[static_cast<size_t>(box)] - piece.base;
             for_sources(box, [&](int64_t k, int32_t slot) {
                 out[to + k] = source_[static_cast<size_t>(slot)];
                 for (int32_t c = 0; components_ > 1 && c < components_; ++c)

@@ -1,5 +1,5 @@
-// Collection by host threads for layouts on the device: the paper's algorithms 1 and 3, into page-locked memory.
-// What they write has the bits that the device's own collection writes (device_copies.cu).
+// Collection by host threads for layouts on the device: the paper's algorithms 1 and 3, into page-locked
+// memory. What they write has the bits that the device's own collection writes (device_copies.cu).
 #pragma once
 
 #include "backend/executor.hpp"
@@ -35,8 +35,8 @@ class HostCollector {
   public:
     /// runs: begin, end pairs of box b at 2 * run_offset[b].
     HostCollector(const Structure& structure, const Sums& sums, const std::vector<int64_t>& run_offset,
-                  const int32_t* runs, const std::vector<int32_t>& sources, const std::vector<int64_t>& entry_offset,
-                  int32_t threads);
+                  const int32_t* runs, const std::vector<int32_t>& sources,
+                  const std::vector<int64_t>& entry_offset, int32_t threads);
     /// Host arrays in the caller's order, copied by slot.
     void set_points(const T* const (&targets)[3], const T* const (&sources)[3]);
     void set_charges(const T* const* component);

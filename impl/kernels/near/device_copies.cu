@@ -1,5 +1,5 @@
-// Collection of copies by the device: device_copies.cuh. Reads come from the caches, writes are whole lines: a
-// warp a box or a record; interleaved, a thread a record, so that lanes write beside each other.
+// Collection of copies by the device: device_copies.cuh. Reads come from the caches, writes are whole lines:
+// a warp a box or a record; interleaved, a thread a record, so that lanes write beside each other.
 #include "kernels/near/device_copies.cuh"
 
 namespace graft::kernels::near {
@@ -96,8 +96,8 @@ __global__ void write_records(CollectView<T> v, int64_t length, const int64_t* g
 
 } // namespace
 
-void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs, const CopyPiece& piece,
-                     const int64_t* first, int32_t* out) {
+void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs,
+                     const CopyPiece& piece, const int64_t* first, int32_t* out) {
     const auto count = static_cast<int32_t>(piece.end_box - piece.first_box);
     if (count == 0)
         return;
@@ -112,8 +112,8 @@ void collect_groups(backend::Queue& queue, const CollectView<T>& view, const int
                     Point<T>* out, T* charges, int64_t stride) {
     if (view.count_boxes == 0)
         return;
-    write_groups<<<backend::blocks_for(int64_t{view.count_boxes} * 32, threads), threads, 0, queue.stream()>>>(
-        view, first, what, out, charges, stride);
+    write_groups<<<backend::blocks_for(int64_t{view.count_boxes} * 32, threads), threads, 0,
+                   queue.stream()>>>(view, first, what, out, charges, stride);
     GRAFT_CUDA_LAUNCHED("write_groups");
     ++queue.launches;
 }
@@ -124,8 +124,9 @@ void collect_records(backend::Queue& queue, const CollectView<T>& view, int64_t 
     if (view.count_targets == 0)
         return;
     if (length > 0)
-        write_records<T, 32><<<backend::blocks_for(int64_t{view.count_targets} * 32, threads), threads, 0,
-                               queue.stream()>>>(view, length, group, what, out);
+        write_records<T, 32>
+            <<<backend::blocks_for(int64_t{view.count_targets} * 32, threads), threads, 0, queue.stream()>>>(
+                view, length, group, what, out);
     else
         write_records<T, 1><<<backend::blocks_for(view.count_targets, threads), threads, 0, queue.stream()>>>(
             view, length, group, what, out);
@@ -133,11 +134,13 @@ void collect_records(backend::Queue& queue, const CollectView<T>& view, int64_t 
     ++queue.launches;
 }
 
-template void collect_groups(backend::Queue&, const CollectView<float>&, const int64_t*, int32_t, Point<float>*,
-                             float*, int64_t);
-template void collect_groups(backend::Queue&, const CollectView<double>&, const int64_t*, int32_t, Point<double>*,
-                             double*, int64_t);
-template void collect_records(backend::Queue&, const CollectView<float>&, int64_t, const int64_t*, int32_t, float*);
-template void collect_records(backend::Queue&, const CollectView<double>&, int64_t, const int64_t*, int32_t, double*);
+template void collect_groups(backend::Queue&, const CollectView<float>&, const int64_t*, int32_t,
+                             Point<float>*, float*, int64_t);
+template void collect_groups(backend::Queue&, const CollectView<double>&, const int64_t*, int32_t,
+                             Point<double>*, double*, int64_t);
+template void collect_records(backend::Queue&, const CollectView<float>&, int64_t, const int64_t*, int32_t,
+                              float*);
+template void collect_records(backend::Queue&, const CollectView<double>&, int64_t, const int64_t*, int32_t,
+                              double*);
 
 } // namespace graft::kernels::near

@@ -1,5 +1,5 @@
-// The layouts with copies of sources (indexed, replicated, interleaved, group): their sizes, their pieces, and
-// their collection by the device. Collection by the host: device_collect.hpp.
+// The layouts with copies of sources (indexed, replicated, interleaved, group): their sizes, their pieces,
+// and their collection by the device. Collection by the host: device_collect.hpp.
 #pragma once
 
 #include "kernels/near/device_layout.cuh"
@@ -16,12 +16,12 @@ enum Collects : int32_t { places = 1, charges_too = 2 };
 struct CopyPlan {
     Layout layout = Layout::indexed;
     int64_t entry_bytes = 4;
-    int64_t length = 0;                 // replicated: words of a record
-    std::vector<int64_t> entry_offset;  // indexed, group: of a box's first entry; boxes + 1
-    std::vector<int64_t> group_offset;  // interleaved: of 32 targets' first word; groups + 1
-    int64_t entries = 0;                // in all
-    std::vector<CopyPiece> pieces;      // runs of boxes or targets of at most so many bytes
-    int64_t largest_piece = 0;          // entries
+    int64_t length = 0;                // replicated: words of a record
+    std::vector<int64_t> entry_offset; // indexed, group: of a box's first entry; boxes + 1
+    std::vector<int64_t> group_offset; // interleaved: of 32 targets' first word; groups + 1
+    int64_t entries = 0;               // in all
+    std::vector<CopyPiece> pieces;     // runs of boxes or targets of at most so many bytes
+    int64_t largest_piece = 0;         // entries
 };
 
 /// most_bytes of a piece. Throws Error(memory) when one box (or 32 targets) needs more.
@@ -40,8 +40,8 @@ struct CollectView {
     int64_t base;
 };
 
-void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs, const CopyPiece& piece,
-                     const int64_t* first, int32_t* out);
+void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs,
+                     const CopyPiece& piece, const int64_t* first, int32_t* out);
 template <typename T>
 void collect_groups(backend::Queue& queue, const CollectView<T>& view, const int64_t* first, int32_t what,
                     Point<T>* out, T* charges, int64_t stride);

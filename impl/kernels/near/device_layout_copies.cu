@@ -1,9 +1,9 @@
 // indexed, replicated, replicated_interleaved and replicated_group on the device.
 //
 // kept: all copies stay on the device, and run() is the kernel alone. Otherwise the copies are made again for
-// every execution, piece by piece: by the device in one buffer, or by host threads in two: while the kernel of a
-// piece runs, the next is on its way and the one after is collected. The host waits there only for a page-locked
-// buffer that has not been sent yet.
+// every execution, piece by piece: by the device in one buffer, or by host threads in two: while the kernel
+// of a piece runs, the next is on its way and the one after is collected. The host waits there only for a
+// page-locked buffer that has not been sent yet.
 #include "kernels/near/device_base.cuh"
 #include "kernels/near/device_copies.cuh"
 #include "kernels/near/device_targets.cuh"
@@ -45,13 +45,15 @@ class Copies final : public LayoutBase<precision> {
   public:
     using Base = LayoutBase<precision>;
     using Stored = typename Base::Stored;
-    Copies(Layout layout, const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
-           backend::Queue& queue)
+    Copies(Layout layout, const DeviceStructure& structure, const Sums& sums,
+           const DeviceLayoutOptions& options, backend::Queue& queue)
         : Base(structure, sums, options, queue), layout_(layout),
           points_(structure, sums, layout != Layout::indexed, queue),
-          offsets_(queue.memory(), "near field: offsets of copies"), copies_(queue.memory(), "near field: copies"),
+          offsets_(queue.memory(), "near field: offsets of copies"),
+          copies_(queue.memory(), "near field: copies"),
           identity_(queue.memory(), "near field: target index"),
-          caller_(queue.memory(), "near field: points and charges"), staged_{backend::PinnedBuffer<char>(queue.memory(), "near field: copies to send"),
+          caller_(queue.memory(), "near field: points and charges"),
+          staged_{backend::PinnedBuffer<char>(queue.memory(), "near field: copies to send"),
                   backend::PinnedBuffer<char>(queue.memory(), "near field: copies to send")} {
         make_plan();
         put_offsets();
@@ -119,7 +121,8 @@ class Copies final : public LayoutBase<precision> {
     void make_plan() {
         const int64_t limit = this->options_.most_bytes;
         const Structure& s = this->structure_.host();
-        const int64_t fixed = points_.bytes() + 8 * (s.target_boxes() + 1 + s.targets() / 32) + 4 * s.targets();
+        const int64_t fixed =
+            points_.bytes() + 8 * (s.target_boxes() + 1 + s.targets() / 32) + 4 * s.targets();
         int64_t room = limit > 0 ? std::max<int64_t>(1, limit - fixed) : INT64_MAX / 2;
         plan_ = make_copy_plan(layout_, s, this->structure_.all(), this->sums_, room);
         kept_ = plan_.pieces.size() <= 1;
@@ -129,8 +132,10 @@ class Copies final : public LayoutBase<precision> {
             room = std::max(room, kept_ ? least_piece() : int64_t{1});
             plan_ = make_copy_plan(layout_, s, this->structure_.all(), this->sums_, room);
         }
-        device_entries_ = ((kept_ ? plan_.entries : plan_.largest_piece) + 15) / 16 * 16; // points are 16-byte items
-        copies_.resize(std::max<int64_t>(16, device_entries_ * plan_.entry_bytes * (host && !kept_ ? buffers : 1)));
+        device_entries_ =
+            ((kept_ ? plan_.entries : plan_.largest_piece) + 15) / 16 * 16; // points are 16-byte items
+        copies_.resize(
+            std::max<int64_t>(16, device_entries_ * plan_.entry_bytes * (host && !kept_ ? buffers : 1)));
     }
     /// Bytes of the largest piece that cannot be cut.
     int64_t least_piece() const {
@@ -142,7 +147,8 @@ class Copies final : public LayoutBase<precision> {
         return std::max(most, 32 * plan_.length) * plan_.entry_bytes;
     }
     void put_offsets() {
-        const std::vector<int64_t>& from = plan_.entry_offset.empty() ? plan_.group_offset : plan_.entry_offset;
+        const std::vector<int64_t>& from =
+            plan_.entry_offset.empty() ? plan_.group_offset : plan_.entry_offset;
         backend::Queue& queue = this->queue_;
         offsets_.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
         if (!from.empty())
@@ -152,11 +158,12 @@ class Copies final : public LayoutBase<precision> {
             const Structure& s = this->structure_.host();
             std::vector<int32_t> index(static_cast<size_t>(s.targets()));
             for (size_t k = 0; k < index.size(); ++k)
-                index[k] = static_cast<int32_t>(s.target_index.empty() ? static_cast<int64_t>(k) : s.target_index[k]);
+                index[k] = static_cast<int32_t>(s.target_index.empty() ? static_cast<int64_t>(k)
+                                                                       : s.target_index[k]);
             identity_.resize(std::max<int64_t>(1, s.targets()));
             if (!index.empty())
-                GRAFT_CUDA(cudaMemcpyAsync(identity_.data(), index.data(), index.size() * 4, cudaMemcpyHostToDevice,
-                                           queue.stream()));
+                GRAFT_CUDA(cudaMemcpyAsync(identity_.data(), index.data(), index.size() * 4,
+                                           cudaMemcpyHostToDevice, queue.stream()));
             queue.wait();
         }
         queue.wait();
@@ -191,7 +198,8 @@ class Copies final : public LayoutBase<precision> {
     }
     /// Component arrays of groups stand behind the points of their buffer.
     Stored* charges_of(char* copies) const {
-        return reinterpret_cast<Stored*>(copies + device_entries_ * static_cast<int64_t>(sizeof(Point<Stored>)));
+        return reinterpret_cast<Stored*>(copies +
+                                         device_entries_ * static_cast<int64_t>(sizeof(Point<Stored>)));
     }
     int64_t base_of(const CopyPiece& piece) const { return kept_ ? 0 : piece.base; }
 
@@ -216,12 +224,14 @@ class Copies final : public LayoutBase<precision> {
             CopyPiece whole = piece;
             whole.base = view.base;
             if (what & places)
-                collect_indices(this->queue_, view.boxes, view.runs, whole, offsets_.data(), reinterpret_cast<int32_t*>(to));
+                collect_indices(this->queue_, view.boxes, view.runs, whole, offsets_.data(),
+                                reinterpret_cast<int32_t*>(to));
         } else if (layout_ == Layout::replicated_group) {
-            collect_groups(this->queue_, view, offsets_.data(), what, reinterpret_cast<Point<Stored>*>(to), charges_of(to),
-                           device_entries_);
+            collect_groups(this->queue_, view, offsets_.data(), what, reinterpret_cast<Point<Stored>*>(to),
+                           charges_of(to), device_entries_);
         } else {
-            collect_records(this->queue_, view, plan_.length, offsets_.data(), what, reinterpret_cast<Stored*>(to));
+            collect_records(this->queue_, view, plan_.length, offsets_.data(), what,
+                            reinterpret_cast<Stored*>(to));
         }
     }
     void collect_all(int32_t what) {
@@ -256,7 +266,8 @@ void Copies<precision>::sum(const CopyPiece& piece, const char* copies, const Fi
     SumView<precision> whole = this->whole(this->structure_.all().view(), points_);
     const bool by_box = layout_ == Layout::indexed;
     whole.first = static_cast<int32_t>(by_box ? piece.first_box : piece.first_target);
-    whole.count = static_cast<int32_t>(by_box ? piece.end_box - piece.first_box : piece.end_target - piece.first_target);
+    whole.count = static_cast<int32_t>(by_box ? piece.end_box - piece.first_box
+                                              : piece.end_target - piece.first_target);
     if (layout_ == Layout::replicated_group) {
         whole.source = reinterpret_cast<const Point<Stored>*>(copies);
         whole.charge = charges_of(const_cast<char*>(copies));
@@ -267,7 +278,8 @@ void Copies<precision>::sum(const CopyPiece& piece, const char* copies, const Fi
         const int threads = std::min(this->options_.threads, 256);
         if (layout_ == Layout::indexed)
             sum_targets(this->queue_, this->form_, gradient, view,
-                        IndexedFeed{identity_.data(), reinterpret_cast<const int32_t*>(copies), offsets_.data(), base},
+                        IndexedFeed{identity_.data(), reinterpret_cast<const int32_t*>(copies),
+                                    offsets_.data(), base},
                         threads);
         else if (layout_ == Layout::replicated_group)
             sum_targets(this->queue_, this->form_, gradient, view, GroupFeed{offsets_.data(), base}, threads);
@@ -307,11 +319,13 @@ void Copies<precision>::collect_on_host(const CopyPiece& piece, int buffer) {
     if (layout_ == Layout::indexed)
         collector_->collect_indices(piece, reinterpret_cast<int32_t*>(to));
     else if (layout_ == Layout::replicated_group)
-        collector_->collect_groups(piece, reinterpret_cast<Point<Stored>*>(to),
-                                   reinterpret_cast<Stored*>(to + plan_.largest_piece * static_cast<int64_t>(sizeof(Point<Stored>))),
-                                   plan_.largest_piece);
+        collector_->collect_groups(
+            piece, reinterpret_cast<Point<Stored>*>(to),
+            reinterpret_cast<Stored*>(to + plan_.largest_piece * static_cast<int64_t>(sizeof(Point<Stored>))),
+            plan_.largest_piece);
     else
-        collector_->collect_records(piece, {plan_.length, plan_.group_offset.data()}, reinterpret_cast<Stored*>(to));
+        collector_->collect_records(piece, {plan_.length, plan_.group_offset.data()},
+                                    reinterpret_cast<Stored*>(to));
 }
 
 /// The staged piece to its place, on the second stream.
@@ -320,11 +334,13 @@ void Copies<precision>::send(const CopyPiece& piece, int buffer, int index) {
     char* const to = place_of(piece, buffer);
     const auto copy = [&](char* device, const char* host, int64_t bytes) {
         if (bytes > 0)
-            GRAFT_CUDA(cudaMemcpyAsync(device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, send_->stream));
+            GRAFT_CUDA(cudaMemcpyAsync(device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice,
+                                       send_->stream));
     };
     this->clock_.begin_piece(LayoutClock::transfer, index, send_->stream);
     if (layout_ == Layout::replicated_group) {
-        const auto point = static_cast<int64_t>(sizeof(Point<Stored>)), number = static_cast<int64_t>(sizeof(Stored));
+        const auto point = static_cast<int64_t>(sizeof(Point<Stored>)),
+                   number = static_cast<int64_t>(sizeof(Stored));
         char* const base = kept_ ? copies_.data() : to;
         const int64_t first = kept_ ? piece.base : 0;
         copy(base + first * point, staged_[buffer].data(), piece.size * point);

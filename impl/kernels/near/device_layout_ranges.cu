@@ -32,7 +32,8 @@ class Ranges final : public LayoutBase<precision> {
         this->clock_.begin(LayoutClock::kernel, stream);
         this->passes(this->whole(this->structure_.all().view(), points_), fields, false, pass_components,
                      [&](const SumView<precision>& view, bool gradient) {
-                         sum_targets(this->queue_, this->form_, gradient, view, RangesFeed{}, this->options_.threads);
+                         sum_targets(this->queue_, this->form_, gradient, view, RangesFeed{},
+                                     this->options_.threads);
                      });
         this->clock_.end(LayoutClock::kernel, stream);
         this->clock_.end(LayoutClock::total, stream);
@@ -51,11 +52,16 @@ make_device_ranges(const DeviceStructure& structure, const Sums& sums, const Dev
                    backend::Queue& queue) {
     return std::make_unique<Ranges<precision>>(structure, sums, options, queue);
 }
-template std::unique_ptr<DeviceLayout<float>>
-make_device_ranges<Precision::fp32>(const DeviceStructure&, const Sums&, const DeviceLayoutOptions&, backend::Queue&);
+template std::unique_ptr<DeviceLayout<float>> make_device_ranges<Precision::fp32>(const DeviceStructure&,
+                                                                                  const Sums&,
+                                                                                  const DeviceLayoutOptions&,
+                                                                                  backend::Queue&);
 template std::unique_ptr<DeviceLayout<double>>
-make_device_ranges<Precision::mixed>(const DeviceStructure&, const Sums&, const DeviceLayoutOptions&, backend::Queue&);
-template std::unique_ptr<DeviceLayout<double>>
-make_device_ranges<Precision::fp64>(const DeviceStructure&, const Sums&, const DeviceLayoutOptions&, backend::Queue&);
+make_device_ranges<Precision::mixed>(const DeviceStructure&, const Sums&, const DeviceLayoutOptions&,
+                                     backend::Queue&);
+template std::unique_ptr<DeviceLayout<double>> make_device_ranges<Precision::fp64>(const DeviceStructure&,
+                                                                                   const Sums&,
+                                                                                   const DeviceLayoutOptions&,
+                                                                                   backend::Queue&);
 
 } // namespace graft::kernels::near

@@ -1,5 +1,5 @@
-// tiled and tiled_split on the device: device_tiled.cuh; split: a box with itself in one kernel (written), with
-// its neighbours in a second one (added), the paper's reference [10].
+// tiled and tiled_split on the device: device_tiled.cuh; split: a box with itself in one kernel (written),
+// with its neighbours in a second one (added), the paper's reference [10].
 #include "kernels/near/device_base.cuh"
 #include "kernels/near/device_tiled.cuh"
 
@@ -25,7 +25,8 @@ class TilePart {
     }
     template <typename T>
     void set_points(backend::Queue& queue, const DevicePoints<T>& points) {
-        find_meetings(queue, structure_.view(), runs_.view(), points.target(), points.source(), check_.data());
+        find_meetings(queue, structure_.view(), runs_.view(), points.target(), points.source(),
+                      check_.data());
     }
     TilesView view() const { return {units_.data(), warps_.data(), check_.data()}; }
     const Runs& runs() const { return runs_; }
@@ -37,8 +38,8 @@ class TilePart {
     static void put(backend::Queue& queue, const std::vector<T>& from, backend::DeviceBuffer<T>& to) {
         to.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
         if (!from.empty())
-            GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice,
-                                       queue.stream()));
+            GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T),
+                                       cudaMemcpyHostToDevice, queue.stream()));
     }
     const DeviceStructure& structure_;
     const Runs& runs_;
@@ -50,8 +51,10 @@ class TilePart {
 
 /// Slots of a pair: 14 for laplace in float with one charge, double counts twice.
 double pair_slots(Form form, Precision precision, int components) {
-    const double radial = form == Form::logarithm ? 20 : (form == Form::laplace ? 10 : (form == Form::yukawa ? 25 : 50));
-    return (radial + 4.0 * components) * (precision == Precision::fp64 ? 2.2 : (precision == Precision::mixed ? 1.4 : 1));
+    const double radial =
+        form == Form::logarithm ? 20 : (form == Form::laplace ? 10 : (form == Form::yukawa ? 25 : 50));
+    return (radial + 4.0 * components) *
+           (precision == Precision::fp64 ? 2.2 : (precision == Precision::mixed ? 1.4 : 1));
 }
 
 template <Precision precision>
@@ -94,10 +97,11 @@ class Tiled final : public LayoutBase<precision> {
         for (const auto& part : parts_) {
             SumView<precision> whole = this->whole(part->runs().view(), points_);
             whole.count = part->count();
-            this->passes(whole, fields, add, tile_components, [&](const SumView<precision>& view, bool gradient) {
-                sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view, part->view(),
-                          this->options_.threads);
-            });
+            this->passes(whole, fields, add, tile_components,
+                         [&](const SumView<precision>& view, bool gradient) {
+                             sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view,
+                                       part->view(), this->options_.threads);
+                         });
             add = true;
         }
         this->clock_.end(LayoutClock::kernel, stream);
@@ -114,7 +118,8 @@ class Tiled final : public LayoutBase<precision> {
 
   private:
     TileCost cost_of(const Sums& sums, const DeviceLayoutOptions& options) const {
-        const int components = sums.components >= 3 ? 4 : (sums.components == 2 || this->form_ == Form::helmholtz ? 2 : 1);
+        const int components =
+            sums.components >= 3 ? 4 : (sums.components == 2 || this->form_ == Form::helmholtz ? 2 : 1);
         TileCost cost;
         cost.pair = pair_slots(this->form_, precision, components);
         cost.values = components * ((sums.outputs & gradient) != 0 ? 1 + sums.dimension : 1);
@@ -132,8 +137,8 @@ class Tiled final : public LayoutBase<precision> {
 } // namespace
 
 template <Precision precision>
-void sum_tiles(backend::Queue& queue, Form form, bool gradient, int32_t dimension, const SumView<precision>& view,
-               const TilesView& tiles, int threads) {
+void sum_tiles(backend::Queue& queue, Form form, bool gradient, int32_t dimension,
+               const SumView<precision>& view, const TilesView& tiles, int threads) {
     const bool flat = dimension == 2;
     switch (form) {
     case Form::logarithm:
@@ -153,8 +158,8 @@ void sum_tiles(backend::Queue& queue, Form form, bool gradient, int32_t dimensio
 
 template <Precision precision>
 std::unique_ptr<DeviceLayout<typename Numbers<precision>::Stored>>
-make_device_tiled(Layout layout, const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
-                  backend::Queue& queue) {
+make_device_tiled(Layout layout, const DeviceStructure& structure, const Sums& sums,
+                  const DeviceLayoutOptions& options, backend::Queue& queue) {
     return std::make_unique<Tiled<precision>>(layout == Layout::tiled_split, structure, sums, options, queue);
 }
 template std::unique_ptr<DeviceLayout<float>>

@@ -37,7 +37,8 @@ template <typename T>
 class Plan final : public DeviceNear {
   public:
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
-        : memory_(options.device), queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
+        : memory_(options.device),
+          queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
           sums_(sums), on_device_(structure, queue_),
           inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
           outputs_(queue_, executor_),
@@ -53,11 +54,13 @@ class Plan final : public DeviceNear {
         const Structure& s = on_device_.host();
         inputs_.forget();
         const Coordinates<T> t = coordinates(targets, s.targets(), 0);
-        const Coordinates<T> from = s.same ? Coordinates<T>{} : coordinates(sources, s.sources(), first_source);
+        const Coordinates<T> from =
+            s.same ? Coordinates<T>{} : coordinates(sources, s.sources(), first_source);
         inputs_.fetch();
         queue_.wait();
         inputs_.waited();
-        static const char* const names[] = {"target x", "target y", "target z", "source x", "source y", "source z"};
+        static const char* const names[] = {"target x", "target y", "target z",
+                                            "source x", "source y", "source z"};
         for (int32_t k = 0; k < first_charge; ++k)
             refuse_bad(k, names[k]);
         layout_->set_points(t, from);
@@ -87,7 +90,8 @@ class Plan final : public DeviceNear {
         report.times = layout_->times();
         report.bytes = layout_->bytes();
         report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
-        report.allocations = memory_.allocations(), report.waits = queue_.waits(), report.launches = queue_.launches;
+        report.allocations = memory_.allocations(), report.waits = queue_.waits(),
+        report.launches = queue_.launches;
         report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }
@@ -140,8 +144,10 @@ void destroy(void* plan) {
     delete static_cast<DeviceNear*>(plan);
 }
 
-int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream, DeviceError* error) {
-    return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->set_points(targets, sources, stream); });
+int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream,
+                   DeviceError* error) {
+    return guarded_device(error,
+                          [&] { static_cast<DeviceNear*>(plan)->set_points(targets, sources, stream); });
 }
 
 int32_t begin(void* plan, const ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
@@ -156,7 +162,8 @@ int32_t end(void* plan, DeviceNearReport* report, DeviceError* error) {
 } // namespace
 
 const DeviceNearTable& device_near_table() {
-    static const DeviceNearTable table = {sizeof(DeviceNearTable), 0, create, destroy, set_points, begin, end};
+    static const DeviceNearTable table = {
+        sizeof(DeviceNearTable), 0, create, destroy, set_points, begin, end};
     return table;
 }
 

@@ -1,4 +1,5 @@
-// A near-field plan on one device: the caller's arrays in any layout, a structure, a layout (device_near.hpp).
+// A near-field plan on one device: the caller's arrays in any layout, a structure, a layout
+// (device_near.hpp).
 #pragma once
 
 #include "kernels/near/device_base.cuh"
@@ -13,8 +14,10 @@ namespace graft::kernels::near {
 class DeviceNear {
   public:
     virtual ~DeviceNear() = default;
-    virtual void set_points(const particles::ArrayView* targets, const particles::ArrayView* sources, void* stream) = 0;
-    virtual void begin(const particles::ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) = 0;
+    virtual void set_points(const particles::ArrayView* targets, const particles::ArrayView* sources,
+                            void* stream) = 0;
+    virtual void begin(const particles::ArrayView* charges, const DeviceNearOutputs& outputs,
+                       void* stream) = 0;
     virtual void end(DeviceNearReport& report) = 0;
 };
 
@@ -23,12 +26,13 @@ template <typename T>
 class NearInputs {
   public:
     NearInputs(backend::Queue& queue, const backend::Executor& executor, int32_t arrays, bool on_host);
-    /// Array `place` of n items; returns where it is: the caller's own memory where that fits. Device: enqueued.
+    /// Array `place` of n items; returns where it is: the caller's own memory where that fits. Device:
+    /// enqueued.
     const T* put(int32_t place, const particles::ArrayView& view, int64_t n);
     /// Index of the first number of array `place` that is not finite, or -1; valid after fetch() and a wait.
     int64_t first_bad(int32_t place) const;
-    void forget();          // what has been found (enqueued)
-    void fetch();           // enqueued
+    void forget(); // what has been found (enqueued)
+    void fetch();  // enqueued
     void waited() { staging_.restart(); }
 
   private:
@@ -49,7 +53,8 @@ class NearInputs {
 template <typename T>
 class NearOutputs {
   public:
-    NearOutputs(backend::Queue& queue, const backend::Executor& executor) : queue_(queue), executor_(executor) {}
+    NearOutputs(backend::Queue& queue, const backend::Executor& executor)
+        : queue_(queue), executor_(executor) {}
     /// Where the layout is to write: the caller's memory where that fits, or a buffer. n targets.
     Fields<T> fields(const DeviceNearOutputs& outputs, const Sums& sums, int64_t n);
     void send();    // buffers to device arrays, or to page-locked memory (enqueued)

@@ -2,8 +2,9 @@
 // (backend/cuda_library.hpp). A plan is one structure with one layout on one device.
 //
 // begin() enqueues and returns; end() waits, and only then host outputs are written. Host arrays go through
-// page-locked memory; device arrays with stride 1 and the plan's type are taken as they are, others are gathered
-// by the device. The second execution of a plan allocates nothing. Calls of one plan come from one thread.
+// page-locked memory; device arrays with stride 1 and the plan's type are taken as they are, others are
+// gathered by the device. The second execution of a plan allocates nothing. Calls of one plan come from one
+// thread.
 #pragma once
 
 #include "backend/cuda_library.hpp"
@@ -40,16 +41,16 @@ struct DeviceNearReport {
 struct DeviceNearTable {
     uint32_t struct_size, unused;
     /// The structure's arrays must stay until destroy().
-    int32_t (*create)(const DeviceNearOptions* options, const Structure* structure, const Sums* sums, void** plan,
-                      backend::DeviceError* error);
+    int32_t (*create)(const DeviceNearOptions* options, const Structure* structure, const Sums* sums,
+                      void** plan, backend::DeviceError* error);
     void (*destroy)(void* plan);
     /// Views of one component each; [2] is not read in two dimensions, sources not where the structure is the
-    /// same. stream: a cudaStream_t or NULL. Host arrays may go when it returns. Not finite: Error(value) that
-    /// names the first index (of device arrays, too: it waits).
-    int32_t (*set_points)(void* plan, const particles::ArrayView* targets, const particles::ArrayView* sources,
-                          void* stream, backend::DeviceError* error);
-    int32_t (*begin)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
-                     backend::DeviceError* error);
+    /// same. stream: a cudaStream_t or NULL. Host arrays may go when it returns. Not finite: Error(value)
+    /// that names the first index (of device arrays, too: it waits).
+    int32_t (*set_points)(void* plan, const particles::ArrayView* targets,
+                          const particles::ArrayView* sources, void* stream, backend::DeviceError* error);
+    int32_t (*begin)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,
+                     void* stream, backend::DeviceError* error);
     int32_t (*end)(void* plan, DeviceNearReport* report, backend::DeviceError* error);
 };
 

@@ -28,8 +28,9 @@ __global__ void convert(ArrayView from, int64_t n, T* to) {
     if (i >= n)
         return;
     const char* const at = from.data + i * from.item_stride;
-    to[i] = static_cast<T>(from.type == ElementType::f32 ? static_cast<double>(*reinterpret_cast<const float*>(at))
-                                                         : *reinterpret_cast<const double*>(at));
+    to[i] = static_cast<T>(from.type == ElementType::f32
+                               ? static_cast<double>(*reinterpret_cast<const float*>(at))
+                               : *reinterpret_cast<const double*>(at));
 }
 
 template <typename T>
@@ -59,17 +60,20 @@ void put_number(char* at, T value, bool add) {
     To old = 0;
     if (add)
         std::memcpy(&old, at, sizeof old);
-    const To sum = add ? static_cast<To>(static_cast<double>(old) + static_cast<double>(value)) : static_cast<To>(value);
+    const To sum =
+        add ? static_cast<To>(static_cast<double>(old) + static_cast<double>(value)) : static_cast<To>(value);
     std::memcpy(at, &sum, sizeof sum);
 }
 
 } // namespace
 
 template <typename T>
-NearInputs<T>::NearInputs(backend::Queue& queue, const backend::Executor& executor, int32_t arrays, bool on_host)
+NearInputs<T>::NearInputs(backend::Queue& queue, const backend::Executor& executor, int32_t arrays,
+                          bool on_host)
     : queue_(queue), executor_(executor), on_host_(on_host), staging_(queue.memory()),
       host_(static_cast<size_t>(arrays)), host_bad_(static_cast<size_t>(arrays), -1),
-      bad_(queue.memory(), "near field: first bad indices"), fetched_(queue.memory(), "near field: first bad indices") {
+      bad_(queue.memory(), "near field: first bad indices"),
+      fetched_(queue.memory(), "near field: first bad indices") {
     for (int32_t k = 0; k < arrays; ++k)
         device_.emplace_back(queue.memory(), "near field: caller's numbers");
     bad_.resize(arrays), fetched_.resize(arrays);
@@ -90,7 +94,8 @@ void NearInputs<T>::fetch() {
 
 template <typename T>
 int64_t NearInputs<T>::first_bad(int32_t place) const {
-    return on_host_ ? host_bad_[static_cast<size_t>(place)] : static_cast<int64_t>(fetched_.data()[place]); // ~0: -1
+    return on_host_ ? host_bad_[static_cast<size_t>(place)]
+                    : static_cast<int64_t>(fetched_.data()[place]); // ~0: -1
 }
 
 template <typename T>
@@ -113,7 +118,8 @@ const T* NearInputs<T>::put_on_device(int32_t place, const ArrayView& view, int6
     backend::DeviceBuffer<T>& to = device_[static_cast<size_t>(place)];
     to.resize(n);
     const auto run = [&](const ArrayView& from, int64_t first, int64_t count) {
-        convert<<<backend::blocks_for(count, threads), threads, 0, queue_.stream()>>>(from, count, to.data() + first);
+        convert<<<backend::blocks_for(count, threads), threads, 0, queue_.stream()>>>(from, count,
+                                                                                      to.data() + first);
         GRAFT_CUDA_LAUNCHED("convert");
         ++queue_.launches;
     };
@@ -136,7 +142,8 @@ const T* NearInputs<T>::put_on_host(int32_t place, const ArrayView& view, int64_
     std::vector<char> bytes;
     if (!view.on_host()) { // the whole reach of the array, once
         bytes.resize(static_cast<size_t>((n - 1) * view.item_stride + particles::element_size(view.type)));
-        GRAFT_CUDA(cudaMemcpyAsync(bytes.data(), view.data, bytes.size(), cudaMemcpyDeviceToHost, queue_.stream()));
+        GRAFT_CUDA(
+            cudaMemcpyAsync(bytes.data(), view.data, bytes.size(), cudaMemcpyDeviceToHost, queue_.stream()));
         queue_.wait();
         from.data = bytes.data();
     }
@@ -196,14 +203,15 @@ void NearOutputs<T>::send() {
         if (!item.used)
             continue;
         if (item.view.on_device()) {
-            deliver_sums<<<backend::blocks_for(n_, threads), threads, 0, queue_.stream()>>>(item.buffer.data(), n_, add_,
-                                                                                            item.view);
+            deliver_sums<<<backend::blocks_for(n_, threads), threads, 0, queue_.stream()>>>(
+                item.buffer.data(), n_, add_, item.view);
             GRAFT_CUDA_LAUNCHED("deliver_sums");
             ++queue_.launches;
         } else {
             item.pinned.resize(n_);
-            GRAFT_CUDA(cudaMemcpyAsync(item.pinned.data(), item.buffer.data(), static_cast<size_t>(n_) * sizeof(T),
-                                       cudaMemcpyDeviceToHost, queue_.stream()));
+            GRAFT_CUDA(cudaMemcpyAsync(item.pinned.data(), item.buffer.data(),
+                                       static_cast<size_t>(n_) * sizeof(T), cudaMemcpyDeviceToHost,
+                                       queue_.stream()));
         }
     }
 }

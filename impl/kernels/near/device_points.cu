@@ -19,8 +19,8 @@ __global__ void gather_points(Coordinates<T> from, const int32_t* index, int32_t
 }
 
 template <typename T>
-__global__ void gather_charges(Charges<T> from, int32_t components, const int32_t* index, int32_t n, Point<T>* point,
-                               T* charge) {
+__global__ void gather_charges(Charges<T> from, int32_t components, const int32_t* index, int32_t n,
+                               Point<T>* point, T* charge) {
     const int32_t s = blockIdx.x * threads + threadIdx.x;
     if (s >= n)
         return;
@@ -36,9 +36,10 @@ __global__ void gather_charges(Charges<T> from, int32_t components, const int32_
 template <typename T>
 DevicePoints<T>::DevicePoints(const DeviceStructure& structure, const Sums& sums, bool sorted,
                               backend::Queue& queue)
-    : structure_(structure), queue_(queue), components_(sums.components), sorted_(sorted), flat_(sums.dimension == 2),
-      sources_(structure.host().sources()), target_(queue.memory(), "near field: targets"),
-      source_(queue.memory(), "near field: sources"), charge_(queue.memory(), "near field: charges") {
+    : structure_(structure), queue_(queue), components_(sums.components), sorted_(sorted),
+      flat_(sums.dimension == 2), sources_(structure.host().sources()),
+      target_(queue.memory(), "near field: targets"), source_(queue.memory(), "near field: sources"),
+      charge_(queue.memory(), "near field: charges") {
     source_.resize(std::max<int64_t>(1, sources_));
     if (!structure.host().same)
         target_.resize(std::max<int64_t>(1, structure.host().targets()));
@@ -48,7 +49,8 @@ DevicePoints<T>::DevicePoints(const DeviceStructure& structure, const Sums& sums
 
 template <typename T>
 double DevicePoints<T>::bytes_of(const Shape& shape) {
-    const double points = static_cast<double>(shape.sources) + (shape.same ? 0.0 : static_cast<double>(shape.targets));
+    const double points =
+        static_cast<double>(shape.sources) + (shape.same ? 0.0 : static_cast<double>(shape.targets));
     const double charges = shape.components > 1 ? static_cast<double>(shape.sources) * shape.components : 0.0;
     return points * sizeof(Point<T>) + charges * sizeof(T);
 }
@@ -62,8 +64,8 @@ void DevicePoints<T>::set_points(const Coordinates<T>& targets, const Coordinate
             return;
         if (flat_)
             from.z = nullptr;
-        gather_points<<<backend::blocks_for(n, threads), threads, 0, queue_.stream()>>>(from, sorted_ ? index : nullptr,
-                                                                                        n, to);
+        gather_points<<<backend::blocks_for(n, threads), threads, 0, queue_.stream()>>>(
+            from, sorted_ ? index : nullptr, n, to);
         GRAFT_CUDA_LAUNCHED("gather_points");
         ++queue_.launches;
     };

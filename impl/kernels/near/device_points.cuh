@@ -6,8 +6,8 @@
 
 namespace graft::kernels::near {
 
-/// Points with their charges, gathered by the device: 16 bytes a point in float, 32 in double, and the charges
-/// again by component where there are several.
+/// Points with their charges, gathered by the device: 16 bytes a point in float, 32 in double, and the
+/// charges again by component where there are several.
 template <typename T>
 class DevicePoints {
   public:

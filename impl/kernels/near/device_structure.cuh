@@ -1,9 +1,10 @@
 // A structure on the device: offsets, indices, and the neighbour boxes as runs of consecutive sources.
 //
-// The sources of a box's neighbours, in the order of its list, are numbered k = 0 ... m - 1: every layout sums
-// in this order, and a point finds itself at own_first[box] + its place in the box. Neighbours whose sources
-// follow each other are one run; empty ones are left out. Invariants: run_offset ascends, runs of a box are
-// disjoint and ascending. Built by the host once for a structure: O(boxes + neighbours), and uploaded.
+// The sources of a box's neighbours, in the order of its list, are numbered k = 0 ... m - 1: every layout
+// sums in this order, and a point finds itself at own_first[box] + its place in the box. Neighbours whose
+// sources follow each other are one run; empty ones are left out. Invariants: run_offset ascends, runs of a
+// box are disjoint and ascending. Built by the host once for a structure: O(boxes + neighbours), and
+// uploaded.
 #pragma once
 
 #include "backend/device.cuh"
@@ -17,9 +18,9 @@ namespace graft::kernels::near {
 enum class Neighbours { all, own, others };
 
 struct RunsView {
-    const int64_t* offset;   // boxes + 1
-    const int2* run;         // begin, end: slots of sources
-    const int32_t* sources;  // of a box: m
+    const int64_t* offset;    // boxes + 1
+    const int2* run;          // begin, end: slots of sources
+    const int32_t* sources;   // of a box: m
     const int32_t* own_first; // k of the box's first own point; -1: not in the list; NULL: no box has its own
 };
 
@@ -29,8 +30,8 @@ class Runs {
     Runs(const Structure& structure, Neighbours which, backend::Queue& queue);
     RunsView view() const noexcept;
     int64_t bytes() const noexcept;
-    int32_t most() const noexcept { return most_; }        // largest m
-    int64_t total() const noexcept { return total_; }      // sum of m
+    int32_t most() const noexcept { return most_; }   // largest m
+    int64_t total() const noexcept { return total_; } // sum of m
     const std::vector<int64_t>& host_offset() const noexcept { return host_offset_; }
     const std::vector<int2>& host_run() const noexcept { return host_run_; }
     const std::vector<int32_t>& host_sources() const noexcept { return host_sources_; }

@@ -1,5 +1,5 @@
-// What all summing kernels of the near field share: the arithmetic of a CUDA thread, the precisions, points and
-// results, and the sums of one target.
+// What all summing kernels of the near field share: the arithmetic of a CUDA thread, the precisions, points
+// and results, and the sums of one target.
 //
 // Formulas: radial.inc. Softening is added to r^2 inside its first multiply-add, which costs nothing: laplace
 // and softened are one form here. checked: a pair may be at distance zero; without it a slot or two less.
@@ -167,8 +167,8 @@ struct TargetSum {
             return value(v);
     }
     template <bool checked>
-    __device__ __forceinline__ void add(const Real (&d)[dimension], const Real (&q)[components], Real softening,
-                                        const Constants<Real>& constants) {
+    __device__ __forceinline__ void add(const Real (&d)[dimension], const Real (&q)[components],
+                                        Real softening, const Constants<Real>& constants) {
         Real r2 = fused(d[0], d[0], softening);
 #pragma unroll
         for (int axis = 1; axis < dimension; ++axis)
@@ -182,8 +182,9 @@ struct TargetSum {
 /// Writes value v of a target's sums.
 template <int components, int dimension, typename T, typename Total>
 __device__ __forceinline__ void write_result(const Results<T>& results, int v, int64_t at, Total sum) {
-    T* const to = v < components ? results.potential[v]
-                                 : results.gradient[(v - components) / dimension][(v - components) % dimension];
+    T* const to = v < components
+                      ? results.potential[v]
+                      : results.gradient[(v - components) / dimension][(v - components) % dimension];
     if (to != nullptr) {
         const T value = results.factor * static_cast<T>(sum);
         to[at] = results.add ? to[at] + value : value;

@@ -1,5 +1,6 @@
-// Kernels with a thread a target (indexed: a thread a box), for the layouts that differ only in where a thread
-// finds its sources. A Feed calls add(k, x, y, z, charges) for the sources k = 0 ... m - 1 of a target.
+// Kernels with a thread a target (indexed: a thread a box), for the layouts that differ only in where a
+// thread finds its sources. A Feed calls add(k, x, y, z, charges) for the sources k = 0 ... m - 1 of a
+// target.
 //
 // Every pair is checked for distance zero and for being a point and itself: these kernels wait for memory.
 // Slots a pair, laplace in fp32 with the gradient: 14 + 2 of the check + the loop and addresses, 5 to 8.
@@ -24,9 +25,9 @@ struct GroupFeed {
 struct RecordFeed {
     static constexpr bool by_box = false;
     const void* words;
-    int64_t length;         // words of a record; 0: interleaved
-    const int64_t* group;   // interleaved: first word of each 32 targets
-    int64_t base;           // subtracted: the chunk's first word
+    int64_t length;       // words of a record; 0: interleaved
+    const int64_t* group; // interleaved: first word of each 32 targets
+    int64_t base;         // subtracted: the chunk's first word
     int32_t dimension, charges;
 };
 /// The paper's index arrays of second order; points and charges in the caller's order.

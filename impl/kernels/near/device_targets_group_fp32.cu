@@ -3,7 +3,7 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<GroupFeed, Precision::fp32>(backend::Queue&, Form, bool, const SumView<Precision::fp32>&,
-                                                     const GroupFeed&, int);
+template void sum_targets<GroupFeed, Precision::fp32>(backend::Queue&, Form, bool,
+                                                      const SumView<Precision::fp32>&, const GroupFeed&, int);
 
 } // namespace graft::kernels::near

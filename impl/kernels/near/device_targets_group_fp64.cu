@@ -3,7 +3,7 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<GroupFeed, Precision::fp64>(backend::Queue&, Form, bool, const SumView<Precision::fp64>&,
-                                                     const GroupFeed&, int);
+template void sum_targets<GroupFeed, Precision::fp64>(backend::Queue&, Form, bool,
+                                                      const SumView<Precision::fp64>&, const GroupFeed&, int);
 
 } // namespace graft::kernels::near

@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<GroupFeed, Precision::mixed>(backend::Queue&, Form, bool, const SumView<Precision::mixed>&,
-                                                     const GroupFeed&, int);
+template void sum_targets<GroupFeed, Precision::mixed>(backend::Queue&, Form, bool,
+                                                       const SumView<Precision::mixed>&, const GroupFeed&,
+                                                       int);
 
 } // namespace graft::kernels::near

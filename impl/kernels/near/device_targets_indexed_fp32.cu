@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<IndexedFeed, Precision::fp32>(backend::Queue&, Form, bool, const SumView<Precision::fp32>&,
-                                                     const IndexedFeed&, int);
+template void sum_targets<IndexedFeed, Precision::fp32>(backend::Queue&, Form, bool,
+                                                        const SumView<Precision::fp32>&, const IndexedFeed&,
+                                                        int);
 
 } // namespace graft::kernels::near

@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<IndexedFeed, Precision::fp64>(backend::Queue&, Form, bool, const SumView<Precision::fp64>&,
-                                                     const IndexedFeed&, int);
+template void sum_targets<IndexedFeed, Precision::fp64>(backend::Queue&, Form, bool,
+                                                        const SumView<Precision::fp64>&, const IndexedFeed&,
+                                                        int);
 
 } // namespace graft::kernels::near

@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<IndexedFeed, Precision::mixed>(backend::Queue&, Form, bool, const SumView<Precision::mixed>&,
-                                                     const IndexedFeed&, int);
+template void sum_targets<IndexedFeed, Precision::mixed>(backend::Queue&, Form, bool,
+                                                         const SumView<Precision::mixed>&, const IndexedFeed&,
+                                                         int);
 
 } // namespace graft::kernels::near

@@ -88,8 +88,8 @@ __device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, 
     const auto& v = loop.v;
     const bool interleaved = feed.length == 0;
     const int64_t stride = interleaved ? 32 : 1;
-    const int64_t start = interleaved ? feed.group[slot / 32] + slot % 32 - feed.base
-                                      : slot * feed.length - feed.base;
+    const int64_t start =
+        interleaved ? feed.group[slot / 32] + slot % 32 - feed.base : slot * feed.length - feed.base;
     const Stored* word = static_cast<const Stored*>(feed.words) + start;
     const bool solid = feed.dimension == 3;
     loop.begin(word[0], word[stride], solid ? word[2 * stride] : Stored(0), self);

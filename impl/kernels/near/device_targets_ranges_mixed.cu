@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<RangesFeed, Precision::mixed>(backend::Queue&, Form, bool, const SumView<Precision::mixed>&,
-                                                     const RangesFeed&, int);
+template void sum_targets<RangesFeed, Precision::mixed>(backend::Queue&, Form, bool,
+                                                        const SumView<Precision::mixed>&, const RangesFeed&,
+                                                        int);
 
 } // namespace graft::kernels::near

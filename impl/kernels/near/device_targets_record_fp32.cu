@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<RecordFeed, Precision::fp32>(backend::Queue&, Form, bool, const SumView<Precision::fp32>&,
-                                                     const RecordFeed&, int);
+template void sum_targets<RecordFeed, Precision::fp32>(backend::Queue&, Form, bool,
+                                                       const SumView<Precision::fp32>&, const RecordFeed&,
+                                                       int);
 
 } // namespace graft::kernels::near

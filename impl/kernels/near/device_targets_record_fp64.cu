@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<RecordFeed, Precision::fp64>(backend::Queue&, Form, bool, const SumView<Precision::fp64>&,
-                                                     const RecordFeed&, int);
+template void sum_targets<RecordFeed, Precision::fp64>(backend::Queue&, Form, bool,
+                                                       const SumView<Precision::fp64>&, const RecordFeed&,
+                                                       int);
 
 } // namespace graft::kernels::near

@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_targets<RecordFeed, Precision::mixed>(backend::Queue&, Form, bool, const SumView<Precision::mixed>&,
-                                                     const RecordFeed&, int);
+template void sum_targets<RecordFeed, Precision::mixed>(backend::Queue&, Form, bool,
+                                                        const SumView<Precision::mixed>&, const RecordFeed&,
+                                                        int);
 
 } // namespace graft::kernels::near

@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_tiles_of<Form::helmholtz, Precision::mixed, 3>(backend::Queue&, bool, const SumView<Precision::mixed>&,
-                                                         const TilesView&, int);
+template void sum_tiles_of<Form::helmholtz, Precision::mixed, 3>(backend::Queue&, bool,
+                                                                 const SumView<Precision::mixed>&,
+                                                                 const TilesView&, int);
 
 } // namespace graft::kernels::near

@@ -1,9 +1,9 @@
 // The bodies of device_tiled.cuh; included by the files that instantiate them.
 //
-// Slots a pair, laplace in fp32: 3 differences, 3 for r^2, MUFU.RSQ, 3 products, 1 + 3 sums = 14 with potential
-// and gradient; + (LDS 1 + loop 1) / T. Differences are of the caller's coordinates, not of scaled ones, which
-// would save a slot: close pairs would lose digits. mixed: coordinates about the unit's first target as sums of
-// two floats.
+// Slots a pair, laplace in fp32: 3 differences, 3 for r^2, MUFU.RSQ, 3 products, 1 + 3 sums = 14 with
+// potential and gradient; + (LDS 1 + loop 1) / T. Differences are of the caller's coordinates, not of scaled
+// ones, which would save a slot: close pairs would lose digits. mixed: coordinates about the unit's first
+// target as sums of two floats.
 #pragma once
 
 #include "kernels/near/device_tiled.cuh"
@@ -17,7 +17,8 @@ __device__ __forceinline__ Point<float> load_point(const Point<float>* p) {
     return {v.x, v.y, v.z, v.w};
 }
 __device__ __forceinline__ Point<double> load_point(const Point<double>* p) {
-    const double2 a = __ldg(reinterpret_cast<const double2*>(p)), b = __ldg(reinterpret_cast<const double2*>(p) + 1);
+    const double2 a = __ldg(reinterpret_cast<const double2*>(p)),
+                  b = __ldg(reinterpret_cast<const double2*>(p) + 1);
     return {a.x, a.y, b.x, b.y};
 }
 
@@ -32,7 +33,9 @@ struct Place {
         if constexpr (dimension == 3)
             at[2] = p.z;
     }
-    __device__ __forceinline__ Real minus(const Place& other, int axis) const { return at[axis] - other.at[axis]; }
+    __device__ __forceinline__ Real minus(const Place& other, int axis) const {
+        return at[axis] - other.at[axis];
+    }
 };
 template <int dimension>
 struct Place<Precision::mixed, dimension> {
@@ -89,7 +92,8 @@ struct TileLoop {
     using Real = typename View::Real;
     using Source = TileSource<precision, components, dimension>;
     using Sum = TargetSum<form, precision, components, slope, dimension>;
-    /// Elsewhere the test is few slots of many. mixed: two places may be one in two floats that differ in double.
+    /// Elsewhere the test is few slots of many. mixed: two places may be one in two floats that differ in
+    /// double.
     static constexpr bool unchecked = form == Form::laplace && precision != Precision::mixed;
     /// A source as it was read.
     struct Raw {
@@ -116,7 +120,8 @@ struct TileLoop {
 #pragma unroll
                 for (int c = 0; c < components; ++c)
                     if (c < v.components)
-                        raw.more[c] = __ldg(v.charge + (v.first_component + c) * v.charge_stride + cursor.pos);
+                        raw.more[c] =
+                            __ldg(v.charge + (v.first_component + c) * v.charge_stride + cursor.pos);
         }
         return raw;
     }
@@ -199,8 +204,8 @@ struct TileLoop {
     }
 
     /// Adds the parts of the box's lanes, in a fixed order, and writes.
-    __device__ __forceinline__ void finish(int log_p, int log_y, int part, int32_t first, int32_t count, int place,
-                                           bool valid) {
+    __device__ __forceinline__ void finish(int log_p, int log_y, int part, int32_t first, int32_t count,
+                                           int place, bool valid) {
         flush();
 #pragma unroll 1
         for (int log = log_p; log < log_p + log_y; ++log)
@@ -225,7 +230,8 @@ struct TileLoop {
 };
 
 template <Form form, Precision precision, int components, bool slope, int dimension, int T>
-__device__ __forceinline__ void run_warp(const SumView<precision>& v, const TilesView& tiles, const TileWarp& warp,
+__device__ __forceinline__ void run_warp(const SumView<precision>& v, const TilesView& tiles,
+                                         const TileWarp& warp,
                                          TileSource<precision, components, dimension>* tile) {
     TileLoop<form, precision, components, slope, dimension, T> loop{v};
     const int log_p = warp.log_target_lanes, log_y = warp.log_source_lanes, lane = threadIdx.x % 32;
@@ -288,7 +294,8 @@ __global__ __launch_bounds__(tile_threads) void sum_tiles_kernel(SumView<precisi
 }
 
 template <Form form, Precision precision, int components, bool slope, int dimension>
-void launch_tiles(backend::Queue& queue, const SumView<precision>& view, const TilesView& tiles, int threads) {
+void launch_tiles(backend::Queue& queue, const SumView<precision>& view, const TilesView& tiles,
+                  int threads) {
     threads = threads > tile_threads ? tile_threads : threads;
     const int warps = threads / 32;
     const size_t bytes = static_cast<size_t>(threads) * sizeof(TileSource<precision, components, dimension>);
@@ -299,8 +306,8 @@ void launch_tiles(backend::Queue& queue, const SumView<precision>& view, const T
 }
 
 template <Form form, Precision precision, int dimension>
-void sum_tiles_of(backend::Queue& queue, bool gradient, const SumView<precision>& view, const TilesView& tiles,
-                  int threads) {
+void sum_tiles_of(backend::Queue& queue, bool gradient, const SumView<precision>& view,
+                  const TilesView& tiles, int threads) {
     if (view.count == 0)
         return;
     if constexpr (form != Form::helmholtz)

@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_tiles_of<Form::logarithm, Precision::fp32, 3>(backend::Queue&, bool, const SumView<Precision::fp32>&,
-                                                         const TilesView&, int);
+template void sum_tiles_of<Form::logarithm, Precision::fp32, 3>(backend::Queue&, bool,
+                                                                const SumView<Precision::fp32>&,
+                                                                const TilesView&, int);
 
 } // namespace graft::kernels::near

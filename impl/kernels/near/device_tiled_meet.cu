@@ -36,8 +36,8 @@ __global__ void meetings(StructureView boxes, RunsView runs, const Point<T>* tar
         const int2 run = runs.run[r];
         for (int32_t j = run.x + lane; j < run.y; j += 32) {
             const Point<T> p = source[j];
-            if (p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && -p.x >= minus_high[0] && -p.y >= minus_high[1] &&
-                -p.z >= minus_high[2])
+            if (p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && -p.x >= minus_high[0] &&
+                -p.y >= minus_high[1] && -p.z >= minus_high[2])
                 first = min(first, k + j - run.x), minus_last = min(minus_last, -(k + j - run.x + 1));
         }
         k += run.y - run.x;
@@ -50,12 +50,12 @@ __global__ void meetings(StructureView boxes, RunsView runs, const Point<T>* tar
 } // namespace
 
 template <typename T>
-void find_meetings(backend::Queue& queue, const StructureView& boxes, const RunsView& runs, const Point<T>* target,
-                   const Point<T>* source, int2* check) {
+void find_meetings(backend::Queue& queue, const StructureView& boxes, const RunsView& runs,
+                   const Point<T>* target, const Point<T>* source, int2* check) {
     if (boxes.boxes == 0)
         return;
-    meetings<<<backend::blocks_for(int64_t{boxes.boxes} * 32, 128), 128, 0, queue.stream()>>>(boxes, runs, target,
-                                                                                              source, check);
+    meetings<<<backend::blocks_for(int64_t{boxes.boxes} * 32, 128), 128, 0, queue.stream()>>>(
+        boxes, runs, target, source, check);
     GRAFT_CUDA_LAUNCHED("meetings");
     ++queue.launches;
 }

@@ -75,7 +75,8 @@ class Builder {
         const auto boxes = static_cast<int32_t>(structure_.target_boxes());
         const int32_t window = std::max(1, cost_.window);
         for (int64_t begin = 0; begin < boxes; begin += window)
-            add_window(static_cast<int32_t>(begin), static_cast<int32_t>(std::min<int64_t>(boxes, begin + window)));
+            add_window(static_cast<int32_t>(begin),
+                       static_cast<int32_t>(std::min<int64_t>(boxes, begin + window)));
         return std::move(schedule_);
     }
 
@@ -137,10 +138,10 @@ class Builder {
         const int32_t room = 32 >> (shape.log_p + shape.log_y);
         for (int32_t first = entry.first; first < entry.end; first += shape.unit_targets()) {
             if (fresh || (schedule_.warps.back().units_and_kind & 127) == room)
-                schedule_.warps.push_back({static_cast<int32_t>(schedule_.units.size()),
-                                           static_cast<uint8_t>(shape.targets), static_cast<uint8_t>(shape.log_p),
-                                           static_cast<uint8_t>(shape.log_y),
-                                           static_cast<uint8_t>(shape.shared ? 128 : 0)});
+                schedule_.warps.push_back(
+                    {static_cast<int32_t>(schedule_.units.size()), static_cast<uint8_t>(shape.targets),
+                     static_cast<uint8_t>(shape.log_p), static_cast<uint8_t>(shape.log_y),
+                     static_cast<uint8_t>(shape.shared ? 128 : 0)});
             fresh = false;
             ++schedule_.warps.back().units_and_kind;
             schedule_.units.push_back({entry.box, first});

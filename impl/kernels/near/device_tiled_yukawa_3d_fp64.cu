@@ -3,7 +3,8 @@
 
 namespace graft::kernels::near {
 
-template void sum_tiles_of<Form::yukawa, Precision::fp64, 3>(backend::Queue&, bool, const SumView<Precision::fp64>&,
-                                                         const TilesView&, int);
+template void sum_tiles_of<Form::yukawa, Precision::fp64, 3>(backend::Queue&, bool,
+                                                             const SumView<Precision::fp64>&,
+                                                             const TilesView&, int);
 
 } // namespace graft::kernels::near

@@ -18,8 +18,8 @@ constexpr Kernel kernels_of_all[] = {Kernel::laplace, Kernel::logarithm, Kernel:
                                      Kernel::table};
 constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
 
-/// (1 - r/b)^2 exp(-r) on knots from 0 to b, which ends inside the neighbourhoods, smoothly: whether a pair is
-/// just inside does not matter.
+/// (1 - r/b)^2 exp(-r) on knots from 0 to b, which ends inside the neighbourhoods, smoothly: whether a pair
+/// is just inside does not matter.
 struct TestTable {
     std::vector<double> value, derivative;
     TestTable() {
@@ -83,9 +83,9 @@ class NearLayouts : public DeviceTest {
         for (int k = 0; k < near::layouts; ++k) {
             const auto layout = static_cast<Layout>(k);
             const double e = error(layout, scene, sums, right);
-            EXPECT_LE(e, 4) << what << ", " << near::name(layout) << ", " << near::name(sums.kernel.kernel) << ", "
-                            << near::name(sums.precision) << ", " << sums.dimension << "-D, " << sums.components
-                            << " components, outputs " << sums.outputs;
+            EXPECT_LE(e, 4) << what << ", " << near::name(layout) << ", " << near::name(sums.kernel.kernel)
+                            << ", " << near::name(sums.precision) << ", " << sums.dimension << "-D, "
+                            << sums.components << " components, outputs " << sums.outputs;
             double& worst = worst_[std::string(near::name(layout))];
             worst = std::max(worst, e);
         }
@@ -103,7 +103,7 @@ TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
         int components, outputs;
         bool same, shuffled;
     };
-    constexpr Form forms[] = {{1, 3, true, false}, {2, 3, false, true}, {5, 3, true, true},
+    constexpr Form forms[] = {{1, 3, true, false},  {2, 3, false, true}, {5, 3, true, true},
                               {1, 1, false, false}, {3, 1, true, false}, {1, 2, true, true}};
     int turn = 0;
     for (const Kernel kernel : kernels_of_all)
@@ -114,7 +114,8 @@ TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
                     NearSceneOptions o;
                     o.dimension = dimension, o.side = dimension == 3 ? 4 : 8, o.components = 6;
                     o.same = form.same, o.shuffled = form.shuffled, o.seed = static_cast<uint64_t>(turn);
-                    all_layouts(make_near_scene(o), sums_of(kernel, precision, dimension, form.components, form.outputs),
+                    all_layouts(make_near_scene(o),
+                                sums_of(kernel, precision, dimension, form.components, form.outputs),
                                 form.same ? "same" : "separate");
                 }
             }
@@ -127,8 +128,10 @@ TEST_F(NearLayouts, OddSizes) {
                 NearSceneOptions o;
                 o.targets = n, o.sources = n == 33 ? 0 : n + 1, o.side = side, o.same = same;
                 const NearScene scene = make_near_scene(o);
-                all_layouts(scene, sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3), "n " + std::to_string(n));
-                all_layouts(scene, sums_of(Kernel::laplace, Precision::fp64, 3, 1, 3), "n " + std::to_string(n));
+                all_layouts(scene, sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3),
+                            "n " + std::to_string(n));
+                all_layouts(scene, sums_of(Kernel::laplace, Precision::fp64, 3, 1, 3),
+                            "n " + std::to_string(n));
             }
 }
 
@@ -149,7 +152,8 @@ TEST_F(NearLayouts, CoincidentPoints) {
             NearSceneOptions o;
             o.targets = 300, o.sources = 300, o.side = 2, o.same = same;
             NearScene scene = make_near_scene(o);
-            for (NearPoints* p : {&scene.target, &scene.source}) // twins: every point of a box but one stands on another
+            for (NearPoints* p :
+                 {&scene.target, &scene.source}) // twins: every point of a box but one stands on another
                 for (auto& axis : p->at)
                     for (size_t b = 0; b + 1 < p->offset.size(); ++b)
                         for (int64_t s = p->offset[b] + 1; s < p->offset[b + 1]; ++s)
@@ -188,8 +192,8 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
     o.targets = 3000, o.sources = 2800, o.side = 8, o.shuffled = true, o.components = 3;
     for (const bool same : {true, false})
         for (const int components : {1, 3})
-            for (const Layout layout :
-                 {Layout::indexed, Layout::replicated, Layout::replicated_interleaved, Layout::replicated_group}) {
+            for (const Layout layout : {Layout::indexed, Layout::replicated, Layout::replicated_interleaved,
+                                        Layout::replicated_group}) {
                 o.same = same;
                 const NearScene scene = make_near_scene(o);
                 const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, components, 3);
@@ -220,7 +224,8 @@ TEST_F(NearLayouts, ShapesOfTiles) {
             if (p * y <= 32)
                 for (const int threads : {32, 128}) {
                     near::DeviceLayoutOptions options;
-                    options.target_lanes = p, options.source_lanes = y, options.threads = threads, options.window = 7;
+                    options.target_lanes = p, options.source_lanes = y, options.threads = threads,
+                    options.window = 7;
                     EXPECT_LE(error(Layout::tiled, scene, sums, right, options), 4) << p << " x " << y;
                 }
 }
@@ -233,8 +238,9 @@ TEST_F(NearLayouts, TooLittleMemoryIsRefused) {
     const near::DeviceStructure on_device(structure, *queue);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
     for (int k = 0; k < near::layouts; ++k)
-        EXPECT_THROW((void)near::make_device_layout<float>(static_cast<Layout>(k), on_device, sums, options, *queue),
-                     core::Error)
+        EXPECT_THROW(
+            (void)near::make_device_layout<float>(static_cast<Layout>(k), on_device, sums, options, *queue),
+            core::Error)
             << near::name(static_cast<Layout>(k));
 }
 

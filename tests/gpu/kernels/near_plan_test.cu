@@ -1,4 +1,5 @@
-// A near-field plan through the table of libgraft_cuda.so: arrays of any layout and place, added sums, refusals.
+// A near-field plan through the table of libgraft_cuda.so: arrays of any layout and place, added sums,
+// refusals.
 #include "near_scene.cuh"
 
 #include "kernels/near/device_near.hpp"
@@ -69,7 +70,8 @@ void run_rows(PlanTest& test, near::Precision precision, bool on_device, bool ad
     const MemorySpace where = on_device ? MemorySpace::device : MemorySpace::host;
     T* const from = on_device ? in.data() : rows.in.data();
     T* const to = on_device ? out.data() : rows.out.data();
-    const int64_t row = 4 * static_cast<int64_t>(sizeof(T)), step = in_place ? static_cast<int64_t>(sizeof(T)) : row;
+    const int64_t row = 4 * static_cast<int64_t>(sizeof(T)),
+                  step = in_place ? static_cast<int64_t>(sizeof(T)) : row;
     ArrayView points[3];
     for (int axis = 0; axis < 3; ++axis)
         points[axis] = test.view(from + axis, type, n, row, where);
@@ -135,7 +137,8 @@ TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
     near::DeviceNearOutputs outputs;
     outputs.potential[0] = view(rows.out.data(), ElementType::f64, n, 32, MemorySpace::host);
     rows.in[4 * 17 + 1] = rows.in[4 * 300 + 1] = std::nan("");
-    EXPECT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), static_cast<int32_t>(core::Status::value));
+    EXPECT_EQ(table.set_points(plan, points, nullptr, nullptr, &error),
+              static_cast<int32_t>(core::Status::value));
     EXPECT_NE(std::strstr(error.message, "target y[17]"), nullptr) << error.message;
     rows.in[4 * 17 + 1] = rows.in[4 * 300 + 1] = 0.5;
     ASSERT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), 0) << error.message;

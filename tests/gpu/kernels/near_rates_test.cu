@@ -45,8 +45,8 @@ class NearRates : public DeviceTest {
         int32_t chunks = 1;
     };
     template <typename T>
-    Rate rate(Layout layout, const near::DeviceStructure& structure, const near::Sums& sums, NearArrays<T>& arrays,
-              const near::DeviceLayoutOptions& options, int repeats = 5) {
+    Rate rate(Layout layout, const near::DeviceStructure& structure, const near::Sums& sums,
+              NearArrays<T>& arrays, const near::DeviceLayoutOptions& options, int repeats = 5) {
         const auto made = near::make_device_layout<T>(layout, structure, sums, options, *queue);
         const bool host = options.collect_on_host;
         std::vector<double> total_s;
@@ -63,7 +63,8 @@ class NearRates : public DeviceTest {
         return r;
     }
     void print(const Case& c, int64_t n, double pairs, const std::string& what, const Rate& r) {
-        std::printf("%d-D %7.2f %8lld %-34s kernel %9.4f ms  %8.3f Gpairs/s  collect %8.3f charges %8.3f transfer %8.3f ms"
+        std::printf("%d-D %7.2f %8lld %-34s kernel %9.4f ms  %8.3f Gpairs/s  collect %8.3f charges %8.3f "
+                    "transfer %8.3f ms"
                     "  %8.1f MB  chunks %d\n",
                     c.dimension, c.density, static_cast<long long>(n), what.c_str(), 1e3 * r.kernel_s,
                     1e-9 * pairs / r.kernel_s, 1e3 * r.times.collection_s, 1e3 * r.times.charges_s,
@@ -81,8 +82,8 @@ class NearRates : public DeviceTest {
             near::DeviceLayoutOptions options;
             options.most_bytes = int64_t{24} << 30;
             print(c, scene.target.n(), pairs,
-                  std::string(near::name(sums.precision)) + ' ' + std::string(near::name(sums.kernel.kernel)) + ' ' +
-                      std::string(near::name(layout)),
+                  std::string(near::name(sums.precision)) + ' ' +
+                      std::string(near::name(sums.kernel.kernel)) + ' ' + std::string(near::name(layout)),
                   rate(layout, on_device, sums, arrays, options));
         }
     }
@@ -95,11 +96,11 @@ class NearRates : public DeviceTest {
     }
 };
 
-const std::vector<Layout> all = {Layout::indexed,          Layout::ranges,
-                                 Layout::replicated,       Layout::replicated_interleaved,
-                                 Layout::replicated_group, Layout::tiled,
-                                 Layout::tiled_split};
-const std::vector<Layout> quick = {Layout::ranges, Layout::replicated_group, Layout::tiled, Layout::tiled_split};
+const std::vector<Layout> all = {
+    Layout::indexed,          Layout::ranges, Layout::replicated, Layout::replicated_interleaved,
+    Layout::replicated_group, Layout::tiled,  Layout::tiled_split};
+const std::vector<Layout> quick = {Layout::ranges, Layout::replicated_group, Layout::tiled,
+                                   Layout::tiled_split};
 
 TEST_F(NearRates, Densities3d) {
     const near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
@@ -140,12 +141,14 @@ TEST_F(NearRates, ShapesOfTiles) {
         struct Shape {
             int p, y, window, threads;
         };
-        for (const Shape& s : {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{32, 1, 1 << 16, 128},
-                               Shape{16, 2, 1 << 16, 128}, Shape{8, 4, 1 << 16, 128}, Shape{4, 8, 1 << 16, 128},
-                               Shape{2, 16, 1 << 16, 128}, Shape{1, 32, 1 << 16, 128}, Shape{1, 8, 1 << 16, 128},
-                               Shape{1, 4, 1 << 16, 128}, Shape{1, 2, 1 << 16, 128}, Shape{1, 1, 1 << 16, 128}}) {
+        for (const Shape& s :
+             {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{32, 1, 1 << 16, 128},
+              Shape{16, 2, 1 << 16, 128}, Shape{8, 4, 1 << 16, 128}, Shape{4, 8, 1 << 16, 128},
+              Shape{2, 16, 1 << 16, 128}, Shape{1, 32, 1 << 16, 128}, Shape{1, 8, 1 << 16, 128},
+              Shape{1, 4, 1 << 16, 128}, Shape{1, 2, 1 << 16, 128}, Shape{1, 1, 1 << 16, 128}}) {
             near::DeviceLayoutOptions options;
-            options.target_lanes = s.p, options.source_lanes = s.y, options.window = s.window, options.threads = s.threads;
+            options.target_lanes = s.p, options.source_lanes = s.y, options.window = s.window,
+            options.threads = s.threads;
             const std::string what = "P " + std::to_string(s.p) + " Y " + std::to_string(s.y) + " window " +
                                      std::to_string(s.window) + " threads " + std::to_string(s.threads);
             print(c, scene.target.n(), pairs, what, rate(Layout::tiled, on_device, sums, arrays, options, 3));

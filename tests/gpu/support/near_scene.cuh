@@ -1,5 +1,5 @@
-// Points in boxes and what their near field is, for tests of near layouts on the device: a plain nested loop in
-// double that shares no code with the library's kernels.
+// Points in boxes and what their near field is, for tests of near layouts on the device: a plain nested loop
+// in double that shares no code with the library's kernels.
 #pragma once
 
 #include "device_fixture.cuh"
@@ -51,9 +51,10 @@ inline int64_t morton_box(const int (&cell)[3], int dimension) {
     return code;
 }
 
-/// n points, uniform in the grid (spread 1) or drawn towards a corner (spread > 1), at `offset` from the origin.
-inline NearPoints make_near_points(int64_t n, int dimension, int side, double spread, double offset, bool shuffled,
-                                   uint64_t seed) {
+/// n points, uniform in the grid (spread 1) or drawn towards a corner (spread > 1), at `offset` from the
+/// origin.
+inline NearPoints make_near_points(int64_t n, int dimension, int side, double spread, double offset,
+                                   bool shuffled, uint64_t seed) {
     std::mt19937_64 random(seed);
     NearPoints p;
     int64_t boxes = 1;
@@ -66,8 +67,8 @@ inline NearPoints make_near_points(int64_t n, int dimension, int side, double sp
     for (size_t i = 0; i < box.size(); ++i) {
         int cell[3] = {};
         for (int axis = 0; axis < dimension; ++axis) {
-            const double u =
-                std::pow(static_cast<double>(random() >> 11) * 0x1p-53, spread); // [0, 1): the same everywhere
+            const double u = std::pow(static_cast<double>(random() >> 11) * 0x1p-53,
+                                      spread);                      // [0, 1): the same everywhere
             place[axis][i] = static_cast<float>(offset + u * side); // exact in float, too
             cell[axis] = std::min(side - 1, static_cast<int>(u * side));
         }
@@ -75,8 +76,9 @@ inline NearPoints make_near_points(int64_t n, int dimension, int side, double sp
     }
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return box[static_cast<size_t>(a)] < box[static_cast<size_t>(b)]; });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return box[static_cast<size_t>(a)] < box[static_cast<size_t>(b)];
+    });
     p.offset.assign(static_cast<size_t>(boxes) + 1, 0);
     for (const int64_t b : box)
         ++p.offset[static_cast<size_t>(b) + 1];
@@ -86,7 +88,8 @@ inline NearPoints make_near_points(int64_t n, int dimension, int side, double sp
         axis.resize(static_cast<size_t>(n));
     for (size_t s = 0; s < order.size(); ++s)
         for (int axis = 0; axis < 3; ++axis)
-            p.at[axis][shuffled ? static_cast<size_t>(order[s]) : s] = place[axis][static_cast<size_t>(order[s])];
+            p.at[axis][shuffled ? static_cast<size_t>(order[s]) : s] =
+                place[axis][static_cast<size_t>(order[s])];
     if (shuffled)
         p.index = order;
     return p;
@@ -133,7 +136,8 @@ inline NearScene make_near_scene(const NearSceneOptions& o) {
     scene.dimension = o.dimension, scene.side = o.side, scene.same = o.same;
     scene.target = make_near_points(o.targets, o.dimension, o.side, o.spread, o.offset, o.shuffled, o.seed);
     if (!o.same)
-        scene.source = make_near_points(o.sources, o.dimension, o.side, o.spread, o.offset, o.shuffled, o.seed + 1);
+        scene.source =
+            make_near_points(o.sources, o.dimension, o.side, o.spread, o.offset, o.shuffled, o.seed + 1);
     add_grid_neighbours(scene);
     std::mt19937_64 random(o.seed + 2);
     for (int c = 0; c < o.components; ++c) {
@@ -188,8 +192,8 @@ inline NearPair near_pair(const near::KernelOptions& k, double r2) {
         const double u = x - static_cast<double>(i), v = 1 - u, h = t.step;
         p.value[0] = v * v * (1 + 2 * u) * t.value[i] + u * u * (3 - 2 * u) * t.value[i + 1] +
                      u * v * v * h * t.derivative[i] - u * u * v * h * t.derivative[i + 1];
-        const double derivative = 6 * u * v * (t.value[i + 1] - t.value[i]) / h + v * (1 - 3 * u) * t.derivative[i] +
-                                  u * (3 * u - 2) * t.derivative[i + 1];
+        const double derivative = 6 * u * v * (t.value[i + 1] - t.value[i]) / h +
+                                  v * (1 - 3 * u) * t.derivative[i] + u * (3 * u - 2) * t.derivative[i + 1];
         p.slope[0] = r > 0 ? -derivative / r : 0;
     }
     }
@@ -258,14 +262,15 @@ class NearArrays {
             put(scene.charge[c]);
         in_.resize(std::max<int64_t>(1, static_cast<int64_t>(host_.size())));
         if (!host_.empty())
-            GRAFT_CUDA(cudaMemcpyAsync(in_.data(), host_.data(), host_.size() * sizeof(T), cudaMemcpyHostToDevice,
-                                       queue.stream()));
+            GRAFT_CUDA(cudaMemcpyAsync(in_.data(), host_.data(), host_.size() * sizeof(T),
+                                       cudaMemcpyHostToDevice, queue.stream()));
         out_.resize(std::max<int64_t>(1, targets_ * sums.components * 4));
         queue.wait();
         clear();
     }
     void clear() {
-        GRAFT_CUDA(cudaMemsetAsync(out_.data(), 0xff, static_cast<size_t>(out_.size()) * sizeof(T), queue_.stream()));
+        GRAFT_CUDA(cudaMemsetAsync(out_.data(), 0xff, static_cast<size_t>(out_.size()) * sizeof(T),
+                                   queue_.stream()));
     }
     near::Coordinates<T> targets(bool host) const {
         const T* p = host ? host_.data() : in_.data();

@@ -7,7 +7,8 @@ namespace graft::kernels::near {
 
 namespace {
 
-/// Four boxes of 2, 0, 3 and 1 points on a line, neighbours: a box and those beside it. Point i is at i + 0.5.
+/// Four boxes of 2, 0, 3 and 1 points on a line, neighbours: a box and those beside it. Point i is at i +
+/// 0.5.
 class NearCollect : public ::testing::TestWithParam<bool> {
   protected:
     void SetUp() override {
@@ -26,7 +27,8 @@ class NearCollect : public ::testing::TestWithParam<bool> {
         collector.set_points(points, points);
         collector.set_charges(charges);
     }
-    const std::vector<int64_t> offset{0, 2, 2, 5, 6}, index{5, 4, 3, 2, 1, 0}, neighbour_offset{0, 2, 5, 8, 10};
+    const std::vector<int64_t> offset{0, 2, 2, 5, 6}, index{5, 4, 3, 2, 1, 0},
+        neighbour_offset{0, 2, 5, 8, 10};
     const std::vector<int32_t> neighbour{0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
     // merged by hand: box 0: 0-2; 1: 0-5; 2: 2-6; 3: 2-6
     const std::vector<int64_t> run_offset{0, 1, 2, 3, 4};
@@ -69,7 +71,8 @@ TEST_P(NearCollect, RecordsStandOneAfterTheOtherOrSideBySide) {
     constexpr int64_t length = 4 + 5 * 5;
     const std::vector<int64_t> group{0, 32 * length};
     std::vector<double> rows(6 * length, -1), columns(32 * length, -1);
-    collector.collect_records({0, 0, 1, 6, length, 5 * length}, {length, nullptr}, rows.data()); // without slot 0
+    collector.collect_records({0, 0, 1, 6, length, 5 * length}, {length, nullptr},
+                              rows.data()); // without slot 0
     collector.collect_records({0, 0, 0, 6, 0, 32 * length}, {0, group.data()}, columns.data());
     const int64_t box_of[6] = {0, 0, 2, 2, 2, 3};
     for (int64_t s = 1; s < 6; ++s) {
