@@ -16,11 +16,26 @@ using near::Precision;
 
 namespace {
 
-constexpr double dense_points = 1200, dense_density = 100;
-constexpr double most_bytes = 6e8; // of a layout that is measured
-constexpr double most_pairs = 4e6; // of a structure: up to 15 ms of a plain loop
-constexpr double long_pairs = 1e6; // measured twice only
+constexpr double dense_density = 100;
 constexpr int32_t all_outputs[] = {1, 3};
+
+/// Where it is measured, and how large.
+struct Bench {
+    model::NearWay way;
+    int32_t device = 0;
+    double dense_points = 1200;
+    double points[4] = {600, 4000, 30000, 120000};
+    double most_pairs = 3e6; // of a structure: up to 15 ms of a plain loop
+    double long_pairs = 1e6; // measured twice only
+    double most_bytes = 6e8; // of a layout that is measured
+
+    std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
+                                      const near::Sums& sums, int repetitions) const {
+        return way.backend == model::NearBackend::cuda
+                   ? near::bench_layouts_on_device(names, one, sums, way, device, repetitions)
+                   : near::bench_layouts(names, one, sums, way, repetitions);
+    }
+};
 
 struct KernelCase {
     Kernel kernel;
@@ -57,16 +72,15 @@ double least(const std::vector<near::Times>& times, double near::Times::*field) 
     return best;
 }
 
-void measure_kernel(model::Machine& machine, const near::BenchCase& dense, const near::Sums& sums,
-                    int repetitions) {
-    model::NearWay way;
-    const auto times =
-        near::bench_layouts({near::Layout::tiled, near::Layout::indexed}, dense, sums, way, repetitions);
+void measure_kernel(model::Machine& machine, const Bench& bench, const near::BenchCase& dense,
+                    const near::Sums& sums, int repetitions) {
+    const auto times = bench.run({near::Layout::tiled, near::Layout::indexed}, dense, sums, repetitions);
     if (times[0].second.empty() || times[1].second.empty())
         return;
     const near::Shape shape = near::shape_of(dense.structure(), sums);
     const double slots = static_cast<double>(shape.pairs);
     model::NearKernelCosts costs;
+    costs.backend = static_cast<double>(bench.way.backend);
     costs.kernel = static_cast<double>(sums.kernel.kernel);
     costs.precision = static_cast<double>(sums.precision);
     costs.dimension = sums.dimension, costs.outputs = sums.outputs;
@@ -75,39 +89,38 @@ void measure_kernel(model::Machine& machine, const near::BenchCase& dense, const
     model::put(machine.near, costs);
 }
 
-void measure_kernels(model::Machine& machine, int repetitions) {
+void measure_kernels(model::Machine& machine, const Bench& bench, int repetitions) {
     for (const KernelCase& one : kernel_cases) {
         const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
-        const near::BenchCase dense = case_of(dense_points, dense_density, one.dimension, components, true);
+        const near::BenchCase dense =
+            case_of(bench.dense_points, dense_density, one.dimension, components, true);
         for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
             for (const int32_t outputs : all_outputs)
-                measure_kernel(machine, dense, sums_of(one.kernel, one.dimension, precision, outputs),
+                measure_kernel(machine, bench, dense, sums_of(one.kernel, one.dimension, precision, outputs),
                                one.kernel == Kernel::laplace ? repetitions : std::min(repetitions, 2));
     }
 }
 
 /// Structures with as many pairs as may be measured.
-std::vector<near::BenchCase> structures(int32_t dimension) {
+std::vector<near::BenchCase> structures(const Bench& bench, int32_t dimension) {
     std::vector<near::BenchCase> list;
     const double neighbours = dimension == 2 ? 9 : 27;
-    for (const double points : {600.0, 4000.0, 30000.0, 200000.0})
+    for (const double points : bench.points)
         for (const double density : {0.6, 2.5, 9.0, 36.0, 140.0})
-            if (points * density * neighbours < most_pairs && points > 4 * density)
+            if (points * density * neighbours < bench.most_pairs && points > 4 * density)
                 list.push_back(case_of(points, density, dimension, 1, false));
     return list;
 }
 
-void add_samples(const near::BenchCase& one, const near::Sums& sums, int repetitions,
+void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sums& sums, int repetitions,
                  std::vector<model::NearSample> (&samples)[near::layouts]) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
-    model::NearWay way;
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
-        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes)
+        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < bench.most_bytes)
             names.push_back(static_cast<near::Layout>(k));
-    const bool once = static_cast<double>(shape.pairs) > long_pairs;
-    const auto times =
-        near::bench_layouts(names, one, sums, way, once ? std::min(repetitions, 2) : repetitions);
+    const bool once = static_cast<double>(shape.pairs) > bench.long_pairs;
+    const auto times = bench.run(names, one, sums, once ? std::min(repetitions, 2) : repetitions);
     for (size_t k = 0; k < names.size(); ++k) {
         if (times[k].second.empty())
             continue;
@@ -121,25 +134,39 @@ void add_samples(const near::BenchCase& one, const near::Sums& sums, int repetit
     }
 }
 
-void measure_layouts(model::Machine& machine, Precision precision, int repetitions) {
+void measure_layouts(model::Machine& machine, const Bench& bench, Precision precision, int repetitions) {
     std::vector<model::NearSample> samples[near::layouts];
     for (const int32_t dimension : {2, 3}) {
         const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
-        for (const near::BenchCase& one : structures(dimension))
-            add_samples(one, sums_of(kernel, dimension, precision, near::potential), repetitions, samples);
+        for (const near::BenchCase& one : structures(bench, dimension))
+            add_samples(bench, one, sums_of(kernel, dimension, precision, near::potential), repetitions,
+                        samples);
     }
     for (int k = 0; k < near::layouts; ++k)
         if (!samples[k].empty())
             model::put(machine.near,
-                       model::fit_near(static_cast<model::NearLayout>(k), samples[k], {}, machine));
+                       model::fit_near(static_cast<model::NearLayout>(k), samples[k], bench.way, machine));
 }
 
 } // namespace
 
 void calibrate_near_cpu(model::Machine& machine, int repetitions) {
-    measure_kernels(machine, std::min(repetitions, 2));
+    const Bench bench;
+    measure_kernels(machine, bench, std::min(repetitions, 2));
     for (const Precision precision : {Precision::fp64, Precision::fp32})
-        measure_layouts(machine, precision, std::min(repetitions, 3));
+        measure_layouts(machine, bench, precision, std::min(repetitions, 2));
+}
+
+void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions) {
+    Bench bench;
+    bench.way.backend = model::NearBackend::cuda;
+    bench.device = device;
+    bench.dense_points = 100000;
+    std::copy_n(std::initializer_list<double>{2000, 20000, 100000, 400000}.begin(), 4, bench.points);
+    bench.most_pairs = 4e8, bench.long_pairs = 1e8, bench.most_bytes = 4e9;
+    measure_kernels(machine, bench, std::min(repetitions, 2));
+    for (const Precision precision : {Precision::fp64, Precision::fp32})
+        measure_layouts(machine, bench, precision, std::min(repetitions, 2));
 }
 
 } // namespace graft::pipeline

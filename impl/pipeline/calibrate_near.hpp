@@ -7,7 +7,10 @@
 
 namespace graft::pipeline {
 
-/// The CPU's layouts and kernels on one thread, on structures of 2,000 to 400,000 points; about 8 s. Needs
-/// the cache sizes of machine.cpu.
+/// The CPU's layouts and kernels on one thread by its own time, on structures of 600 to 120,000 points; about
+/// 10 s. Needs the cache sizes of machine.cpu.
 void calibrate_near_cpu(model::Machine& machine, int repetitions);
+/// Those of the GPU, through libgraft_cuda. Throws Error(device), Error(unsupported) where the library has none.
+void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions);
+
 } // namespace graft::pipeline

@@ -3,13 +3,128 @@
 
 #include "backend/cuda_library.hpp"
 #include "core/error.hpp"
+#include "core/timer.hpp"
+#include "kernels/near/device_near.hpp"
+
+#include <algorithm>
+#include <memory>
 
 namespace graft::kernels::near {
 
-std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>&, const BenchCase&, const Sums&,
-                                                const model::NearWay&, int32_t, int32_t) {
-    (void)backend::require_cuda();
-    core::fail(core::Status::unsupported, "bench p2p: the near field's layouts are not on the GPU yet");
+namespace {
+
+using particles::ArrayView;
+using particles::ElementType;
+
+/// The caller's arrays as views of pageable host memory.
+struct Views {
+    std::vector<float> single_x, single_y, single_z, single_charge;
+    std::vector<double> out;
+    ArrayView points[3], charges[most_components];
+    DeviceNearOutputs outputs;
+
+    Views(const BenchCase& one, const Sums& sums)
+        : single_x(one.x.begin(), one.x.end()), single_y(one.y.begin(), one.y.end()),
+          single_z(one.z.begin(), one.z.end()), single_charge(one.charge.begin(), one.charge.end()) {
+        const auto n = static_cast<size_t>(one.points()), components = static_cast<size_t>(sums.components);
+        const bool single = sums.precision == Precision::fp32;
+        const auto view = [&](const std::vector<double>& wide, const std::vector<float>& narrow,
+                              size_t from) {
+            return single ? view_of(narrow.data() + from, n, ElementType::f32)
+                          : view_of(wide.data() + from, n, ElementType::f64);
+        };
+        points[0] = view(one.x, single_x, 0), points[1] = view(one.y, single_y, 0);
+        if (one.dimension == 3)
+            points[2] = view(one.z, single_z, 0);
+        const auto axes = static_cast<size_t>(sums.dimension);
+        out.resize(components * n * (1 + axes));
+        double* next = out.data();
+        for (size_t c = 0; c < components; ++c) {
+            charges[c] = view(one.charge, single_charge, c * n);
+            if ((sums.outputs & potential) != 0)
+                outputs.potential[c] = view_of(next, n, ElementType::f64), next += n;
+            for (size_t axis = 0; (sums.outputs & gradient) != 0 && axis < axes; ++axis)
+                outputs.gradient[c][axis] = view_of(next, n, ElementType::f64), next += n;
+        }
+    }
+
+    /// Inputs are not written to.
+    template <typename T>
+    static ArrayView view_of(const T* data, size_t n, ElementType type) {
+        ArrayView view;
+        view.data = const_cast<char*>(reinterpret_cast<const char*>(data));
+        view.type = type;
+        view.n = static_cast<int64_t>(n);
+        view.item_stride = view.component_stride = sizeof(T);
+        return view;
+    }
+};
+
+const DeviceNearTable& require_table() {
+    const DeviceNearTable* table = backend::require_cuda().near;
+    if (table == nullptr)
+        core::fail(core::Status::unsupported, "bench p2p: this libgraft_cuda has no near field");
+    return *table;
+}
+
+Times execute(const DeviceNearTable& table, void* plan, const Views& views, DeviceNearReport& report) {
+    backend::DeviceError error;
+    const core::Timer timer;
+    backend::raise(table.begin(plan, views.charges, &views.outputs, nullptr, &error), error);
+    backend::raise(table.end(plan, &report, &error), error);
+    Times times = report.times;
+    times.total_s = timer.seconds();
+    times.collection_s = report.chunks > 1 ? report.times.collection_s : 0;
+    return times;
+}
+
+void repeat(const DeviceNearTable& table, const DeviceNearOptions& options, const Structure& structure,
+            const Sums& sums, const Views& views, BenchTimes& times) {
+    backend::DeviceError error;
+    void* made = nullptr;
+    const core::Timer timer;
+    backend::raise(table.create(&options, &structure, &sums, &made, &error), error);
+    const std::unique_ptr<void, void (*)(void*)> plan(made, table.destroy);
+    backend::raise(table.set_points(made, views.points, views.points, nullptr, &error), error);
+    const double collection_s = timer.seconds(); // what is still in the queue counts in the first execution
+    DeviceNearReport report;
+    const Times first = execute(table, made, views, report);
+    times.second.push_back(execute(table, made, views, report));
+    times.once_s.push_back(collection_s + std::max(0.0, first.total_s - times.second.back().total_s));
+    times.bytes = report.bytes;
+    times.chunks = report.chunks;
+}
+
+} // namespace
+
+std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names, const BenchCase& one,
+                                                const Sums& sums, const model::NearWay& way, int32_t device,
+                                                int32_t repeats) {
+    const DeviceNearTable& table = require_table();
+    const Structure structure = one.structure();
+    const Views views(one, sums);
+    DeviceNearOptions options;
+    options.device = device;
+    options.most_bytes = static_cast<int64_t>(way.most_bytes);
+    options.collect_on_host = way.collect_on_host ? 1 : 0;
+    options.host_threads = static_cast<int32_t>(way.threads);
+    std::vector<BenchTimes> times(names.size());
+    for (int32_t r = -1; r < repeats; ++r) // the first round warms up
+        for (size_t k = 0; k < names.size(); ++k) {
+            if (r > 0 && times[k].second.empty())
+                continue; // refused before
+            options.layout = names[k];
+            if (r <= 0)
+                times[k] = {};
+            try {
+                repeat(table, options, structure, sums, views, times[k]);
+            } catch (const core::Error& error) {
+                if (error.status() != core::Status::memory && error.status() != core::Status::unsupported)
+                    throw;
+                times[k] = {};
+            }
+        }
+    return times;
 }
 
 Choice bench_choice_on_device(const BenchCase& one, const Sums& sums, const model::Machine& machine,
