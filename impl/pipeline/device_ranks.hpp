@@ -1,9 +1,9 @@
 // Forces over ranks with a GPU each, as the core sees them: part of the table of libgraft_cuda.so.
 //
 // Every function is local and may wait for its device; the core calls them in this order on all ranks, agrees
-// after each, and carries the messages between (device_ranks_run.hpp). After write() the computation is ended by
-// DeviceForceTable::end; a call that fails, or is not followed by the next, leaves the engine ready for another
-// begin. Outputs are touched by write() and end() alone.
+// after each, and carries the messages between (device_ranks_run.hpp). After write() the computation is ended
+// by DeviceForceTable::end; a call that fails, or is not followed by the next, leaves the engine ready for
+// another begin. Outputs are touched by write() and end() alone.
 #pragma once
 
 #include "backend/cuda_library.hpp"
@@ -46,7 +46,7 @@ struct RankArrival {
 
 struct RankOutcome {
     double pairs, cells;
-    double totals[7]; // of this rank's targets, as DeviceOutcome
+    double totals[7];         // of this rank's targets, as DeviceOutcome
     int64_t nodes, particles; // that came from other ranks
     double own_s, remote_s;   // lists and sums, on the device
 };
@@ -58,8 +58,8 @@ struct DeviceRanksTable {
                      RankFacts* facts, backend::DeviceError* error);
     /// Tree, moments, targets and criterion of the own particles.
     int32_t (*build)(void* engine, const RankFrame* frame, RankShape* shape, backend::DeviceError* error);
-    /// At most `most` runs of the target groups, in their order, each with the box of all, the largest factor and
-    /// softening; or of nodes that cover the own particles.
+    /// At most `most` runs of the target groups, in their order, each with the box of all, the largest factor
+    /// and softening; or of nodes that cover the own particles.
     int32_t (*cover_targets)(void* engine, lists::Group* groups, int64_t most, int64_t* count,
                              backend::DeviceError* error);
     int32_t (*cover_particles)(void* engine, lists::Group* groups, int64_t most, int64_t* count,

@@ -55,7 +55,7 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
     queue_.borrow(static_cast<cudaStream_t>(stream));
     launches_before_ = queue_.launches;
     host_built_ = false, note_ = "", origin_ = nullptr;
-    reusing_ = kept_.valid = false;
+    reusing_ = kept_.valid = false; // the lists are of two trees
     if (graph_)
         graph_->replayed = false;
     r.nodes = r.particles = r.coarse_nodes = 0;
@@ -120,8 +120,8 @@ void DeviceForce::ranks_build(const RankFrame& frame, RankShape& shape) {
         if (status.stop == backend::go)
             break;
         if (repeat == most_repeats)
-            core::fail(core::Status::internal, "the GPU's tree still asks for larger buffers after %d repeats",
-                       repeat);
+            core::fail(core::Status::internal,
+                       "the GPU's tree still asks for larger buffers after %d repeats", repeat);
         repair(status);
         queue_.clear_status();
     }
@@ -227,8 +227,8 @@ void DeviceForce::ranks_keep_off(const geometry::Box* boxes, int64_t count) {
         all.include(boxes[k]);
     r.regions.resize(count);
     to_device(queue_, r.regions.data(), boxes, count);
-    keep_off_regions(queue_, tree_, moments_, job_.settings.mac == MacType::error, r.regions.data(), count, all,
-                     criterion_);
+    keep_off_regions(queue_, tree_, moments_, job_.settings.mac == MacType::error, r.regions.data(), count,
+                     all, criterion_);
 }
 
 OwnNodes DeviceForce::ranks_own_nodes(RankContent content) const {
@@ -357,8 +357,8 @@ void DeviceForce::ranks_results() {
     sources.has_centre = true;
     std::copy_n(r.frame.centre, 3, sources.centre);
     if (job_.with_potential && !job_.with_points && job_.settings.softening != Softening::none)
-        remove_self_potential(queue_, static_cast<kernels::Softening>(job_.settings.softening), sources, field_,
-                              job_.targets);
+        remove_self_potential(queue_, static_cast<kernels::Softening>(job_.settings.softening), sources,
+                              field_, job_.targets);
     if (job_.with_sums && !job_.with_points)
         sum_virial(queue_, sources, field_, job_.targets, partial_.data(), outcome_.data()->totals);
     particles::DeviceRealExport all[particles::most_device_exports];

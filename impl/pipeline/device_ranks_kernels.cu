@@ -1,7 +1,7 @@
 // Kernels of a computation over ranks: boxes, runs of groups, pieces, and the bodies of device_wire.hpp.
 //
-// Bytes: open_level reads 40 B a node and 8 of its parent, and tests only children of opened nodes; put_nodes and
-// take_nodes move about 200 B a sent node at order 2.
+// Bytes: open_level reads 40 B a node and 8 of its parent, and tests only children of opened nodes; put_nodes
+// and take_nodes move about 200 B a sent node at order 2.
 #include "pipeline/device_ranks_state.cuh"
 
 #include "pipeline/pieces.hpp"
@@ -220,8 +220,8 @@ void keep_off_regions(backend::Queue& queue, const tree::DeviceTree& tree,
 
 void open_level(backend::Queue& queue, const OwnNodes& own, const lists::Target* boxes, int count,
                 int32_t begin, int32_t end, const Extraction& to) {
-    open_kernel<<<backend::blocks_for(end - begin, threads), threads, 0, queue.stream()>>>(
-        own, boxes, count, begin, end, to);
+    open_kernel<<<backend::blocks_for(end - begin, threads), threads, 0, queue.stream()>>>(own, boxes, count,
+                                                                                           begin, end, to);
     GRAFT_CUDA_LAUNCHED("nodes to send");
     ++queue.launches;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int tag = 12;
 constexpr double smallest_box = 1e-280; // below it all trees are points
-constexpr int64_t most_runs = 8192; // that domains are covered from
+constexpr int64_t most_runs = 8192;     // that domains are covered from
 
 /// A step of the device's, whose error is thrown.
 template <typename Function, typename... Arguments>

@@ -1,5 +1,6 @@
-// Forces over ranks that each have a GPU: who speaks with whom, and when. The steps of tree_ranks.cpp (push), with
-// the work of each behind DeviceRanksTable; between sending and receiving the device sums over the own tree.
+// Forces over ranks that each have a GPU: who speaks with whom, and when. The steps of tree_ranks.cpp (push),
+// with the work of each behind DeviceRanksTable; between sending and receiving the device sums over the own
+// tree.
 //
 // Invariant: what may fail on one rank runs inside together(), so all ranks throw the same error; between the
 // start and the end of messages nothing throws.
@@ -32,8 +33,8 @@ class RanksOnDevice {
     struct Times {
         double exchange_s = 0; // talking and waiting, without the own sums that hide it
     };
-    /// Collective: everything up to the results, which write() brings out after the ranks have concluded. Throws
-    /// core::Error, the same on all ranks.
+    /// Collective: everything up to the results, which write() brings out after the ranks have concluded.
+    /// Throws core::Error, the same on all ranks.
     RankOutcome evaluate(comm::Communicator& comm, const Job& job);
     void write(const Job& job, const RankOutcome& outcome);
     const Times& times() const { return times_; }

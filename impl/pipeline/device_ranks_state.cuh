@@ -28,8 +28,9 @@ struct DeviceForce::Ranks {
           particle(memory, "places of particles to send"), arrived(memory, "nodes from other ranks"),
           host_arrived(memory, "nodes from other ranks"), supers(memory, "nodes above other ranks' trees"),
           host_supers(memory, "nodes above other ranks' trees"), tree(memory), moments(memory),
-          criterion(memory), coarse(memory, "masses of other ranks"), host_nodes(memory, "nodes of one level"),
-          host_boxes(memory, "boxes of one level"), known(memory, "what is known of the tree") {
+          criterion(memory), coarse(memory, "masses of other ranks"),
+          host_nodes(memory, "nodes of one level"), host_boxes(memory, "boxes of one level"),
+          known(memory, "what is known of the tree") {
         for (cudaEvent_t& event : sums)
             GRAFT_CUDA(cudaEventCreate(&event));
     }

@@ -37,8 +37,7 @@ int32_t build(void* engine, const RankFrame* frame, RankShape* shape, DeviceErro
 }
 
 int32_t cover_targets(void* engine, lists::Group* groups, int64_t most, int64_t* count, DeviceError* error) {
-    return step(engine, error,
-                [&](DeviceForce& force) { *count = force.ranks_cover_targets(groups, most); });
+    return step(engine, error, [&](DeviceForce& force) { *count = force.ranks_cover_targets(groups, most); });
 }
 
 int32_t cover_particles(void* engine, lists::Group* groups, int64_t most, int64_t* count,
@@ -59,8 +58,7 @@ int32_t pack(void* engine, RankContent content, int32_t rank, const lists::Targe
 }
 
 int32_t packed(void* engine, int32_t rank, bool on_device, const void** message, DeviceError* error) {
-    return step(engine, error,
-                [&](DeviceForce& force) { *message = force.ranks_packed(rank, on_device); });
+    return step(engine, error, [&](DeviceForce& force) { *message = force.ranks_packed(rank, on_device); });
 }
 
 int32_t receive(void* engine, int64_t bytes, bool on_device, void** room, DeviceError* error) {
@@ -92,9 +90,9 @@ int32_t write(void* engine, const double* totals, DeviceError* error) {
 } // namespace
 
 const DeviceRanksTable* device_ranks_table() {
-    static const DeviceRanksTable table = {begin,   build, cover_targets, cover_particles, keep_off,
-                                           pack,    packed, receive,      take,            scale_targets,
-                                           evaluate_own, evaluate_all, write};
+    static const DeviceRanksTable table = {
+        begin,   build, cover_targets, cover_particles, keep_off,     pack, packed,
+        receive, take,  scale_targets, evaluate_own,    evaluate_all, write};
     return &table;
 }
 

@@ -12,8 +12,12 @@ namespace graft::pipeline {
 /// (impl/docs/gpu/engine.md).
 inline constexpr int64_t least_for_gpu = 2048;
 
-/// The name of the first array that only a GPU can reach; NULL: none.
-const char* device_array(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
+struct NamedView {
+    const char* name = nullptr;
+    const particles::ArrayView* view = nullptr;
+};
+/// The first array that only a GPU can reach; NULL: none.
+NamedView device_array(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
 
 /// The GPU's engine, made when it is first wanted.
 struct Solver::DeviceSide {

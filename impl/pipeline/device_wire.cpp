@@ -64,10 +64,11 @@ RemotePlan plan_remote(const std::vector<RankHeader>& headers, int arity) {
     plan.levels += most_levels;
     plan.nodes = rest;
     if (rest >= most_nodes || plan.particles > std::numeric_limits<int32_t>::max())
-        core::fail(core::Status::unsupported,
-                   "%lld tree nodes and %lld particles of other ranks meet on this GPU; at most 2^29 and 2^31 fit. "
-                   "Use a larger theta, or domains that do not overlap",
-                   static_cast<long long>(rest), static_cast<long long>(plan.particles));
+        core::fail(
+            core::Status::unsupported,
+            "%lld tree nodes and %lld particles of other ranks meet on this GPU; at most 2^29 and 2^31 fit. "
+            "Use a larger theta, or domains that do not overlap",
+            static_cast<long long>(rest), static_cast<long long>(plan.particles));
     return plan;
 }
 

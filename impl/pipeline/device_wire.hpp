@@ -1,13 +1,13 @@
-// Essential trees between ranks with GPUs: the format, and the bodies of sender and receiver for one node each,
-// made by both compilers.
+// Essential trees between ranks with GPUs: the format, and the bodies of sender and receiver for one node
+// each, made by both compilers.
 //
-// Push, as let.hpp: of every node that a box of the other rank's domain refuses the children are sent, of every
-// leaf so refused the particles (of a heap of equal points its one sum). The sender sends its root and all
-// children of opened nodes; numbered in their order they stand in level order with the children of a node
-// together, as in any tree. The receiver puts the trees of all senders below a root of its own, which no group
-// accepts, and has one more tree, which the walk and the kernels of its own tree serve. The arithmetic of the
-// test is that of the walk on the device (lists/device_walk.cuh), and monotone in the target: what a box accepts,
-// every group in it accepts. Compiled without fused multiply-adds.
+// Push, as let.hpp: of every node that a box of the other rank's domain refuses the children are sent, of
+// every leaf so refused the particles (of a heap of equal points its one sum). The sender sends its root and
+// all children of opened nodes; numbered in their order they stand in level order with the children of a node
+// together, as in any tree. The receiver puts the trees of all senders below a root of its own, which no
+// group accepts, and has one more tree, which the walk and the kernels of its own tree serve. The arithmetic
+// of the test is that of the walk on the device (lists/device_walk.cuh), and monotone in the target: what a
+// box accepts, every group in it accepts. Compiled without fused multiply-adds.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -167,8 +167,8 @@ GRAFT_HD inline bool is_heap(const OwnNodes& own, const tree::Node& node) {
     return node.child_count == 0 && node.count > own.heap;
 }
 
-/// One node of one level, whose parents' level is done: which of the `count` (at most 64) boxes open it, whether
-/// it is sent, and how many of its particles.
+/// One node of one level, whose parents' level is done: which of the `count` (at most 64) boxes open it,
+/// whether it is sent, and how many of its particles.
 GRAFT_HD inline void open_node(const OwnNodes& own, const lists::Target* boxes, int count, int32_t k,
                                const Extraction& to) {
     const tree::Node& node = own.nodes[k];
@@ -247,8 +247,9 @@ struct RemoteNodes {
 
 /// As lists::pack_link.
 GRAFT_HD inline uint32_t remote_link(int32_t first_child, int32_t child_count) {
-    return child_count == 0 ? 0
-                            : static_cast<uint32_t>(first_child) << 3 | static_cast<uint32_t>(child_count - 1);
+    return child_count == 0
+               ? 0
+               : static_cast<uint32_t>(first_child) << 3 | static_cast<uint32_t>(child_count - 1);
 }
 
 /// Node j of a message to its place.
@@ -318,8 +319,8 @@ struct RemotePlan {
     double charge = 0, magnitude = 0; // of all
 };
 
-/// Host. arity: children of a node, 8 or in two dimensions 4. Throws Error(unsupported) for more nodes than links
-/// can name or 2^31 particles. No senders: no nodes.
+/// Host. arity: children of a node, 8 or in two dimensions 4. Throws Error(unsupported) for more nodes than
+/// links can name or 2^31 particles. No senders: no nodes.
 RemotePlan plan_remote(const std::vector<RankHeader>& headers, int arity);
 
 } // namespace graft::pipeline

@@ -1,6 +1,6 @@
-// Nodes whose cells meet other ranks' particles: pieces of a cell, lopsided, with mass at the rim, so that their
-// errors are larger than those of cells and add up along the border. They must be further away. The bodies that
-// CPU and GPU share (Forest::keep_off_pieces).
+// Nodes whose cells meet other ranks' particles: pieces of a cell, lopsided, with mass at the rim, so that
+// their errors are larger than those of cells and add up along the border. They must be further away. The
+// bodies that CPU and GPU share (Forest::keep_off_pieces).
 #pragma once
 
 #include "core/host_device.hpp"
@@ -10,8 +10,8 @@
 
 namespace graft::pipeline {
 
-// Measured on Plummer spheres and cubes over 2 to 8 ranks, orders 2 and 4, so that the percentiles of the error
-// stay those of one rank. A node at 1.15 times the distance has half the error at order 2.
+// Measured on Plummer spheres and cubes over 2 to 8 ranks, orders 2 and 4, so that the percentiles of the
+// error stay those of one rank. A node at 1.15 times the distance has half the error at order 2.
 inline constexpr double piece_reach = 1.15;
 inline constexpr double piece_ratio = 0.6;
 inline constexpr double piece_distance = 1.08;

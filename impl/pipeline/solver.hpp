@@ -102,6 +102,9 @@ class Solver {
     const char* why_not_over_ranks() const;
     void begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs);
+    /// cuda.device; or the device of the first array in device memory; or by rank.
+    int32_t device_for(const ParticleInput& particles, const ParticleInput* points,
+                       const Outputs& outputs) const;
     void make_device(int ordinal);
     void begin_on_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
     void end_on_gpu();

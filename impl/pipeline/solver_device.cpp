@@ -1,5 +1,6 @@
 // Solver, fourth part: computations in two halves, and those that a GPU does.
 #include "backend/cuda_library.hpp"
+#include "backend/device_choice.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "pipeline/checks.hpp"
@@ -14,17 +15,7 @@ namespace graft::pipeline {
 using core::fail;
 using core::Status;
 
-namespace {
-
-struct NamedView {
-    const char* name;
-    const particles::ArrayView* view;
-};
-
-} // namespace
-
-const char* device_array(const ParticleInput& particles, const ParticleInput* points,
-                         const Outputs& outputs) {
+NamedView device_array(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs) {
     const NamedView views[] = {{"particles.position", &particles.position[0]},
                                {"particles.position", &particles.position[1]},
                                {"particles.position", &particles.position[2]},
@@ -43,8 +34,25 @@ const char* device_array(const ParticleInput& particles, const ParticleInput* po
                                {"results.energy", &outputs.energy}};
     for (const NamedView& named : views)
         if (named.view != nullptr && named.view->present() && !named.view->on_host())
-            return named.name;
-    return nullptr;
+            return named;
+    return {};
+}
+
+int32_t Solver::device_for(const ParticleInput& particles, const ParticleInput* points,
+                           const Outputs& outputs) const {
+    if (settings_.device.device >= 0)
+        return settings_.device.device;
+    const backend::CudaTable& cuda = backend::require_cuda();
+    backend::DeviceError error;
+    int32_t kind = 0, device = -1, devices = 1;
+    if (const NamedView named = device_array(particles, points, outputs); named.view != nullptr)
+        backend::raise(cuda.pointer_kind(named.view->data, &kind, &device, &error), error);
+    if (device >= 0)
+        return device;
+    if (comm_->alone() && device_)
+        return device_->options.device; // as before
+    backend::raise(cuda.device_count(&devices, &error), error);
+    return backend::choose_device(-1, comm_->rank(), devices);
 }
 
 namespace {
@@ -83,7 +91,7 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
 
 /// True when the GPU is to do it. Says in the log what was chosen, when that changes.
 bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs) {
-    const char* array = device_array(particles, points, outputs);
+    const char* array = device_array(particles, points, outputs).name;
     const char* why = why_on_cpu(particles, points, array);
     if (why != nullptr && array != nullptr)
         refuse_device_array(array, why);
@@ -95,7 +103,7 @@ bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* poi
     return gpu;
 }
 
-/// The engine on this GPU; -1: the first.
+/// The engine on this GPU.
 void Solver::make_device(int ordinal) {
     const backend::CudaTable& cuda = backend::require_cuda();
     if (device_ && device_->options.device != ordinal)
@@ -117,7 +125,7 @@ void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* p
     report_.valid = false;
     if (!comm_->alone())
         return begin_over_ranks(particles, points, outputs);
-    make_device(settings_.device.device);
+    make_device(device_for(particles, points, outputs));
     backend::DeviceError error;
     backend::raise(
         device_->table.begin(device_->engine, &settings_, &particles, points, &outputs, stream_, &error),

@@ -1,5 +1,4 @@
 // Solver, fifth part: ranks with a GPU each. Which ranks compute where is agreed on: on GPUs all, or none.
-#include "backend/device_choice.hpp"
 #include "core/error.hpp"
 #include "pipeline/device_side.hpp"
 
@@ -24,13 +23,13 @@ const char* Solver::why_not_over_ranks() const {
     return nullptr;
 }
 
-/// Collective. False: ranks_why_ says why all compute on the CPU. Throws, on all ranks, where a GPU is asked for
-/// and cannot be had.
+/// Collective. False: ranks_why_ says why all compute on the CPU. Throws, on all ranks, where a GPU is asked
+/// for and cannot be had.
 bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
                                const Outputs& outputs) {
     const auto backend = static_cast<int64_t>(settings_.backend);
     comm_->guarded([&] {
-        int64_t most[] = {backend, -backend, device_array(particles, points, outputs) != nullptr,
+        int64_t most[] = {backend, -backend, device_array(particles, points, outputs).view != nullptr,
                           std::max(particles.n, points != nullptr ? points->n : 0)};
         comm_->allreduce(most, std::size(most), comm::Operation::max);
         comm_->together([&] {
@@ -72,10 +71,7 @@ void Solver::begin_over_ranks(const ParticleInput& particles, const ParticleInpu
         magnitude_ = 0;
         agree_on(points != nullptr ? Call::field_at : Call::compute, outputs);
         comm_->together([&] {
-            backend::DeviceError error;
-            int32_t devices = 1;
-            backend::raise(backend::require_cuda().device_count(&devices, &error), error);
-            make_device(backend::choose_device(settings_.device.device, comm_->rank(), devices));
+            make_device(device_for(particles, points, outputs));
             if (!ranks_on_device_)
                 ranks_on_device_ = std::make_shared<RanksOnDevice>(memory_);
         });

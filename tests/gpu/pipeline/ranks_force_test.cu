@@ -1,5 +1,5 @@
-// Forces over ranks with GPUs, in process: threads as ranks, each on GPU rank % count, through the Solver and the
-// built libgraft_cuda. Against one rank on a GPU, the CPU over the same ranks, and all pairs.
+// Forces over ranks with GPUs, in process: threads as ranks, each on GPU rank % count, through the Solver and
+// the built libgraft_cuda. Against one rank on a GPU, the CPU over the same ranks, and all pairs.
 #include "../../unit/pipeline/ranks_scene.hpp"
 
 #include "backend/cuda_library.hpp"
@@ -67,23 +67,22 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
     for (MacType mac : {MacType::error, MacType::box, MacType::edge}) {
         const Settings s = on_gpu(mac);
         const Results reference = exact(cloud, s);
-        const std::vector<double> one =
-            errors(compute_over(1, cloud, all_on(cloud, 0), s), reference);
+        const std::vector<double> one = errors(compute_over(1, cloud, all_on(cloud, 0), s), reference);
         for (int ranks : {2, 3, 4}) {
             EXPECT_TRUE(as_good("bisection", ranks,
-                                errors(compute_over(ranks, cloud, bisection(cloud, ranks), s), reference), one,
-                                1.1));
+                                errors(compute_over(ranks, cloud, bisection(cloud, ranks), s), reference),
+                                one, 1.1));
             EXPECT_TRUE(as_good("slabs", ranks,
                                 errors(compute_over(ranks, cloud, slabs(cloud, ranks), s), reference), one,
                                 1.1));
         }
-        EXPECT_TRUE(as_good("scattered", 3,
-                            errors(compute_over(3, cloud, scattered(cloud, 3), s), reference), one, 1.2));
+        EXPECT_TRUE(as_good("scattered", 3, errors(compute_over(3, cloud, scattered(cloud, 3), s), reference),
+                            one, 1.2));
     }
 }
 
-/// The same trees, pieces and groups, so nearly the same lists; the top tree of the CPU may accept what stands
-/// as two roots here.
+/// The same trees, pieces and groups, so nearly the same lists; the top tree of the CPU may accept what
+/// stands as two roots here.
 TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
     const Cloud cloud = make_cloud(12000, 2, true);
     for (MacType mac : {MacType::box, MacType::error})
@@ -99,12 +98,13 @@ TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
                 const Results cpu = compute_over(3, cloud, owners, on_cpu(s), choice);
                 const std::vector<double> difference = errors(gpu, cpu);
                 const std::vector<double> error = errors(cpu, exact(cloud, s, choice));
-                std::printf("    mac %d order %d softening %d: p50 %.2e p99 %.2e of difference; error p99 %.2e; "
-                            "virial %.3e, energy %.12g (cpu %.12g)\n",
-                            static_cast<int>(mac), order, softening, percentile(difference, 0.5),
-                            percentile(difference, 0.99), percentile(error, 0.99),
-                            std::abs(gpu.virial[0] - cpu.virial[0]) / std::abs(cpu.virial[0]), gpu.energy,
-                            cpu.energy);
+                std::printf(
+                    "    mac %d order %d softening %d: p50 %.2e p99 %.2e of difference; error p99 %.2e; "
+                    "virial %.3e, energy %.12g (cpu %.12g)\n",
+                    static_cast<int>(mac), order, softening, percentile(difference, 0.5),
+                    percentile(difference, 0.99), percentile(error, 0.99),
+                    std::abs(gpu.virial[0] - cpu.virial[0]) / std::abs(cpu.virial[0]), gpu.energy,
+                    cpu.energy);
                 EXPECT_LE(percentile(difference, 0.99), 0.3 * percentile(error, 0.99));
                 EXPECT_NEAR(gpu.energy, cpu.energy, 1e-4 * std::abs(cpu.energy));
                 EXPECT_EQ(gpu.energies[0], gpu.energies[2]);
@@ -163,8 +163,8 @@ TEST_F(GpuRanks, EmptyRanksPointsSubsetsAndTwoDimensions) {
     s.dimension = 2;
     const Results disc = exact(flat, s);
     const std::vector<double> alone = errors(compute_over(1, flat, all_on(flat, 0), s), disc);
-    EXPECT_TRUE(as_good("two dimensions", 4, errors(compute_over(4, flat, bisection(flat, 4), s), disc), alone,
-                        1.2));
+    EXPECT_TRUE(
+        as_good("two dimensions", 4, errors(compute_over(4, flat, bisection(flat, 4), s), disc), alone, 1.2));
 }
 
 TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
@@ -177,19 +177,18 @@ TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
         Choice choice;
         choice.softening = lengths;
         const Results whole = exact(cloud, s, choice);
-        const std::vector<double> alone =
-            errors(compute_over(1, cloud, all_on(cloud, 0), s, choice), whole);
-        EXPECT_TRUE(as_good("spline", 3,
-                            errors(compute_over(3, cloud, scattered(cloud, 3), s, choice), whole), alone, 1.2));
+        const std::vector<double> alone = errors(compute_over(1, cloud, all_on(cloud, 0), s, choice), whole);
+        EXPECT_TRUE(as_good(
+            "spline", 3, errors(compute_over(3, cloud, scattered(cloud, 3), s, choice), whole), alone, 1.2));
     }
     Settings history = on_gpu();
     history.mac_history = true, history.softening = Softening::plummer, history.softening_length = 0.01;
     Choice three;
     three.calls = 3;
     const Results whole = exact(cloud, history);
-    EXPECT_TRUE(
-        as_good("history", 2, errors(compute_over(2, cloud, bisection(cloud, 2), history, three), whole),
-                errors(compute_over(1, cloud, all_on(cloud, 0), history, three), whole), 1.1));
+    EXPECT_TRUE(as_good("history", 2,
+                        errors(compute_over(2, cloud, bisection(cloud, 2), history, three), whole),
+                        errors(compute_over(1, cloud, all_on(cloud, 0), history, three), whole), 1.1));
     Settings tight = on_gpu(); // lists in batches
     tight.device.list_limit = 1 << 16;
     const Results all = compute_over(2, cloud, bisection(cloud, 2), on_gpu());

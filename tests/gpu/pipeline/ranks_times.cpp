@@ -1,6 +1,6 @@
-// Time of a step over GPUs of one host, in process: threads as ranks, each with its GPU and its part of a Plummer
-// sphere. ranks_times RANKS PARTICLES [CALLS] [ACCURACY]; a line of JSON, with the split of the slowest rank between
-// sums on the device, exchange, and waiting in communication.
+// Time of a step over GPUs of one host, in process: threads as ranks, each with its GPU and its part of a
+// Plummer sphere. ranks_times RANKS PARTICLES [CALLS] [ACCURACY]; a line of JSON, with the split of the
+// slowest rank between sums on the device, exchange, and waiting in communication.
 #include "comm/threads.hpp"
 #include "core/timer.hpp"
 #include "pipeline/solver.hpp"
@@ -29,8 +29,8 @@ double random_at(uint64_t counter) {
 
 /// Rank r's part of the sphere, which its mirror planes cut into `ranks` equal ones (a power of two up to 8).
 void put_plummer(int ranks, int rank, int64_t number, float* at) {
-    const uint64_t c = 4 * static_cast<uint64_t>(number) * static_cast<uint64_t>(ranks) +
-                       4 * static_cast<uint64_t>(rank);
+    const uint64_t c =
+        4 * static_cast<uint64_t>(number) * static_cast<uint64_t>(ranks) + 4 * static_cast<uint64_t>(rank);
     const double r = 1 / std::sqrt(std::pow(0.999 * random_at(c) + 1e-9, -2.0 / 3) - 1);
     const double z = 2 * random_at(c + 1) - 1, phi = 6.283185307179586 * random_at(c + 2);
     const double rho = r * std::sqrt(1 - z * z);
@@ -120,26 +120,27 @@ int main(int count, char** words) {
         return 1;
     }
     for (const Measured& m : measured)
-        std::fprintf(stderr,
-                     "  rank %d on device %d: wall %.1f ms, import %.1f, tree %.1f, moments %.1f, sums %.1f, exchange %.1f "
-                     "(wait %.1f); %lld nodes and %lld particles came, %.1f MB sent; pairs %.3g, cells %.3g, imbalance "
-                     "%.3f, %.1f GB on the device, repeats %lld, batches %lld\n",
-                     m.report.ranks.rank, m.report.device.ordinal, 1e3 * m.wall_s, 1e3 * m.report.time_s.import,
-                     1e3 * m.report.time_s.tree, 1e3 * m.report.time_s.moments, 1e3 * m.sums_s,
-                     1e3 * m.exchange_s, 1e3 * m.wait_s, static_cast<long long>(m.report.ranks.nodes),
-                     static_cast<long long>(m.report.ranks.particles),
-                     1e-6 * static_cast<double>(m.report.ranks.bytes_sent), m.report.pairs, m.report.cells,
-                     m.report.ranks.imbalance, 1e-9 * static_cast<double>(m.report.device.bytes),
-                     static_cast<long long>(m.report.device.repeats),
-                     static_cast<long long>(m.report.device.batches));
-    const auto slow = std::max_element(measured.begin(), measured.end(), [](const auto& a, const auto& b) {
-        return a.sums_s < b.sums_s;
-    });
-    std::printf("{\"what\": \"Plummer %.2g, %d GPUs in process\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
-                "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
-                "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
-                static_cast<double>(n), ranks, ranks, words[2], static_cast<long long>(n),
-                1e3 * measured[0].wall_s, 1e3 * slow->sums_s, 1e3 * slow->exchange_s, 1e3 * slow->wait_s,
-                slow->report.device.ordinal + 1);
+        std::fprintf(
+            stderr,
+            "  rank %d on device %d: wall %.1f ms, import %.1f, tree %.1f, moments %.1f, sums %.1f, exchange "
+            "%.1f "
+            "(wait %.1f); %lld nodes and %lld particles came, %.1f MB sent; pairs %.3g, cells %.3g, "
+            "imbalance "
+            "%.3f, %.1f GB on the device, repeats %lld, batches %lld\n",
+            m.report.ranks.rank, m.report.device.ordinal, 1e3 * m.wall_s, 1e3 * m.report.time_s.import,
+            1e3 * m.report.time_s.tree, 1e3 * m.report.time_s.moments, 1e3 * m.sums_s, 1e3 * m.exchange_s,
+            1e3 * m.wait_s, static_cast<long long>(m.report.ranks.nodes),
+            static_cast<long long>(m.report.ranks.particles),
+            1e-6 * static_cast<double>(m.report.ranks.bytes_sent), m.report.pairs, m.report.cells,
+            m.report.ranks.imbalance, 1e-9 * static_cast<double>(m.report.device.bytes),
+            static_cast<long long>(m.report.device.repeats), static_cast<long long>(m.report.device.batches));
+    const auto slow = std::max_element(measured.begin(), measured.end(),
+                                       [](const auto& a, const auto& b) { return a.sums_s < b.sums_s; });
+    std::printf(
+        "{\"what\": \"Plummer %.2g, %d GPUs in process\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
+        "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
+        "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
+        static_cast<double>(n), ranks, ranks, words[2], static_cast<long long>(n), 1e3 * measured[0].wall_s,
+        1e3 * slow->sums_s, 1e3 * slow->exchange_s, 1e3 * slow->wait_s, slow->report.device.ordinal + 1);
     return 0;
 }

@@ -1,5 +1,6 @@
-// Essential trees between GPUs, by the bodies that GPUs run, on the host: a tree is packed for boxes of targets,
-// taken by the receiver, and walked there by every group: sources and expansions are those of the whole tree.
+// Essential trees between GPUs, by the bodies that GPUs run, on the host: a tree is packed for boxes of
+// targets, taken by the receiver, and walked there by every group: sources and expansions are those of the
+// whole tree.
 #include "lists/criterion.hpp"
 #include "lists/groups.hpp"
 #include "moments/moments.hpp"
@@ -34,9 +35,9 @@ struct Sender {
         builder.build(executor, tree_options, cloud.size(), cloud.x.data(), cloud.y.data(), cloud.z.data(),
                       cloud.q.data(), lengths ? cloud.softening.data() : nullptr, tree, times);
         moments::compute_moments(executor, tree, 1, moments);
-        lists::NodeProperties properties{moments.cx.data(), moments.cy.data(), moments.cz.data(),
-                                         moments.radius.data(), moments.spread.data(),
-                                         lengths ? moments.softening.data() : nullptr};
+        lists::NodeProperties properties{moments.cx.data(),     moments.cy.data(),
+                                         moments.cz.data(),     moments.radius.data(),
+                                         moments.spread.data(), lengths ? moments.softening.data() : nullptr};
         lists::fill_criterion(executor, tree, options, properties, criterion);
         const int64_t nodes = tree.node_count();
         for (int64_t k = 0; k < nodes; ++k) {
@@ -71,11 +72,10 @@ struct Sender {
             open_node(own, boxes.data(), static_cast<int>(boxes.size()), static_cast<int32_t>(k), to);
             number[k + 1] = number[k] + sent[k], particle[k + 1] = particle[k] + wanted[k];
         }
-        const RankHeader header{number[nodes], particle[nodes],      tree.levels(),  0,
+        const RankHeader header{number[nodes],     particle[nodes],      tree.levels(), 0,
                                 moments.values[0], moments.magnitude[0], tree.boxes[0]};
         message.assign(static_cast<size_t>(message_bytes(shape, header) / 8), -1);
-        const RankSections sections =
-            sections_of(reinterpret_cast<char*>(message.data()), shape, header);
+        const RankSections sections = sections_of(reinterpret_cast<char*>(message.data()), shape, header);
         for (size_t k = 0; k < nodes; ++k) {
             if (sent[k] != 0)
                 put_node(own, shape, to, static_cast<int32_t>(k), sections);
@@ -131,9 +131,20 @@ struct Receiver {
         for (std::vector<double>& column : particle)
             column.resize(static_cast<size_t>(plan.particles));
         const RankShape& shape = first.shape;
-        const RemoteNodes to{nodes.data(), boxes.data(), xy.data(), za.data(), links.data(), softening.data(),
-                             cx.data(), cy.data(), cz.data(), radius.data(), rho.data(), square.data(),
-                             reinterpret_cast<char*>(records.data()), nullptr};
+        const RemoteNodes to{nodes.data(),
+                             boxes.data(),
+                             xy.data(),
+                             za.data(),
+                             links.data(),
+                             softening.data(),
+                             cx.data(),
+                             cy.data(),
+                             cz.data(),
+                             radius.data(),
+                             rho.data(),
+                             square.data(),
+                             reinterpret_cast<char*>(records.data()),
+                             nullptr};
         for (size_t k = 0; k < plan.supers.size(); ++k)
             put_super(plan.supers[k], shape, static_cast<int32_t>(k), to);
         for (size_t s = 0; s < headers.size(); ++s) {
