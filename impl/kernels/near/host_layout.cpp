@@ -134,8 +134,7 @@ void HostBase<T, V>::sum_boxes(int64_t begin, int64_t end, const Fields<T>& fiel
             for (int64_t box = begin + from; box < begin + to; ++box) {
                 if (targets_of(box) == 0)
                     continue;
-                std::fill_n(sums, round_up(targets_of(box), record_step) * sums_stride(sums_.components),
-                            0.0);
+                std::fill_n(sums, round_up(targets_of(box), record_step) * stride(), 0.0);
                 if (second)
                     second_pass(box, thread, sums);
                 else
@@ -148,7 +147,7 @@ void HostBase<T, V>::sum_boxes(int64_t begin, int64_t end, const Fields<T>& fiel
 
 template <typename T, typename V>
 void HostBase<T, V>::write_box(int64_t box, const double* sums, const Fields<T>& fields, bool add) const {
-    const int64_t first = structure_.target_offset[box], stride = sums_stride(sums_.components);
+    const int64_t first = structure_.target_offset[box], stride = this->stride();
     const int64_t count = targets_of(box);
     const auto write = [&](T* out, int at, double factor) {
         if (out == nullptr)

@@ -22,8 +22,11 @@ constexpr int64_t round_up(int64_t n, int64_t step) {
     return (n + step - 1) / step * step;
 }
 /// Doubles a target has in a scratch of sums: 4 a component, components filled up to whole groups.
-constexpr int64_t sums_stride(int32_t components) {
-    return sums_per_component * round_up(components, group_components);
+constexpr int64_t sums_stride(Kernel kernel, int32_t components) {
+    const Form form = kernel == Kernel::laplace     ? Form::laplace
+                      : kernel == Kernel::helmholtz ? Form::helmholtz
+                                                    : Form::table; // any of the others
+    return sums_per_component * grouped(form, components);
 }
 /// Slots of a row of what tiled gathers for a box: whole vectors are copied, so one more is there.
 inline int64_t gather_slots(const Shape& shape) {
@@ -31,7 +34,7 @@ inline int64_t gather_slots(const Shape& shape) {
 }
 /// Sums that a thread has for the targets of one box.
 inline int64_t scratch_sums(const Shape& shape) {
-    return round_up(shape.most_targets, record_step) * sums_stride(shape.components);
+    return round_up(shape.most_targets, record_step) * sums_stride(shape.kernel, shape.components);
 }
 
 template <typename T, typename V>
@@ -64,6 +67,7 @@ class HostBase : public HostLayout<T> {
     /// whatever the chunks are. Throws Error(memory).
     void divide(Layout layout, double fixed_bytes);
 
+    int64_t stride() const { return sums_stride(sums_.kernel.kernel, sums_.components); }
     int64_t targets_of(int64_t box) const {
         return structure_.target_offset[box + 1] - structure_.target_offset[box];
     }
@@ -98,7 +102,7 @@ class HostBase : public HostLayout<T> {
     /// charge(component) is where the charges of a component stand.
     template <typename ChargeOf>
     void run_groups(Tile<V>& tile, double* sums, ChargeOf&& charge) const {
-        tile.stride = sums_stride(sums_.components);
+        tile.stride = stride();
         for (int32_t done = 0, g = 0; done < sums_.components; done += group_size_[g], ++g) {
             for (int32_t p = 0; p < group_components; ++p)
                 tile.charge[p] = charge(std::min(done + p, sums_.components - 1));

@@ -88,7 +88,7 @@ class Indexed final : public HostBase<T, V> {
             sum_target<form, slope, dimension>(this->constants_, at, count,
                                                self < 0 ? -1 : self + i - target_begin_[box],
                                                sums_.components, sums, source);
-            sums += sums_stride(sums_.components);
+            sums += this->stride();
         }
     }
     void sum_box(int64_t box, int, double* sums) override {

@@ -128,7 +128,7 @@ class Interleaved final : public HostBase<T, V> {
             tile.runs = &all, tile.run_count = 1;
             if (self >= 0)
                 tile.self = self + g, tile.self_end = self + this->targets_of(box);
-            this->run_groups(tile, sums + g * sums_stride(sums_.components),
+            this->run_groups(tile, sums + g * this->stride(),
                              [&](int32_t c) { return record + (places_each_ + c) * n * lanes_; });
         }
     }

@@ -95,7 +95,7 @@ class Replicated final : public HostBase<T, V> {
             sum_target<form, slope, dimension>(this->constants_, at, static_cast<int64_t>(own[dimension]),
                                                self < 0 ? -1 : self + s - first, sums_.components, sums,
                                                source);
-            sums += sums_stride(sums_.components);
+            sums += this->stride();
         }
     }
     void sum_box(int64_t box, int, double* sums) override {

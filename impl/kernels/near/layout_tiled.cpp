@@ -1,6 +1,7 @@
 // Tiles: the sources of a box's neighbourhood are copied, run by run, into one block of the thread's own that
-// stays in the first-level cache; then targets pass over it, several in registers. tiled_split first sums
-// each box's own points, in a pass of its own, then the neighbours' (the paper's reference [10]).
+// stays in the first-level cache; then targets pass over it, several in registers. Where the copy would cost
+// more than it saves (few targets, or long runs) they pass over the runs as they stand. tiled_split first
+// sums each box's own points, in a pass of its own, then the neighbours' (the paper's reference [10]).
 #include "kernels/near/layouts.hpp"
 #include "kernels/near/sorted_layout.hpp"
 
@@ -23,7 +24,8 @@ class Tiled final : public SortedLayout<T, V> {
   public:
     Tiled(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
         : Base(structure, sums, options, memory), block_(memory, "near field: gathered sources"),
-          row_(gather_slots(this->shape_)), rows_(sums.dimension * (low ? 2 : 1) + sums.components) {
+          row_(gather_slots(this->shape_)), rows_(sums.dimension * (low ? 2 : 1) + sums.components),
+          lanes_(tile_lanes<V>()) {
         const int64_t size = this->executor_.threads * rows_ * row_;
         this->build(split ? Layout::tiled_split : Layout::tiled, static_cast<double>(size) * sizeof(V));
         block_.reserve(size);
@@ -45,7 +47,32 @@ class Tiled final : public SortedLayout<T, V> {
         return true;
     }
 
+    /// Few targets do not pay for the copy: whether the vectors that short runs waste cost less. Slots of a
+    /// copy and of a vector's pairs as measured, see near-notes.md.
+    bool better_in_place(int64_t box, int64_t targets) const {
+        constexpr int64_t copy_of_run = 24, copy_of_vector = 6, vector_of_pairs = 20;
+        const Run* runs = this->runs(box);
+        int64_t in_place = 0, sources = 0, pieces = 0;
+        for (int64_t k = 0; k < this->run_count(box); ++k) {
+            in_place += (runs[k].count + lanes_ - 1) / lanes_;
+            sources += runs[k].count;
+            ++pieces;
+        }
+        const int64_t gathered = (sources + lanes_ - 1) / lanes_;
+        return targets * (in_place - gathered) * vector_of_pairs <
+               pieces * copy_of_run + in_place * copy_of_vector;
+    }
+    void sum_in_place(int64_t box, double* sums) {
+        Tile<V> tile = this->tile_of(box);
+        tile.runs = this->runs(box), tile.run_count = this->run_count(box);
+        if (structure_.same)
+            tile.self = structure_.target_offset[box], tile.self_end = structure_.target_offset[box + 1];
+        this->run_groups(tile, sums, [&](int32_t c) { return this->charge(c); });
+    }
+
     void sum_part(int64_t box, int thread, double* sums, Part part) {
+        if (part == Part::all && better_in_place(box, this->targets_of(box)))
+            return sum_in_place(box, sums);
         Tile<V> tile = this->tile_of(box);
         V* block = block_.data() + thread * rows_ * row_;
         const Run all{0, static_cast<int32_t>(gather(box, part, tile, block))};
@@ -100,7 +127,7 @@ class Tiled final : public SortedLayout<T, V> {
     }
 
     Store<V> block_;
-    int64_t row_, rows_;
+    int64_t row_, rows_, lanes_;
 };
 
 } // namespace

@@ -49,6 +49,14 @@ constexpr int32_t group_of(Form form, int32_t left) {
     return left >= 3 ? 4 : form == Form::helmholtz ? 2 : left >= 2 ? 4 : 1;
 }
 
+/// `components` filled up to whole groups.
+constexpr int32_t grouped(Form form, int32_t components) {
+    int32_t all = 0;
+    while (all < components)
+        all += group_of(form, components - all);
+    return all;
+}
+
 template <typename V>
 using TileFunction = void (*)(const Constants<V>&, const Tile<V>&);
 

@@ -152,6 +152,12 @@ struct Loop {
 
     template <int count>
     static HWY_INLINE void write_sums(const Tile<V>& tile, int64_t first, const Sum (&sum)[count]) {
+        if constexpr (slope && dimension == 3 && !columns) {
+            for (int k = 0; k < count; ++k)
+                for (int p = 0; p < components; ++p)
+                    write_four(sum[k], p, tile.sums + (first + k) * tile.stride + sums_per_component * p);
+            return;
+        }
         for (int p = 0; p < components; ++p) {
             if constexpr (value)
                 write_one(tile, first, 4 * p, value_factor, sum,
@@ -161,6 +167,16 @@ struct Loop {
                     write_one(tile, first, 4 * p + 1 + axis, slope_factor, sum,
                               [p, axis](const Sum& s) HWY_ATTR { return s.gradient[p][axis]; });
         }
+    }
+    /// Potential and gradient of one component: four vectors are added up at once.
+    static HWY_INLINE void write_four(const Sum& sum, int p, double* out) {
+        const Real first = value ? sum.potential[p] : hn::Zero(D());
+        const Real all[4] = {first, sum.gradient[p][0], sum.gradient[p][1], sum.gradient[p][dimension - 1]};
+        double added[4] = {};
+        kernels::HWY_NAMESPACE::add_lane_sums(D(), all, slope_factor, added);
+        out[0] += added[0] * (value_factor / slope_factor);
+        for (int axis = 0; axis < 3; ++axis)
+            out[1 + axis] += added[1 + axis];
     }
     template <int count, class Member>
     static HWY_INLINE void write_one(const Tile<V>& tile, int64_t first, int at, double factor,
