@@ -13,6 +13,7 @@ namespace {
 // Counters that one pass reduces, and sampled points of all ranks: every rank handles all of them, so they
 // stay fewer than the points it reads.
 constexpr int64_t counters_most = 1 << 18, counters_least = 1 << 12, points_a_counter = 4;
+constexpr size_t points_a_thread = 1 << 14; // of samples that threads share
 constexpr int64_t samples_most = 1 << 20, samples_least = 1 << 10, points_a_sample = 16;
 
 /// Points to sample of a cell: the cost of sorting the sample against that of the points left in its bracket.
@@ -54,7 +55,7 @@ void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, com
             load_ += search.stage == Stage::search ? search.span_count : 0;
         load_ /= comm != nullptr ? comm->size() : 1;
         take_samples(ground, comm);
-        plan_passes(ground);
+        plan_passes(ground, executor);
         sweep(ground, executor);
         reduce(ground, comm);
         draw_conclusions(ground);
@@ -123,34 +124,45 @@ void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
     comm->allgather(sample_.data(), cells * each, samples_.data());
 }
 
-void LevelLoop::unpack_samples(size_t which) {
+void LevelLoop::unpack_samples(size_t which, std::vector<SamplePoint>& points) const {
     const auto each = static_cast<size_t>(sample_size_), block = each * sampled_.size(); // of one rank
     for (size_t rank = 0; rank < samples_.size(); rank += block)
         for (size_t i = rank + which * each; i < rank + (which + 1) * each; ++i) {
             const auto share = std::bit_cast<float>(static_cast<uint32_t>(samples_[i]));
             if (share >= 0)
-                points_.push_back({static_cast<uint32_t>(samples_[i] >> 32), share});
+                points.push_back({static_cast<uint32_t>(samples_[i] >> 32), share});
         }
 }
 
-void LevelLoop::plan_passes(const Ground& ground) {
+/// Sorting up to 2^20 sampled points is what takes time here: cells are shared out to the threads.
+void LevelLoop::plan_passes(const Ground& ground, const backend::Executor& executor) {
     FinderSettings settings = ground.settings;
-    int64_t open = 0;
-    for (const Search& search : searches_)
-        open += search.stage == Stage::search ? 1 : 0;
+    planned_.clear();
+    size_t next = 0;
+    for (size_t slot = 0; slot < searches_.size(); ++slot) {
+        if (searches_[slot].stage != Stage::search)
+            continue;
+        const bool sampled = next < sampled_.size() && sampled_[next] == static_cast<int32_t>(slot);
+        planned_.push_back({static_cast<int32_t>(slot), sampled ? static_cast<int32_t>(next++) : -1});
+    }
+    const auto open = static_cast<int64_t>(planned_.size());
     const int64_t budget = std::clamp(load_ / points_a_counter, counters_least, counters_most);
     const auto share = static_cast<int32_t>(std::bit_floor(static_cast<uint64_t>(budget / open)));
     settings.most_bins = std::clamp(share, std::min(16, settings.most_bins), settings.most_bins);
+    points_.resize(static_cast<size_t>(std::max(1, executor.threads)));
+    const bool many = samples_.size() >= points_a_thread; // else starting threads takes longer
+    const backend::Executor own{executor.memory, many ? executor.threads : 1};
+    own.for_blocks(open, 1, [&](int64_t i, int64_t, int thread) {
+        const auto [slot, sample] = planned_[static_cast<size_t>(i)];
+        std::vector<SamplePoint>& points = points_[static_cast<size_t>(thread)];
+        points.clear();
+        if (sample >= 0)
+            unpack_samples(static_cast<size_t>(sample), points);
+        plan_pass(settings, points, searches_[static_cast<size_t>(slot)]);
+    });
     int64_t payload = 0;
-    size_t next = 0;
-    for (size_t slot = 0; slot < searches_.size(); ++slot) {
-        Search& search = searches_[slot];
-        if (search.stage != Stage::search)
-            continue;
-        points_.clear();
-        if (next < sampled_.size() && sampled_[next] == static_cast<int32_t>(slot))
-            unpack_samples(next++);
-        plan_pass(settings, points_, search);
+    for (const Planned& planned : planned_) {
+        Search& search = searches_[static_cast<size_t>(planned.slot)];
         search.payload = payload;
         payload += search.bins + 1;
     }

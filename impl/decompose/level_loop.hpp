@@ -75,6 +75,11 @@ class LevelLoop {
         uint32_t from_first = 0, from_last = 0; // on a GPU: keys that its list stands for
     };
 
+    /// A search that goes on, and which of the samples is its own (-1: none).
+    struct Planned {
+        int32_t slot, sample;
+    };
+
     void open_searches(Ground& ground, int64_t block);
     void find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
     void take_samples(const Ground& ground, comm::Communicator* comm);
@@ -84,8 +89,8 @@ class LevelLoop {
     void split_on_device(const Ground& ground);
     RecordsCell device_cell(const Segment& segment) const;
     void sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out);
-    void unpack_samples(size_t which);
-    void plan_passes(const Ground& ground);
+    void unpack_samples(size_t which, std::vector<SamplePoint>& points) const;
+    void plan_passes(const Ground& ground, const backend::Executor& executor);
     void sweep(Ground& ground, const backend::Executor& executor);
     void sweep_segment(Ground& ground, Segment& segment, Search& search);
     void reduce(const Ground& ground, comm::Communicator* comm);
@@ -111,7 +116,8 @@ class LevelLoop {
     std::vector<int32_t> sampled_; // searches with a sample
     int64_t sample_size_ = 0;      // of one of them, from one rank
     std::vector<uint64_t> sample_, samples_;
-    std::vector<SamplePoint> points_;
+    std::vector<std::vector<SamplePoint>> points_; // of each thread
+    std::vector<Planned> planned_;
     std::vector<Tally> counters_;
     std::vector<Amount> amounts_;
     std::vector<uint64_t> lanes_;
