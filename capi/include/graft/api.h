@@ -120,7 +120,9 @@ typedef struct graft_api_v1 {
      * one rank). Boxes of strategy halving are gathered first: O(parts). query: "decompose.imbalance_count",
      * "decompose.imbalance_weight", "decompose.passes", "decompose.iterations_per_cut", "decompose.cuts",
      * "decompose.collectives", "decompose.bytes", "decompose.messages" (of this rank), "decompose.time_s.cuts",
-     * "decompose.time_s.partition", "decompose.time_s.total", "decompose.parts".
+     * "decompose.time_s.partition", "decompose.time_s.total", "decompose.parts"; "decompose.on_device" is 1 where this
+     * rank's particles were cut on a GPU (backend auto or cuda, strategy level, 2^20 particles or more: the same result),
+     * with "decompose.time_s.upload"; "decompose.time_s.wait" is spent in collectives.
      * ARGUMENT (halving with parts other than ranks, a cap that cannot hold all particles, ids or costs on some ranks
      * only), ARRAY, ABI, VALUE (first bad one named), MEMORY, COMMUNICATION. */
     int32_t (*decompose)(graft_context *context, const graft_particles *particles,
