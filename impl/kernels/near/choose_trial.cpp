@@ -19,17 +19,21 @@ constexpr int64_t pieces = 6; // of consecutive boxes
 constexpr double least_trial_s =
     200e-6; // of one contender: shorter ones are the timer's and the call's noise
 constexpr int most_contenders = 3;
+// The first round brings the sample's points into the caches, for whoever comes first.
+constexpr int trial_rounds = 2;
 constexpr int trial_runs = 2; // the second counts, what the first takes longer to the collection
 
 struct Sample {
     std::vector<int64_t> target_offset{0}, source_offset{0}, neighbour_offset{0}, target_index, source_index;
     std::vector<int32_t> neighbour;
+    bool same = false;
 
     Structure view() const {
         Structure s;
-        s.target_offset = target_offset, s.source_offset = source_offset;
+        s.target_offset = target_offset, s.source_offset = same ? target_offset : source_offset;
         s.neighbour_offset = neighbour_offset, s.neighbour = neighbour;
-        s.target_index = target_index, s.source_index = source_index;
+        s.target_index = target_index, s.source_index = same ? target_index : source_index;
+        s.same = same;
         return s;
     }
 };
@@ -53,28 +57,42 @@ std::vector<size_t> boxes_of(int64_t boxes, double share) {
     return list;
 }
 
+/// The structure of some target boxes. Where targets are the sources their source boxes become target boxes,
+/// too (some layouts treat a box' own points apart), those beyond the sample with empty lists.
 Sample sample_of(const Structure& all, double share) {
     Sample sample;
-    std::vector<int32_t> sources;
+    sample.same = all.same;
     const std::vector<size_t> boxes = boxes_of(all.target_boxes(), share);
     const auto neighbours = [&](size_t box) {
         const auto begin = static_cast<size_t>(all.neighbour_offset[box]);
         return all.neighbour.subspan(begin, static_cast<size_t>(all.neighbour_offset[box + 1]) - begin);
     };
-    for (const size_t box : boxes)
+    std::vector<int32_t> sources;
+    for (const size_t box : boxes) {
         sources.insert(sources.end(), neighbours(box).begin(), neighbours(box).end());
+        if (all.same)
+            sources.push_back(static_cast<int32_t>(box));
+    }
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-    for (const int32_t box : sources)
-        add_points(all.source_offset, all.source_index, static_cast<size_t>(box), sample.source_offset,
-                   sample.source_index);
-    for (const size_t box : boxes) {
+    const auto add_target_box = [&](size_t box, bool sampled) {
         add_points(all.target_offset, all.target_index, box, sample.target_offset, sample.target_index);
-        for (const int32_t one : neighbours(box))
+        for (const int32_t one : sampled ? neighbours(box) : std::span<const int32_t>())
             sample.neighbour.push_back(static_cast<int32_t>(
                 std::lower_bound(sources.begin(), sources.end(), one) - sources.begin()));
         sample.neighbour_offset.push_back(static_cast<int64_t>(sample.neighbour.size()));
+    };
+    if (all.same) {
+        for (const int32_t box : sources)
+            add_target_box(static_cast<size_t>(box),
+                           std::binary_search(boxes.begin(), boxes.end(), static_cast<size_t>(box)));
+        return sample;
     }
+    for (const int32_t box : sources)
+        add_points(all.source_offset, all.source_index, static_cast<size_t>(box), sample.source_offset,
+                   sample.source_index);
+    for (const size_t box : boxes)
+        add_target_box(box, true);
     return sample;
 }
 
@@ -142,15 +160,15 @@ template <typename T>
 Choice choose_tried(const Structure& structure, const Sums& sums, const Coordinates<T>& targets,
                     const Coordinates<T>& sources, const model::Machine& machine,
                     const ChoiceOptions& options, core::Memory& memory, Learned& learned) {
-    const core::Timer timer;
     const Shape shape = shape_of(structure, sums);
     Choice choice = choose(shape, machine, options, learned);
+    const core::Timer timer;
     const std::vector<const Candidate*> list = contenders(choice);
     const double job_s = choice.chosen().time_s * std::max(1.0, options.expected_executes);
     const double budget_s = std::min(options.most_trial_s, options.trial_share * job_s);
     double whole_s = 0;
     for (const Candidate* one : list)
-        whole_s += one->collection_s + trial_runs * one->execution_s;
+        whole_s += trial_rounds * (one->collection_s + trial_runs * one->execution_s);
     const double each_s = budget_s / static_cast<double>(std::max<size_t>(list.size(), 1));
     if (!options.trial || list.size() < 2 || each_s < least_trial_s || structure.targets() == 0)
         return choice;
@@ -162,11 +180,15 @@ Choice choose_tried(const Structure& structure, const Sums& sums, const Coordina
                                items(structure.source_index, structure.sources()));
     std::vector<T> scratch(2 * static_cast<size_t>(n), T(1));
     std::array<bool, layouts> tried{};
+    std::array<Times, layouts> times;
+    for (int round = 0; round < trial_rounds; ++round)
+        for (const Candidate* one : list)
+            times[static_cast<size_t>(one->layout)] =
+                try_layout<T>(one->layout, view, sums, targets, sources, scratch, options, memory);
     for (const Candidate* one : list) {
-        const Times times =
-            try_layout<T>(one->layout, view, sums, targets, sources, scratch, options, memory);
-        learn(learned, small.candidates[static_cast<size_t>(one->layout)], times);
-        tried[static_cast<size_t>(one->layout)] = true;
+        const auto number = static_cast<size_t>(one->layout);
+        learn(learned, small.candidates[number], times[number]);
+        tried[number] = true;
     }
     choice = choose(shape, machine, options, learned);
     // Only those that ran may win: the others were judged slower, and the trial has not changed that.
