@@ -152,7 +152,7 @@ run_build() {
     run_step build build cmake --build "$build" --target gpu_all -j "$jobs"
 }
 
-programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' -type f -perm -u+x 2>/dev/null | sort | grep -E -- "$match"; }
+programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' ! -name '*_times' -type f -perm -u+x 2>/dev/null | sort | grep -E -- "$match"; }
 
 # At most so many at a time: sanitizers, where nothing is timed.
 pool() { while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done; }
