@@ -91,7 +91,9 @@ Measured measure(const Grid& grid, near::Layout layout, const near::Sums& sums, 
     made->set_points({in[0].data(), in[1].data(), in[2].data()}, {});
     made->set_charges(charges);
     const bool single = sums.precision != near::Precision::fp64;
-    double best_s = 1e300, fma_per_s = 0;
+    static double highest[2] = {0, 0}; // of the whole program: a quiet moment is enough
+    double& fma_per_s = highest[single ? 0 : 1];
+    double best_s = 1e300;
     Measured result;
     for (int round = 0; round < rounds; ++round) {
         fma_per_s = std::max(fma_per_s, single ? kernels::bench_p2p<float>(1).fma_per_s

@@ -5,6 +5,8 @@
 #include "kernels/near/layouts.hpp"
 #include "kernels/near/sorted_layout.hpp"
 
+#include <bit>
+
 namespace graft::kernels::near {
 namespace {
 
@@ -25,7 +27,7 @@ class Tiled final : public SortedLayout<T, V> {
     Tiled(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
         : Base(structure, sums, options, memory), block_(memory, "near field: gathered sources"),
           row_(gather_slots(this->shape_)), rows_(sums.dimension * (low ? 2 : 1) + sums.components),
-          lanes_(tile_lanes<V>()) {
+          lanes_(tile_lanes<V>()), lane_bits_(std::countr_zero(static_cast<uint64_t>(lanes_))) {
         const int64_t size = this->executor_.threads * rows_ * row_;
         this->build(split ? Layout::tiled_split : Layout::tiled, static_cast<double>(size) * sizeof(V));
         block_.reserve(size);
@@ -47,20 +49,20 @@ class Tiled final : public SortedLayout<T, V> {
         return true;
     }
 
-    /// Few targets do not pay for the copy: whether the vectors that short runs waste cost less. Slots of a
-    /// copy and of a vector's pairs as measured, see near-notes.md.
+    /// Few targets do not pay for the copy: whether the lanes that short runs waste cost less. In slots of
+    /// arithmetic, guessed from rates over 2...64 points a box (near-notes.md).
     bool better_in_place(int64_t box, int64_t targets) const {
-        constexpr int64_t copy_of_run = 24, copy_of_vector = 6, vector_of_pairs = 20;
+        constexpr int64_t copy_of_row = 8, copy_of_piece = 8, piece = 8, vector_of_pairs = 20;
         const Run* runs = this->runs(box);
         int64_t in_place = 0, sources = 0, pieces = 0;
         for (int64_t k = 0; k < this->run_count(box); ++k) {
-            in_place += (runs[k].count + lanes_ - 1) / lanes_;
+            in_place += (runs[k].count + lanes_ - 1) >> lane_bits_;
             sources += runs[k].count;
-            ++pieces;
+            pieces += (runs[k].count + piece - 1) / piece;
         }
-        const int64_t gathered = (sources + lanes_ - 1) / lanes_;
+        const int64_t gathered = (sources + lanes_ - 1) >> lane_bits_;
         return targets * (in_place - gathered) * vector_of_pairs <
-               pieces * copy_of_run + in_place * copy_of_vector;
+               rows_ * (this->run_count(box) * copy_of_row + pieces * copy_of_piece);
     }
     void sum_in_place(int64_t box, double* sums) {
         Tile<V> tile = this->tile_of(box);
@@ -128,6 +130,7 @@ class Tiled final : public SortedLayout<T, V> {
 
     Store<V> block_;
     int64_t row_, rows_, lanes_;
+    int lane_bits_;
 };
 
 } // namespace
