@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace graft::model {
@@ -18,18 +19,41 @@ double total_of(const NearSample& sample) {
     return sample.collection_s + sample.charges_s + sample.kernel_s + sample.scatter_s;
 }
 
-NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*field,
-                    std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
+constexpr size_t memory_term = 6;
+
+/// Least squares with the last term's seconds given (below 0: free, too).
+std::vector<double> fit_terms(NearLayout layout, NearPhaseName name, double NearSample::*field,
+                              std::span<const NearSample> samples, const NearWay& way, const Machine& machine,
+                              double memory_s) {
     std::vector<double> rows, right;
-    constexpr auto terms_count = std::tuple_size_v<NearTerms>;
     for (const NearSample& sample : samples) {
         const double weight = 1 / std::max(sample.*field, small_part * total_of(sample));
-        const NearTerms terms = near_terms(layout, name, sample.problem, way, machine);
+        NearTerms terms = near_terms(layout, name, sample.problem, way, machine);
+        right.push_back(sample.*field * weight);
+        if (memory_s >= 0)
+            right.back() -= std::exchange(terms[memory_term], 0) * memory_s * weight;
         for (const double term : terms)
             rows.push_back(term * weight);
-        right.push_back(sample.*field * weight);
     }
-    const std::vector<double> x = least_squares_not_negative(rows, right, static_cast<int>(terms_count));
+    std::vector<double> x =
+        least_squares_not_negative(rows, right, static_cast<int>(std::tuple_size_v<NearTerms>));
+    if (memory_s >= 0)
+        x[memory_term] = memory_s;
+    return x;
+}
+
+/// Records pass in order, at the memory's bandwidth. Samples small enough for a calibration hardly leave the
+/// last level: where they give a line no time or more than four times the bandwidth's, the bandwidth stands.
+NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*field,
+                    std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
+    std::vector<double> x = fit_terms(layout, name, field, samples, way, machine, -1);
+    const bool streams = near_records(layout) && way.backend == NearBackend::cpu &&
+                         (name == NearPhaseName::kernel || name == NearPhaseName::charges);
+    if (streams && machine.cpu.core_copy_bandwidth_bytes_per_s > 0) {
+        const double line_s = 64 / machine.cpu.core_copy_bandwidth_bytes_per_s;
+        if (x[memory_term] <= 0 || x[memory_term] > 4 * line_s)
+            x = fit_terms(layout, name, field, samples, way, machine, line_s);
+    }
     return {x[0], x[1], x[2], x[3], x[4], x[5], x[6]};
 }
 

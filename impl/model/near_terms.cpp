@@ -120,11 +120,6 @@ double walked(NearLayout layout, const NearProblem& p) {
                                                            : p.neighbours;
 }
 
-bool has_records(NearLayout layout) {
-    return layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
-           layout == NearLayout::replicated_group;
-}
-
 /// Neighbours of which nothing tells beforehand whether they are empty: the processor guesses half of them
 /// wrong.
 double surprises(NearLayout layout, const NearProblem& p) {
@@ -151,7 +146,7 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& l
         return {1, 0, 0, 0, 0, 0, 0};
     const double entries = p.components * entries_of(layout, p);
     NearTerms terms{1, 0, 0, 0, entries, 0, 0};
-    if (has_records(layout))
+    if (near_records(layout))
         terms[neighbour] = walked(layout, p), terms[run] = surprises(layout, p);
     const double written = entries * p.number_bytes();
     // In the paper's records charges stand between coordinates: the whole record passes.
@@ -169,7 +164,7 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend back
                     p.neighbours * full,
                     p.targets,
                     layout == NearLayout::ranges ? runs_of_targets(p)
-                    : has_records(layout)        ? 0
+                    : near_records(layout)       ? 0
                                                  : p.runs,
                     slots_of(layout, p, backend) * slot_s,
                     0,
@@ -180,7 +175,7 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend back
     if (layout == NearLayout::indexed) // the points of a neighbourhood: most of them just met
         lines = {p.gathered * 4 / line_bytes, p.gathered * 4, p.sources * (p.dimension + p.components),
                  points_bytes};
-    else if (has_records(layout))
+    else if (near_records(layout))
         lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
         lines.stream_bytes = p.layout_bytes;
     add_lines(terms, lines, levels);
@@ -202,6 +197,11 @@ NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
 
 bool near_scalar(NearLayout layout) {
     return layout == NearLayout::indexed || layout == NearLayout::replicated;
+}
+
+bool near_records(NearLayout layout) {
+    return layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
+           layout == NearLayout::replicated_group;
 }
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,

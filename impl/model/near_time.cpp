@@ -95,8 +95,7 @@ double phase_s(NearLayout layout, NearPhaseName name, const NearPhase& phase, co
 double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& way, const Link& link) {
     if (!way.host_arrays)
         return 0;
-    const bool records = layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
-                         layout == NearLayout::replicated_group;
+    const bool records = near_records(layout);
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
     const double out = transfer_s(link, p.targets * each * p.number_bytes(), way.pageable, false);
     // Collected on the host, records cross the link; their charges with every execution.

@@ -89,6 +89,8 @@ double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine
 
 /// Whether a layout's loop is a plain one on the CPU.
 bool near_scalar(NearLayout layout);
+/// Whether it copies the sources of a box or target into records.
+bool near_records(NearLayout layout);
 
 /// Machine's numbers of a layout, or those of another size of number, or the built-in ones (*measured =
 /// false).

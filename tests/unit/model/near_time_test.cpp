@@ -159,5 +159,22 @@ TEST(NearTime, CalibrationFindsAMachineAgain) {
     EXPECT_THROW(fit_near(NearLayout::tiled, {}, {}, machine), core::Error);
 }
 
+TEST(NearTime, RecordsBeyondTheSamplesStreamAtTheBandwidth) {
+    Machine machine;
+    machine.cpu.core_copy_bandwidth_bytes_per_s = 16e9; // 4 ns a line
+    std::vector<NearSample> samples;
+    for (const double n : {600., 4000., 30000.})
+        for (const double density : {0.6, 2.5, 9.}) {
+            NearSample s; // none of them leaves the caches: nothing tells what a line of the memory takes
+            s.problem = problem(n, density, 2);
+            s.problem.layout_bytes = 1e6;
+            s.collection_s = 1e-9 * s.problem.pairs, s.charges_s = 1e-9 * s.problem.pairs;
+            s.kernel_s = 1e-9 * s.problem.pairs;
+            samples.push_back(s);
+        }
+    EXPECT_DOUBLE_EQ(fit_near(NearLayout::replicated, samples, {}, machine).kernel.memory_s, 4e-9);
+    EXPECT_DOUBLE_EQ(fit_near(NearLayout::tiled, samples, {}, machine).kernel.memory_s, 0);
+}
+
 } // namespace
 } // namespace graft::model
