@@ -13,7 +13,7 @@ using backend::DeviceError;
 template <typename Body>
 int32_t step(void* engine, DeviceError* error, Body&& body) noexcept {
     return backend::guarded_device(error, [&] {
-        DeviceForce& force = *static_cast<DeviceForce*>(engine);
+        DeviceForce& force = force_of(engine);
         const DeviceGuard guard(force.memory().device());
         try {
             body(force);

@@ -25,10 +25,6 @@ struct Engine {
     }
 };
 
-DeviceForce& force_of(void* engine) {
-    return *static_cast<Engine*>(engine)->force;
-}
-
 int32_t create(const DeviceOptions* options, void** engine, DeviceError* error) {
     return guarded_device(error, [&] {
         *engine = new Engine{*options, std::make_unique<DeviceForce>(*options)};
@@ -56,6 +52,10 @@ int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, Devi
 }
 
 } // namespace
+
+DeviceForce& force_of(void* engine) {
+    return *static_cast<Engine*>(engine)->force;
+}
 
 const DeviceForceTable* device_force_table() {
     static const DeviceForceTable table = {create, destroy, begin, end, work, device_ranks_table()};

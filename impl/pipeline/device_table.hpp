@@ -6,7 +6,11 @@
 
 namespace graft::pipeline {
 
+class DeviceForce;
+
 const DeviceForceTable* device_force_table();
 const DeviceRanksTable* device_ranks_table();
+/// What stands behind the engine that create() gave.
+DeviceForce& force_of(void* engine);
 
 } // namespace graft::pipeline
