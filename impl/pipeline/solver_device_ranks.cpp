@@ -29,8 +29,7 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
                                const Outputs& outputs) {
     const auto backend = static_cast<int64_t>(settings_.backend);
     comm_->guarded([&] {
-        int64_t most[] = {backend, -backend, device_array(particles, points, outputs).view != nullptr,
-                          std::max(particles.n, points != nullptr ? points->n : 0)};
+        int64_t most[] = {backend, -backend};
         comm_->allreduce(most, std::size(most), comm::Operation::max);
         comm_->together([&] {
             if (most[0] != -most[1])
@@ -40,10 +39,8 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
         const char* const refused = why_not_over_ranks();
         if (settings_.backend == Backend::cpu)
             ranks_why_ = "backend cpu";
-        else if (settings_.backend == Backend::auto_ && refused != nullptr)
-            ranks_why_ = refused;
-        else if (settings_.backend == Backend::auto_ && most[2] == 0 && most[3] < least_for_gpu)
-            ranks_why_ = "too few particles for GPUs to pay";
+        else if (settings_.backend == Backend::auto_) // until results over several GPUs have been measured
+            ranks_why_ = refused != nullptr ? refused : "over ranks, GPUs are used where backend cuda asks for them";
         if (!ranks_why_.empty())
             return;
         comm_->together([&] {
