@@ -97,8 +97,7 @@ class Solver {
                            const char* device_array);
     bool choose_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
     bool wants_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
-    bool choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
-                           const Outputs& outputs);
+    bool choose_over_ranks();
     const char* why_not_over_ranks() const;
     void begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs);

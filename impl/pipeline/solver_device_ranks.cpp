@@ -25,8 +25,7 @@ const char* Solver::why_not_over_ranks() const {
 
 /// Collective. False: ranks_why_ says why all compute on the CPU. Throws, on all ranks, where a GPU is asked
 /// for and cannot be had.
-bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
-                               const Outputs& outputs) {
+bool Solver::choose_over_ranks() {
     const auto backend = static_cast<int64_t>(settings_.backend);
     comm_->guarded([&] {
         int64_t most[] = {backend, -backend};
