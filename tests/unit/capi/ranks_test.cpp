@@ -138,7 +138,7 @@ TEST(Ranks, ADeadlineEndsTheWaitAndPoisonsTheContext) {
         EXPECT_GT(first_s, 0.1);
         EXPECT_LT(first_s, 20);
         EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_COMMUNICATION);
-        EXPECT_LT(elapsed_s() - first_s, 0.1) << "at once";
+        EXPECT_LT(elapsed_s() - first_s, 0.25) << "at once: another deadline would be 0.3 s";
         Bodies b = plummer(10);
         Field f(10, 7.0);
         Call call(b, f);

@@ -1,21 +1,43 @@
-// The measurements are numbers that can be true; how large they must be is tests/perf's business.
+// The measurements are numbers that can be true; how large they must be is tests/perf's business. The bound
+// and the rate are measured one after the other: where other processes take turns on the cores, one try may
+// show anything.
 #include "kernels/bench.hpp"
 
 #include <gtest/gtest.h>
 
 using namespace graft;
 
-TEST(KernelBench, RatesArePlausible) {
-    const kernels::P2pBench single = kernels::bench_p2p<float>(2), full = kernels::bench_p2p<double>(2);
-    for (const kernels::P2pBench& bench : {single, full}) {
-        EXPECT_GT(bench.pairs_per_s, 1e6);
-        EXPECT_GT(bench.fma_per_s, 1e8);
-        EXPECT_LT(bench.fma_per_s,
-                  5e10); // four a cycle at 12 GHz: beyond it the compiler has merged the chains
-        if (bench.instructions_per_pair > 0) {
-            EXPECT_GT(bench.share_of_bound(), 0.1);
-            EXPECT_LT(bench.share_of_bound(), 2);
-        }
+namespace {
+
+constexpr int tries = 8;
+
+template <typename Real>
+void expect_plausible() {
+    for (int left = tries; left > 0; --left) {
+        const kernels::P2pBench bench = kernels::bench_p2p<Real>(2);
+        const double share = bench.instructions_per_pair > 0 ? bench.share_of_bound() : 1;
+        // Four a cycle at 12 GHz: beyond it the compiler has merged the chains.
+        if (bench.pairs_per_s > 1e6 && bench.fma_per_s > 1e8 && bench.fma_per_s < 5e10 && share > 0.1 &&
+            share < 2)
+            return;
+        EXPECT_GT(left, 1) << bench.pairs_per_s << " pairs/s, " << bench.fma_per_s << " FMA/s, share "
+                           << share;
     }
-    EXPECT_GT(kernels::bench_m2p<float>(0, 1), kernels::bench_m2p<float>(4, 1));
+}
+
+} // namespace
+
+TEST(KernelBench, RatesArePlausible) {
+    expect_plausible<float>();
+    expect_plausible<double>();
+}
+
+TEST(KernelBench, HigherOrdersCostMore) {
+    for (int left = tries; left > 0; --left) {
+        const double monopole = kernels::bench_m2p<float>(0, 1),
+                     hexadecapole = kernels::bench_m2p<float>(4, 1);
+        if (monopole > hexadecapole)
+            return;
+        EXPECT_GT(left, 1) << monopole << ", " << hexadecapole;
+    }
 }

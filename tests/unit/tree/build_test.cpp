@@ -175,11 +175,17 @@ TEST(Octree, far_clusters_cost_like_near_ones) {
     Cloud one = ball(200000), two;
     for (int64_t i = 0; i < one.size(); ++i)
         two.add(one.x[i] + (i % 2 ? 1e12 : 0), one.y[i], one.z[i]);
-    core::Timer timer;
-    const Built near(one, {});
-    const double near_s = timer.lap();
-    const Built far(two, {});
-    EXPECT_LT(timer.lap(), 3 * near_s + 0.05);
+    const Built near(one, {}), far(two, {});
+    const auto shortest_s = [](const Cloud& cloud) { // other processes take turns on the cores
+        double least_s = 1e9;
+        for (int tries = 0; tries < 7; ++tries) {
+            core::Timer timer;
+            const Built built(cloud, {});
+            least_s = std::min(least_s, timer.seconds());
+        }
+        return least_s;
+    };
+    EXPECT_LT(shortest_s(two), 3 * shortest_s(one) + 0.05);
     EXPECT_LT(far.tree.node_count(), 2 * near.tree.node_count());
 }
 
