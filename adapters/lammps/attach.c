@@ -1,0 +1,294 @@
+/* The life of an attachment: deck, constant, ranks, and what is added to LAMMPS (graft_lammps.h). */
+#include "internal.h"
+
+#include <graft_loader.h>
+#include <graft_mpi_loader.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OLDEST_LAMMPS 20210728 /* fix external takes energies and virials from then on */
+
+typedef struct unit_style {
+    const char* name;
+    double length_m, mass_kg, time_s;
+} unit_style;
+
+/* LAMMPS's manual, `units`; g/mol over Avogadro's number is the atomic mass constant. lj: G = 1. */
+static const unit_style unit_styles[] = {
+    {"real", 1e-10, 1.66053906660e-27, 1e-15},
+    {"metal", 1e-10, 1.66053906660e-27, 1e-12},
+    {"si", 1, 1, 1},
+    {"cgs", 1e-2, 1e-3, 1},
+    {"electron", 5.29177210903e-11, 1.66053906660e-27, 1e-15},
+    {"micro", 1e-6, 1e-15, 1e-6},
+    {"nano", 1e-9, 1e-21, 1e-9},
+};
+
+static int32_t fail_in_graft(graft_lammps* at, int32_t status) {
+    return lammps_fail(status, "%s", at->graft->last_error());
+}
+
+/* ---- the constant: energy = constant charge charge / r in LAMMPS's units ---- */
+
+static int32_t gravity_constant(graft_lammps* at, double* constant) {
+    const char* name = at->host->extract_global(at->lammps, "units");
+    const double* force_to_acceleration = at->host->extract_global(at->lammps, "ftm2v");
+    size_t i;
+    *constant = 1;
+    if (name != NULL && strcmp(name, "lj") == 0)
+        return GRAFT_OK;
+    for (i = 0; name != NULL && force_to_acceleration != NULL && i < sizeof unit_styles / sizeof *unit_styles;
+         ++i) {
+        const unit_style* style = unit_styles + i;
+        if (strcmp(name, style->name) == 0) {
+            *constant = 6.67430e-11 * style->mass_kg * style->time_s * style->time_s /
+                        (style->length_m * style->length_m * style->length_m) / *force_to_acceleration;
+            return GRAFT_OK;
+        }
+    }
+    return lammps_fail(
+        GRAFT_ERROR_UNSUPPORTED,
+        "no gravitational constant is known for LAMMPS's units %s; give `constant:` in the deck, in "
+        "energy length / mass^2",
+        name != NULL ? name : "(unknown)");
+}
+
+static int32_t choose_constant(graft_lammps* at, const graft_options_values* values) {
+    const double *coulomb, *dielectric;
+    if (values->constant != 1) {
+        at->constant = values->constant;
+        return GRAFT_OK;
+    }
+    if (values->interaction == GRAFT_INTERACTION_GRAVITY)
+        return gravity_constant(at, &at->constant);
+    coulomb =
+        at->host->extract_global(at->lammps, "qqr2e"); /* qqrd2e, their ratio, is set in the first run only */
+    dielectric = at->host->extract_global(at->lammps, "dielectric");
+    if (coulomb == NULL || dielectric == NULL)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
+                           "this LAMMPS does not tell its Coulomb constant (qqr2e, dielectric); "
+                           "give `constant:` in the deck, in energy length / charge^2");
+    at->constant = *coulomb / *dielectric;
+    return GRAFT_OK;
+}
+
+/* ---- deck ---- */
+
+static int32_t read_special(graft_lammps* at, const graft_options* options) {
+    char text[256], rest;
+    if (at->graft->options_get(options, "host.lammps.special", text, (int64_t)sizeof text, NULL) != GRAFT_OK)
+        return GRAFT_OK; /* ABSENT */
+    at->given_special = 1;
+    if (sscanf(text, "%lf %lf %lf %c", at->special, at->special + 1, at->special + 2, &rest) != 3)
+        return lammps_fail(
+            GRAFT_ERROR_ARGUMENT,
+            "deck key 'host.lammps.special': '%s'; expected the three Coulomb factors of LAMMPS's "
+            "special_bonds, as in `special: 0 0 1`",
+            text);
+    return GRAFT_OK;
+}
+
+static int32_t read_deck(graft_lammps* at, const char* deck, graft_options* options) {
+    graft_options_values values = {0};
+    int32_t status = GRAFT_OK;
+    if (deck != NULL && deck[0] == '{')
+        status = at->graft->options_read_text(options, deck, (int64_t)strlen(deck), "deck");
+    else if (deck != NULL && deck[0] != '\0')
+        status = at->graft->options_read_file(options, deck);
+    values.struct_size = sizeof values;
+    if (status == GRAFT_OK)
+        status = at->graft->options_read_struct(options, &values);
+    if (status != GRAFT_OK)
+        return fail_in_graft(at, status);
+    at->interaction = values.interaction;
+    at->softened = values.softening_kind != GRAFT_SOFTENING_NONE;
+    if (values.dimension != 3 || at->host->extract_setting(at->lammps, "dimension") != 3)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
+                           "two dimensions: Graft's forces in LAMMPS are those of three; use "
+                           "`dimension 3` in both decks");
+    status = choose_constant(at, &values);
+    return status == GRAFT_OK ? read_special(at, options) : status;
+}
+
+/* ---- ranks ---- */
+
+static int32_t set_ranks(graft_lammps* at) {
+    const int ranks = at->host->extract_setting(at->lammps, "world_size");
+    char why[1024] = "";
+    int32_t status;
+    if (ranks <= 1)
+        return GRAFT_OK;
+    status =
+        graft_load_mpi_comm((int32_t)at->host->get_mpi_comm(at->lammps), &at->comm, why, (int64_t)sizeof why);
+    if (status != GRAFT_OK)
+        return lammps_fail(
+            status,
+            "LAMMPS runs on %d ranks, and Graft has no way between them; each would see only its own "
+            "atoms. Install the shim libgraft_mpi_mpich.so or libgraft_mpi_openmpi.so for this MPI "
+            "beside libgraft.so, or name it in GRAFT_MPI_LIBRARY. %s",
+            ranks, why);
+    status = at->graft->context_set_communicator(at->context, at->comm);
+    return status == GRAFT_OK ? status : fail_in_graft(at, status);
+}
+
+/* ---- LAMMPS's side ---- */
+
+static int32_t check_host(graft_lammps* at) {
+    const int version = at->host->version(at->lammps);
+    if (version < OLDEST_LAMMPS)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED, "this is LAMMPS %d; Graft needs %d or later", version,
+                           OLDEST_LAMMPS);
+    if (at->host->extract_setting(at->lammps, "bigint") != 8)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
+                           "this LAMMPS was compiled with LAMMPS_SMALLSMALL; Graft needs "
+                           "LAMMPS_SMALLBIG (the default) or LAMMPS_BIGBIG");
+    at->id_bytes = at->host->extract_setting(at->lammps, "tagint");
+    if (at->host->extract_setting(at->lammps, "box_exist") != 1)
+        return lammps_fail(GRAFT_ERROR_CALL_ORDER,
+                           "LAMMPS has no simulation box yet; attach Graft after create_box, "
+                           "read_data or read_restart");
+    return GRAFT_OK;
+}
+
+static int32_t add_to_host(graft_lammps* at) {
+    const lammps_functions* host = at->host;
+    const int bonds = host->extract_setting(at->lammps, "molecule_flag") == 1 &&
+                      host->extract_setting(at->lammps, "nbondtypes") > 0;
+    int32_t status = GRAFT_OK;
+    if (!host->has_id(at->lammps, "fix", at->fix)) {
+        status = lammps_run(host, at->lammps, "fix %s all external pf/callback 1 1", at->fix);
+        at->fix_is_ours = status == GRAFT_OK;
+    }
+    if (status == GRAFT_OK)
+        status = lammps_run(host, at->lammps, "fix_modify %s energy yes virial yes", at->fix);
+    if (status == GRAFT_OK && bonds && at->interaction == GRAFT_INTERACTION_COULOMB) {
+        status = lammps_run(host, at->lammps, "compute " BONDS_COMPUTE " all property/local batom1 batom2",
+                            at->fix);
+        at->has_bonds = status == GRAFT_OK;
+    }
+    if (status == GRAFT_OK)
+        host->set_callback(at->lammps, at->fix, lammps_on_forces, at);
+    if (status == GRAFT_OK) /* also where set_callback found a fix of another style */
+        status = lammps_run(
+            host, at->lammps, "print \"Graft %s computes %s through fix %s: constant %.10g, %d ranks\"",
+            at->graft->version(), at->interaction == GRAFT_INTERACTION_COULOMB ? "Coulomb forces" : "gravity",
+            at->fix, at->constant, at->comm != NULL ? at->comm->size : 1);
+    return status;
+}
+
+static int32_t set_up(graft_lammps* at, const char* deck) {
+    graft_options* options = NULL;
+    graft_units units = {0};
+    int32_t status = at->graft->options_create(&options);
+    if (status != GRAFT_OK)
+        return fail_in_graft(at, status);
+    status = read_deck(at, deck, options);
+    if (status == GRAFT_OK) {
+        units.struct_size = sizeof units;
+        units.constant = at->constant;
+        status = at->graft->context_create(options, NULL, &at->context);
+        if (status == GRAFT_OK)
+            status = at->graft->context_set_units(at->context, &units);
+        if (status != GRAFT_OK)
+            fail_in_graft(at, status);
+    }
+    at->graft->options_destroy(&options);
+    if (status == GRAFT_OK)
+        status = set_ranks(at);
+    return status == GRAFT_OK ? add_to_host(at) : status;
+}
+
+static void release(graft_lammps* at) {
+    if (at->context != NULL)
+        at->graft->context_destroy(&at->context);
+    if (at->comm != NULL)
+        at->comm->free(at->comm);
+    exclusions_free(&at->excluded);
+    free(at->charge);
+    free(at->energy);
+    free(at);
+}
+
+static int32_t remove_from_host(graft_lammps* at) {
+    const lammps_functions* host = at->host;
+    int32_t status = GRAFT_OK;
+    char compute[FIX_CAPACITY + 16];
+    snprintf(compute, sizeof compute, BONDS_COMPUTE, at->fix);
+    if (at->has_bonds && host->has_id(at->lammps, "compute", compute))
+        status = lammps_run(host, at->lammps, "uncompute %s", compute);
+    if (host->has_id(at->lammps, "fix", at->fix)) {
+        host->set_callback(at->lammps, at->fix, NULL, NULL);
+        if (at->fix_is_ours && status == GRAFT_OK)
+            status = lammps_run(host, at->lammps, "unfix %s", at->fix);
+    }
+    return status;
+}
+
+int32_t graft_lammps_attach(void* lammps, const char* fix, const char* deck, graft_lammps** attached) {
+    graft_lammps* at;
+    char why[1024] = "";
+    int32_t status;
+    if (attached == NULL)
+        return lammps_fail(GRAFT_ERROR_ARGUMENT, "attached is NULL");
+    *attached = NULL;
+    if (lammps == NULL || fix == NULL || fix[0] == '\0' || strlen(fix) >= FIX_CAPACITY)
+        return lammps_fail(GRAFT_ERROR_ARGUMENT,
+                           "%s; expected a LAMMPS instance and a fix's name of 1 to %d letters",
+                           lammps == NULL ? "lammps is NULL" : "the name of the fix is missing or too long",
+                           FIX_CAPACITY - 1);
+    at = calloc(1, sizeof *at);
+    if (at == NULL)
+        return lammps_fail(GRAFT_ERROR_MEMORY, "no memory for an attachment");
+    at->lammps = lammps;
+    memcpy(at->fix, fix, strlen(fix));
+    status = lammps_find(&at->host);
+    if (status == GRAFT_OK && (status = graft_load(NULL, &at->graft, why, (int64_t)sizeof why)) != GRAFT_OK)
+        lammps_fail(status, "%s", why);
+    if (status == GRAFT_OK)
+        status = check_host(at);
+    if (status == GRAFT_OK)
+        status = set_up(at, deck);
+    if (status != GRAFT_OK) {
+        char text[1500]; /* taking back may have its own to say */
+        snprintf(text, sizeof text, "%s", graft_lammps_error());
+        if (at->fix_is_ours)
+            remove_from_host(at);
+        release(at);
+        return lammps_fail(status, "%s", text);
+    }
+    *attached = at;
+    return GRAFT_OK;
+}
+
+int32_t graft_lammps_detach(graft_lammps** attached) {
+    int32_t status;
+    if (attached == NULL || *attached == NULL)
+        return GRAFT_OK;
+    status = remove_from_host(*attached);
+    release(*attached);
+    *attached = NULL;
+    return status;
+}
+
+int32_t graft_lammps_query(graft_lammps* at, const char* key, double* value) {
+    const struct {
+        const char* key;
+        double value;
+    } own[] = {{"adapter.calls", at != NULL ? (double)at->calls : 0},
+               {"adapter.time_s.call", at != NULL ? at->call_s : 0},
+               {"adapter.time_s.graft", at != NULL ? at->graft_s : 0},
+               {"adapter.exclusions", at != NULL ? (double)at->excluded.pair_count : 0}};
+    int32_t status;
+    size_t i;
+    if (at == NULL || key == NULL || value == NULL)
+        return lammps_fail(GRAFT_ERROR_ARGUMENT, "attached, key or value is NULL");
+    for (i = 0; i < sizeof own / sizeof *own; ++i)
+        if (strcmp(key, own[i].key) == 0) {
+            *value = own[i].value;
+            return GRAFT_OK;
+        }
+    status = at->graft->query(at->context, key, value);
+    return status == GRAFT_OK ? status : fail_in_graft(at, status);
+}

@@ -1,0 +1,50 @@
+/* LAMMPS's C library interface (library.h) as a table of functions found in this process. Nothing of LAMMPS
+ * is included or linked: types that depend on how LAMMPS was compiled (bigint, tagint) are asked for at run
+ * time. */
+#ifndef GRAFT_LAMMPS_FUNCTIONS_H
+#define GRAFT_LAMMPS_FUNCTIONS_H
+
+#include <stdint.h>
+
+/* The callback of fix external; `id` points to tagints, 4 or 8 bytes (extract_setting "tagint"). */
+typedef void (*lammps_callback)(void* self, int64_t step, int count, void* id, double** x, double** f);
+
+typedef struct lammps_functions {
+    int (*version)(void* lammps);
+    int (*extract_setting)(void* lammps, const char* name);
+    void* (*extract_global)(void* lammps, const char* name);
+    void* (*extract_atom)(void* lammps, const char* name);
+    void* (*extract_compute)(void* lammps, const char* id, int style, int type);
+    void (*extract_box)(void* lammps, double* lower, double* upper, double* xy, double* yz, double* xz,
+                        int* periodic, int* changes);
+    int (*get_mpi_comm)(void* lammps);
+    char* (*command)(void* lammps, const char* text);
+    int (*has_id)(void* lammps, const char* category, const char* id);
+    void (*set_callback)(void* lammps, const char* fix, lammps_callback function, void* self);
+    void (*set_energy)(void* lammps, const char* fix, double energy);
+    void (*set_energy_peratom)(void* lammps, const char* fix, double* energy);
+    void (*set_virial)(void* lammps, const char* fix, double* virial);
+    int (*has_exceptions)(void);
+    int (*has_error)(void* lammps);
+    int (*last_error)(void* lammps, char* buffer, int capacity);
+    void (*force_timeout)(void* lammps);
+    void (*error)(void* lammps, int type, const char* text); /* NULL before 3Nov2022 */
+} lammps_functions;
+
+/* The table; filled once. LOAD_NOT_FOUND (no LAMMPS in this process) or UNSUPPORTED (one without a function
+ * that is needed, which is named), text in lammps_fail's place. */
+int32_t lammps_find(const lammps_functions** table);
+
+/* Runs a command. On failure ARGUMENT with LAMMPS's text - or no return, when LAMMPS has no exceptions. */
+int32_t lammps_run(const lammps_functions* table, void* lammps, const char* pattern, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Makes `text` LAMMPS's error within a run, on all ranks at once: without exceptions the process ends here,
+ * by LAMMPS's hand; with them the run stops after this step, its command reports the error and the host lives
+ * on - unless it has not looked at an earlier one of these, in which case the process ends here, too. */
+void lammps_raise(const lammps_functions* table, void* lammps, const char* text);
+
+/* Keeps the text for graft_lammps_error and returns the status. */
+int32_t lammps_fail(int32_t status, const char* pattern, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,94 @@
+"""LAMMPS with Graft's forces, from a deck's python block or from a Python program. Needs ctypes only.
+
+In a deck, for an unmodified lmp (the fix is created; its name and Graft's deck are up to you):
+
+    python graft_attach input 3 SELF coulomb graft.yaml format pss file graft_lammps.py
+    python graft_attach invoke
+
+In Python:
+
+    attached = graft_lammps.attach(lammps_instance, "coulomb", "{interaction: coulomb}")
+    lammps_instance.command("run 100")
+    print(attached.query("adapter.time_s.graft"))
+
+libgraft_lammps.so is the one in GRAFT_LAMMPS_LIBRARY, else beside this file or in the lib folder of the prefix that it
+is installed in, else wherever the dynamic linker finds it.
+"""
+import ctypes
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__)) if "__file__" in globals() else os.getcwd()
+KEPT = []  # a deck has no place for handles: what it attached lives as long as the process
+
+
+class Error(RuntimeError):
+    """What the adapter, Graft or LAMMPS says."""
+
+
+def _library_path():
+    named = os.environ.get("GRAFT_LAMMPS_LIBRARY")
+    if named:
+        return named
+    prefix = os.path.join(HERE, "..", "..", "..")  # of share/graft/lammps
+    for folder in [HERE, *(os.path.join(prefix, name) for name in ("lib", "lib64"))]:
+        path = os.path.join(folder, "libgraft_lammps.so")
+        if os.path.exists(path):
+            return path
+    return "libgraft_lammps.so"
+
+
+def _load():
+    path = _library_path()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as failure:
+        raise Error(f"{path}: {failure}; name libgraft_lammps.so in GRAFT_LAMMPS_LIBRARY") from None
+    library.graft_lammps_attach.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p,
+                                            ctypes.POINTER(ctypes.c_void_p)]
+    library.graft_lammps_detach.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
+    library.graft_lammps_query.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_double)]
+    library.graft_lammps_error.restype = ctypes.c_char_p
+    return library
+
+
+def _pointer(lammps):
+    """The address of LAMMPS itself: from lammps.lammps, from a deck's SELF (a capsule), or a number."""
+    address = getattr(lammps, "lmp", lammps)
+    if type(address).__name__ == "PyCapsule":
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        return get(address, None)
+    return getattr(address, "value", address)
+
+
+class Attached:
+    """Graft's forces in one LAMMPS, through one fix."""
+
+    def __init__(self, lammps, fix, deck):
+        self._library, self._handle = _load(), ctypes.c_void_p()
+        self._check(self._library.graft_lammps_attach(_pointer(lammps), fix.encode(), (deck or "").encode(),
+                                                      ctypes.byref(self._handle)))
+
+    def _check(self, status):
+        if status != 0:
+            raise Error(f"graft {status}: {self._library.graft_lammps_error().decode()}")
+
+    def query(self, key):
+        """A figure of the last evaluation, or of all: graft_lammps.h lists them."""
+        value = ctypes.c_double()
+        self._check(self._library.graft_lammps_query(self._handle, key.encode(), ctypes.byref(value)))
+        return value.value
+
+    def detach(self):
+        """LAMMPS is as before. Before it is closed, between runs, on all ranks."""
+        self._check(self._library.graft_lammps_detach(ctypes.byref(self._handle)))
+
+
+def attach(lammps, fix, deck=None):
+    """Graft's forces from the next run on: deck is a YAML file's path, or "{key: value, ...}"."""
+    return Attached(lammps, fix, deck)
+
+
+def graft_attach(lammps, fix, deck):
+    """What a LAMMPS deck invokes."""
+    KEPT.append(attach(lammps, fix, deck))

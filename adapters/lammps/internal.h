@@ -1,0 +1,57 @@
+/* What one attachment holds. One thread; LAMMPS calls back from the thread that runs it. */
+#ifndef GRAFT_LAMMPS_INTERNAL_H
+#define GRAFT_LAMMPS_INTERNAL_H
+
+#include "exclusions.h"
+#include "functions.h"
+#include "graft_lammps.h"
+
+#include <graft/api.h>
+
+#define FIX_CAPACITY 64
+
+struct graft_lammps {
+    const graft_api_v1* graft;
+    const lammps_functions* host;
+    void* lammps;
+    char fix[FIX_CAPACITY];
+    graft_context* context;
+    graft_comm_v1* comm; /* NULL: one rank */
+    int32_t interaction;
+    int32_t id_bytes;      /* of LAMMPS's tagint */
+    int32_t softened;      /* the deck's law is not 1/r */
+    double constant;       /* in front of charge charge / r: LAMMPS's energy units */
+    int32_t fix_is_ours;   /* created by attach */
+    int32_t has_bonds;     /* the compute that tells the bonds exists */
+    int32_t given_special; /* the deck gives the factors */
+    double special[3];
+    graft_box box; /* as told to Graft last */
+    int32_t box_known;
+    double tilt[3]; /* xy xz yz */
+    exclusions excluded;
+    int32_t excluding;  /* some factor is not 1, and there are bonds */
+    int64_t bond_count; /* of all ranks, when the bonds were gathered */
+    int64_t last_step;
+    int64_t capacity; /* atoms that the next two have room for */
+    double* charge;   /* masses per atom, where LAMMPS has them per type */
+    double* energy;   /* per atom: Graft's potential, then the energy for LAMMPS */
+    int64_t calls;
+    double call_s;
+    double graft_s;
+};
+
+/* attach.c hands this to LAMMPS. */
+void lammps_on_forces(void* attached, int64_t step, int count, void* id, double** x, double** f);
+
+/* OK on all ranks, or a failure on all. Collective. */
+int32_t lammps_agree(graft_lammps* at, int32_t status);
+
+/* Sets `excluding` and LAMMPS's Coulomb factors of special_bonds; gathers the bonds of all ranks where they
+ * may have changed: at the start of a run, and when their number differs. Collective; same status on all
+ * ranks. */
+int32_t lammps_find_bonds(graft_lammps* at, int64_t step, double factor[3]);
+
+/* The compute that lists an attachment's bonds. */
+#define BONDS_COMPUTE "graft_bonds_%s"
+
+#endif

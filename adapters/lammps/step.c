@@ -1,0 +1,241 @@
+/* One force evaluation, called by LAMMPS within a run: atoms where they lie -> Graft -> fix external's
+ * arrays.
+ *
+ * On several ranks all of them come here together. What can go wrong on one rank alone is agreed on before
+ * and after Graft's own collective call, so that all raise LAMMPS's error or none does. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200112L /* clock_gettime */
+#endif
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct step_atoms {
+    int32_t n;
+    void* id;
+    double** x;
+    double** f;
+    const double* charge;
+} step_atoms;
+
+static double now_s(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int32_t lammps_agree(graft_lammps* at, int32_t status) {
+    int32_t worst = status;
+    if (at->comm == NULL)
+        return status;
+    if (at->comm->allreduce(at->comm->self, &status, &worst, 1, GRAFT_I32, GRAFT_COMM_MAX) != GRAFT_OK)
+        return lammps_fail(GRAFT_ERROR_COMMUNICATION, "the ranks could not agree on a status");
+    if (status == GRAFT_OK && worst != GRAFT_OK)
+        lammps_fail(worst, "another rank failed (%s); its own message says why",
+                    at->graft->status_text(worst));
+    return worst;
+}
+
+/* ---- what goes in ---- */
+
+static int32_t reserve(graft_lammps* at, int64_t n) {
+    const int64_t capacity = n + n / 4 + 64;
+    if (n < at->capacity)
+        return GRAFT_OK;
+    free(at->charge);
+    free(at->energy);
+    at->charge = malloc((size_t)capacity * sizeof *at->charge);
+    at->energy = malloc((size_t)capacity * sizeof *at->energy);
+    at->capacity = at->charge != NULL && at->energy != NULL ? capacity : 0;
+    if (at->capacity == 0)
+        return lammps_fail(GRAFT_ERROR_MEMORY, "no memory for charges and energies of %lld atoms",
+                           (long long)n);
+    return GRAFT_OK;
+}
+
+static int32_t find_masses(graft_lammps* at, step_atoms* atoms) {
+    const double* each = at->host->extract_atom(at->lammps, "rmass");
+    const double* per_type = at->host->extract_atom(at->lammps, "mass");
+    const int* type = at->host->extract_atom(at->lammps, "type");
+    int32_t i;
+    atoms->charge = each != NULL ? each : at->charge;
+    if (each != NULL)
+        return GRAFT_OK;
+    if (per_type == NULL || type == NULL)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
+                           "LAMMPS's atoms have no masses, neither their own nor by type");
+    for (i = 0; i < atoms->n; ++i)
+        at->charge[i] = per_type[type[i]];
+    return GRAFT_OK;
+}
+
+static int32_t find_charges(graft_lammps* at, step_atoms* atoms) {
+    int32_t status = reserve(at, atoms->n);
+    if (status != GRAFT_OK)
+        return status;
+    if (at->interaction == GRAFT_INTERACTION_GRAVITY)
+        return find_masses(at, atoms);
+    if (at->host->extract_setting(at->lammps, "q_flag") != 1)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
+                           "LAMMPS's atoms have no charge; use `atom_style charge`, `full` or "
+                           "another one that has, or `interaction: gravity` in Graft's deck");
+    atoms->charge = at->host->extract_atom(at->lammps, "q");
+    if (atoms->charge == NULL)
+        atoms->charge = at->charge; /* a rank without atoms */
+    return GRAFT_OK;
+}
+
+/* LAMMPS's box, where it is periodic. An open one says nothing that Graft could use: it shrinks and grows. */
+static int32_t tell_box(graft_lammps* at) {
+    graft_box box = {0};
+    int changes = 0, i, periodic[3];
+    int32_t status;
+    double tilt[3];
+    box.struct_size = sizeof box;
+    at->host->extract_box(at->lammps, box.lower, box.upper, &tilt[0], &tilt[2], &tilt[1], periodic, &changes);
+    for (i = 0; i < 3; ++i)
+        box.periodic[i] = periodic[i];
+    if (!periodic[0] && !periodic[1] && !periodic[2]) {
+        memset(&box, 0, sizeof box);
+        memset(tilt, 0, sizeof tilt);
+    }
+#if GRAFT_ABI_MINOR >= 4
+    memcpy(box.tilt, tilt, sizeof tilt);
+#else
+    if (tilt[0] != 0 || tilt[1] != 0 || tilt[2] != 0)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED, "triclinic periodic boxes");
+#endif
+    memcpy(at->tilt, tilt, sizeof tilt);
+    if (at->box_known && memcmp(&box, &at->box, sizeof box) == 0)
+        return GRAFT_OK;
+    status = at->graft->context_set_box(at->context, box.struct_size > 0 ? &box : NULL);
+    if (status != GRAFT_OK)
+        return lammps_fail(status, "%s", at->graft->last_error());
+    at->box = box;
+    at->box_known = 1;
+    return GRAFT_OK;
+}
+
+static graft_array view(void* data, int32_t dtype, int32_t components, int64_t n, int64_t element_bytes) {
+    graft_array array = {0};
+    array.struct_size = sizeof array;
+    array.data = data;
+    array.dtype = dtype;
+    array.memory = GRAFT_MEMORY_HOST;
+    array.components = components;
+    array.n = n;
+    array.bytes = n * components * element_bytes;
+    return array;
+}
+
+/* ---- Graft ---- */
+
+static int32_t compute(graft_lammps* at, const step_atoms* atoms, double* energy, double* virial) {
+    double nothing[3] = {0};
+    graft_array x = view(atoms->n > 0 ? atoms->x[0] : nothing, GRAFT_F64, 3, atoms->n, 8);
+    graft_array f = view(atoms->n > 0 ? atoms->f[0] : nothing, GRAFT_F64, 3, atoms->n, 8);
+    graft_array charge = view((void*)atoms->charge, GRAFT_F64, 1, atoms->n, 8);
+    graft_array id = view(atoms->id, at->id_bytes == 8 ? GRAFT_I64 : GRAFT_I32, 1, atoms->n, at->id_bytes);
+    graft_array potential = view(at->energy, GRAFT_F64, 1, atoms->n, 8);
+    graft_array total = view(energy, GRAFT_F64, 1, 1, 8), stress = view(virial, GRAFT_F64, 6, 1, 8);
+    graft_particles particles = {0};
+    graft_results results = {0};
+    const double start = now_s();
+    int32_t status;
+    particles.struct_size = sizeof particles;
+    particles.n = atoms->n;
+    particles.position[0] = &x;
+    particles.charge = &charge;
+    particles.id = &id;
+    results.struct_size = sizeof results;
+    results.flags = GRAFT_RESULTS_FORCE;
+    results.acceleration[0] = &f;
+    results.potential = &potential;
+    results.energy = &total;
+    results.virial = &stress;
+    status = at->graft->compute(at->context, &particles, &results);
+    at->graft_s += now_s() - start;
+    return status == GRAFT_OK ? status : lammps_fail(status, "%s", at->graft->last_error());
+}
+
+/* ---- what comes out ---- */
+
+static exclusion_atoms all_atoms(graft_lammps* at, const step_atoms* atoms) {
+    exclusion_atoms all = {0};
+    int i;
+    all.id = atoms->id;
+    all.id_bytes = at->id_bytes;
+    all.local = atoms->n;
+    all.all = at->host->extract_setting(at->lammps, "nall");
+    all.x = atoms->x;
+    all.charge = atoms->charge;
+    all.constant = at->constant;
+    for (i = 0; i < 3 && at->box.struct_size > 0; ++i) {
+        all.lower_to_upper[i] = at->box.upper[i] - at->box.lower[i];
+        all.tilt[i] = at->tilt[i];
+        all.periodic[i] = at->box.periodic[i];
+    }
+    return all;
+}
+
+/* Takes bonded pairs off; energy and virial of all ranks. */
+static int32_t exclude(graft_lammps* at, const step_atoms* atoms, int64_t step, double sums[7]) {
+    const exclusion_atoms all = all_atoms(at, atoms);
+    double own[7] = {0}, every[7], factor[3];
+    int32_t status = lammps_find_bonds(at, step, factor), i;
+    if (status != GRAFT_OK || !at->excluding)
+        return status;
+    status = lammps_agree(at, exclusions_find_pairs(&at->excluded, &all, factor));
+    if (status != GRAFT_OK)
+        return status;
+    exclusions_apply(&at->excluded, &all, atoms->f, at->energy, &own[0], own + 1);
+    memcpy(every, own, sizeof every);
+    if (at->comm != NULL &&
+        at->comm->allreduce(at->comm->self, own, every, 7, GRAFT_F64, GRAFT_COMM_SUM) != GRAFT_OK)
+        return lammps_fail(GRAFT_ERROR_COMMUNICATION,
+                           "the ranks could not add up what bonded pairs take off");
+    for (i = 0; i < 7; ++i)
+        sums[i] += every[i];
+    return GRAFT_OK;
+}
+
+static int32_t evaluate(graft_lammps* at, step_atoms* atoms, int64_t step) {
+    double sums[7] = {0}; /* energy, virial */
+    int32_t status = find_charges(at, atoms), i;
+    if (status == GRAFT_OK)
+        status = tell_box(at);
+    status = lammps_agree(at, status);
+    if (status == GRAFT_OK)
+        status = compute(at, atoms, &sums[0], sums + 1);
+    for (i = 0; status == GRAFT_OK && i < atoms->n; ++i)
+        at->energy[i] *= 0.5 * atoms->charge[i];
+    if (status == GRAFT_OK && at->interaction == GRAFT_INTERACTION_COULOMB)
+        status = exclude(at, atoms, step, sums);
+    if (status != GRAFT_OK)
+        return status;
+    at->host->set_energy(at->lammps, at->fix, sums[0]);
+    at->host->set_virial(at->lammps, at->fix, sums + 1);
+    at->host->set_energy_peratom(at->lammps, at->fix, at->energy);
+    return GRAFT_OK;
+}
+
+void lammps_on_forces(void* attached, int64_t step, int count, void* id, double** x, double** f) {
+    graft_lammps* at = attached;
+    step_atoms atoms = {count, id, x, f, NULL};
+    const double start = now_s();
+    int32_t status;
+    status = evaluate(at, &atoms, step);
+    ++at->calls;
+    at->call_s += now_s() - start;
+    if (status != GRAFT_OK) {
+        char text[1500];
+        snprintf(text, sizeof text, "Graft, fix %s, step %lld: %s", at->fix, (long long)step,
+                 graft_lammps_error());
+        if (count > 0)
+            memset(f[0], 0, 3 * (size_t)count * sizeof(double)); /* no forces rather than half of them */
+        lammps_raise(at->host, at->lammps, text);
+    }
+}

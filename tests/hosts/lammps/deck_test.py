@@ -1,0 +1,95 @@
+"""The distribution's lmp, unmodified, with Graft from its deck's python block; and the C driver: the same numbers as LAMMPS's own
+coul/cut in its thermo output, on 1, 2 and 3 ranks; refusals are LAMMPS's errors. usage: deck_test.py LMP MPIEXEC DRIVER"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODULE = os.path.join(os.environ["GRAFT_LAMMPS_PYTHON"], "graft_lammps.py")
+LMP, MPIEXEC, DRIVER = sys.argv[1:4]
+WITH_GRAFT = f"""
+include {HERE}/cluster.in
+python graft_attach input 3 SELF coulomb {HERE}/cluster.yaml format pss file {MODULE}
+python graft_attach invoke
+run 20
+"""
+OWN = f"""
+include {HERE}/cluster.in
+pair_style coul/cut 160
+pair_coeff * *
+run 20
+"""
+
+
+def mpi(ranks, command, folder, more=None):
+    environment = dict(os.environ, **(more or {}))
+    return subprocess.run([MPIEXEC, "-n", str(ranks), *command], cwd=folder, env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
+
+
+def run(deck, ranks=1, more=None):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "in"), "w", encoding="utf-8") as file:
+            file.write(deck)
+        return mpi(ranks, [LMP, "-in", "in", "-log", "none"], folder, more)
+
+
+def last_row(output):
+    """The numbers of the last line of thermo output: step, pe, press, etotal."""
+    rows = re.findall(r"^ +(\d+) +(\S+) +(\S+) +(\S+) *$", output, re.MULTILINE)
+    return [float(value) for value in rows[-1]]
+
+
+class Deck(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.reference = last_row(run(OWN).stdout)
+
+    def test_python_block_on_one_to_three_ranks(self):
+        for ranks in (1, 2, 3):
+            with self.subTest(ranks=ranks):
+                done = run(WITH_GRAFT, ranks)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertIn(f"constant 332.06371, {ranks} ranks", done.stdout)
+                for found, expected in zip(last_row(done.stdout), self.reference):
+                    self.assertAlmostEqual(found, expected, delta=1e-10 * abs(expected))
+
+    def test_driver_on_one_to_three_ranks(self):
+        for ranks in (1, 2, 3):
+            with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
+                done = mpi(ranks, [DRIVER, f"{HERE}/cluster.in", f"{HERE}/cluster.yaml", "20", "-log", "none"], folder)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                energy = float(re.search(r"^potential energy (\S+),", done.stdout, re.MULTILINE).group(1))
+                self.assertAlmostEqual(energy, self.reference[1], delta=1e-10 * abs(self.reference[1]))
+
+    def refused(self, done, *words):
+        self.assertNotEqual(done.returncode, 0)
+        for word in words:
+            self.assertIn(word, done.stdout)
+
+    def test_several_ranks_without_a_way_between_them(self):
+        without = {"GRAFT_MPI_LIBRARY": "/nowhere/libgraft_mpi.so"}
+        self.refused(run(WITH_GRAFT, 2, without), "LAMMPS runs on 2 ranks", "/nowhere/libgraft_mpi.so", "ERROR")
+        self.assertEqual(run(WITH_GRAFT, 1, without).returncode, 0)
+
+    def test_bad_deck_is_lammps_error(self):
+        done = run(WITH_GRAFT.replace("cluster.yaml", "cluster.in"), 1)
+        self.refused(done, "cluster.in", "ERROR", "Python function evaluation failed")
+
+    def test_bad_value_within_a_run_is_lammps_error(self):
+        poison = "variable bad atom 1e308*1e308\nrun 5\nset group all charge v_bad\nrun 20\nprint 'went on'\n"
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                done = run(WITH_GRAFT.replace("run 20\n", poison), ranks)
+                self.refused(done, "ERROR", "Graft, fix coulomb, step 5", "charge: item 0")
+                self.assertNotIn("went on", done.stdout)
+
+    def test_without_graft(self):
+        self.refused(run(WITH_GRAFT, 1, {"GRAFT_LIBRARY": "/nowhere/libgraft.so.0"}), "/nowhere/libgraft.so.0", "ERROR")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
