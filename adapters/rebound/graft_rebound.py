@@ -1,0 +1,116 @@
+"""REBOUND's gravity from Graft, for Python.
+
+    import rebound
+    from graft_rebound import Gravity
+
+    sim = rebound.Simulation()
+    ...
+    sim.integrator = "leapfrog"
+    gravity = Gravity(sim, text="method: tree\\nmac: {accuracy: 0.001}")
+    sim.integrate(100)
+
+A thin layer over libgraft_rebound.so (graft_rebound.h has the whole contract): looked for in $GRAFT_REBOUND_LIBRARY, then in the
+lib folder of the prefix that this file is installed in, then where the dynamic linker looks. libgraft.so.0 itself: $GRAFT_LIBRARY,
+else the installed one. What cannot be right is refused with a RuntimeError that says why.
+"""
+import ctypes
+import glob
+import os
+import weakref
+
+import rebound
+
+
+class _Host(ctypes.Structure):
+    _fields_ = [("simulation_bytes", ctypes.c_int64), ("particle_bytes", ctypes.c_int64), ("version", ctypes.c_char_p),
+                ("error", ctypes.c_void_p)]
+
+
+class Figures(ctypes.Structure):
+    """evaluations; time_s in the adapter; graft_time_s of it in Graft."""
+    _fields_ = [("evaluations", ctypes.c_int64), ("time_s", ctypes.c_double), ("graft_time_s", ctypes.c_double)]
+
+
+def _load():
+    named = os.environ.get("GRAFT_REBOUND_LIBRARY")
+    prefix = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+    installed = glob.glob(os.path.join(prefix, "lib*", "**", "libgraft_rebound.so"), recursive=True)
+    tried = named or (installed + ["libgraft_rebound.so"])[0]
+    try:
+        library = ctypes.CDLL(tried)
+    except OSError as error:
+        raise RuntimeError(f"Graft's adapter cannot be loaded ({error}); set GRAFT_REBOUND_LIBRARY=/path/to/libgraft_rebound.so, "
+                           "or install Graft with REBOUND's headers at hand") from error
+    library.graft_rebound_attach.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, _Host, ctypes.c_char_p,
+                                             ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int64]
+    library.graft_rebound_attach.restype = ctypes.c_int32
+    for name in ("graft_rebound_detach", "graft_rebound_forget"):
+        getattr(library, name).argtypes = [ctypes.POINTER(ctypes.c_void_p)]
+        getattr(library, name).restype = None
+    library.graft_rebound_error.argtypes = [ctypes.c_void_p]
+    library.graft_rebound_error.restype = ctypes.c_char_p
+    library.graft_rebound_get_figures.argtypes = [ctypes.c_void_p]
+    library.graft_rebound_get_figures.restype = Figures
+    return library
+
+
+def _host():
+    """What this process's REBOUND says of itself."""
+    size = rebound.clibrebound.reb_simulation_struct_size
+    size.restype = ctypes.c_size_t
+    error = ctypes.cast(rebound.clibrebound.reb_simulation_error, ctypes.c_void_p)
+    return _Host(size(), ctypes.sizeof(rebound.Particle), rebound.__version__.encode(), error)
+
+
+class _Tie:
+    """Lives as long as the simulation, which frees its own memory first: nothing of it is touched here. Simulations take neither
+    attributes nor weak references, so it is an attribute of the pointer that each was made from and keeps."""
+    library = None
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        self.library.graft_rebound_forget(ctypes.byref(self.handle))
+
+
+class Gravity:
+    """Makes Graft the gravity of `sim`, until detach() or the simulation's end; the object itself need not be kept.
+
+    deck      path of a file with Graft's options; text: the same as YAML. Without both: all pairs in double precision.
+    central   True: particle 0 (a star) is summed exactly, and only the others go through Graft.
+    sim.G, sim.softening, N_active, testparticle_type and additional_forces mean what they mean to REBOUND. A copy of a simulation, or
+    one read from a file, needs a Gravity of its own: REBOUND does not keep functions.
+    """
+
+    def __init__(self, sim, deck=None, text=None, central=False):
+        if not hasattr(sim, "_simulation_needsfree_") or sim._b_base_ is None:
+            raise RuntimeError("Graft: this is a view of a simulation (from a callback?); attach the Simulation object itself")
+        if _Tie.library is None:
+            _Tie.library = _load()
+        handle = ctypes.c_void_p()
+        why = ctypes.create_string_buffer(2048)
+        status = _Tie.library.graft_rebound_attach(
+            ctypes.byref(handle), ctypes.addressof(sim), _host(), os.fsencode(deck) if deck is not None else None,
+            text.encode() if text is not None else None, int(central), why, len(why))
+        if status != 0:
+            raise RuntimeError(f"Graft ({status}): {why.value.decode()}")
+        tie = sim._b_base_.graft_tie = _Tie(handle)
+        self._tie = weakref.ref(tie)
+
+    def detach(self):
+        """Gives the simulation its own gravity back."""
+        tie = self._tie()
+        if tie is not None:
+            tie.library.graft_rebound_detach(ctypes.byref(tie.handle))
+
+    @property
+    def error(self):
+        """The text of the last failure in full (REBOUND's exception has its first 255 characters)."""
+        tie = self._tie()
+        return tie.library.graft_rebound_error(tie.handle).decode() if tie is not None else ""
+
+    @property
+    def figures(self):
+        tie = self._tie()
+        return tie.library.graft_rebound_get_figures(tie.handle) if tie is not None else Figures()
