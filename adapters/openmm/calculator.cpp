@@ -1,0 +1,229 @@
+// The calls of libgraft, and the exceptions' correction.
+#include "calculator.hpp"
+
+#include <openmm/OpenMMException.h>
+#include <openmm/reference/SimTKOpenMMRealType.h> // ONE_4PI_EPS0, the host's own number
+
+#include <chrono>
+#include <cmath>
+
+namespace graft::openmm {
+
+using OpenMM::OpenMMException;
+using OpenMM::Vec3;
+
+namespace {
+
+double now_s() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// What f throws as graft::Error leaves as OpenMMException.
+template <class F>
+auto translated(F f) -> decltype(f()) {
+    try {
+        return f();
+    } catch (const Error& error) {
+        throw OpenMMException(std::string("GraftForce: ") + error.what());
+    }
+}
+
+/// A Vec3 is three doubles and nothing else.
+graft_array components(const Vec3* vectors, int64_t n) {
+    static_assert(sizeof(Vec3) == 3 * sizeof(double) && alignof(Vec3) == alignof(double));
+    return view(reinterpret_cast<const double*>(vectors), n, 3);
+}
+
+/// Whether an option that has no default was set.
+bool given(const Options& options, const char* key) {
+    try {
+        return !options.get(key).empty();
+    } catch (const Error& error) {
+        if (error.status() == GRAFT_ERROR_ABSENT)
+            return false;
+        throw;
+    }
+}
+
+bool same(const std::array<Vec3, 3>& a, const Vec3 b[3]) {
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+} // namespace
+
+Calculator::Calculator(const GraftForce& force, int particles)
+    : periodic_(force.usesPeriodicBoundaryConditions()),
+      periodic_exceptions_(force.getExceptionsUsePeriodicBoundaryConditions()) {
+    if (force.getNumParticles() != particles)
+        throw OpenMMException("GraftForce: it has " + std::to_string(force.getNumParticles()) +
+                              " particles, the System " + std::to_string(particles) +
+                              "; call addParticle once for each particle of the System");
+    if (periodic_exceptions_ && !periodic_)
+        throw OpenMMException(
+            "GraftForce: exceptions use periodic boundary conditions, the force does not; expected "
+            "setUsesPeriodicBoundaryConditions(true)");
+    translated([&] { read_deck(force, Library::load(force.getLibrary())); });
+    for (int i = 0; i < particles; ++i)
+        charges_.push_back(force.getParticleCharge(i));
+    make_corrections(force);
+}
+
+void Calculator::read_deck(const GraftForce& force, const Library& library) {
+    Options options(library);
+    options.read_text(GraftForce::defaultDeck(), "GraftForce's default deck");
+    options.set("interaction", "coulomb").set("constant", ONE_4PI_EPS0);
+    options.read_text(force.getDeck(), "GraftForce's deck");
+    for (const char* key : {"units.length", "units.mass", "units.time", "units.charge"})
+        if (given(options, key))
+            throw OpenMMException(
+                "GraftForce's deck: " + std::string(key) +
+                ": units are OpenMM's (nm, ps, e, kJ/mol); leave "
+                "the section units out, and give another `constant` (kJ nm / mol / e^2) for another medium");
+    constant_ = std::stod(options.get("constant")) * (options.get("interaction") == "gravity" ? -1 : 1);
+    const std::string softening = options.get("softening.kind");
+    const double length = std::stod(options.get("softening.length"));
+    if (softening == "spline" && length > 0 && force.getNumExceptions() > 0)
+        throw OpenMMException(
+            "GraftForce's deck: softening.kind spline together with exceptions; their correction knows "
+            "none and plummer");
+    softening2_ = softening == "plummer" ? length * length : 0;
+    context_ = std::make_unique<Context>(options);
+    context_->set_log(&Calculator::keep_log, &log_, GRAFT_LOG_INFO);
+}
+
+void Calculator::keep_log(void* user, int32_t, const char* message) {
+    try {
+        std::string& log = *static_cast<std::string*>(user);
+        const std::string line = std::string(message) + "\n";
+        if (log.size() < 65536 && log.find(line) == std::string::npos) // what each step says is kept once
+            log += line;
+    } catch (...) { // lost memory ends the log; it must not cross C
+    }
+}
+
+void Calculator::make_corrections(const GraftForce& force) {
+    std::vector<std::pair<int, int>> pairs;
+    std::vector<Correction> corrections;
+    for (int i = 0, a, b; i < force.getNumExceptions(); ++i) {
+        double product;
+        force.getExceptionParameters(i, a, b, product);
+        const int last = force.getNumParticles() - 1;
+        if (a > last || b > last)
+            throw OpenMMException("GraftForce: exception " + std::to_string(i) + " is of particles " +
+                                  std::to_string(a) + " and " + std::to_string(b) +
+                                  "; the last particle is " + std::to_string(last));
+        pairs.emplace_back(a, b);
+        product -= force.getParticleCharge(a) * force.getParticleCharge(b);
+        if (product != 0)
+            corrections.push_back({a, b, product * constant_});
+    }
+    pairs_ = std::move(pairs);
+    corrections_ = std::move(corrections);
+}
+
+void Calculator::update(const GraftForce& force) {
+    if (force.getNumParticles() != static_cast<int>(charges_.size()))
+        throw OpenMMException("GraftForce: updateParametersInContext with " +
+                              std::to_string(force.getNumParticles()) + " particles, the Context has " +
+                              std::to_string(charges_.size()) +
+                              "; Context::reinitialize takes another number");
+    bool same_pairs = force.getNumExceptions() == static_cast<int>(pairs_.size());
+    for (int i = 0, a, b; same_pairs && i < force.getNumExceptions(); ++i) {
+        double product;
+        force.getExceptionParameters(i, a, b, product);
+        same_pairs = pairs_[static_cast<std::size_t>(i)] == std::make_pair(a, b);
+    }
+    if (!same_pairs)
+        throw OpenMMException(
+            "GraftForce: updateParametersInContext with other exceptions than the Context was made with; "
+            "expected the same pairs in the same order (Context::reinitialize takes others)");
+    make_corrections(force);
+    for (std::size_t i = 0; i < charges_.size(); ++i)
+        charges_[i] = force.getParticleCharge(static_cast<int>(i));
+}
+
+void Calculator::set_box(const Vec3 box[3]) {
+    if (box_known_ && same(box_, box))
+        return;
+    graft_box b{};
+    b.struct_size = sizeof b;
+    for (int axis = 0; axis < 3; ++axis) {
+        b.upper[axis] = box[axis][axis];
+        b.periodic[axis] = 1;
+    }
+#if GRAFT_ABI_MINOR >= 4
+    b.tilt[0] = box[1][0];
+    b.tilt[1] = box[2][0];
+    b.tilt[2] = box[2][1];
+#endif
+    context_->set_box(b);
+    box_ = {box[0], box[1], box[2]};
+    box_known_ = true;
+}
+
+double Calculator::compute(const Vec3* positions, Vec3* forces, bool want_energy, const Vec3 box[3]) {
+    const double begin_s = now_s();
+    double energy = 0;
+    if (!charges_.empty() && (forces != nullptr || want_energy))
+        translated([&] {
+            if (periodic_)
+                set_box(box);
+            const auto n = static_cast<int64_t>(charges_.size());
+            Results results;
+            if (forces != nullptr)
+                results.accelerations(components(forces, n)).as_force();
+            if (want_energy)
+                results.energy(energy);
+            const double graft_begin_s = now_s();
+            context_->compute(Particles().positions(components(positions, n)).charges(charges_),
+                              results.add());
+            graft_s_ += now_s() - graft_begin_s;
+        });
+    energy += correct(positions, forces, box);
+    calls_ += 1;
+    call_s_ += now_s() - begin_s;
+    return want_energy ? energy : 0;
+}
+
+/// From the second particle to the first; the nearest image for periodic exceptions (exact where the image
+/// that is nearest along the reduced box vectors is the nearest one: distances below half the shortest edge,
+/// as for OpenMM's own).
+Vec3 Calculator::separation(const Correction& pair, const Vec3* positions, const Vec3 box[3]) const {
+    Vec3 d = positions[pair.first] - positions[pair.second];
+    if (periodic_exceptions_)
+        for (int axis = 2; axis >= 0; --axis)
+            d -= box[axis] * std::floor(d[axis] / box[axis][axis] + 0.5);
+    return d;
+}
+
+double Calculator::correct(const Vec3* positions, Vec3* forces, const Vec3 box[3]) const {
+    double energy = 0;
+    for (const Correction& pair : corrections_) {
+        const Vec3 d = separation(pair, positions, box);
+        const double inverse2 = 1 / (d.dot(d) + softening2_);
+        const double pair_energy = pair.product * std::sqrt(inverse2);
+        energy += pair_energy;
+        if (forces != nullptr) {
+            const Vec3 force = d * (pair_energy * inverse2);
+            forces[pair.first] += force;
+            forces[pair.second] -= force;
+        }
+    }
+    return energy;
+}
+
+double Calculator::figure(const std::string& key) const {
+    if (key == "adapter.calls")
+        return calls_;
+    if (key == "adapter.call_s")
+        return call_s_;
+    if (key == "adapter.graft_s")
+        return graft_s_;
+    return translated([&] { return context_->query(key); });
+}
+
+std::string Calculator::report() const {
+    return translated([&] { return context_->query_text(); });
+}
+
+} // namespace graft::openmm

@@ -1,0 +1,27 @@
+// Checks a GraftForce against its System when a Context is made, and calls the kernel for the force groups
+// asked for.
+#include "force_impl.hpp"
+
+#include <openmm/System.h>
+#include <openmm/internal/ContextImpl.h>
+
+namespace graft::openmm {
+
+void GraftForceImpl::initialize(OpenMM::ContextImpl& context) {
+    calculator_ = std::make_unique<Calculator>(owner_, context.getSystem().getNumParticles());
+    kernel_ = context.getPlatform().createKernel(CalcGraftForceKernel::Name(), context);
+}
+
+double GraftForceImpl::calcForcesAndEnergy(OpenMM::ContextImpl& context, bool forces, bool energy,
+                                           int groups) {
+    if ((groups & (1 << group_)) == 0)
+        return 0;
+    return kernel_.getAs<CalcGraftForceKernel>().execute(context, *calculator_, forces, energy);
+}
+
+void GraftForceImpl::update(OpenMM::ContextImpl& context) {
+    calculator_->update(owner_);
+    context.systemChanged();
+}
+
+} // namespace graft::openmm

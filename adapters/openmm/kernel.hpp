@@ -1,0 +1,30 @@
+// What a platform does for a GraftForce: it knows where positions, forces and box are, and hands them to the
+// Calculator.
+#ifndef GRAFT_OPENMM_KERNEL_HPP
+#define GRAFT_OPENMM_KERNEL_HPP
+
+#include <openmm/KernelImpl.h>
+#include <openmm/Platform.h>
+
+#include <string>
+
+namespace OpenMM {
+class ContextImpl;
+}
+
+namespace graft::openmm {
+
+class Calculator;
+
+class CalcGraftForceKernel : public OpenMM::KernelImpl {
+  public:
+    static std::string Name() { return "CalcGraftForce"; }
+    using OpenMM::KernelImpl::KernelImpl;
+    /// Adds this force's share to the forces of the context where wanted; returns the energy, or 0 where it
+    /// is not wanted.
+    virtual double execute(OpenMM::ContextImpl& context, Calculator& calculator, bool forces,
+                           bool energy) = 0;
+};
+
+} // namespace graft::openmm
+#endif
