@@ -1,0 +1,167 @@
+"""graft.py against sums in NumPy, its layouts and refusals, and its idea of the table against api.h.
+
+usage: module_test.py FOLDER_OF_THE_HEADERS
+"""
+import ctypes
+import pathlib
+import re
+import sys
+import unittest
+
+import numpy
+
+import graft
+
+HEADERS = pathlib.Path(sys.argv.pop(1))
+SOFTENING = 0.05
+
+
+def cloud(n=1500):
+    random = numpy.random.default_rng(7)
+    return random.standard_normal((n, 3)), random.uniform(0.5, 1.5, n) / n
+
+
+def direct(x, m, points):
+    """Field and potential of softened masses at points; a particle at distance zero counts in neither."""
+    d = x[None] - points[:, None]
+    squares = (d**2).sum(-1)
+    s = squares + SOFTENING**2
+    w = numpy.where(squares > 0, m, 0)
+    return ((w / s**1.5)[..., None] * d).sum(1), -(w / s**0.5).sum(1)
+
+
+def context(**more):
+    return graft.Context({"softening.kind": "plummer", "softening.length": SOFTENING, "precision": "fp64", "method": "direct",
+                          **more})
+
+
+class OnDevice:
+    """Stands for a GPU array, in host memory: the library finds out where it is."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = {"typestr": array.dtype.str, "shape": array.shape, "version": 3,
+                                         "data": (array.ctypes.data, False),
+                                         "strides": None if array.flags.c_contiguous else array.strides}
+        self.shape = array.shape
+
+
+class Forces(unittest.TestCase):
+    def test_all_results_equal_the_sums(self):
+        x, m = cloud()
+        a, phi = direct(x, m, x)
+        with context() as gravity:
+            found = gravity.compute(x, m, potential=True, energy=True, virial=True)
+        numpy.testing.assert_allclose(found.acceleration, a, rtol=0, atol=1e-12 * abs(a).max())
+        numpy.testing.assert_allclose(found.potential, phi, rtol=1e-12)
+        self.assertAlmostEqual(found.energy, 0.5 * (m * phi).sum(), delta=1e-13)
+        self.assertAlmostEqual(found.virial[3], (m * (a[:, 0] * x[:, 1] + a[:, 1] * x[:, 0])).sum() / 2, delta=1e-13)
+
+    def test_every_layout_gives_the_same_bits(self):
+        x, m = cloud()
+        wide = numpy.zeros((len(m), 5))
+        wide[:, 1:4], wide[:, 4] = x, m
+        record = numpy.zeros(len(m), [("id", "i4"), ("pad", "i4"), ("x", "f8", 3), ("m", "f8")])
+        record["x"], record["m"] = x, m
+        out = numpy.zeros((len(m), 6))
+        with context() as gravity:
+            expected = gravity.compute(x, m).acceleration
+            gravity.compute(wide[:, 1:4], wide[:, 4], acceleration=out[:, ::2])
+            for position, mass in ((numpy.asfortranarray(x), m), (tuple(x.T), m), (record["x"], record["m"]),
+                                   (x.T.copy().T, m), (OnDevice(x), OnDevice(m)), (OnDevice(wide[:, 1:4]), m)):
+                numpy.testing.assert_array_equal(gravity.compute(position, mass).acceleration, expected)
+        numpy.testing.assert_array_equal(out[:, ::2], expected)
+        self.assertFalse(out[:, 1::2].any())
+
+    def test_float32_active_target_add_and_force(self):
+        x, m = cloud()
+        with context() as gravity:
+            full = gravity.compute(x, m).acceleration
+            mask = numpy.arange(len(m)) % 3 == 0
+            some = gravity.compute(x, m, active=mask).acceleration
+            numpy.testing.assert_array_equal(some[mask], full[mask])
+            self.assertFalse(some[~mask].any())
+            listed = gravity.compute(x, m, target=numpy.array([4, 2])).acceleration
+            numpy.testing.assert_array_equal(listed[[4, 2]], full[[4, 2]])
+            twice = full.copy()
+            gravity.compute(x, m, acceleration=twice, add=True)
+            numpy.testing.assert_array_equal(twice, 2 * full)
+            numpy.testing.assert_allclose(gravity.compute(x, m, force=True).acceleration, m[:, None] * full, rtol=1e-14)
+            single = gravity.compute(x.astype("f4"), m.astype("f4"), acceleration=numpy.zeros((len(m), 3), "f4")).acceleration
+        self.assertLess(abs(single - full).max(), 1e-5 * abs(full).max())
+
+    def test_field_at_points_and_softening_per_particle(self):
+        x, m = cloud()
+        points = numpy.random.default_rng(3).standard_normal((40, 3))
+        a, phi = direct(x, m, points)
+        with context() as gravity:
+            found = gravity.field_at(x, m, points, potential=True)
+            lengths = numpy.full(len(m), SOFTENING * 2**0.5)  # a pair has (h_i^2 + h_j^2) / 2, and points have none
+            individual = gravity.field_at(x, m, points, softening=lengths).acceleration
+            self.assertGreater(gravity.query("time_s.total"), 0)
+            self.assertEqual(gravity.figures()["method"], "direct")
+        numpy.testing.assert_allclose(found.acceleration, a, rtol=0, atol=1e-12 * abs(a).max())
+        numpy.testing.assert_allclose(found.potential, phi, rtol=1e-12)
+        numpy.testing.assert_allclose(individual, a, rtol=0, atol=1e-12 * abs(a).max())
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, status, text, call, *arguments, **keywords):
+        with self.assertRaisesRegex(graft.Error, text) as caught:
+            call(*arguments, **keywords)
+        self.assertEqual(caught.exception.status, status)
+
+    def test_wrong_arrays_are_named_and_nothing_is_written(self):
+        x, m = cloud(10)
+        out = numpy.full((10, 3), 7.0)
+        fixed = numpy.zeros((10, 3))
+        fixed.flags.writeable = False
+        with context() as gravity:
+            self.refused(graft.ARRAY, "mass has shape", gravity.compute, x, m[:5])
+            self.refused(graft.ARRAY, "int64", gravity.compute, x.astype("i8"), m)
+            self.refused(graft.ARRAY, "byte order", gravity.compute, x.astype(">f8"), m)
+            self.refused(graft.ARRAY, "strides", gravity.compute, x[::-1], m)
+            self.refused(graft.ARRAY, "a list", gravity.compute, [[0, 0, 0]], 1.0)
+            self.refused(graft.ARRAY, "read-only", gravity.compute, x, m, acceleration=fixed)
+            one_row = numpy.lib.stride_tricks.as_strided(out, (10, 3), (0, 8))
+            self.refused(graft.ARRAY, "strides", gravity.compute, x, m, acceleration=one_row)
+            x[3, 1] = numpy.nan
+            self.refused(102, "item 3", gravity.compute, x, m, acceleration=out)
+        self.assertTrue((out == 7).all())
+
+    def test_options_and_libraries(self):
+        self.refused(501, "mac.theta", graft.Context, {"mac.theat": 0.5})
+        self.refused(graft.NOT_FOUND, "/nowhere/libgraft.so.0", graft.Context, library="/nowhere/libgraft.so.0")
+        self.refused(graft.FOREIGN, "not Graft", graft.Context, library="libm.so.6")
+
+    def test_close_twice_and_an_empty_set(self):
+        gravity = context()
+        self.assertEqual(gravity.compute(numpy.zeros((0, 3)), numpy.zeros(0)).acceleration.shape, (0, 3))
+        gravity.close()
+        gravity.close()
+
+
+class Table(unittest.TestCase):
+    """graft.py repeats the C structs: names, order and kinds must be those of the headers."""
+
+    def test_entries_stand_in_the_headers_order(self):
+        text = re.sub(r"/\*.*?\*/", "", (HEADERS / "api.h").read_text(), flags=re.S)
+        entries = re.findall(r"\(\*(\w+)\)\(([^;]*)\);", text[text.index("typedef struct graft_api_v1"):])
+        ours = [(name, len(taken)) for name, _, taken in graft.TABLE]
+        theirs = [(name, 0 if taken == "void" else taken.count(",") + 1) for name, taken in entries]
+        self.assertEqual(ours, theirs[:len(ours)])
+
+    def members(self, name):
+        text = re.sub(r"/\*.*?\*/", "", (HEADERS / "types.h").read_text(), flags=re.S)
+        body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), text, flags=re.S).group(1)
+        return re.findall(r"(\w+)(?:\[\d\])?;", body)
+
+    def test_structs_have_the_headers_members(self):
+        for name, ours in (("graft_array", graft._Array), ("graft_particles", graft._Particles), ("graft_results", graft._Results)):
+            self.assertEqual([field[0] for field in ours._fields_], self.members(name))
+        text = re.sub(r"/\*.*?\*/", "", (HEADERS / "comm.h").read_text(), flags=re.S)
+        entries = re.findall(r"\(\*(\w+)\)", text)
+        self.assertEqual(ctypes.sizeof(ctypes.c_void_p) * entries.index("free"), graft._Communicator.free.offset - 24)
+
+
+if __name__ == "__main__":
+    unittest.main()
