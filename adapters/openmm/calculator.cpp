@@ -39,7 +39,8 @@ bool given(const Options& options, const char* key) {
     try {
         return !options.get(key).empty();
     } catch (const Error& error) {
-        if (error.status() == GRAFT_ERROR_ABSENT)
+        if (error.status() == GRAFT_ERROR_ABSENT ||
+            error.status() == GRAFT_ERROR_DECK_KEY) // an older library's keys
             return false;
         throw;
     }
@@ -79,6 +80,10 @@ void Calculator::read_deck(const GraftForce& force, const Library& library) {
                 "GraftForce's deck: " + std::string(key) +
                 ": units are OpenMM's (nm, ps, e, kJ/mol); leave "
                 "the section units out, and give another `constant` (kJ nm / mol / e^2) for another medium");
+    if (given(options, "box.periodic") && options.get("box.periodic") != "none")
+        throw OpenMMException(
+            "GraftForce's deck: box.periodic: the box is the Context's; leave it out, and call "
+            "setUsesPeriodicBoundaryConditions(true)");
     constant_ = std::stod(options.get("constant")) * (options.get("interaction") == "gravity" ? -1 : 1);
     const std::string softening = options.get("softening.kind");
     const double length = std::stod(options.get("softening.length"));

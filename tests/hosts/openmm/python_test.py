@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The Python module graft_openmm: a user's calls, against NonbondedForce. usage: python_test.py FOLDER_OF_MODULE"""
+"""The Python module graft_openmm: a user's calls, against NonbondedForce. usage: python_test.py FOLDER_OF_MODULE FOLDER_OF_PLUGIN"""
 import copy
 import random
+import subprocess
 import sys
 import unittest
 
@@ -9,6 +10,7 @@ import openmm as mm
 from openmm import unit
 
 sys.path.insert(0, sys.argv.pop(1))
+PLUGIN = sys.argv.pop(1)
 import graft_openmm  # noqa: E402
 
 EXACT = "{method: direct, precision: fp64}"
@@ -85,6 +87,20 @@ class GraftForce(unittest.TestCase):
         self.assertEqual(force.getDeck(), EXACT)
         self.assertEqual(force.getExceptionParameters(1), [0, 2, 0.3])
         self.agree(context_of(self.positions, copy.deepcopy(force)))
+
+    def test_a_program_that_only_loads_the_plugin_reads_it_from_xml(self):
+        context = context_of(self.positions, self.force)  # keeps the System
+        xml = mm.XmlSerializer.serialize(context.getSystem())
+        program = f"""if True:
+            import sys, openmm as mm
+            assert len(mm.Platform.loadPluginsFromDirectory({PLUGIN!r})) == 1, mm.Platform.getPluginLoadFailures()
+            system = mm.XmlSerializer.deserialize(sys.stdin.read())
+            context = mm.Context(system, mm.VerletIntegrator(0.001), mm.Platform.getPlatformByName("CPU"))
+            context.setPositions({[tuple(at) for at in self.positions]})
+            print(context.getState(getEnergy=True).getPotentialEnergy()._value)"""
+        done = subprocess.run([sys.executable, "-c", program], input=xml, text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertAlmostEqual(float(done.stdout) / self.expected[0], 1, delta=1e-12)
 
     def test_updates_units_and_figures(self):
         force = graft_openmm.GraftForce()
