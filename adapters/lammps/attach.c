@@ -1,4 +1,4 @@
-/* The life of an attachment: deck, constant, ranks, and what is added to LAMMPS (graft_lammps.h). */
+/* The life of an attachment: ranks, and what is added to LAMMPS and removed again (graft_lammps.h). */
 #include "internal.h"
 
 #include <graft_loader.h>
@@ -10,106 +10,8 @@
 
 #define OLDEST_LAMMPS 20210728 /* fix external takes energies and virials from then on */
 
-typedef struct unit_style {
-    const char* name;
-    double length_m, mass_kg, time_s;
-} unit_style;
-
-/* LAMMPS's manual, `units`; g/mol over Avogadro's number is the atomic mass constant. lj: G = 1. */
-static const unit_style unit_styles[] = {
-    {"real", 1e-10, 1.66053906660e-27, 1e-15},
-    {"metal", 1e-10, 1.66053906660e-27, 1e-12},
-    {"si", 1, 1, 1},
-    {"cgs", 1e-2, 1e-3, 1},
-    {"electron", 5.29177210903e-11, 1.66053906660e-27, 1e-15},
-    {"micro", 1e-6, 1e-15, 1e-6},
-    {"nano", 1e-9, 1e-21, 1e-9},
-};
-
 static int32_t fail_in_graft(graft_lammps* at, int32_t status) {
     return lammps_fail(status, "%s", at->graft->last_error());
-}
-
-/* ---- the constant: energy = constant charge charge / r in LAMMPS's units ---- */
-
-static int32_t gravity_constant(graft_lammps* at, double* constant) {
-    const char* name = at->host->extract_global(at->lammps, "units");
-    const double* force_to_acceleration = at->host->extract_global(at->lammps, "ftm2v");
-    size_t i;
-    *constant = 1;
-    if (name != NULL && strcmp(name, "lj") == 0)
-        return GRAFT_OK;
-    for (i = 0; name != NULL && force_to_acceleration != NULL && i < sizeof unit_styles / sizeof *unit_styles;
-         ++i) {
-        const unit_style* style = unit_styles + i;
-        if (strcmp(name, style->name) == 0) {
-            *constant = 6.67430e-11 * style->mass_kg * style->time_s * style->time_s /
-                        (style->length_m * style->length_m * style->length_m) / *force_to_acceleration;
-            return GRAFT_OK;
-        }
-    }
-    return lammps_fail(
-        GRAFT_ERROR_UNSUPPORTED,
-        "no gravitational constant is known for LAMMPS's units %s; give `constant:` in the deck, in "
-        "energy length / mass^2",
-        name != NULL ? name : "(unknown)");
-}
-
-static int32_t choose_constant(graft_lammps* at, const graft_options_values* values) {
-    const double *coulomb, *dielectric;
-    if (values->constant != 1) {
-        at->constant = values->constant;
-        return GRAFT_OK;
-    }
-    if (values->interaction == GRAFT_INTERACTION_GRAVITY)
-        return gravity_constant(at, &at->constant);
-    coulomb =
-        at->host->extract_global(at->lammps, "qqr2e"); /* qqrd2e, their ratio, is set in the first run only */
-    dielectric = at->host->extract_global(at->lammps, "dielectric");
-    if (coulomb == NULL || dielectric == NULL)
-        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
-                           "this LAMMPS does not tell its Coulomb constant (qqr2e, dielectric); "
-                           "give `constant:` in the deck, in energy length / charge^2");
-    at->constant = *coulomb / *dielectric;
-    return GRAFT_OK;
-}
-
-/* ---- deck ---- */
-
-static int32_t read_special(graft_lammps* at, const graft_options* options) {
-    char text[256], rest;
-    if (at->graft->options_get(options, "host.lammps.special", text, (int64_t)sizeof text, NULL) != GRAFT_OK)
-        return GRAFT_OK; /* ABSENT */
-    at->given_special = 1;
-    if (sscanf(text, "%lf %lf %lf %c", at->special, at->special + 1, at->special + 2, &rest) != 3)
-        return lammps_fail(
-            GRAFT_ERROR_ARGUMENT,
-            "deck key 'host.lammps.special': '%s'; expected the three Coulomb factors of LAMMPS's "
-            "special_bonds, as in `special: 0 0 1`",
-            text);
-    return GRAFT_OK;
-}
-
-static int32_t read_deck(graft_lammps* at, const char* deck, graft_options* options) {
-    graft_options_values values = {0};
-    int32_t status = GRAFT_OK;
-    if (deck != NULL && deck[0] == '{')
-        status = at->graft->options_read_text(options, deck, (int64_t)strlen(deck), "deck");
-    else if (deck != NULL && deck[0] != '\0')
-        status = at->graft->options_read_file(options, deck);
-    values.struct_size = sizeof values;
-    if (status == GRAFT_OK)
-        status = at->graft->options_read_struct(options, &values);
-    if (status != GRAFT_OK)
-        return fail_in_graft(at, status);
-    at->interaction = values.interaction;
-    at->softened = values.softening_kind != GRAFT_SOFTENING_NONE;
-    if (values.dimension != 3 || at->host->extract_setting(at->lammps, "dimension") != 3)
-        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
-                           "two dimensions: Graft's forces in LAMMPS are those of three; use "
-                           "`dimension 3` in both decks");
-    status = choose_constant(at, &values);
-    return status == GRAFT_OK ? read_special(at, options) : status;
 }
 
 /* ---- ranks ---- */
@@ -184,7 +86,7 @@ static int32_t set_up(graft_lammps* at, const char* deck) {
     int32_t status = at->graft->options_create(&options);
     if (status != GRAFT_OK)
         return fail_in_graft(at, status);
-    status = read_deck(at, deck, options);
+    status = lammps_read_deck(at, deck, options);
     if (status == GRAFT_OK) {
         units.struct_size = sizeof units;
         units.constant = at->constant;
@@ -197,6 +99,8 @@ static int32_t set_up(graft_lammps* at, const char* deck) {
     at->graft->options_destroy(&options);
     if (status == GRAFT_OK)
         status = set_ranks(at);
+    if (status == GRAFT_OK)
+        status = lammps_tell_box(at); /* what no run could use is better said now */
     return status == GRAFT_OK ? add_to_host(at) : status;
 }
 

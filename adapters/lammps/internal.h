@@ -43,6 +43,13 @@ struct graft_lammps {
 /* attach.c hands this to LAMMPS. */
 void lammps_on_forces(void* attached, int64_t step, int count, void* id, double** x, double** f);
 
+/* Options from a deck (graft_lammps_attach) and what else it tells: interaction, constant, factors. */
+int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* options);
+
+/* Gives LAMMPS's box to Graft where it is periodic and has changed. An open one says nothing that Graft could
+ * use: it shrinks and grows with the atoms. */
+int32_t lammps_tell_box(graft_lammps* at);
+
 /* OK on all ranks, or a failure on all. Collective. */
 int32_t lammps_agree(graft_lammps* at, int32_t status);
 

@@ -88,37 +88,6 @@ static int32_t find_charges(graft_lammps* at, step_atoms* atoms) {
     return GRAFT_OK;
 }
 
-/* LAMMPS's box, where it is periodic. An open one says nothing that Graft could use: it shrinks and grows. */
-static int32_t tell_box(graft_lammps* at) {
-    graft_box box = {0};
-    int changes = 0, i, periodic[3];
-    int32_t status;
-    double tilt[3];
-    box.struct_size = sizeof box;
-    at->host->extract_box(at->lammps, box.lower, box.upper, &tilt[0], &tilt[2], &tilt[1], periodic, &changes);
-    for (i = 0; i < 3; ++i)
-        box.periodic[i] = periodic[i];
-    if (!periodic[0] && !periodic[1] && !periodic[2]) {
-        memset(&box, 0, sizeof box);
-        memset(tilt, 0, sizeof tilt);
-    }
-#if GRAFT_ABI_MINOR >= 4
-    memcpy(box.tilt, tilt, sizeof tilt);
-#else
-    if (tilt[0] != 0 || tilt[1] != 0 || tilt[2] != 0)
-        return lammps_fail(GRAFT_ERROR_UNSUPPORTED, "triclinic periodic boxes");
-#endif
-    memcpy(at->tilt, tilt, sizeof tilt);
-    if (at->box_known && memcmp(&box, &at->box, sizeof box) == 0)
-        return GRAFT_OK;
-    status = at->graft->context_set_box(at->context, box.struct_size > 0 ? &box : NULL);
-    if (status != GRAFT_OK)
-        return lammps_fail(status, "%s", at->graft->last_error());
-    at->box = box;
-    at->box_known = 1;
-    return GRAFT_OK;
-}
-
 static graft_array view(void* data, int32_t dtype, int32_t components, int64_t n, int64_t element_bytes) {
     graft_array array = {0};
     array.struct_size = sizeof array;
@@ -206,7 +175,7 @@ static int32_t evaluate(graft_lammps* at, step_atoms* atoms, int64_t step) {
     double sums[7] = {0}; /* energy, virial */
     int32_t status = find_charges(at, atoms), i;
     if (status == GRAFT_OK)
-        status = tell_box(at);
+        status = lammps_tell_box(at);
     status = lammps_agree(at, status);
     if (status == GRAFT_OK)
         status = compute(at, atoms, &sums[0], sums + 1);

@@ -111,6 +111,63 @@ def chains(count=60, seed=2, box=40.0):
     return data
 
 
+def salt(cells=7, spacing=3.15, seed=3, shake=0.5, tilt=None):
+    """Rock salt at the density of the melt (ions `spacing` apart), shaken: 8 cells^3 ions. 7: 2,744 ions."""
+    draw = random.Random(seed)
+    edge = 2 * cells * spacing
+    data = Data([-1.0, 2.0, 0.5], [-1.0 + edge, 2.0 + edge, 0.5 + edge], tilt)
+    data.masses = [22.98977, 35.453]
+    for i in range(2 * cells):
+        for j in range(2 * cells):
+            for k in range(2 * cells):
+                kind = 1 + (i + j + k) % 2
+                place = [low + c * spacing + draw.uniform(-shake, shake) for low, c in zip(data.lower, (i, j, k))]
+                if tilt:  # the same fractions of a sheared box
+                    f = [(p - low) / edge for p, low in zip(place, data.lower)]
+                    place = [place[0] + tilt[0] * f[1] + tilt[1] * f[2], place[1] + tilt[2] * f[2], place[2]]
+                data.add_atom(0, kind, 3.0 - 2.0 * kind, place)
+    return data
+
+
+def rotation(draw):
+    """A random one, from a random quaternion."""
+    q = numpy.array([draw.gauss(0, 1) for _ in range(4)])
+    w, x, y, z = q / numpy.sqrt((q**2).sum())
+    return numpy.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+
+
+def water(side=10, seed=4):
+    """SPC/E at 0.0334 molecules a cubic Angstrom, turned at random: 3 side^3 atoms. Oxygens are type 1."""
+    draw = random.Random(seed)
+    edge = side * (1 / 0.0334) ** (1 / 3)
+    data = Data([0.0] * 3, [edge] * 3)
+    data.masses = [15.9994, 1.00794]
+    half = numpy.radians(109.47 / 2)
+    hydrogens = [numpy.array([numpy.sin(half), numpy.cos(half), 0.0]), numpy.array([-numpy.sin(half), numpy.cos(half), 0.0])]
+    for molecule in range(side**3):
+        place = numpy.array([molecule % side, molecule // side % side, molecule // side**2]) * edge / side + 0.5
+        turn = rotation(draw)
+        oxygen = data.add_atom(molecule + 1, 1, -0.8476, place)
+        ids = [data.add_atom(molecule + 1, 2, 0.4238, place + turn @ h) for h in hydrogens]
+        data.bonds += [(oxygen, ids[0]), (oxygen, ids[1])]
+        data.angles.append((ids[0], oxygen, ids[1]))
+    return data
+
+
+# Short-range forces: Tosi and Fumi's NaCl (eV, Angstrom), in `units metal`; SPC/E (kcal/mol, Angstrom), in `units real`.
+SALT_PAIRS = """
+    pair_coeff 1 1 0.2637 0.317 2.340 1.0486 -0.4993
+    pair_coeff 1 2 0.2110 0.317 2.755 6.9906 -8.6758
+    pair_coeff 2 2 0.1582 0.317 3.170 72.4022 -145.4285
+    """
+WATER_PAIRS = """
+    pair_coeff * * 0.0 1.0
+    pair_coeff 1 1 0.15535 3.166
+    """
+
+
 def skipped(reason):
     """For ctest: the whole program says that it was skipped."""
     print("skipped: " + reason)
