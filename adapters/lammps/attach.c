@@ -58,21 +58,24 @@ static int32_t add_to_host(graft_lammps* at) {
     const lammps_functions* host = at->host;
     const int bonds = host->extract_setting(at->lammps, "molecule_flag") == 1 &&
                       host->extract_setting(at->lammps, "nbondtypes") > 0;
-    int32_t status = GRAFT_OK;
-    if (!host->has_id(at->lammps, "fix", at->fix)) {
+    char compute[FIX_CAPACITY + 16];
+    int32_t status = lammps_check_fixes(at);
+    if (status == GRAFT_OK && !host->has_id(at->lammps, "fix", at->fix)) {
         status = lammps_run(host, at->lammps, "fix %s all external pf/callback 1 1", at->fix);
         at->fix_is_ours = status == GRAFT_OK;
     }
     if (status == GRAFT_OK)
         status = lammps_run(host, at->lammps, "fix_modify %s energy yes virial yes", at->fix);
     if (status == GRAFT_OK && bonds && at->interaction == GRAFT_INTERACTION_COULOMB) {
-        status = lammps_run(host, at->lammps, "compute " BONDS_COMPUTE " all property/local batom1 batom2",
-                            at->fix);
+        snprintf(compute, sizeof compute, BONDS_COMPUTE,
+                 at->fix); /* an earlier attachment may have left it */
+        if (!host->has_id(at->lammps, "compute", compute))
+            status = lammps_run(host, at->lammps, "compute %s all property/local batom1 batom2", compute);
         at->has_bonds = status == GRAFT_OK;
     }
     if (status == GRAFT_OK)
         host->set_callback(at->lammps, at->fix, lammps_on_forces, at);
-    if (status == GRAFT_OK) /* also where set_callback found a fix of another style */
+    if (status == GRAFT_OK)
         status = lammps_run(
             host, at->lammps, "print \"Graft %s computes %s through fix %s: constant %.10g, %d ranks\"",
             at->graft->version(), at->interaction == GRAFT_INTERACTION_COULOMB ? "Coulomb forces" : "gravity",

@@ -50,6 +50,10 @@ int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* opti
  * use: it shrinks and grows with the atoms. */
 int32_t lammps_tell_box(graft_lammps* at);
 
+/* CALL_ORDER where a fix that must come after Graft's is there already, ARGUMENT where one has its name and
+ * is of another kind. Collective. */
+int32_t lammps_check_fixes(graft_lammps* at);
+
 /* OK on all ranks, or a failure on all. Collective. */
 int32_t lammps_agree(graft_lammps* at, int32_t status);
 

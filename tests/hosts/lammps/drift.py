@@ -32,12 +32,15 @@ def start(what, data_path, method):
     systems.each_line(lmp, f"pair_style {pair} {what['cutoff']}\n{what['pairs']}")
     systems.each_line(lmp, "\n".join(line for line in what["more"].splitlines() if "coeff" in line))
     # a pair force that is cut off must not jump in energy: that would be the drift
-    systems.each_line(lmp, "pair_modify shift yes\nneigh_modify every 1 delay 0 check yes\n" + what["rigid"])
+    systems.each_line(lmp, "pair_modify shift yes\nneigh_modify every 1 delay 0 check yes")
+    attached = None
     if kind == "graft":
         deck = value[:-1] + what["special"] + "}" if value.startswith("{") else value
-        return lmp, systems.graft_lammps.attach(lmp, "es", deck)
-    lmp.command(f"kspace_style {kind} {value}")
-    return lmp, None
+        attached = systems.graft_lammps.attach(lmp, "es", deck)
+    else:
+        lmp.command(f"kspace_style {kind} {value}")
+    systems.each_line(lmp, what["rigid"])
+    return lmp, attached
 
 
 def equilibrate(what, folder, path):

@@ -25,7 +25,7 @@ def attach(lmp, deck):
     try:
         return systems.graft_lammps.attach(lmp, "es", deck)
     except systems.graft_lammps.Error as failure:
-        if "graft 104" in str(failure):  # an engine without periodic boxes
+        if "graft 104" in str(failure) or "'ewald'" in str(failure):  # an engine without periodic boxes
             raise unittest.SkipTest(str(failure)) from None
         raise
 
