@@ -32,13 +32,14 @@ def log_of(path):
             if line.startswith("#") and "E=T+V" in line:
                 names = [word for word in words if word != "#"]
             elif words and not line.startswith("#"):
-                rows.append([float(word) for word in words[:len(names)]])
+                rows.append(words)
     if not names or len(rows) < 2:
         raise SystemExit(f"{path} is no log of gyrfalcON that this test can read")
-    return {name: [row[column] for row in rows] for column, name in enumerate(names) if column < len(rows[0])}
+    return {name: [float(row[names.index(name)]) for row in rows] for name in ("E=T+V", "W")}
 
 
 def main(root):
+    root = os.path.abspath(root)
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "deck.yaml"), "w", encoding="utf-8") as file:
             file.write(DECK)
