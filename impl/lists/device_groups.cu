@@ -1,18 +1,25 @@
 // See device_groups.cuh. The host cuts recursively; as its open group is always empty when it enters or
-// leaves a node, each node's packing stands alone and one thread does it. Marks in target order replace the
-// host's order of pushing, which is the same.
+// leaves a node, each node's packing stands alone and one thread does it (and marks a child that is one group
+// by itself, which that child's thread cannot know). Marks in target order replace the host's order of
+// pushing, which is the same.
 #include "lists/device_groups.cuh"
 
 #include "geometry/morton.hpp"
+#include "lists/groups.hpp"
 
 namespace graft::lists::device {
 
 namespace {
 
-/// Packs pieces in order into groups of at most group_size, as Cutter::pack.
+__device__ int64_t limit_of(const CutInput& in, const tree::Node& node) {
+    return node.child_count == 0 ? in.group_size : group_limit(node.count, in.group_size);
+}
+
+/// Packs pieces in order into groups of at most `limit` targets, as Cutter::pack.
 class Packer {
   public:
-    __device__ Packer(const CutInput& in, uint8_t* start) : in_(in), start_(start) {}
+    __device__ Packer(const CutInput& in, int64_t limit, uint8_t* start)
+        : in_(in), limit_(limit), start_(start) {}
 
     __device__ int64_t targets_before(int64_t place) const {
         return in_.before != nullptr ? in_.before[place] : place;
@@ -20,22 +27,26 @@ class Packer {
     __device__ int64_t targets_in(int64_t begin, int64_t end) const {
         return targets_before(end) - targets_before(begin);
     }
-    /// False: too many for any group.
+    /// False: more than the limit.
     __device__ bool pack(int64_t begin, int64_t end) {
         const int64_t first = targets_before(begin), count = targets_before(end) - first;
-        if (open_ + count > in_.group_size)
+        if (open_ + count > limit_)
             flush();
-        if (count > in_.group_size)
+        if (count > limit_)
             return false;
         if (open_ == 0 && count > 0)
             start_[first] = 1;
         open_ += count;
         return true;
     }
+    /// A child with a group of its own.
+    __device__ void single(int64_t begin) { start_[targets_before(begin)] = 1; }
     __device__ void flush() { open_ = 0; }
+    __device__ void limit(int64_t most) { limit_ = most; }
 
   private:
     const CutInput& in_;
+    int64_t limit_;
     uint8_t* start_;
     int64_t open_ = 0;
 };
@@ -65,7 +76,7 @@ __device__ void cut_keys(const CutInput& in, int64_t begin, int64_t end, uint8_t
     int64_t ends[deepest];
     int8_t shifts[deepest];
     int depth = 0;
-    Packer packer(in, start);
+    Packer packer(in, in.group_size, start);
     const int levels = geometry::key_levels(in.dimension);
     const auto enter = [&](int64_t first, int64_t last) {
         const int level = geometry::common_level(in.keys[first], in.keys[last - 1], in.dimension);
@@ -97,11 +108,12 @@ __device__ int root_level(const CutInput& in, uint64_t key) {
     return level;
 }
 
-/// Roots that are sisters in the tree of all particles are packed together: Cutter::cut_roots.
+/// Roots that are sisters in the tree of all particles are packed together: Cutter::cut_roots; what is around
+/// them is not known here.
 __global__ void mark_roots(CutInput in, uint8_t* start) {
     if (backend::stopped(in.status) || in.counts->nodes == 0)
         return;
-    Packer packer(in, start);
+    Packer packer(in, in.group_size, start);
     const int32_t roots = in.has_range ? in.level_offset[1] : 1;
     int previous_level = 0;
     uint64_t previous_key = 0;
@@ -115,6 +127,7 @@ __global__ void mark_roots(CutInput in, uint8_t* start) {
                 packer.flush();
             previous_level = level, previous_key = key;
         }
+        packer.limit(limit_of(in, root));
         packer.pack(root.first, root.first + root.count);
     }
 }
@@ -124,14 +137,17 @@ __global__ void mark_nodes(CutInput in, uint8_t* start) {
     if (backend::stopped(in.status) || i >= min(in.counts->nodes, in.node_capacity))
         return;
     const tree::Node node = in.nodes[i];
-    Packer packer(in, start);
-    if (packer.targets_in(node.first, node.first + node.count) <= in.group_size)
+    const int64_t limit = limit_of(in, node);
+    Packer packer(in, limit, start);
+    if (packer.targets_in(node.first, node.first + node.count) <= limit)
         return;
     if (node.child_count == 0)
         cut_keys(in, node.first, node.first + node.count, start);
     for (int32_t c = 0; c < node.child_count; ++c) {
         const tree::Node& child = in.nodes[node.first_child + c];
-        packer.pack(child.first, child.first + child.count);
+        const int64_t end = child.first + child.count;
+        if (!packer.pack(child.first, end) && packer.targets_in(child.first, end) <= limit_of(in, child))
+            packer.single(child.first);
     }
 }
 

@@ -20,7 +20,9 @@ class Cutter {
             if (k > 0 && !sisters(k - 1, k))
                 flush();
             const tree::Node& root = tree_.nodes[k];
-            if (!pack(root.first, root.first + root.count))
+            const int64_t around = tree_.root_parents.empty() ? 0 : tree_.root_parents[k];
+            const int64_t limit = around > 0 ? group_limit(around, group_size_) : limit_of(root);
+            if (!pack(root.first, root.first + root.count, limit))
                 cut_node(k);
         }
         flush();
@@ -34,31 +36,34 @@ class Cutter {
                tree_.root_keys[a] >> shift == tree_.root_keys[b] >> shift;
     }
 
+    /// What is in a leaf meets itself directly, however it is cut.
+    int64_t limit_of(const tree::Node& node) const {
+        return node.child_count == 0 ? group_size_ : group_limit(node.count, group_size_);
+    }
+
     void cut_node(int32_t index) {
         const tree::Node& node = tree_.nodes[index];
-        const int64_t last = node.first + node.count;
-        if (targets_before(last) - targets_before(node.first) <= group_size_)
-            pack(node.first, last);
-        else if (node.child_count == 0)
+        const int64_t last = node.first + node.count, limit = limit_of(node);
+        const bool whole = pack(node.first, last, limit);
+        if (!whole && node.child_count == 0)
             cut_keys(node.first, last);
-        else
-            for (int32_t c = 0; c < node.child_count; ++c) {
-                const tree::Node& child = tree_.nodes[node.first_child + c];
-                if (!pack(child.first, child.first + child.count))
-                    cut_node(node.first_child + c);
-            }
+        for (int32_t c = 0; c < node.child_count && !whole; ++c) {
+            const tree::Node& child = tree_.nodes[node.first_child + c];
+            if (!pack(child.first, child.first + child.count, limit))
+                cut_node(node.first_child + c);
+        }
         flush();
     }
 
     int64_t targets_before(int64_t place) const { return before_ != nullptr ? before_[place] : place; }
 
-    /// Adds the targets at places [begin, end) to the open group, or starts a new one. False: too many for
-    /// any group.
-    bool pack(int64_t begin, int64_t end) {
+    /// Adds the targets at places [begin, end) to the open group, or starts a new one. False: more than
+    /// `limit`; no group is open then.
+    bool pack(int64_t begin, int64_t end, int64_t limit) {
         const int64_t first = targets_before(begin), count = targets_before(end) - first;
-        if (open_.count + count > group_size_)
+        if (open_.count + count > limit)
             flush();
-        if (count > group_size_)
+        if (count > limit)
             return false;
         if (open_.count == 0)
             open_.first = first;
@@ -87,7 +92,7 @@ class Cutter {
             last = std::partition_point(keys + first, keys + end,
                                         [&](uint64_t key) { return key >> shift == keys[first] >> shift; }) -
                    keys;
-            if (!pack(first, last))
+            if (!pack(first, last, group_size_))
                 cut_keys(first, last);
         }
         flush();

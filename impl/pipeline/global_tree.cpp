@@ -3,10 +3,12 @@
 
 #include "core/error.hpp"
 #include "geometry/morton.hpp"
+#include "lists/groups.hpp"
 #include "pipeline/forest.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace graft::pipeline {
 
@@ -52,6 +54,8 @@ void GlobalTree::descend(Border& border, const int64_t (&counts)[8], const Setti
     const uint64_t size = cell_size(border.level + 1, settings.dimension);
     int child = 0;
     int64_t before = border.before;
+    const int64_t around = std::accumulate(counts, counts + cells, int64_t{0});
+    border.around[static_cast<size_t>(border.level)] = around;
     while (child + 1 < cells && before + counts[child] <= border.wanted)
         before += counts[child++];
     if (counts[child] > most_together(settings) &&
@@ -63,7 +67,7 @@ void GlobalTree::descend(Border& border, const int64_t (&counts)[8], const Setti
     }
     int first = child, last = child; // small neighbours share groups
     int64_t behind = before + counts[child];
-    const auto small = [&](int c) { return counts[c] <= settings.group; };
+    const auto small = [&](int c) { return counts[c] <= lists::group_limit(around, settings.group); };
     while (small(child) && first > 0 && small(first - 1))
         before -= counts[--first];
     while (small(child) && last + 1 < cells && small(last + 1))
@@ -81,7 +85,7 @@ void GlobalTree::find_borders(comm::Communicator& comm, const Settings& settings
     comm.together([&] {
         borders_.clear();
         for (int r = 1; r < ranks; ++r)
-            borders_.push_back({0, 0, 0, total / ranks * r + total % ranks * r / ranks, false});
+            borders_.push_back({0, 0, 0, total / ranks * r + total % ranks * r / ranks, false, {}});
         if (total <= most_together(settings)) // all in one group
             for (Border& border : borders_)
                 border.cell = end, border.found = true;
@@ -116,6 +120,11 @@ void GlobalTree::find_borders(comm::Communicator& comm, const Settings& settings
     range_.begin = first_key_[static_cast<size_t>(comm.rank())];
     range_.has_range = true;
     range_.end = first_key_[static_cast<size_t>(comm.rank()) + 1];
+    range_.counted = true;
+    if (comm.rank() > 0)
+        range_.cut_by_begin = borders_[static_cast<size_t>(comm.rank()) - 1].around;
+    if (comm.rank() + 1 < ranks)
+        range_.cut_by_end = borders_[static_cast<size_t>(comm.rank())].around;
 }
 
 /// x y z charge target [softening] [last], particle by particle in the order of keys.

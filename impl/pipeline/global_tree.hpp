@@ -3,7 +3,7 @@
 //
 // The borders between ranks stand between cells of the tree that one rank alone would build, and where it
 // would end a group of targets: of a cell with more particles than a leaf or a group may have, between two
-// children of which one is no part of a group of small neighbours. So nodes, leaves and groups are those of
+// children of which one is no part of a group of small neighbours (lists/groups.hpp). So nodes, leaves and groups are those of
 // the one tree, whatever the number of ranks; only nodes across borders are put together by all (TopTree).
 // Counts differ from equal shares by no more than some groups. (Groups of active subsets may end at borders
 // where those of one rank would not.)
@@ -15,6 +15,7 @@
 #include "pipeline/root_cube.hpp"
 #include "pipeline/settings.hpp"
 
+#include <array>
 #include <vector>
 
 namespace graft::pipeline {
@@ -44,6 +45,7 @@ class GlobalTree {
         int64_t before; // particles of all ranks before the cell
         int64_t wanted; // place in the order of all particles
         bool found;
+        std::array<int64_t, 32> around{}; // particles of all ranks in the cells on the way down
     };
     void sort_keys(const backend::Executor& executor, const Settings& settings, const Problem& own);
     void find_borders(comm::Communicator& comm, const Settings& settings, int64_t own_count);

@@ -3,6 +3,7 @@
 
 #include "core/buffer.hpp"
 
+#include <array>
 #include <cstdint>
 
 namespace graft::pipeline {
@@ -25,6 +26,8 @@ struct KeyRange {
     bool has_root = false, has_range = false;
     double root_lower[3] = {0, 0, 0}, root_edge = 0;
     uint64_t begin = 0, end = 0;
+    bool counted = false; // below: particles of all ranks in the cell of each level that an end cuts in two
+    std::array<int64_t, 32> cut_by_begin{}, cut_by_end{};
 };
 
 /// Sources (host order, contiguous) and targets, validated, charges scaled by a power of two to sum |q| in

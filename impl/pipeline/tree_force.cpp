@@ -28,6 +28,10 @@ void TreeForce::State::build_tree(const Job& job) {
         std::copy_n(problem.range.root_lower, 3, options.root_lower);
         options.root_edge = problem.range.root_edge;
         options.key_begin = problem.range.begin, options.key_end = problem.range.end;
+        if (problem.range.counted) {
+            options.cut_by_begin = problem.range.cut_by_begin.data();
+            options.cut_by_end = problem.range.cut_by_end.data();
+        }
     } else if (settings.has_box && settings.tree_type == tree::TreeType::octree) {
         options.has_root = true;
         for (int a = 0; a < settings.dimension; ++a) {

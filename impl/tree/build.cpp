@@ -82,7 +82,7 @@ void gather(const backend::Executor& executor, const ParticleView& particles, Tr
 
 void clear(Tree& tree) {
     tree.nodes.clear(), tree.boxes.clear(), tree.edges.clear(), tree.keys.clear(), tree.level_offset.clear();
-    tree.order.clear(), tree.root_keys.clear(), tree.root_levels.clear();
+    tree.order.clear(), tree.root_keys.clear(), tree.root_levels.clear(), tree.root_parents.clear();
     tree.root_edge = 0;
 }
 

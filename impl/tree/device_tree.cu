@@ -39,7 +39,7 @@ DeviceTreeCounts count(const Tree& host) {
 
 /// The cells of a forest's roots: the largest ones inside the range of keys.
 void find_root_cells(Tree& tree) {
-    tree.root_keys.clear(), tree.root_levels.clear();
+    tree.root_keys.clear(), tree.root_levels.clear(), tree.root_parents.clear();
     const int dimension = tree.options.dimension, levels = geometry::key_levels(dimension);
     for (int32_t root = 0; tree.options.has_range && root < tree.root_count(); ++root) {
         const uint64_t key = tree.keys[tree.nodes[root].first];

@@ -124,10 +124,21 @@ class Splitter {
                 add_root(first, next - first);
                 tree_.root_keys.push_back(key);
                 tree_.root_levels.push_back(level);
+                if (tree_.options.cut_by_begin != nullptr)
+                    tree_.root_parents.push_back(particles_around(key, level));
             }
             key += size(level);
             first = next;
         }
+    }
+
+    /// The next larger cell is not inside the range: one of its ends cuts it.
+    int64_t particles_around(uint64_t key, int level) const {
+        if (level == 0)
+            return tree_.order.size();
+        const uint64_t parent = geometry::cell_begin(key, level - 1, dimension_);
+        return (parent < tree_.options.key_begin ? tree_.options.cut_by_begin
+                                                 : tree_.options.cut_by_end)[level - 1];
     }
 
     /// Finds the children of every node of the level; returns how many there are.

@@ -30,6 +30,10 @@ struct TreeOptions {
     // roots are the largest key cells inside the range, as they stand in the tree of all particles.
     bool has_range = false;
     uint64_t key_begin = 0, key_end = 0;
+    // Particles, of all ranks, in the cell of each level that key_begin or key_end cuts in two; NULL: not
+    // known.
+    const int64_t* cut_by_begin = nullptr;
+    const int64_t* cut_by_end = nullptr;
     // Octree on the host: thuering2023's way, a top tree of top_depth levels, then its subtrees in parallel,
     // a thread each. The same tree, bit for bit.
     bool two_phase = false;
@@ -49,9 +53,9 @@ struct Tree {
     explicit Tree(core::Memory& memory)
         : nodes(memory, "tree nodes"), boxes(memory, "tree boxes"), edges(memory, "tree cell edges"),
           keys(memory, "tree keys"), root_keys(memory, "root cells"), root_levels(memory, "root levels"),
-          level_offset(memory, "tree levels"), order(memory, "tree order"), x(memory, "sorted x"),
-          y(memory, "sorted y"), z(memory, "sorted z"), charge(memory, "sorted charges"),
-          softening(memory, "sorted softening") {}
+          root_parents(memory, "particles around roots"), level_offset(memory, "tree levels"),
+          order(memory, "tree order"), x(memory, "sorted x"), y(memory, "sorted y"), z(memory, "sorted z"),
+          charge(memory, "sorted charges"), softening(memory, "sorted softening") {}
 
     TreeOptions options;
     double root_lower[3] = {0, 0, 0}; // octree: the root cube
@@ -62,8 +66,10 @@ struct Tree {
         edges; // octree: edge of the smallest key cell that holds the node; ORB: longest box edge
     core::Buffer<uint64_t>
         keys; // octree: Morton keys in tree order, each in the frame of its leaf; ORB: empty
-    core::Buffer<uint64_t> root_keys;     // a range of keys: first key of each root's cell; else empty
-    core::Buffer<int32_t> root_levels;    // and the cell's level
+    core::Buffer<uint64_t> root_keys;  // a range of keys: first key of each root's cell; else empty
+    core::Buffer<int32_t> root_levels; // and the cell's level
+    core::Buffer<int64_t>
+        root_parents; // and particles, of all ranks, in the next larger cell; empty: not known
     core::Buffer<int32_t> level_offset;   // levels + 1 entries
     core::Buffer<int32_t> order;          // tree position -> host index
     core::Buffer<double> x, y, z, charge; // particles in tree order

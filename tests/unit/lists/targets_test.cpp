@@ -100,6 +100,76 @@ TEST(Target_groups, are_well_filled_and_compact) {
     EXPECT_LT(volume, root.edge(0) * root.edge(1) * root.edge(2)); // hardly any overlap
 }
 
+/// A crowd in one corner of a cell, strays everywhere else in it.
+struct Crowd : Scene {
+    static constexpr int64_t crowd = 40000, strays = 50;
+    Crowd() : Scene(1) {
+        Points all = two_balls(crowd);
+        for (int64_t i = 0; i < crowd; ++i)
+            all.x[static_cast<size_t>(i)] *= 1e-3, all.y[static_cast<size_t>(i)] *= 1e-3,
+                all.z[static_cast<size_t>(i)] *= 1e-3;
+        const Points far = two_balls(strays, 5);
+        all.x.insert(all.x.end(), far.x.begin(), far.x.end());
+        all.y.insert(all.y.end(), far.y.begin(), far.y.end());
+        all.z.insert(all.z.end(), far.z.begin(), far.z.end());
+        all.softening.insert(all.softening.end(), far.softening.begin(), far.softening.end());
+        points = all;
+        tree::TreeOptions tree_options;
+        tree_options.leaf = 16;
+        tree::BuildTimes times;
+        tree::TreeBuilder(memory).build(executor, tree_options, points.size(), points.x.data(),
+                                        points.y.data(), points.z.data(), nullptr, points.softening.data(),
+                                        tree, times);
+        properties.clear();
+        properties.emplace_back(tree);
+        options.theta = 0.6;
+        fill();
+    }
+    /// Particles that the targets of a group meet one by one, at most and summed over all targets.
+    std::pair<int64_t, int64_t> met() {
+        walk();
+        int64_t most = 0, sum = 0;
+        for (int64_t g = 0; g < targets.group_count(); ++g) {
+            int64_t sources = 0;
+            for (int64_t e = lists.leaf_offset[g]; e < lists.leaf_offset[g + 1]; ++e)
+                sources += tree.nodes[lists.leaves[e]].count;
+            most = std::max(most, sources), sum += sources * targets.groups()[g].count;
+        }
+        return {most, sum};
+    }
+};
+
+TEST(Target_groups, of_strays_do_not_open_the_crowd_among_them) {
+    Crowd scene;
+    scene.targets.set_all(scene.executor, scene.tree, 64);
+    check_targets(
+        scene.targets, scene.points,
+        [&] {
+            std::vector<int32_t> all(static_cast<size_t>(scene.points.size()));
+            std::iota(all.begin(), all.end(), 0);
+            return all;
+        }(),
+        64);
+    EXPECT_LT(scene.met().first, Crowd::crowd / 10) << "packed by eights of cells: nearly all";
+    EXPECT_GT(static_cast<double>(Crowd::crowd) / static_cast<double>(scene.targets.group_count()), 32);
+}
+
+TEST(Target_groups, of_a_sparse_subset_are_small) {
+    Scene scene(60000);
+    scene.options.theta = 0.6;
+    scene.fill();
+    const std::vector<int32_t> chosen = scene.subset(1000);
+    scene.targets.set_particles(scene.executor, scene.tree, static_cast<int64_t>(chosen.size()),
+                                chosen.data(), 64);
+    EXPECT_GT(scene.targets.group_count(), static_cast<int64_t>(chosen.size()) / 4);
+    scene.walk();
+    int64_t sum = 0;
+    for (int64_t g = 0; g < scene.targets.group_count(); ++g)
+        for (int64_t e = scene.lists.leaf_offset[g]; e < scene.lists.leaf_offset[g + 1]; ++e)
+            sum += scene.tree.nodes[scene.lists.leaves[e]].count * scene.targets.groups()[g].count;
+    EXPECT_LT(sum, 60 * 60000 / 20) << "in one group: all pairs";
+}
+
 TEST(Target_groups, cut_heaps_of_equal_points) {
     Scene scene(1);
     const std::vector<double> same(1000, 0.5);

@@ -95,6 +95,21 @@ TEST_P(GlobalTree, EqualsOneRankWithHistoryAndInAGivenBox) {
                  "history");
 }
 
+/// Groups that are smaller the more particles are around them (lists/groups.hpp), also around a border.
+TEST_P(GlobalTree, EqualsOneRankWhereGroupsAreCutShort) {
+    const int ranks = GetParam();
+    const Cloud cloud = make_cloud(3000);
+    Settings settings = global_settings();
+    for (const int group : {2, 5, 9}) {
+        settings.group = group;
+        settings.leaf = 4;
+        const Results one = compute_over(1, cloud, all_on(cloud, 0), settings);
+        for (const Owners& owners : {slabs(cloud, ranks), scattered(cloud, ranks)})
+            expect_equal(compute_over(ranks, cloud, owners, settings), one, 1e-12,
+                         "groups of " + std::to_string(group));
+    }
+}
+
 TEST_P(GlobalTree, ActiveTargetsAndPointsAreRight) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(2000);
