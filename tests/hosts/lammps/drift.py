@@ -2,8 +2,8 @@
 and SPC/E water (3,000 atoms, rigid by SHAKE, 1 fs). Each method starts from one equilibrated state, which is kept in the folder.
 
 usage: drift.py FOLDER salt|water METHOD... [--ps 10]      METHOD: pppm=1e-5, ewald=1e-8, graft=DECK (path or "{...}")
-Prints a line a method: the slope of a straight line through the total energy, in units of the kinetic energy per ns; the change over
-the run; the rms about the line; seconds a step."""
+Prints a line a method: the slope of a straight line through the total energy, in units of the kinetic energy per ns, with its
+standard error; the change over the run; the rms about the line; time a step; of the callback, the share within Graft."""
 import argparse
 import os
 import time
@@ -78,11 +78,14 @@ def measure(what, path, method, ps):
     seconds = (time.time() - begin) / (len(times) - 1) / every
     slope, offset = numpy.polyfit(times, energies, 1)
     line = numpy.array(energies) - (slope * numpy.array(times) + offset)
+    # of the slope: from the scatter of the means of ten blocks, which are nearly independent
+    blocks = numpy.array([block.mean() for block in numpy.array_split(line, 10)])
+    doubt = numpy.sqrt(12 / 10) * blocks.std(ddof=2) / times[-1]
     scale = numpy.mean(kinetic)
     share = ""
     if attached:
         share = f", of the callback {attached.query('adapter.time_s.graft') / attached.query('adapter.time_s.call'):.4f} in Graft"
-    print(f"{method}: drift {slope / scale:+.3e} of the kinetic energy a ns; over {ps} ps {slope * times[-1] / scale:+.2e}; "
+    print(f"{method}: drift {slope / scale:+.2e} +- {doubt / scale:.1e} of the kinetic energy a ns; over {ps} ps {slope * times[-1] / scale:+.2e}; "
           f"rms about the line {line.std() / scale:.2e}; {1e3 * seconds:.1f} ms a step{share}", flush=True)
     systems.close(lmp)
 
