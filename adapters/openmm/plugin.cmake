@@ -23,7 +23,7 @@ function(graft_find_openmm name prefix)
     set(${name}_FOUND TRUE PARENT_SCOPE)
 endfunction()
 
-# libOpenMMGraft.so in folder: the force for C++ programs that link it, and the plugin for those that load it.
+# In one piece, since most of the compiler's time goes into OpenMM's headers. libOpenMMGraft.so in folder: the force for C++ programs that link it, and the plugin for those that load it.
 function(graft_add_openmm_plugin target openmm folder libraries)
     list(TRANSFORM GRAFT_OPENMM_SOURCES PREPEND ${GRAFT_OPENMM_FOLDER}/ OUTPUT_VARIABLE sources)
     add_library(${target} SHARED ${sources})
@@ -33,7 +33,7 @@ function(graft_add_openmm_plugin target openmm folder libraries)
     target_compile_features(${target} PUBLIC cxx_std_17)
     get_filename_component(rpath ${${openmm}_LIBRARY} DIRECTORY)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME OpenMMGraft LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET hidden
-                          VISIBILITY_INLINES_HIDDEN ON INSTALL_RPATH "${rpath};${GRAFT_OPENMM_RPATH}")
+                          VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD ON INSTALL_RPATH "${rpath};${GRAFT_OPENMM_RPATH}")
     target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
 endfunction()
 
