@@ -18,10 +18,12 @@ State ewald(const Matter& matter) {
     return run.state();
 }
 
+/// Energies to `tolerance` of what the liquid has, 40 kJ/mol a molecule: lattices of molecules that point anywhere have next to none.
 void expect_agreement(const State& found, const State& expected, double tolerance) {
     EXPECT_LT(relative_error(found.getForces(), expected.getForces()), tolerance);
-    EXPECT_NEAR(found.getPotentialEnergy(), expected.getPotentialEnergy(),
-                tolerance * std::abs(expected.getPotentialEnergy()));
+    const double molecules = static_cast<double>(expected.getForces().size()) / 3;
+    const double scale = std::max(std::abs(expected.getPotentialEnergy()), 40 * molecules);
+    EXPECT_NEAR(found.getPotentialEnergy(), expected.getPotentialEnergy(), tolerance * scale);
 }
 
 class Periodic : public testing::Test {
@@ -66,8 +68,10 @@ TEST_F(Periodic, TriclinicBox) {
     Matter matter = water(5);
     const double edge = matter.box[0][0];
     matter.box = {Vec3(edge, 0, 0), Vec3(0.3 * edge, edge, 0), Vec3(-0.4 * edge, 0.45 * edge, edge)};
-    const State expected = ewald(matter);
-    for (const auto& [deck, tolerance] : {std::pair("", 1e-5), std::pair(exact, 1e-7)}) {
+    // OpenMM's Ewald knows rectangular boxes only
+    Simulation theirs(Simulation::of(matter, nonbonded(matter, NonbondedForce::PME, 1e-8, true, false)));
+    const State expected = theirs.state();
+    for (const auto& [deck, tolerance] : {std::pair("", 1e-5), std::pair(exact, 2e-7)}) {
         SCOPED_TRACE(deck);
         Simulation run(Simulation::of(matter, graft_force(matter, true, deck)));
         expect_agreement(run.state(), expected, tolerance);
