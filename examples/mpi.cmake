@@ -20,6 +20,7 @@ foreach(flavour ${GRAFT_MPI_FLAVOURS})
     if(GRAFT_WITH_FORTRAN AND TARGET graft_mpi_for_${flavour}_fortran)
         graft_add_mpi_example(11_mpi_slabs 11_mpi_slabs.f90 ${flavour} Fortran)
         graft_add_mpi_example(12_mpi_legacy 12_mpi_legacy.f ${flavour} Fortran)
+        graft_add_mpi_example(24_mpi 24_mpi.f90 ${flavour} Fortran)
         add_executable(galaxy_demo_${flavour} galaxy_ranks_mpi.f90 galaxy_demo.f90) # ./bootstrap demo --ranks P
         target_link_libraries(galaxy_demo_${flavour} PRIVATE graft_fortran graft_mpi_for_${flavour}_fortran)
         set_target_properties(galaxy_demo_${flavour} PROPERTIES

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Puts the examples that README.md shows into it: the code block after a line that names one, "(`examples/...`)".
-With --check: exit 1 when a block differs from its file.
+"""Puts the examples that README.md and impl/docs/afternoon.md show into them: the code block after a line that names one,
+"(`examples/...`)". With --check: exit 1 when a block differs from its file.
 
 usage: make_readme.py [--check]
 """
@@ -10,19 +10,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(\(`(examples/\S+)`\)\n\n```\w+\n)(.*?)(```\n)", flags=re.S)
+PAGES = {"README.md": 3, "impl/docs/afternoon.md": 7} # least number of examples shown
+
+
+def update(page, least, check):
+    text = (ROOT / page).read_text()
+    shown = [match[2] for match in BLOCK.finditer(text)]
+    if len(shown) < least:
+        raise SystemExit(f"{page} shows {len(shown)} examples ({shown}); at least {least} were expected")
+    updated = BLOCK.sub(lambda match: match[1] + (ROOT / match[2]).read_text() + match[4], text)
+    if not check:
+        (ROOT / page).write_text(updated)
+    elif updated != text:
+        raise SystemExit(f"{page} differs from {', '.join(shown)}; run examples/readme/make_readme.py")
 
 
 def main():
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    shown = [match[2] for match in BLOCK.finditer(text)]
-    if len(shown) < 3:
-        raise SystemExit(f"README.md shows {len(shown)} examples ({shown}); a Fortran, a C and a C++ one were expected")
-    updated = BLOCK.sub(lambda match: match[1] + (ROOT / match[2]).read_text() + match[4], text)
-    if "--check" not in sys.argv:
-        readme.write_text(updated)
-    elif updated != text:
-        raise SystemExit(f"README.md differs from {', '.join(shown)}; run examples/readme/make_readme.py")
+    for page, least in PAGES.items():
+        update(page, least, "--check" in sys.argv)
 
 
 if __name__ == "__main__":
