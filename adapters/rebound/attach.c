@@ -161,7 +161,8 @@ static int32_t make_room(const struct reb_simulation* r, char* why, int64_t capa
 
 static void take_over(struct graft_rebound* g) {
     struct reb_simulation* r = g->simulation;
-    g->gravity_before = (int)r->gravity;
+    /* A copied or stored simulation says "custom" and has lost the function. */
+    g->gravity_before = r->gravity == REB_GRAVITY_CUSTOM && r->gravity_custom == NULL ? REB_GRAVITY_BASIC : (int)r->gravity;
     g->custom_before = r->gravity_custom;
     g->heartbeat_before = r->heartbeat;
     g->steps_seen = r->steps_done;

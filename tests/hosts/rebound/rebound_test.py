@@ -230,6 +230,31 @@ class Refusals(unittest.TestCase):
         numpy.testing.assert_allclose(positions(sim), positions(own), rtol=1e-11, atol=1e-12)
 
 
+    def test_copies_are_attached_themselves(self):
+        sim = planets()
+        Gravity(sim)
+        copy = sim.copy()
+        gravity = Gravity(copy)
+        for s in (sim, copy):
+            s.integrate(1)
+        self.assertEqual(positions(sim).tolist(), positions(copy).tolist())
+        gravity.detach()
+        self.assertEqual(copy.gravity, "basic") # not "custom" without a function, which would end the process
+        copy.integrate(2)
+
+    def test_views_are_refused(self):
+        sim, refused = planets(), []
+
+        def attach(simulation):
+            try:
+                Gravity(simulation.contents)
+            except RuntimeError as error:
+                refused.append(str(error))
+        sim.heartbeat = attach
+        sim.integrate(0.1)
+        self.assertIn("view of a simulation", refused[0])
+
+
 class Disc(unittest.TestCase):
     """Many bodies and the tree."""
 
