@@ -308,7 +308,8 @@ def drift(bodies, steps, integrator, settings, gravity):
     if gravity == "graft":
         figures = graft.figures
         assert figures.evaluations >= steps, figures.evaluations
-        print(f"  {figures.time_s / figures.evaluations:.3f} s an evaluation, {figures.graft_time_s / figures.time_s:.2%} of it in Graft")
+        print(f"  {figures.time_s / figures.evaluations:.3f} s an evaluation, "
+              f"{figures.graft_time_s / figures.time_s:.2%} of it in Graft")
     return sim.energy() / before - 1
 
 
