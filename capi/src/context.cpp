@@ -28,11 +28,37 @@ namespace graft::capi {
 
 namespace {
 
+/// True when the box is periodic.
+bool check_periodic(const graft_box& box, int dimension) {
+    int count = 0;
+    for (int a = 0; a < 3; ++a) {
+        if (box.periodic[a] != 0 && box.periodic[a] != 1)
+            fail(Status::argument, "box.periodic[%d] is %d; expected 0 or 1", a, box.periodic[a]);
+        count += box.periodic[a];
+    }
+    constexpr const char* names[3] = {"xy", "xz", "yz"};
+    constexpr int along[3] = {0, 0, 1};
+    for (int t = 0; t < 3; ++t) {
+        const double tilt = box.tilt[t], edge = box.upper[along[t]] - box.lower[along[t]];
+        if (!std::isfinite(tilt) || (count == 0 && tilt != 0))
+            fail(Status::argument, "box.tilt (%s) is %g; expected %s", names[t], tilt,
+                 count == 0 ? "0, since the box is not periodic" : "a finite number");
+        if (std::abs(tilt) > 0.5 * edge * (1 + 1e-9))
+            fail(Status::argument,
+                 "box.tilt (%s) is %g, more than half the edge %g that it shifts along; the same lattice has "
+                 "a tilt within. Add or take off whole edges",
+                 names[t], tilt, edge);
+    }
+    if (count != 0 && (count != 3 || dimension != 3))
+        fail(Status::unsupported,
+             "box.periodic is %d %d %d in %d dimensions; this version computes boxes that are periodic along "
+             "all three axes (1 1 1) or along none (0 0 0)",
+             box.periodic[0], box.periodic[1], box.periodic[2], dimension);
+    return count != 0;
+}
+
 void check_box(const graft_box& box, int dimension) {
     for (int a = 0; a < dimension; ++a) {
-        if (box.periodic[a] != 0)
-            fail(Status::unsupported, "box.periodic[%d] is %d; this version computes open boxes only (0)", a,
-                 box.periodic[a]);
         if (!std::isfinite(box.lower[a]) || !std::isfinite(box.upper[a]) || box.lower[a] >= box.upper[a])
             fail(Status::argument, "box: axis %d goes from %g to %g; expected finite numbers, lower < upper",
                  a, box.lower[a], box.upper[a]);
@@ -174,13 +200,18 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
         pipeline::Settings& settings = context->solver.settings();
         require_flight(*context, Flight::none, "context_set_box");
         if (box == nullptr) {
-            settings.has_box = false;
+            settings.has_box = settings.periodic = false;
             return;
         }
         const graft_box b = read_struct(box, "box");
         check_box(b, settings.dimension);
+        const bool periodic = check_periodic(b, settings.dimension);
+        if (periodic)
+            fail(Status::unsupported, "box.periodic is 1 1 1; this version computes open boxes only (0 0 0)");
+        settings.periodic = periodic;
         std::copy(b.lower, b.lower + 3, settings.box_lower);
         std::copy(b.upper, b.upper + 3, settings.box_upper);
+        std::copy(b.tilt, b.tilt + 3, settings.box_tilt);
         settings.has_box = true;
     });
 }

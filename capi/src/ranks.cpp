@@ -82,10 +82,12 @@ uint64_t fingerprint(const void* data, size_t bytes, uint64_t seed) noexcept {
 
 void require_same_call(graft_context& context, const char* entry, Flight flight) {
     const pipeline::Settings& s = context.solver.settings();
-    double box[8] = {s.constant, s.has_box ? 1.0 : 0.0};
-    int used = 2;
+    double box[12] = {s.constant, s.has_box ? 1.0 : 0.0, s.periodic ? 1.0 : 0.0};
+    int used = 3;
     for (int a = 0; s.has_box && a < s.dimension; ++a) // + 0.0: minus zero is zero
         box[used++] = s.box_lower[a] + 0.0, box[used++] = s.box_upper[a] + 0.0;
+    for (int a = 0; s.periodic && a < s.dimension; ++a)
+        box[used++] = s.box_tilt[a] + 0.0;
     const uint64_t options =
         fingerprint(box, static_cast<size_t>(used) * sizeof(double), context.options_fingerprint);
     const uint64_t call = fingerprint(entry, std::strlen(entry), options);

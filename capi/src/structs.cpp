@@ -224,6 +224,7 @@ pipeline::Settings read_options(const graft_options_values& v) {
     s.constant = v.constant;
     s.backend = static_cast<pipeline::Backend>(v.backend);
     s.device = read_device_options(v);
+    s.ewald_accuracy = v.ewald_accuracy;
     return s;
 }
 

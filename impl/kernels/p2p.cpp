@@ -5,6 +5,8 @@
 // estimate of the root.
 #include "kernels/p2p.hpp"
 
+#include "kernels/screen.hpp"
+
 #include <algorithm>
 #include <type_traits>
 
@@ -26,15 +28,79 @@ inline constexpr int block = 4;
 inline constexpr int block = 2;
 #endif
 
-template <typename T, Softening kind, bool per_particle, bool with_potential>
+/// The polynomials of a Screen for one frame: r^2 in frame units, values over the Ops' factors.
+template <typename T>
+struct FrameScreen {
+    T force[max_screen_terms], potential[max_screen_terms];
+    int force_count = 0, potential_count = 0;
+    double slope = 0; // v = slope r^2 - 1
+
+    explicit FrameScreen(const Screening& screening) {
+        if (screening.screen == nullptr)
+            return;
+        using Ops = VectorOps<T>;
+        const double inverse = 1 / screening.cutoff;
+        slope = 2 * inverse * inverse;
+        force_count = scale(screening.screen->force(), inverse * inverse * inverse / Ops::force_factor, force);
+        potential_count = scale(screening.screen->potential(), inverse / Ops::potential_factor, potential);
+    }
+    static int scale(const Screen::Polynomial& polynomial, double factor, T* to) {
+        const std::vector<T>& terms = polynomial.terms<T>();
+        for (size_t k = 0; k < terms.size(); ++k)
+            to[k] = static_cast<T>(factor * static_cast<double>(terms[k]));
+        return static_cast<int>(terms.size());
+    }
+};
+
+template <typename T, Softening kind, bool per_particle, bool with_potential, bool screened>
 struct Kernel {
     using Ops = VectorOps<T>;
     using Real = typename Ops::Real;
     static constexpr Ops ops{};
 
+    /// Horner for all targets of a block at once: one load of a coefficient serves them, and their chains
+    /// overlap.
+    static HWY_INLINE void horner(const T* terms, int count, const Real (&v)[block], Real (&value)[block]) {
+        const typename Ops::D d;
+        for (int k = 0; k < block; ++k)
+            value[k] = hn::Set(d, terms[count - 1]);
+        for (int i = count - 2; i >= 0; --i) {
+            const Real term = hn::Set(d, terms[i]);
+            for (int k = 0; k < block; ++k)
+                value[k] = ops.fma(value[k], v[k], term);
+        }
+    }
+
+    /// One vector of sources with the block's targets, short range only.
+    static HWY_INLINE void meet_screened(const FrameScreen<T>& screen, const Real (&dx)[block],
+                                         const Real (&dy)[block], const Real (&dz)[block], Real q,
+                                         const Real (&soft)[block], const Real (&h)[block],
+                                         PairSum<Real> (&sum)[block]) {
+        Real v[block];
+        LongRange<Ops> off[block];
+        Real value[block];
+        for (int k = 0; k < block; ++k) {
+            const Real r2 = ops.fma(dx[k], dx[k], ops.fma(dy[k], dy[k], ops.mul(dz[k], dz[k])));
+            v[k] = ops.fma(r2, ops.set(screen.slope), ops.set(-1));
+            off[k].inside = ops.less(v[k], ops.set(1));
+        }
+        horner(screen.force, screen.force_count, v, value);
+        for (int k = 0; k < block; ++k)
+            off[k].force = off[k].potential = value[k];
+        if constexpr (with_potential) {
+            horner(screen.potential, screen.potential_count, v, value);
+            for (int k = 0; k < block; ++k)
+                off[k].potential = value[k];
+        }
+        for (int k = 0; k < block; ++k)
+            add_pair<kind, with_potential>(ops, dx[k], dy[k], dz[k], q, soft[k], h[k],
+                                           kind != Softening::plummer || per_particle, sum[k], off[k]);
+    }
+
     /// Targets first..first+block against sources begin..end.
-    static HWY_INLINE void run_block(double length, const Sources<T>& sources, int64_t begin, int64_t end,
-                                     const Targets<T>& targets, int64_t first, const FieldSums& out) {
+    static HWY_INLINE void run_block(const FrameScreen<T>& screen, double length, const Sources<T>& sources,
+                                     int64_t begin, int64_t end, const Targets<T>& targets, int64_t first,
+                                     const FieldSums& out) {
         const typename Ops::D d;
         constexpr bool plummer = kind == Softening::plummer;
         const Real common =
@@ -55,6 +121,16 @@ struct Kernel {
             const Real sx = hn::Load(d, sources.x + j), sy = hn::Load(d, sources.y + j);
             const Real sz = hn::Load(d, sources.z + j), q = hn::Load(d, sources.q + j);
             const Real ss = per_particle ? hn::Load(d, sources.s + j) : common;
+            if constexpr (screened) {
+                Real dx[block], dy[block], dz[block], soft[block], h[block];
+                for (int k = 0; k < block; ++k) {
+                    dx[k] = ops.sub(sx, x[k]), dy[k] = ops.sub(sy, y[k]), dz[k] = ops.sub(sz, z[k]);
+                    soft[k] = plummer && per_particle ? ops.add(s[k], ss) : common;
+                    h[k] = per_particle ? ops.max(s[k], ss) : common_h;
+                }
+                meet_screened(screen, dx, dy, dz, q, soft, h, sum);
+                continue;
+            }
             for (int k = 0; k < block; ++k) {
                 const Real soft = plummer && per_particle ? ops.add(s[k], ss) : common;
                 const Real h = per_particle ? ops.max(s[k], ss) : common_h;
@@ -78,49 +154,56 @@ struct Kernel {
         add_lane_sums(typename Ops::D(), gather, factor, out);
     }
 
-    static HWY_NOINLINE void run(double length, const Sources<T>& sources, const Targets<T>& targets,
-                                 int64_t chunk, const FieldSums& out) {
+    static HWY_NOINLINE void run(const Screening& screening, double length, const Sources<T>& sources,
+                                 const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
+        const FrameScreen<T> screen(screening);
         for (int64_t begin = 0; begin < sources.count; begin += chunk) {
             const int64_t end = std::min(sources.count, begin + chunk);
             for (int64_t first = 0; first < targets.count; first += block)
-                run_block(length, sources, begin, end, targets, first, out);
+                run_block(screen, length, sources, begin, end, targets, first, out);
         }
     }
 };
 
 template <typename T, Softening kind, bool per_particle>
 void choose_potential(const PairVariant& variant, double length, const Sources<T>& sources,
-                      const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
-    if (variant.potential)
-        Kernel<T, kind, per_particle, true>::run(length, sources, targets, chunk, out);
+                      const Targets<T>& targets, int64_t chunk, const FieldSums& out,
+                      const Screening& screening) {
+    const bool screened = screening.screen != nullptr;
+    if (variant.potential && screened)
+        Kernel<T, kind, per_particle, true, true>::run(screening, length, sources, targets, chunk, out);
+    else if (variant.potential)
+        Kernel<T, kind, per_particle, true, false>::run(screening, length, sources, targets, chunk, out);
+    else if (screened)
+        Kernel<T, kind, per_particle, false, true>::run(screening, length, sources, targets, chunk, out);
     else
-        Kernel<T, kind, per_particle, false>::run(length, sources, targets, chunk, out);
+        Kernel<T, kind, per_particle, false, false>::run(screening, length, sources, targets, chunk, out);
 }
 
 template <typename T>
 void choose(const PairVariant& v, double length, const Sources<T>& sources, const Targets<T>& targets,
-            int64_t chunk, const FieldSums& out) {
+            int64_t chunk, const FieldSums& out, const Screening& screening) {
     chunk =
         chunk <= 0 ? std::max(source_pad, sources.count) : (chunk + source_pad - 1) / source_pad * source_pad;
     if (v.softening == Softening::none)
-        choose_potential<T, Softening::none, false>(v, length, sources, targets, chunk, out);
+        choose_potential<T, Softening::none, false>(v, length, sources, targets, chunk, out, screening);
     else if (v.softening == Softening::plummer && !v.per_particle)
-        choose_potential<T, Softening::plummer, false>(v, length, sources, targets, chunk, out);
+        choose_potential<T, Softening::plummer, false>(v, length, sources, targets, chunk, out, screening);
     else if (v.softening == Softening::plummer)
-        choose_potential<T, Softening::plummer, true>(v, length, sources, targets, chunk, out);
+        choose_potential<T, Softening::plummer, true>(v, length, sources, targets, chunk, out, screening);
     else if (!v.per_particle)
-        choose_potential<T, Softening::spline, false>(v, length, sources, targets, chunk, out);
+        choose_potential<T, Softening::spline, false>(v, length, sources, targets, chunk, out, screening);
     else
-        choose_potential<T, Softening::spline, true>(v, length, sources, targets, chunk, out);
+        choose_potential<T, Softening::spline, true>(v, length, sources, targets, chunk, out, screening);
 }
 
 void p2p_float(const PairVariant& variant, double length, const Sources<float>& sources,
-               const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
-    choose(variant, length, sources, targets, chunk, sums);
+               const Targets<float>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+    choose(variant, length, sources, targets, chunk, sums, screening);
 }
 void p2p_double(const PairVariant& variant, double length, const Sources<double>& sources,
-                const Targets<double>& targets, int64_t chunk, const FieldSums& sums) {
-    choose(variant, length, sources, targets, chunk, sums);
+                const Targets<double>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+    choose(variant, length, sources, targets, chunk, sums, screening);
 }
 
 } // namespace graft::kernels::HWY_NAMESPACE
@@ -134,13 +217,13 @@ HWY_EXPORT(p2p_double);
 
 template <>
 void p2p<float>(const PairVariant& variant, double length, const Sources<float>& sources,
-                const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
-    HWY_DYNAMIC_DISPATCH(p2p_float)(variant, length, sources, targets, chunk, sums);
+                const Targets<float>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+    HWY_DYNAMIC_DISPATCH(p2p_float)(variant, length, sources, targets, chunk, sums, screening);
 }
 template <>
 void p2p<double>(const PairVariant& variant, double length, const Sources<double>& sources,
-                 const Targets<double>& targets, int64_t chunk, const FieldSums& sums) {
-    HWY_DYNAMIC_DISPATCH(p2p_double)(variant, length, sources, targets, chunk, sums);
+                 const Targets<double>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+    HWY_DYNAMIC_DISPATCH(p2p_double)(variant, length, sources, targets, chunk, sums, screening);
 }
 
 } // namespace graft::kernels

@@ -37,12 +37,21 @@ struct FieldSums {
     double *ax = nullptr, *ay = nullptr, *az = nullptr, *potential = nullptr;
 };
 
+class Screen;
+
+/// Periodic boxes: pairs keep what the screen (screen.hpp) leaves of them up to the cut-off, in frame units; no screen:
+/// all of it.
+struct Screening {
+    const Screen* screen = nullptr;
+    double cutoff = 0;
+};
+
 /// Adds the field of the sources at the targets. T is float or double; `length` is the one softening length
 /// in frame units (Plummer's eps, the spline's h); sums are kept in T over `chunk` sources, then added up in
 /// double (chunk <= 0: over all of them). No status: the caller has checked everything. Cost: sources.count *
 /// targets.count.
 template <typename T>
 void p2p(const PairVariant& variant, double length, const Sources<T>& sources, const Targets<T>& targets,
-         int64_t chunk, const FieldSums& sums);
+         int64_t chunk, const FieldSums& sums, const Screening& screening = {});
 
 } // namespace graft::kernels

@@ -53,11 +53,24 @@ HWY_INLINE void spline_inner(const Ops ops, Real u, Real inverse_h, Real& force,
     potential = ops.mul(inverse_h, ops.select(near, potential_near, potential_far));
 }
 
+/// Nothing is taken off the pair.
+struct NoLongRange {
+    static constexpr bool present = false;
+};
+/// What screen.hpp takes off the pair, per unit charge and over the Ops' factors; a pair outside has nothing left.
+template <class Ops>
+struct LongRange {
+    static constexpr bool present = true;
+    typename Ops::Mask inside;
+    typename Ops::Real force, potential;
+};
+
 /// Adds the charge q at distance vector (dx, dy, dz) = source - target to `sum`. `soft` is added to r^2:
 /// Ops::tiny, or Plummer's eps_ij^2 (+ tiny); `h` is the spline's support (spline only).
-template <Softening kind, bool with_potential, class Ops, typename Real = typename Ops::Real>
+template <Softening kind, bool with_potential, class Ops, typename Real = typename Ops::Real,
+          class Long = NoLongRange>
 HWY_INLINE void add_pair(const Ops ops, Real dx, Real dy, Real dz, Real q, Real soft, Real h, bool mask_zero,
-                         PairSum<Real>& sum) {
+                         PairSum<Real>& sum, const Long& long_range = {}) {
     const Real r2 = ops.fma(dx, dx, ops.fma(dy, dy, ops.fma(dz, dz, soft)));
     const auto root = ops.root(r2);
     Real force = ops.cube(q, root);
@@ -81,6 +94,11 @@ HWY_INLINE void add_pair(const Ops ops, Real dx, Real dy, Real dz, Real q, Real 
                     inside, ops.mul(ops.mul(q, inner_potential), ops.set(1 / Ops::potential_factor)),
                     potential);
         }
+    }
+    if constexpr (Long::present) {
+        force = ops.zero_unless(long_range.inside, ops.fnma(q, long_range.force, force));
+        if constexpr (with_potential)
+            potential = ops.zero_unless(long_range.inside, ops.fnma(q, long_range.potential, potential));
     }
     sum.x = ops.fma(force, dx, sum.x);
     sum.y = ops.fma(force, dy, sum.y);

@@ -12,7 +12,8 @@
 //   error: a from the caller (the distance at which the estimated error of the node's field equals the unit
 //   that
 //         the target's factor is measured in), b = radius / min(theta, 0.85)
-// theta = 0 accepts nothing. Distances are computed without fused multiply-adds: the same lists on every
+// theta = 0 accepts nothing. With a cut-off, nodes whose box is further than it from the target's box are dropped: they
+// are neither accepted nor opened. Distances are computed without fused multiply-adds: the same lists on every
 // machine.
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "tree/tree.hpp"
 
 #include <cstdint>
+#include <limits>
 
 namespace graft::lists {
 
@@ -67,6 +69,7 @@ struct Criterion {
     bool root_terminal = false;
     bool compact_softening = false;
     double softening_length = 0;
+    double cutoff = std::numeric_limits<double>::infinity(); // 0 <= distance of boxes; set by the caller
     core::Buffer<double> cx, cy, cz, a, b; // node_count + padding
     core::Buffer<double> softening;        // node_count, or empty
     core::Buffer<Link> links;              // node_count

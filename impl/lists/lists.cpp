@@ -28,6 +28,7 @@ WalkInput walk_input(const tree::Tree& tree, const Criterion& criterion) {
             criterion.softening.empty() ? nullptr : criterion.softening.data(),
             criterion.softening_length,
             criterion.compact_softening,
+            criterion.cutoff,
             criterion.root,
             criterion.root_terminal,
             criterion.levels};

@@ -73,8 +73,8 @@ HWY_INLINE uint32_t far_enough(const WalkInput& input, const WideTarget& target,
     return bits & ((1u << count) - 1);
 }
 
-/// Compact softening: no particle of the node may be inside the softening length of any target.
-HWY_INLINE bool clear_of_softening(const WalkInput& input, const Target& target, int32_t node) {
+/// Between the boxes of a target and a node.
+HWY_INLINE double square_of_gap(const WalkInput& input, const Target& target, int32_t node) {
     const geometry::Box& box = input.boxes[node];
     double square = 0;
     for (int axis = 0; axis < 3; ++axis) {
@@ -86,6 +86,12 @@ HWY_INLINE bool clear_of_softening(const WalkInput& input, const Target& target,
 #endif
         square += product;
     }
+    return square;
+}
+
+/// Compact softening: no particle of the node may be inside the softening length of any target.
+HWY_INLINE bool clear_of_softening(const WalkInput& input, const Target& target, int32_t node) {
+    const double square = square_of_gap(input, target, node);
     const double length = input.softening != nullptr ? std::max(input.softening[node], target.softening)
                                                      : input.softening_length;
     return square >= length * length;
@@ -103,7 +109,11 @@ HWY_INLINE Verdict judge(const WalkInput& input, const Target& target, const Wid
         for (uint32_t left = accepted; left != 0; left &= left - 1)
             if (!clear_of_softening(input, target, base + std::countr_zero(left)))
                 accepted &= ~(left & (0 - left));
-    const uint32_t rest = ~accepted & ((1u << count) - 1);
+    uint32_t rest = ~accepted & ((1u << count) - 1);
+    if (input.cutoff < std::numeric_limits<double>::infinity())
+        for (uint32_t c = 0; c < count; ++c)
+            if (square_of_gap(input, target, base + static_cast<int32_t>(c)) > input.cutoff * input.cutoff)
+                accepted &= ~(1u << c), rest &= ~(1u << c);
     return {accepted, rest & terminal, rest & ~terminal};
 }
 

@@ -19,6 +19,7 @@ struct WalkInput {
     const double* softening; // or null
     double softening_length;
     bool compact_softening;
+    double cutoff; // infinite: none
     int32_t root;
     bool root_terminal;
     int levels;

@@ -15,11 +15,14 @@ struct RawField {
         : ax(memory, "field x"), ay(memory, "field y"), az(memory, "field z"),
           potential(memory, "potentials") {}
     core::Buffer<double> ax, ay, az, potential;
+    double image_virial[6] = {}; // periodic box: half the sum of shift (x) force over images, xx yy zz xy xz yz
     void resize(int64_t n, bool with_potential) {
         ax.resize(n), ay.resize(n), az.resize(n);
         potential.resize(with_potential ? n : 0);
     }
 };
+
+class PeriodicSum;
 
 /// The root cube that the trees of all ranks share, and of one tree over all ranks this one's range of keys.
 struct KeyRange {
@@ -49,6 +52,7 @@ struct Problem {
     core::Buffer<double> target_softening;          // theirs; empty: one length for all
     core::Buffer<double> last; // |field| of the particles in the last computation; empty: not known
     KeyRange range;
+    const PeriodicSum* periodic = nullptr; // a periodic box, to which positions have been wrapped; NULL: open
     double charge_scale = 1; // internal charge = host charge * charge_scale
 
     int64_t target_count() const {

@@ -46,6 +46,10 @@ struct Settings {
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};
     double box_upper[3] = {0, 0, 0};
+    bool periodic = false; // the box, along all axes
+    double box_tilt[3] = {0, 0, 0};
+    double ewald_accuracy = 0; // rms error of the lattice sum over the rms force; 0 = chosen
+    double ewald_alpha = 0;    // 1 / length of the splitting; 0 = chosen
     Backend backend = Backend::cpu;
     DeviceOptions device;
     bool tuned = true; // leaf and group are the user's; false: the GPU takes sizes that suit it

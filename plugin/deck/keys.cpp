@@ -9,6 +9,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Range positive = {0, infinity, true, true};
 constexpr Range not_negative = {0, infinity, false, true};
 constexpr double largest_whole = std::numeric_limits<int32_t>::max();
+constexpr Range any_number = {-infinity, infinity, true, true};
 constexpr Range count = {0, largest_count};
 
 constexpr Choice methods[] = {
@@ -70,6 +71,7 @@ constexpr Choice near_precisions[] = {{"same", 0},
                                       {"fp32", GRAFT_NEAR_PRECISION_FP32},
                                       {"mixed", GRAFT_NEAR_PRECISION_MIXED},
                                       {"fp64", GRAFT_NEAR_PRECISION_FP64}};
+constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}};
 constexpr Choice log_levels[] = {{"error", GRAFT_LOG_ERROR},
                                  {"warning", GRAFT_LOG_WARNING},
                                  {"info", GRAFT_LOG_INFO},
@@ -167,6 +169,25 @@ constexpr Key keys[] = {
            &Values::softening_kind),
     real("softening.length", "length", "Plummer length or support of the spline, for all particles",
          not_negative, &Values::softening_length),
+    choice("box.periodic",
+           "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a uniform "
+           "background against a net charge or mass",
+           periodicities, &Values::box_periodic),
+    real("box.x", "length", "edge along x; box.x, box.y, box.z all 0: no box", not_negative, &Values::box_x),
+    real("box.y", "length", "edge along y", not_negative, &Values::box_y),
+    real("box.z", "length", "edge along z", not_negative, &Values::box_z),
+    real("box.lower_x", "length", "lower corner", any_number, &Values::box_lower_x),
+    real("box.lower_y", "length", "lower corner", any_number, &Values::box_lower_y),
+    real("box.lower_z", "length", "lower corner", any_number, &Values::box_lower_z),
+    real("box.xy", "length", "periodic: tilt of the edge y along x, at most half of box.x", any_number,
+         &Values::box_xy),
+    real("box.xz", "length", "periodic: tilt of the edge z along x, at most half of box.x", any_number,
+         &Values::box_xz),
+    real("box.yz", "length", "periodic: tilt of the edge z along y, at most half of box.y", any_number,
+         &Values::box_yz),
+    real("ewald.accuracy", "",
+         "periodic boxes: rms force error of the lattice sum over the rms force; 0: chosen for precision and method",
+         {0, 0.1}, &Values::ewald_accuracy),
     whole("cuda.device", "",
           "which GPU, by CUDA's ordinal; -1: the one that holds the arrays, else the first, or by rank",
           {-1, 1023}, &Values::cuda_device),

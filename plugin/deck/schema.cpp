@@ -43,6 +43,8 @@ std::string range_text(const Range& range) {
     if (range.minimum == 0 &&
         (range.maximum == std::numeric_limits<double>::infinity() || range.maximum == largest_count))
         return " >= 0";
+    if (range.minimum == -range.maximum && range.maximum == std::numeric_limits<double>::infinity())
+        return ", finite";
     return std::string(" in ") + (range.minimum_open ? "(" : "[") + number_text(range.minimum) + ", " +
            number_text(range.maximum) + (range.maximum_open ? ")" : "]");
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GRAFT_ABI_MAJOR 1u
-#define GRAFT_ABI_MINOR 3u
+#define GRAFT_ABI_MINOR 4u
 
 /* Statuses: stable numbers, never reused. 0 is success, every other value a failure whose text last_error() gives. */
 #define GRAFT_OK 0
@@ -102,7 +102,8 @@ typedef struct graft_results {
     const graft_array *potential;       /* phi at the target, not halved, without the particle's own contribution */
     const graft_array *virial; /* one item, 6 components xx yy zz xy xz yz: sum over active of charge * a (x) (x - x_0),
                                   symmetrised, x_0 the first particle; trace = potential energy for an unsoftened
-                                  isolated system; F64 */
+                                  isolated system; F64. In a periodic box: minus the derivative of the energy by the
+                                  strain of box and particles together, which takes all particles as targets */
     const graft_array *energy; /* one item: one half of sum of charge * phi over active particles; F64 */
     int32_t mode;              /* GRAFT_MODE_OVERWRITE or GRAFT_MODE_ADD, for all arrays */
     int32_t pad;
@@ -113,15 +114,22 @@ typedef struct graft_results {
 #define GRAFT_MODE_OVERWRITE 0
 #define GRAFT_MODE_ADD 1
 
-/* The box. Open (not periodic) boxes fix the root cube of the octree; without a box it is made from the particles. */
+/* The box. An open one (periodic 0 0 0) fixes the root cube of the octree; without a box it is made from the particles.
+ * A periodic box (1 1 1; since minor 4) makes all images act: the field is that of the infinite lattice with a
+ * conducting boundary ("tin foil"), a net charge or mass being made up for by a uniform background (the log says so), as
+ * for gravity in an expanding universe. Its edges are a = (upper-lower)_x e_x, b = (tilt[0], (upper-lower)_y, 0) and
+ * c = (tilt[1], tilt[2], (upper-lower)_z) from `lower` (LAMMPS's xy, xz, yz). Positions may lie anywhere: they are taken
+ * modulo the lattice. Softening acts between images nearer than the cut-off of the sum's short-range part. */
 typedef struct graft_box {
     uint32_t struct_size;
     uint32_t flags;
     double lower[3];
     double upper[3];
-    int32_t periodic[3]; /* 0; periodic boxes are refused with GRAFT_ERROR_UNSUPPORTED in this version */
+    int32_t periodic[3]; /* 0 0 0 or 1 1 1; all else is refused (ARGUMENT, UNSUPPORTED) */
     int32_t pad;
-    uint64_t reserved[4];
+    /* Since minor 4; they took three of the four reserved words, where a zero means what it meant then. */
+    double tilt[3]; /* xy, xz, yz; 0 0 0: orthogonal. Periodic boxes only, each at most half the edge it shifts along */
+    uint64_t reserved[1];
 } graft_box;
 
 /* What decompose answers; arrays that are NULL are not wanted. Parts count from 0, as ranks do, also where the indices
@@ -412,6 +420,20 @@ typedef struct graft_options_values {
     int32_t near_pad;       /* 0 */
     double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit */
     double near_expected_executes; /* for one set of coordinates; 0 = unknown, taken as 10 */
+    /* Since minor 4: periodic boxes (deck keys ewald.*, box.*). The first four took the reserved words of minor 3. The box
+     * is the one that a new context has; context_set_box gives it another. */
+    double ewald_accuracy; /* rms error of the lattice sum over the rms force; 0 = chosen */
+    double box_x;          /* edges, all > 0; all 0 = no box */
+    double box_y;
+    double box_z;
+    double box_lower_x; /* its lower corner */
+    double box_lower_y;
+    double box_lower_z;
+    double box_xy; /* graft_box.tilt */
+    double box_xz;
+    double box_yz;
+    int32_t box_periodic; /* 0 = open, 1 = periodic along all axes */
+    int32_t box_pad;      /* 0 */
     uint64_t reserved[4];
 } graft_options_values;
 

@@ -86,7 +86,15 @@ TEST(Context, BoxesAndUnits) {
     EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE)
         << "particles outside the box";
     box.periodic[0] = 1;
-    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_UNSUPPORTED);
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_UNSUPPORTED) << "along one axis";
+    box.periodic[0] = 2;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT);
+    box.periodic[0] = 0, box.tilt[1] = 1;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT) << "an open box has no tilt";
+    box.periodic[0] = box.periodic[1] = box.periodic[2] = 1, box.tilt[1] = 2001;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT) << "more than half an edge";
+    box = {};
+    box.struct_size = sizeof box;
     EXPECT_EQ(capi::context_set_box(context, nullptr), GRAFT_OK);
     graft_units units{};
     units.struct_size = sizeof units;

@@ -1,0 +1,47 @@
+// The smooth part that Ewald's splitting takes off a pair: erf(alpha r) / r up to the cut-off, as polynomials.
+//
+// erf(alpha r)/r is an entire function of r^2, so one polynomial in v = 2 r^2 / cutoff^2 - 1 in [-1, 1] gives it, its
+// derivative or exp(-alpha^2 r^2) without exponentials, roots or cases near r = 0. All three are completely monotone
+// in r^2: in powers of v their coefficients alternate in sign and add up to the value at r = 0, which bounds rounding.
+// Subtracted from 1/r (softened or not) they leave the short-range part; a pair at distance zero loses its erf part too,
+// which is Ewald's self term. Numbers are in units of the cut-off. Source: Ewald 1921; Boys 1950 for the functions
+// F_n(u) = integral of t^(2n) exp(-u t^2) over [0, 1]: erf(alpha r)/r = 2 alpha / sqrt(pi) F_0(alpha^2 r^2).
+#pragma once
+
+#include <vector>
+
+namespace graft::kernels {
+
+class Screen {
+  public:
+    Screen() = default;
+    /// alpha * cutoff in (0, 9]. Throws Error(memory).
+    explicit Screen(double alpha_cutoff);
+
+    /// Ascending powers of v, each as short as its precision allows.
+    struct Polynomial {
+        std::vector<double> full;
+        std::vector<float> single;
+        template <typename T>
+        const std::vector<T>& terms() const {
+            if constexpr (sizeof(T) == 4)
+                return single;
+            else
+                return full;
+        }
+    };
+
+    double alpha_cutoff() const { return alpha_cutoff_; }
+    const Polynomial& potential() const { return potential_; } // cutoff erf(alpha r) / r
+    const Polynomial& force() const { return force_; }         // cutoff^3 (-1/r d/dr) of erf(alpha r) / r
+    const Polynomial& gauss() const { return gauss_; }         // exp(-alpha^2 r^2)
+
+  private:
+    double alpha_cutoff_ = 0;
+    Polynomial potential_, force_, gauss_;
+};
+
+/// No polynomial is longer (alpha * cutoff <= 9).
+inline constexpr int max_screen_terms = 96;
+
+} // namespace graft::kernels
