@@ -65,6 +65,34 @@ void check_box(const graft_box& box, int dimension) {
     }
 }
 
+void take_box(const graft_box& b, pipeline::Settings& settings) {
+    check_box(b, settings.dimension);
+    settings.periodic = check_periodic(b, settings.dimension);
+    std::copy(b.lower, b.lower + 3, settings.box_lower);
+    std::copy(b.upper, b.upper + 3, settings.box_upper);
+    std::copy(b.tilt, b.tilt + 3, settings.box_tilt);
+    settings.has_box = true;
+}
+
+/// The box of the options (deck keys box.*), if they have one.
+void take_box(const graft_options_values& v, pipeline::Settings& settings) {
+    const double edge[3] = {v.box_x, v.box_y, v.box_z},
+                 lower[3] = {v.box_lower_x, v.box_lower_y, v.box_lower_z};
+    if (edge[0] == 0 && edge[1] == 0 && edge[2] == 0) {
+        if (v.box_periodic != 0)
+            fail(Status::argument,
+                 "box.periodic is xyz but box.x, box.y, box.z are 0; expected the edges of the box");
+        return;
+    }
+    graft_box box{};
+    for (int a = 0; a < 3; ++a) {
+        box.lower[a] = lower[a], box.upper[a] = lower[a] + edge[a];
+        box.periodic[a] = v.box_periodic;
+    }
+    box.tilt[0] = v.box_xy, box.tilt[1] = v.box_xz, box.tilt[2] = v.box_yz;
+    take_box(box, settings);
+}
+
 double constant_of(const graft_units& units, pipeline::Interaction interaction) {
     if (units.constant != 0) {
         if (!std::isfinite(units.constant) || units.constant < 0)
@@ -159,7 +187,8 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
     return guard([&] {
         if (context == nullptr)
             fail(Status::argument, "context is NULL; expected where to put the new context");
-        const pipeline::Settings settings = read_options(options);
+        pipeline::Settings settings = read_options(options);
+        take_box(options, settings);
         if (settings.softening == pipeline::Softening::none && settings.softening_length > 0)
             fail(Status::argument,
                  "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
@@ -168,6 +197,7 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
         if (settings.backend == pipeline::Backend::cuda)
             backend::require_cuda();
         *context = new graft_context(options, read_allocator(allocator));
+        take_box(options, (*context)->solver.settings());
     });
 }
 
@@ -204,15 +234,7 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
             return;
         }
         const graft_box b = read_struct(box, "box");
-        check_box(b, settings.dimension);
-        const bool periodic = check_periodic(b, settings.dimension);
-        if (periodic)
-            fail(Status::unsupported, "box.periodic is 1 1 1; this version computes open boxes only (0 0 0)");
-        settings.periodic = periodic;
-        std::copy(b.lower, b.lower + 3, settings.box_lower);
-        std::copy(b.upper, b.upper + 3, settings.box_upper);
-        std::copy(b.tilt, b.tilt + 3, settings.box_tilt);
-        settings.has_box = true;
+        take_box(b, settings);
     });
 }
 

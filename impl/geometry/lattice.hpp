@@ -1,5 +1,5 @@
-// A periodic box: three edge vectors a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz) from a lower corner, as LAMMPS
-// has them (bx, cx, cy = its tilts xy, xz, yz).
+// A periodic box: three edge vectors a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz) from a lower corner,
+// as LAMMPS has them (bx, cx, cy = its tilts xy, xz, yz).
 #pragma once
 
 #include "geometry/box.hpp"

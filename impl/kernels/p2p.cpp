@@ -41,7 +41,8 @@ struct FrameScreen {
         using Ops = VectorOps<T>;
         const double inverse = 1 / screening.cutoff;
         slope = 2 * inverse * inverse;
-        force_count = scale(screening.screen->force(), inverse * inverse * inverse / Ops::force_factor, force);
+        force_count =
+            scale(screening.screen->force(), inverse * inverse * inverse / Ops::force_factor, force);
         potential_count = scale(screening.screen->potential(), inverse / Ops::potential_factor, potential);
     }
     static int scale(const Screen::Polynomial& polynomial, double factor, T* to) {
@@ -198,11 +199,13 @@ void choose(const PairVariant& v, double length, const Sources<T>& sources, cons
 }
 
 void p2p_float(const PairVariant& variant, double length, const Sources<float>& sources,
-               const Targets<float>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+               const Targets<float>& targets, int64_t chunk, const FieldSums& sums,
+               const Screening& screening) {
     choose(variant, length, sources, targets, chunk, sums, screening);
 }
 void p2p_double(const PairVariant& variant, double length, const Sources<double>& sources,
-                const Targets<double>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+                const Targets<double>& targets, int64_t chunk, const FieldSums& sums,
+                const Screening& screening) {
     choose(variant, length, sources, targets, chunk, sums, screening);
 }
 
@@ -217,12 +220,14 @@ HWY_EXPORT(p2p_double);
 
 template <>
 void p2p<float>(const PairVariant& variant, double length, const Sources<float>& sources,
-                const Targets<float>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+                const Targets<float>& targets, int64_t chunk, const FieldSums& sums,
+                const Screening& screening) {
     HWY_DYNAMIC_DISPATCH(p2p_float)(variant, length, sources, targets, chunk, sums, screening);
 }
 template <>
 void p2p<double>(const PairVariant& variant, double length, const Sources<double>& sources,
-                 const Targets<double>& targets, int64_t chunk, const FieldSums& sums, const Screening& screening) {
+                 const Targets<double>& targets, int64_t chunk, const FieldSums& sums,
+                 const Screening& screening) {
     HWY_DYNAMIC_DISPATCH(p2p_double)(variant, length, sources, targets, chunk, sums, screening);
 }
 

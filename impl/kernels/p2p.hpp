@@ -39,8 +39,8 @@ struct FieldSums {
 
 class Screen;
 
-/// Periodic boxes: pairs keep what the screen (screen.hpp) leaves of them up to the cut-off, in frame units; no screen:
-/// all of it.
+/// Periodic boxes: pairs keep what the screen (screen.hpp) leaves of them up to the cut-off, in frame units;
+/// no screen: all of it.
 struct Screening {
     const Screen* screen = nullptr;
     double cutoff = 0;

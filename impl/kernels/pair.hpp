@@ -57,7 +57,8 @@ HWY_INLINE void spline_inner(const Ops ops, Real u, Real inverse_h, Real& force,
 struct NoLongRange {
     static constexpr bool present = false;
 };
-/// What screen.hpp takes off the pair, per unit charge and over the Ops' factors; a pair outside has nothing left.
+/// What screen.hpp takes off the pair, per unit charge and over the Ops' factors; a pair outside has nothing
+/// left.
 template <class Ops>
 struct LongRange {
     static constexpr bool present = true;

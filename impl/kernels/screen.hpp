@@ -1,11 +1,13 @@
-// The smooth part that Ewald's splitting takes off a pair: erf(alpha r) / r up to the cut-off, as polynomials.
+// The smooth part that Ewald's splitting takes off a pair: erf(alpha r) / r up to the cut-off, as
+// polynomials.
 //
-// erf(alpha r)/r is an entire function of r^2, so one polynomial in v = 2 r^2 / cutoff^2 - 1 in [-1, 1] gives it, its
-// derivative or exp(-alpha^2 r^2) without exponentials, roots or cases near r = 0. All three are completely monotone
-// in r^2: in powers of v their coefficients alternate in sign and add up to the value at r = 0, which bounds rounding.
-// Subtracted from 1/r (softened or not) they leave the short-range part; a pair at distance zero loses its erf part too,
-// which is Ewald's self term. Numbers are in units of the cut-off. Source: Ewald 1921; Boys 1950 for the functions
-// F_n(u) = integral of t^(2n) exp(-u t^2) over [0, 1]: erf(alpha r)/r = 2 alpha / sqrt(pi) F_0(alpha^2 r^2).
+// erf(alpha r)/r is an entire function of r^2, so one polynomial in v = 2 r^2 / cutoff^2 - 1 in [-1, 1] gives
+// it, its derivative or exp(-alpha^2 r^2) without exponentials, roots or cases near r = 0. All three are
+// completely monotone in r^2: in powers of v their coefficients alternate in sign and add up to the value at
+// r = 0, which bounds rounding. Subtracted from 1/r (softened or not) they leave the short-range part; a pair
+// at distance zero loses its erf part too, which is Ewald's self term. Numbers are in units of the cut-off.
+// Source: Ewald 1921; Boys 1950 for the functions F_n(u) = integral of t^(2n) exp(-u t^2) over [0, 1]:
+// erf(alpha r)/r = 2 alpha / sqrt(pi) F_0(alpha^2 r^2).
 #pragma once
 
 #include <vector>

@@ -12,9 +12,9 @@
 //   error: a from the caller (the distance at which the estimated error of the node's field equals the unit
 //   that
 //         the target's factor is measured in), b = radius / min(theta, 0.85)
-// theta = 0 accepts nothing. With a cut-off, nodes whose box is further than it from the target's box are dropped: they
-// are neither accepted nor opened. Distances are computed without fused multiply-adds: the same lists on every
-// machine.
+// theta = 0 accepts nothing. With a cut-off, nodes whose box is further than it from the target's box are
+// dropped: they are neither accepted nor opened. Distances are computed without fused multiply-adds: the same
+// lists on every machine.
 #pragma once
 
 #include "backend/executor.hpp"
@@ -70,9 +70,9 @@ struct Criterion {
     bool compact_softening = false;
     double softening_length = 0;
     double cutoff = std::numeric_limits<double>::infinity(); // 0 <= distance of boxes; set by the caller
-    core::Buffer<double> cx, cy, cz, a, b; // node_count + padding
-    core::Buffer<double> softening;        // node_count, or empty
-    core::Buffer<Link> links;              // node_count
+    core::Buffer<double> cx, cy, cz, a, b;                   // node_count + padding
+    core::Buffer<double> softening;                          // node_count, or empty
+    core::Buffer<Link> links;                                // node_count
 
     /// Room for so many nodes; those there keep their values.
     void resize_keep(int64_t nodes, bool with_softening);

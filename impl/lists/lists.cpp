@@ -18,20 +18,13 @@ WalkOutput output_of(InteractionLists& lists) {
 } // namespace
 
 WalkInput walk_input(const tree::Tree& tree, const Criterion& criterion) {
-    return {criterion.cx.data(),
-            criterion.cy.data(),
-            criterion.cz.data(),
-            criterion.a.data(),
-            criterion.b.data(),
-            criterion.links.data(),
-            tree.boxes.data(),
-            criterion.softening.empty() ? nullptr : criterion.softening.data(),
-            criterion.softening_length,
-            criterion.compact_softening,
-            criterion.cutoff,
-            criterion.root,
-            criterion.root_terminal,
-            criterion.levels};
+    return {criterion.cx.data(),        criterion.cy.data(),
+            criterion.cz.data(),        criterion.a.data(),
+            criterion.b.data(),         criterion.links.data(),
+            tree.boxes.data(),          criterion.softening.empty() ? nullptr : criterion.softening.data(),
+            criterion.softening_length, criterion.compact_softening,
+            criterion.cutoff,           criterion.root,
+            criterion.root_terminal,    criterion.levels};
 }
 
 void ListBuilder::build(const backend::Executor& executor, const tree::Tree& tree, const Criterion& criterion,

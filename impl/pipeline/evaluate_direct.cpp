@@ -3,6 +3,7 @@
 
 #include "kernels/gather.hpp"
 #include "kernels/p2p.hpp"
+#include "pipeline/periodic.hpp"
 #include "pipeline/workspace.hpp"
 #include "reference/direct_sum.hpp"
 
@@ -48,25 +49,75 @@ struct Pass {
     const lists::TargetSet& set;
     bool add;
     RawField& field;
+    const Problem& problem;
+    core::Buffer<double>& image_virial; // periodic box: 6 a block
 };
 
+void add_virial(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, double factor,
+                const kernels::FieldSums& sums, double (&virial)[6]) {
+    if (pass.problem.points)
+        return;
+    double force[3] = {};
+    for (int64_t k = 0; k < block.count; ++k) {
+        const int32_t target = pass.set.origin()[block.first + k];
+        const double q =
+            pass.problem.charge[pass.problem.all_targets ? target : pass.problem.target[target]] * factor;
+        force[0] += q * sums.ax[k], force[1] += q * sums.ay[k], force[2] += q * sums.az[k];
+    }
+    add_image_virial(shift, force, virial);
+}
+
+/// The sources act on the block's targets, moved by `shift`.
 template <typename T>
-void direct_block(const Pass& pass, const lists::Group& block, Workspace<T>& work) {
+void direct_image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add,
+                  double (*virial)[6], Workspace<T>& work) {
     const lists::TargetSet& set = pass.set;
     const kernels::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
-    const geometry::Box& box = block.target.box;
+    geometry::Box box = block.target.box;
+    for (int a = 0; a < 3; ++a)
+        box.lower[a] += shift[a], box.upper[a] += shift[a];
     const kernels::Frame frame =
         kernels::make_frame<T>(box, nearest_length(pass.sources, box), pass.box.furthest(box.lower));
-    work.targets.fill(targets, block.first, block.count, frame, pass.variant);
+    kernels::Frame place = frame;
+    for (int a = 0; a < 3; ++a)
+        place.centre[a] -= shift[a];
+    const PeriodicSum* periodic = pass.problem.periodic;
+    const kernels::Screening screening =
+        periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
+    work.targets.fill(targets, block.first, block.count, place, pass.variant);
     for (int64_t first = 0; first < pass.sources.count; first += source_block) {
         work.sources.clear();
         work.sources.append(pass.sources, first, std::min(source_block, pass.sources.count - first), frame,
                             pass.variant);
         kernels::p2p(pass.variant, pass.settings.softening_length * frame.scale, work.sources.view(),
-                     work.targets.view(), sum_chunk(pass.settings), work.targets.sums());
+                     work.targets.view(), sum_chunk(pass.settings), work.targets.sums(), screening);
     }
-    work.store(frame, block.count, pass.variant.potential, pass.add, pass.field,
+    if (virial != nullptr)
+        add_virial(pass, block, shift, frame.scale * frame.scale, work.targets.sums(), *virial);
+    work.store(frame, block.count, pass.variant.potential, add, pass.field,
                [&](int64_t k) { return set.origin()[block.first + k]; });
+}
+
+template <typename T>
+void direct_block(const Pass& pass, int64_t g, Workspace<T>& work) {
+    const lists::Group& block = pass.set.groups()[g];
+    if (pass.problem.periodic == nullptr)
+        return direct_image(pass, block, {}, pass.add, nullptr, work);
+    std::vector<geometry::Vec3> images;
+    pass.problem.periodic->images(block.target.box, pass.box, images);
+    bool add = pass.add;
+    double virial[6] = {};
+    for (const geometry::Vec3& shift : images) {
+        direct_image(pass, block, shift, add, &virial, work);
+        add = true;
+    }
+    std::copy_n(virial, 6, pass.image_virial.data() + 6 * g);
+    if (!add) // nothing is near
+        for (int64_t k = block.first; k < block.first + block.count; ++k)
+            for (core::Buffer<double>* values :
+                 {&pass.field.ax, &pass.field.ay, &pass.field.az, &pass.field.potential})
+                if (!values->empty())
+                    (*values)[pass.set.origin()[k]] = 0;
 }
 
 template <typename T>
@@ -74,7 +125,7 @@ void direct(const backend::Executor& executor, const Pass& pass, Workspaces<T>& 
     workspaces.prepare(executor.threads);
     executor.for_blocks(pass.set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
         for (int64_t g = begin; g < end; ++g)
-            direct_block(pass, pass.set.groups()[g], workspaces[thread]);
+            direct_block(pass, g, workspaces[thread]);
     });
 }
 
@@ -103,13 +154,26 @@ void set_direct_targets(const backend::Executor& executor, const Settings& setti
 void evaluate_direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
                      const Sources& sources, bool with_potential, bool add, const lists::TargetSet& targets,
                      AllWorkspaces& workspaces, RawField& field) {
-    const Pass pass{
-        settings, sources, box_of_sources(sources), pair_variant(settings, problem, with_potential), targets,
-        add,      field};
+    core::Buffer<double> image_virial(executor.memory, "image virials");
+    image_virial.resize(problem.periodic != nullptr ? 6 * targets.group_count() : 0);
+    std::fill(image_virial.begin(), image_virial.end(), 0.0);
+    const Pass pass{settings,
+                    sources,
+                    box_of_sources(sources),
+                    pair_variant(settings, problem, with_potential),
+                    targets,
+                    add,
+                    field,
+                    problem,
+                    image_virial};
     if (settings.precision == Precision::fp64)
         direct(executor, pass, workspaces.full);
     else
         direct(executor, pass, workspaces.single);
+    if (!add)
+        std::fill(std::begin(field.image_virial), std::end(field.image_virial), 0.0);
+    for (int64_t k = 0; k < image_virial.size(); ++k)
+        field.image_virial[k % 6] += image_virial[k];
 }
 
 void evaluate_reference(const backend::Executor& executor, const Settings& settings, const Problem& problem,

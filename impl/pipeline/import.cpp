@@ -59,6 +59,7 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
     check_count(input.n, "particles");
     problem_.n = input.n;
     import_positions(executor, input, settings_.dimension, {&problem_.x, &problem_.y, &problem_.z});
+    wrap(executor, {&problem_.x, &problem_.y, &problem_.z});
     problem_.charge.resize(input.n);
     double* q = problem_.charge.data();
     if (input.charge.present() || input.n == 0) {
@@ -155,6 +156,7 @@ void Solver::field_at(const ParticleInput& input, const ParticleInput& points, c
         check_count(points.n, "points");
         import_positions(executor, points, settings_.dimension,
                          {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+        wrap(executor, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
         problem_.points = true;
         problem_.all_targets = false;
     });

@@ -15,7 +15,8 @@ struct RawField {
         : ax(memory, "field x"), ay(memory, "field y"), az(memory, "field z"),
           potential(memory, "potentials") {}
     core::Buffer<double> ax, ay, az, potential;
-    double image_virial[6] = {}; // periodic box: half the sum of shift (x) force over images, xx yy zz xy xz yz
+    double image_virial[6] =
+        {}; // periodic box: half the sum of shift (x) force over images, xx yy zz xy xz yz
     void resize(int64_t n, bool with_potential) {
         ax.resize(n), ay.resize(n), az.resize(n);
         potential.resize(with_potential ? n : 0);
@@ -53,7 +54,7 @@ struct Problem {
     core::Buffer<double> last; // |field| of the particles in the last computation; empty: not known
     KeyRange range;
     const PeriodicSum* periodic = nullptr; // a periodic box, to which positions have been wrapped; NULL: open
-    double charge_scale = 1; // internal charge = host charge * charge_scale
+    double charge_scale = 1;               // internal charge = host charge * charge_scale
 
     int64_t target_count() const {
         return points ? point_x.size() : (all_targets ? n : static_cast<int64_t>(target.size()));

@@ -46,15 +46,16 @@ KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Pro
 KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
                    const std::function<void(const KeyRange&)>& check) {
     KeyRange range;
+    const bool fixed = settings.has_box && !settings.periodic; // wrapped particles may lie on its rim
     comm.allreduce(corners, 6, comm::Operation::max);
     comm.together([&] {
         range.has_root = true;
         for (int a = 0; a < settings.dimension; ++a) {
-            range.root_lower[a] = settings.has_box ? settings.box_lower[a] : -corners[a];
-            const double upper = settings.has_box ? settings.box_upper[a] : corners[3 + a];
+            range.root_lower[a] = fixed ? settings.box_lower[a] : -corners[a];
+            const double upper = fixed ? settings.box_upper[a] : corners[3 + a];
             range.root_edge = std::max(range.root_edge, upper - range.root_lower[a]);
         }
-        if (settings.has_box)
+        if (fixed)
             check(range);
         if (!(range.root_edge <= largest_edge))
             fail(Status::value,

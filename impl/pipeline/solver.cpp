@@ -43,6 +43,7 @@ void Solver::evaluate(const backend::Executor& executor) {
     report_.pairs = report_.cells = 0;
     report_.ranks = {};
     comm_->together([&] { field_.resize(problem_.target_count(), with_potential_); });
+    begin_periodic();
     origin_ = problem_.points || problem_.all_targets ? nullptr : problem_.target.data();
     if (all_particles_ == 0) {
         for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
@@ -54,7 +55,9 @@ void Solver::evaluate(const backend::Executor& executor) {
     }
     if (with_potential_ && !problem_.points)
         remove_self_potential(executor);
-    if (with_sums_)
+    if (problem_.periodic != nullptr)
+        finish_periodic(executor);
+    else if (with_sums_)
         sum_up(executor);
     if (!comm_->alone())
         measure_ranks(before);
@@ -87,6 +90,7 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
         });
         global_tree_.bring_back(*comm_, problem_, spread_, origin, with_potential_, spread_field_,
                                 spread_work_, field_, work_);
+        std::copy_n(spread_field_.image_virial, 6, field_.image_virial);
     }
     comm_->together([&] { remember(); });
 }

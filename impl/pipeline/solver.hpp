@@ -48,6 +48,7 @@ struct Outputs {
 };
 
 class TreeForce;
+class PeriodicSum;
 class RanksOnDevice;
 struct DeviceReport;
 
@@ -124,6 +125,10 @@ class Solver {
     void evaluate(const backend::Executor& executor);
     void evaluate_tree(const backend::Executor& executor);
     void remember();
+    // solver_periodic.cpp
+    void wrap(const backend::Executor& executor, core::Buffer<double>* const (&axes)[3]);
+    void begin_periodic();
+    void finish_periodic(const backend::Executor& executor);
     void evaluate_pairs(const backend::Executor& executor);
     void remove_self_potential(const backend::Executor& executor);
     void sum_up(const backend::Executor& executor);
@@ -156,7 +161,9 @@ class Solver {
     int64_t all_particles_ = 0;   // of all ranks
     bool with_potential_ = false; // some rank wants potentials or the energy
     bool with_sums_ = false;      // some rank wants the virial or the energy
+    bool with_virial_ = false;    // this one wants the virial
     bool begun_ = false;          // between begin_compute and end_compute
+    std::shared_ptr<PeriodicSum> periodic_;
     std::shared_ptr<DeviceSide> device_;
     std::shared_ptr<RanksOnDevice> ranks_on_device_;
     double gpu_exchange_s_ = 0, gpu_forces_s_ = 0, gpu_started_s_ = 0;
@@ -165,8 +172,8 @@ class Solver {
     Report::Ranks gpu_ranks_; // of a computation over ranks, until its report is made
     void* stream_ = nullptr;
     std::string said_, no_gpu_, ranks_why_; // about the backend
-    double totals_[7] = {};           // virial and energy of all ranks
-    const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
+    double totals_[7] = {};                 // virial and energy of all ranks
+    const int32_t* origin_ = nullptr;       // target k -> host item; NULL: k
 };
 
 } // namespace graft::pipeline

@@ -73,6 +73,13 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
                                const char* device_array) {
     if (settings_.backend == Backend::cpu)
         return "backend cpu";
+    if (settings_.periodic) {
+        if (settings_.backend == Backend::cuda)
+            fail(Status::unsupported,
+                 "backend: cuda computes open boxes only in this version; expected cpu or auto "
+                 "for a periodic box");
+        return "a periodic box";
+    }
     if (!comm_->alone())
         return ranks_why_.empty() ? nullptr : ranks_why_.c_str(); // as choose_over_ranks() has found
     if (settings_.method == Method::reference)

@@ -12,6 +12,8 @@ using core::Status;
 
 /// What of the settings only the CPU does over ranks; NULL: nothing.
 const char* Solver::why_not_over_ranks() const {
+    if (settings_.periodic)
+        return "over ranks, GPUs compute open boxes only";
     if (settings_.method != Method::tree)
         return "over ranks, GPUs do the tree method only";
     if (settings_.tree_type != tree::TreeType::octree)
@@ -39,7 +41,8 @@ bool Solver::choose_over_ranks() {
         if (settings_.backend == Backend::cpu)
             ranks_why_ = "backend cpu";
         else if (settings_.backend == Backend::auto_) // until results over several GPUs have been measured
-            ranks_why_ = refused != nullptr ? refused : "over ranks, GPUs are used where backend cuda asks for them";
+            ranks_why_ =
+                refused != nullptr ? refused : "over ranks, GPUs are used where backend cuda asks for them";
         if (!ranks_why_.empty())
             return;
         comm_->together([&] {

@@ -50,6 +50,7 @@ int64_t digest(const Settings& s) {
 /// of charges, and which results anyone wants.
 void Solver::agree_on(Call call, const Outputs& outputs) {
     with_sums_ = outputs.virial.present() || outputs.energy.present();
+    with_virial_ = outputs.virial.present();
     with_potential_ = outputs.potential.present() || outputs.energy.present();
     all_particles_ = problem_.n;
     if (comm_->alone())

@@ -3,6 +3,7 @@
 #include "kernels/gather.hpp"
 #include "kernels/m2p.hpp"
 #include "kernels/p2p.hpp"
+#include "pipeline/periodic.hpp"
 #include "pipeline/tree_state.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ lists::WalkKind walk_kind(Walk walk) {
 template <typename T>
 void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
                               const kernels::PairVariant& variant, double length, int64_t chunk,
-                              Workspace<T>& work, int64_t& sources) {
+                              const kernels::Screening& screening, Workspace<T>& work, int64_t& sources) {
     work.sources.clear();
     for (int64_t e = entry_begin; e < entry_end; ++e) {
         const Forest::Source source = forest.source_of(lists.leaves[e]);
@@ -38,7 +39,8 @@ void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kern
         if (work.sources.particle_count() < source_batch && e + 1 < entry_end)
             continue;
         sources += work.sources.particle_count();
-        kernels::p2p(variant, length, work.sources.view(), work.targets.view(), chunk, work.targets.sums());
+        kernels::p2p(variant, length, work.sources.view(), work.targets.view(), chunk, work.targets.sums(),
+                     screening);
         work.sources.clear();
     }
 }
@@ -60,6 +62,20 @@ double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_ba
     return std::isfinite(nearest) ? nearest : 0;
 }
 
+/// What the virial needs of an image: the force on all targets of the group.
+void TreeForce::State::add_image_force(const Job& job, int64_t g, const kernels::Frame& frame,
+                                       const kernels::FieldSums& sums) {
+    if (job.problem.points)
+        return;
+    const lists::Group& group = targets.groups()[g];
+    const double square = frame.scale * frame.scale;
+    double* const to = image_force.data() + 3 * g;
+    for (int64_t k = 0; k < group.count; ++k) {
+        const double q = job.problem.charge[targets.origin()[group.first + k]] * square;
+        to[0] += q * sums.ax[k], to[1] += q * sums.ay[k], to[2] += q * sums.az[k];
+    }
+}
+
 template <typename T>
 void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
                                       const kernels::PairVariant& variant, Workspace<T>& work) {
@@ -78,9 +94,14 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
     const double length = settings.softening_length * frame.scale;
     const kernels::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
                                       nullptr,     targets.softening(), targets.count()};
-    work.targets.fill(all, group.first, group.count, frame, variant);
+    kernels::Frame place = frame; // of the targets: moved to where they meet the sources
+    for (int a = 0; a < 3 && !shifts.empty(); ++a)
+        place.centre[a] -= shifts[g][a];
+    const kernels::Screening screening =
+        job.problem.periodic != nullptr ? job.problem.periodic->screening(frame.scale) : kernels::Screening();
+    work.targets.fill(all, group.first, group.count, place, variant);
     int64_t sources = 0;
-    gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), work, sources);
+    gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);
 
     const bool plummer = variant.softening == kernels::Softening::plummer;
     const kernels::CellVariant cell_variant{settings.order, plummer, plummer && variant.per_particle,
@@ -90,7 +111,9 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
                         std::min(kernels::CellBuffer<T>::capacity, node_end - e), frame, cell_variant);
         kernels::m2p(cell_variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
     }
-    work.store(frame, group.count, variant.potential, remote, job.field,
+    if (!shifts.empty())
+        add_image_force(job, g, frame, work.targets.sums());
+    work.store(frame, group.count, variant.potential, remote || !leads(g), job.field,
                [&](int64_t k) { return group.first + k; });
     pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
     cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin) * group.count;
@@ -110,6 +133,10 @@ void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int
                            count, walk_kind(job.settings.walk), lists);
         report.time_s.lists += timer.lap();
         job.executor.for_blocks(count, groups_per_block, [&](int64_t first, int64_t end, int thread) {
+            while (first < end && !leads(begin + first) && first > 0) // images stay with the first of them
+                ++first;
+            while (end < count && first < end && !leads(begin + end))
+                ++end;
             for (int64_t k = first; k < end; ++k)
                 evaluate_group(job, begin + k, k, remote, variant, workspaces[thread]);
         });

@@ -3,12 +3,22 @@
 
 #include "pipeline/error_reach.hpp"
 #include "pipeline/estimate.hpp"
+#include "pipeline/periodic.hpp"
 #include "pipeline/tree_state.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace graft::pipeline {
+
+namespace {
+
+double problem_cutoff(const Problem& problem) {
+    return problem.periodic != nullptr ? problem.periodic->cutoff() : std::numeric_limits<double>::infinity();
+}
+
+} // namespace
 
 TreeForce::TreeForce(core::Memory& memory) : state_(std::make_unique<State>(memory)) {}
 TreeForce::~TreeForce() = default;
@@ -32,7 +42,7 @@ void TreeForce::State::build_tree(const Job& job) {
             options.cut_by_begin = problem.range.cut_by_begin.data();
             options.cut_by_end = problem.range.cut_by_end.data();
         }
-    } else if (settings.has_box && settings.tree_type == tree::TreeType::octree) {
+    } else if (settings.has_box && !settings.periodic && settings.tree_type == tree::TreeType::octree) {
         options.has_root = true;
         for (int a = 0; a < settings.dimension; ++a) {
             options.root_lower[a] = settings.box_lower[a];
@@ -61,6 +71,31 @@ void TreeForce::State::choose_targets(const Job& job) {
                               settings.group);
 }
 
+/// Periodic box: each group of targets as often as it meets an image of the sources, moved; those of one
+/// group together.
+void TreeForce::State::choose_images(const Job& job) {
+    shifts.resize(0);
+    if (job.problem.periodic == nullptr)
+        return;
+    const core::Buffer<lists::Group>& groups = targets.groups();
+    std::vector<geometry::Vec3> images;
+    moved.resize(0);
+    for (int64_t g = 0; g < groups.size(); ++g) {
+        job.problem.periodic->images(groups[g].target.box, images);
+        for (const geometry::Vec3& shift : images) {
+            lists::Group group = groups[g];
+            for (int a = 0; a < 3; ++a)
+                group.target.box.lower[a] += shift[a], group.target.box.upper[a] += shift[a];
+            moved.push_back(group);
+            shifts.push_back(shift);
+        }
+    }
+    targets.groups().resize(moved.size());
+    std::copy(moved.begin(), moved.end(), targets.groups().begin());
+    image_force.resize(3 * moved.size());
+    std::fill(image_force.begin(), image_force.end(), 0.0);
+}
+
 /// All that needs no other rank.
 void TreeForce::State::build_own(const Job& job) {
     Report& report = job.report;
@@ -70,7 +105,9 @@ void TreeForce::State::build_own(const Job& job) {
     moments::compute_moments(job.executor, forest.tree, job.settings.order, forest.moments);
     report.time_s.moments = timer.lap();
     choose_targets(job);
+    choose_images(job);
     forest.fill_own_criterion(job.executor, job.settings);
+    forest.criterion.cutoff = problem_cutoff(job.problem);
     report.time_s.lists = timer.lap();
     const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
     forest.fill_expansions(job.executor, job.settings, variant.softening == kernels::Softening::plummer, 0);
@@ -86,7 +123,10 @@ bool TreeForce::State::has_last(const Job& job) const {
 
 /// f_g of the error MAC: a node's error S / d^(p+3) may be accuracy * (size of the group's acceleration).
 void TreeForce::State::scale_groups(const Job& job, bool use_last) {
-    if (!use_last)
+    if (!use_last && job.problem.periodic != nullptr) {
+        acceleration.resize(targets.group_count());
+        std::fill(acceleration.begin(), acceleration.end(), job.problem.periodic->typical_field());
+    } else if (!use_last)
         estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
                                targets.groups(), acceleration);
     else
@@ -102,6 +142,17 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
             group.target.factor = error_factor(job.settings.order, job.settings.accuracy, size);
         },
         256);
+}
+
+/// Half the sum over images of shift (x) force on the targets.
+void TreeForce::State::sum_images(const Job& job) const {
+    double(&sum)[6] = job.field.image_virial;
+    std::fill(std::begin(sum), std::end(sum), 0.0);
+    for (int64_t g = 0; g < shifts.size(); ++g) {
+        const geometry::Vec3& s = shifts[g];
+        const double* f = image_force.data() + 3 * g;
+        add_image_virial(s, f, sum);
+    }
 }
 
 void TreeForce::State::count(Report& report) const {
@@ -137,6 +188,7 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
         comm.together([&] { s.evaluate(job, 0, s.targets.group_count(), true); });
     }
     s.count(report);
+    s.sum_images(job);
     if (log.wants(core::LogLevel::info))
         log.write(
             core::LogLevel::info,

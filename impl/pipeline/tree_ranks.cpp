@@ -97,11 +97,12 @@ void TreeForce::State::meet_ranks(const Job& job, const LetExchange::Frame& fram
     const bool error = job.settings.mac == MacType::error;
     const bool use_last = error && job.comm.min<int32_t>(has_last(job)) != 0;
     const bool push = job.settings.exchange == Exchange::push;
-    if (push || (error && !use_last))
+    const bool estimate = error && !use_last && job.problem.periodic == nullptr;
+    if (push || estimate)
         job.comm.together([&] { domains.cover(targets.groups(), Domains::most_boxes(job.comm.size())); });
-    if (use_last)
-        job.comm.together([&] { scale_groups(job, true); });
-    else if (error)
+    if (error && !estimate)
+        job.comm.together([&] { scale_groups(job, use_last); });
+    else if (estimate)
         estimate_over_ranks(job, frame);
     if (error)
         job.comm.together([&] { domains.update(targets.groups()); });

@@ -19,7 +19,8 @@ struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), top(memory), domains(memory), regions(memory),
+          cells(memory, "cell counts"), shifts(memory, "image shifts"), image_force(memory, "image forces"),
+          moved(memory, "images of groups"), top(memory), domains(memory), regions(memory),
           patches(memory, "patches of the region"), let(memory), fetcher(memory), coarse(memory) {}
 
     tree::TreeBuilder builder;
@@ -29,6 +30,11 @@ struct TreeForce::State {
     lists::InteractionLists lists;
     core::Buffer<double> acceleration;  // error MAC: per group
     core::Buffer<int64_t> pairs, cells; // per group
+    // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
+    // other.
+    core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
+    core::Buffer<double> image_force;    // x y z per group: sum of charge * field
+    core::Buffer<lists::Group> moved;    // scratch
 
     // Many ranks.
     bool has_warned = false; // of domains that overlap
@@ -57,6 +63,8 @@ struct TreeForce::State {
     void build_own(const Job& job);
     void build_tree(const Job& job);
     void choose_targets(const Job& job);
+    void choose_images(const Job& job);
+    void sum_images(const Job& job) const;
     bool has_last(const Job& job) const;
     void scale_groups(const Job& job, bool use_last);
     void count(Report& report) const;
@@ -84,8 +92,14 @@ struct TreeForce::State {
                         const kernels::PairVariant& variant, Workspace<T>& work);
     template <typename T>
     void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
-                const kernels::PairVariant& variant, double length, int64_t chunk, Workspace<T>& work,
-                int64_t& sources);
+                const kernels::PairVariant& variant, double length, int64_t chunk,
+                const kernels::Screening& screening, Workspace<T>& work, int64_t& sources);
+    void add_image_force(const Job& job, int64_t group, const kernels::Frame& frame,
+                         const kernels::FieldSums& sums);
+    /// The first of the groups that are images of one.
+    bool leads(int64_t group) const {
+        return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
+    }
     double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
 };
 

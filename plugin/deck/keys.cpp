@@ -170,7 +170,8 @@ constexpr Key keys[] = {
     real("softening.length", "length", "Plummer length or support of the spline, for all particles",
          not_negative, &Values::softening_length),
     choice("box.periodic",
-           "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a uniform "
+           "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a "
+           "uniform "
            "background against a net charge or mass",
            periodicities, &Values::box_periodic),
     real("box.x", "length", "edge along x; box.x, box.y, box.z all 0: no box", not_negative, &Values::box_x),
@@ -186,16 +187,18 @@ constexpr Key keys[] = {
     real("box.yz", "length", "periodic: tilt of the edge z along y, at most half of box.y", any_number,
          &Values::box_yz),
     real("ewald.accuracy", "",
-         "periodic boxes: rms force error of the lattice sum over the rms force; 0: chosen for precision and method",
+         "periodic boxes: rms force error of the lattice sum over the rms force; 0: chosen for precision and "
+         "method",
          {0, 0.1}, &Values::ewald_accuracy),
     whole("cuda.device", "",
           "which GPU, by CUDA's ordinal; -1: the one that holds the arrays, else the first, or by rank",
           {-1, 1023}, &Values::cuda_device),
     real("cuda.memory", "bytes", "most bytes to take on the GPU; 0: what is free", count,
          &Values::cuda_memory_bytes),
-    choice("cuda.build",
-           "tree: all levels fused, a launch per level, or a top tree and then its subtrees (on the CPU, too)",
-           cuda_builds, &Values::cuda_build),
+    choice(
+        "cuda.build",
+        "tree: all levels fused, a launch per level, or a top tree and then its subtrees (on the CPU, too)",
+        cuda_builds, &Values::cuda_build),
     whole("cuda.top_depth", "levels", "build two-phase: levels of the top tree", {1, 9},
           &Values::cuda_top_depth),
     choice("cuda.walk", "lists: a thread per group (gaburov2010), a warp per group, or groups of groups",
@@ -229,8 +232,9 @@ constexpr Key keys[] = {
          "most bytes of a layout's own arrays, which are made in chunks beyond; 0: no limit", count,
          &Values::near_memory_bytes),
     real("near_field.expected_executes", "",
-         "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken as 10", count,
-         &Values::near_expected_executes),
+         "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken "
+         "as 10",
+         count, &Values::near_expected_executes),
     choice("ranks.exchange",
            "push: ranks send what the domains of the others may need; fetch: they fetch nodes on demand",
            exchanges, &Values::ranks_exchange),

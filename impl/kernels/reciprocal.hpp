@@ -1,0 +1,91 @@
+// The smooth part of a lattice sum, over wave vectors: structure factors of the sources, and their field at
+// targets.
+//
+//     phi(x) = sum over k != 0 of 4 pi / (V k^2) exp(-k^2 / 4 alpha^2) Re(conj(S(k)) exp(i k x)),  S(k) = sum
+//     q exp(i k x)
+//
+// Half of the vectors (the others are their opposites) stand in rows of fixed (i, j); of a row, +k and -k are
+// taken together: they share all products of sines and cosines, so that a particle and a vector cost 2
+// multiply-adds for S and 4 for potential and field. Particles stand in the lanes; phases are powers of exp(2
+// pi i f), f the coordinate in units of the edge vector, so that a tilted box costs nothing more. Source:
+// Ewald 1921; Kolafa & Perram 1992 for the sums' errors.
+#pragma once
+
+#include "geometry/lattice.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace graft::kernels {
+
+class Waves {
+  public:
+    struct Row {
+        int i, j;
+        int64_t first; // of its values: k = 0 ... count - 1
+        int count;     // even: the last may have no weight
+    };
+    Waves() = default;
+    /// All vectors up to |k| = largest (1 / length, without the 2 pi of the integers' definition: k = 2 pi
+    /// g).
+    Waves(const geometry::Lattice& lattice, double alpha, double largest);
+
+    const std::vector<Row>& rows() const { return rows_; }
+    double plus(int64_t value) const {
+        return plus_[static_cast<size_t>(value)];
+    } // weight of (i, j, k), doubled
+    double minus(int64_t value) const {
+        return minus_[static_cast<size_t>(value)];
+    } // of (i, j, -k); 0: not in the sum
+    int64_t value_count() const { return static_cast<int64_t>(plus_.size()); }
+    int most(int axis) const { return most_[axis]; }
+    int64_t vector_count() const { return vectors_; } // of the half space
+    const geometry::Lattice& lattice() const { return lattice_; }
+    double alpha() const { return alpha_; }
+
+  private:
+    geometry::Lattice lattice_;
+    double alpha_ = 0;
+    int most_[3] = {0, 0, 0};
+    std::vector<Row> rows_;
+    std::vector<double> plus_, minus_;
+    int64_t vectors_ = 0;
+};
+
+/// Numbers per value of the structure factors: sums over q of cos cos, sin sin, sin cos, cos sin of (i f1 + j
+/// f2), (k f3).
+inline constexpr int structure_size = 4;
+/// Numbers per value of what add_waves reads.
+inline constexpr int wave_size = 8;
+
+/// Particles by their fractions f1, f2, f3.
+struct Fractions {
+    const double *f1 = nullptr, *f2 = nullptr, *f3 = nullptr;
+    int64_t count = 0;
+};
+
+/// T values that the two functions below need as scratch, aligned to 64 bytes.
+int64_t wave_scratch(const Waves& waves);
+
+/// Adds structure_size sums per value. T: float or double, of the products; sums over 64 particles go on in
+/// double. Cost: see above. Equal bits for equal input on equal SIMD targets.
+template <typename T>
+void add_structure(const Waves& waves, const Fractions& particles, const double* charge, T* scratch,
+                   double* sums);
+
+/// The structure factors, weighted, in the form of add_waves: wave_size numbers a value.
+template <typename T>
+void weigh_structure(const Waves& waves, const double* sums, T* weighted);
+
+/// Adds the potential (may be NULL) and its derivatives by f1, f2, f3 at the particles.
+template <typename T>
+void add_waves(const Waves& waves, const T* weighted, const Fractions& particles, T* scratch,
+               double* potential, double* d1, double* d2, double* d3);
+
+/// One half of sum q phi, and its derivative by the strain (xx yy zz xy xz yz), of these structure factors.
+struct WaveEnergy {
+    double energy = 0, virial[6] = {};
+};
+WaveEnergy wave_energy(const Waves& waves, const double* sums);
+
+} // namespace graft::kernels

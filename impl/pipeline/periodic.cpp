@@ -1,0 +1,234 @@
+// See periodic.hpp.
+#include "pipeline/periodic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+constexpr int64_t most_chunks = 64;  // of particles, each with structure factors of its own
+constexpr int64_t least_chunk = 256; // particles
+constexpr int64_t field_block = 64;  // targets
+
+int64_t chunk_size(int64_t n) {
+    return std::max(least_chunk, (n + most_chunks - 1) / most_chunks);
+}
+
+/// Where nothing is asked for: the rounding of the precision for all pairs, a hundredth of the tree's error
+/// with cells.
+double chosen_accuracy(const Settings& s) {
+    const double rounding = s.precision == Precision::fp64 ? 1e-13 : 1e-6;
+    if (s.ewald_accuracy > 0)
+        return s.ewald_accuracy;
+    if (s.method != Method::tree || s.theta == 0)
+        return rounding;
+    return std::max(rounding, s.mac == MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);
+}
+
+} // namespace
+
+PeriodicSum::PeriodicSum(core::Memory& memory)
+    : places_(memory), sums_(memory, "structure factors"), derivative_(memory, "wave derivatives"),
+      scratch_single_(memory, "wave powers"), weighted_single_(memory, "waves"),
+      scratch_full_(memory, "wave powers"), weighted_full_(memory, "waves") {}
+
+geometry::Lattice PeriodicSum::lattice_of(const Settings& s) {
+    geometry::Lattice lattice;
+    for (int a = 0; a < 3; ++a) {
+        lattice.lower[a] = s.box_lower[a];
+        lattice.edge[a] = s.box_upper[a] - s.box_lower[a];
+    }
+    lattice.xy = s.box_tilt[0], lattice.xz = s.box_tilt[1], lattice.yz = s.box_tilt[2];
+    return lattice;
+}
+
+void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
+                          int64_t all_particles, const core::Log& log) {
+    double sums[2] = {0, 0}; // charge, its square
+    for (int64_t i = 0; i < problem.n; ++i) {
+        sums[0] += problem.charge[i];
+        sums[1] += problem.charge[i] * problem.charge[i];
+    }
+    comm.allreduce(sums, 2, comm::Operation::sum);
+    geometry::Box box;
+    double most = problem.per_particle_softening ? 0 : settings.softening_length;
+    for (int64_t i = 0; i < problem.n; ++i) {
+        box.include(problem.x[i], problem.y[i], problem.z[i]);
+        most = problem.per_particle_softening ? std::max(most, problem.softening[i]) : most;
+    }
+    double corners[7] = {-box.lower[0], -box.lower[1], -box.lower[2], box.upper[0],
+                         box.upper[1],  box.upper[2],  most};
+    comm.allreduce(corners, 7, comm::Operation::max);
+    for (int a = 0; a < 3; ++a)
+        sources_.lower[a] = -corners[a], sources_.upper[a] = corners[3 + a];
+    comm.together([&] {
+        lattice_ = lattice_of(settings);
+        charge_ = sums[0];
+        EwaldProblem p;
+        p.lattice = lattice_;
+        p.particles = all_particles;
+        p.square_sum = sums[1];
+        p.accuracy = chosen_accuracy(settings);
+        p.alpha = settings.ewald_alpha;
+        p.least_cutoff = corners[6];
+        p.all_pairs = settings.method == Method::direct;
+        p.pair_cost = settings.precision == Precision::fp64 ? 10 : 5;
+        p.group = settings.group;
+        split_ = split_ewald(p);
+        typical_field_ = pipeline::typical_field(p);
+        screen_ = kernels::Screen(split_.alpha * split_.cutoff);
+        waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave);
+    });
+    if (comm.rank() != 0 || !log.wants(core::LogLevel::info))
+        return;
+    std::string text = core::format(
+        "periodic box: alpha %.4g, pairs up to %.4g, %lld wave vectors, accuracy %.2g", split_.alpha,
+        split_.cutoff, static_cast<long long>(waves_.vector_count()), chosen_accuracy(settings));
+    if (std::abs(charge_) > 1e-9 * std::sqrt(sums[1]))
+        text += core::format("; the net %s %.6g has a uniform background",
+                             settings.interaction == Interaction::gravity ? "mass" : "charge",
+                             charge_ / problem.charge_scale);
+    if (text != said_)
+        log.write(core::LogLevel::info, text);
+    said_ = text;
+}
+
+void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sources,
+                         std::vector<geometry::Vec3>& shifts) const {
+    shifts.clear();
+    if (targets.empty() || sources.empty())
+        return;
+    // In fractions the sources' and targets' boxes are apart by at most what the corners say.
+    double reach[3], centre[3];
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 g = lattice_.reciprocal(a == 0, a == 1, a == 2);
+        double extent = split_.cutoff / lattice_.width(a), middle = 0;
+        for (int c = 0; c < 3; ++c) {
+            extent += 0.5 * std::abs(g[c]) * (targets.edge(c) + sources.edge(c));
+            middle += g[c] * (sources.centre(c) - targets.centre(c));
+        }
+        reach[a] = extent, centre[a] = middle;
+    }
+    int from[3], to[3];
+    for (int a = 0; a < 3; ++a) {
+        from[a] = static_cast<int>(std::ceil(centre[a] - reach[a]));
+        to[a] = static_cast<int>(std::floor(centre[a] + reach[a]));
+    }
+    const double limit = split_.cutoff * split_.cutoff;
+    const auto near = [&](const geometry::Vec3& s) {
+        double square = 0;
+        for (int c = 0; c < 3; ++c) {
+            const double gap = std::max({sources.lower[c] - targets.upper[c] - s[c],
+                                         targets.lower[c] + s[c] - sources.upper[c], 0.0});
+            square += gap * gap;
+        }
+        return square <= limit;
+    };
+    if (near({0, 0, 0}))
+        shifts.push_back({0, 0, 0});
+    for (int i = from[0]; i <= to[0]; ++i)
+        for (int j = from[1]; j <= to[1]; ++j)
+            for (int k = from[2]; k <= to[2]; ++k)
+                if (const geometry::Vec3 s = lattice_.shift(i, j, k); (i != 0 || j != 0 || k != 0) && near(s))
+                    shifts.push_back(s);
+}
+
+void PeriodicSum::find_fractions(const backend::Executor& executor, int64_t count, const double* x,
+                                 const double* y, const double* z) {
+    for (core::Buffer<double>* values : {&places_.f1, &places_.f2, &places_.f3})
+        values->resize(count);
+    executor.for_each(count, [&](int64_t i) {
+        const geometry::Vec3 f = lattice_.fractions(x[i], y[i], z[i]);
+        places_.f1[i] = f.x, places_.f2[i] = f.y, places_.f3[i] = f.z;
+    });
+}
+
+template <typename T>
+void PeriodicSum::sum_structure(const backend::Executor& executor, const Problem& problem,
+                                core::Buffer<T>& scratch) {
+    const int64_t size = kernels::structure_size * waves_.value_count(), chunk = chunk_size(problem.n);
+    const int64_t chunks = std::max<int64_t>(1, (problem.n + chunk - 1) / chunk),
+                  room = kernels::wave_scratch(waves_);
+    find_fractions(executor, problem.n, problem.x.data(), problem.y.data(), problem.z.data());
+    sums_.resize(chunks * size);
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    scratch.resize(executor.threads * room);
+    executor.for_blocks(problem.n, chunk, [&](int64_t begin, int64_t end, int thread) {
+        const kernels::Fractions part{places_.f1.data() + begin, places_.f2.data() + begin,
+                                      places_.f3.data() + begin, end - begin};
+        kernels::add_structure(waves_, part, problem.charge.data() + begin, scratch.data() + thread * room,
+                               sums_.data() + begin / chunk * size);
+    });
+    executor.for_each(size, [&](int64_t k) {
+        for (int64_t c = 1; c < chunks; ++c)
+            sums_[k] += sums_[c * size + k];
+    });
+}
+
+template <typename T>
+void PeriodicSum::add_field(const backend::Executor& executor, const Problem& problem, const int32_t* origin,
+                            bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted,
+                            RawField& field) {
+    weighted.resize(kernels::wave_size * waves_.value_count());
+    kernels::weigh_structure(waves_, sums_.data(), weighted.data());
+    const int64_t room = kernels::wave_scratch(waves_), count = problem.target_count();
+    const double background = -pi * charge_ / (lattice_.volume() * split_.alpha * split_.alpha);
+    const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
+                                 lattice_.reciprocal(0, 0, 1)};
+    scratch.resize(executor.threads * room);
+    derivative_.resize(executor.threads * 7 * field_block);
+    const bool points = problem.points;
+    const double* x = points ? problem.point_x.data() : problem.x.data();
+    const double* y = points ? problem.point_y.data() : problem.y.data();
+    const double* z = points ? problem.point_z.data() : problem.z.data();
+    executor.for_blocks(count, field_block, [&](int64_t begin, int64_t end, int thread) {
+        double* const sum =
+            derivative_.data() + thread * 7 * field_block; // potential, by f1 f2 f3, then the places
+        double* const place = sum + 4 * field_block;
+        const int64_t n = end - begin;
+        std::fill(sum, place, 0.0);
+        for (int64_t k = 0; k < n; ++k) {
+            const int64_t i = origin != nullptr ? origin[begin + k] : begin + k;
+            const geometry::Vec3 f = lattice_.fractions(x[i], y[i], z[i]);
+            for (int a = 0; a < 3; ++a)
+                place[a * field_block + k] = f[a];
+        }
+        kernels::add_waves(waves_, weighted.data(), {place, place + field_block, place + 2 * field_block, n},
+                           scratch.data() + thread * room, with_potential ? sum : nullptr, sum + field_block,
+                           sum + 2 * field_block, sum + 3 * field_block);
+        core::Buffer<double>* to[3] = {&field.ax, &field.ay, &field.az};
+        for (int64_t k = 0; k < n; ++k) {
+            for (int c = 0; c < 3; ++c)
+                (*to[c])[begin + k] += g[0][c] * sum[field_block + k] + g[1][c] * sum[2 * field_block + k] +
+                                       g[2][c] * sum[3 * field_block + k];
+            if (with_potential)
+                field.potential[begin + k] += sum[k] + background;
+        }
+    });
+}
+
+void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicator& comm,
+                            const Settings& settings, const Problem& problem, const int32_t* origin,
+                            bool with_potential, RawField& field, double (&virial)[6]) {
+    const bool full = settings.precision == Precision::fp64;
+    const int64_t size = kernels::structure_size * waves_.value_count();
+    comm.together([&] {
+        full ? sum_structure(executor, problem, scratch_full_)
+             : sum_structure(executor, problem, scratch_single_);
+    });
+    comm.allreduce(sums_.data(), size, comm::Operation::sum);
+    comm.together([&] {
+        full ? add_field(executor, problem, origin, with_potential, scratch_full_, weighted_full_, field)
+             : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
+    });
+    const kernels::WaveEnergy waves = kernels::wave_energy(waves_, sums_.data());
+    const double background =
+        -0.5 * pi * charge_ * charge_ / (lattice_.volume() * split_.alpha * split_.alpha);
+    for (int c = 0; c < 6; ++c)
+        virial[c] = waves.virial[c] - (c < 3 ? background : 0);
+}
+
+} // namespace graft::pipeline

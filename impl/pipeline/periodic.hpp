@@ -1,0 +1,97 @@
+// A periodic box in one computation: the splitting of its lattice sum, the images that groups of targets
+// meet, and the smooth part, summed over wave vectors.
+//
+// Ewald's sum with a conducting boundary: pairs less erf(alpha r)/r up to the cut-off, met by targets moved
+// by lattice vectors (kernels/screen.hpp: the pair at distance zero loses its erf, which is the self term);
+// waves (kernels/reciprocal.hpp) of the structure factors of all ranks' sources; a net charge Q has a uniform
+// background, which adds -pi Q / (V alpha^2) to the potential. Virial: minus the derivative of the energy by
+// the strain. Of the pairs it is sum x (x) f + 1/2 sum over images of shift (x) force from that image.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "comm/communicator.hpp"
+#include "core/buffer.hpp"
+#include "core/log.hpp"
+#include "kernels/p2p.hpp"
+#include "kernels/reciprocal.hpp"
+#include "kernels/screen.hpp"
+#include "pipeline/ewald.hpp"
+#include "pipeline/problem.hpp"
+#include "pipeline/settings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace graft::pipeline {
+
+/// Adds half of shift (x) force, symmetrised.
+inline void add_image_virial(const geometry::Vec3& s, const double* f, double (&sum)[6]) {
+    sum[0] += 0.5 * s.x * f[0], sum[1] += 0.5 * s.y * f[1], sum[2] += 0.5 * s.z * f[2];
+    sum[3] += 0.25 * (s.x * f[1] + s.y * f[0]), sum[4] += 0.25 * (s.x * f[2] + s.z * f[0]);
+    sum[5] += 0.25 * (s.y * f[2] + s.z * f[1]);
+}
+
+class PeriodicSum {
+  public:
+    explicit PeriodicSum(core::Memory& memory);
+
+    /// The lattice of the settings' box.
+    static geometry::Lattice lattice_of(const Settings& settings);
+
+    /// Collective. Splits the sum for all ranks' particles; charges are scaled already. Says in the log what
+    /// it chose, when that changes. Throws Error(memory, communication) on all ranks.
+    void prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
+                 int64_t all_particles, const core::Log& log);
+
+    double cutoff() const { return split_.cutoff; }
+    /// What the pairs of a frame with this scale keep.
+    kernels::Screening screening(double scale) const { return {&screen_, split_.cutoff * scale}; }
+    /// Size of the field at which the error MAC measures errors.
+    double typical_field() const { return typical_field_; }
+
+    /// Lattice vectors that bring some point of a target box within the cut-off of a box of sources (all
+    /// ranks' where none is given); 0 0 0 first, in fixed order.
+    void images(const geometry::Box& targets, std::vector<geometry::Vec3>& shifts) const {
+        images(targets, sources_, shifts);
+    }
+    void images(const geometry::Box& targets, const geometry::Box& sources,
+                std::vector<geometry::Vec3>& shifts) const;
+
+    /// Collective. Adds the smooth part and the background to the field of the targets; `origin` as
+    /// Solver::origin_. virial: of all ranks, the same on each. Same bits for any number of threads.
+    void add_waves(const backend::Executor& executor, comm::Communicator& comm, const Settings& settings,
+                   const Problem& problem, const int32_t* origin, bool with_potential, RawField& field,
+                   double (&virial)[6]);
+
+    const EwaldSplit& split() const { return split_; }
+    int64_t wave_count() const { return waves_.vector_count(); }
+
+  private:
+    struct Places { // fractions of points
+        explicit Places(core::Memory& memory)
+            : f1(memory, "fractions"), f2(memory, "fractions"), f3(memory, "fractions") {}
+        core::Buffer<double> f1, f2, f3;
+    };
+    template <typename T>
+    void sum_structure(const backend::Executor& executor, const Problem& problem, core::Buffer<T>& scratch);
+    template <typename T>
+    void add_field(const backend::Executor& executor, const Problem& problem, const int32_t* origin,
+                   bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted, RawField& field);
+    void find_fractions(const backend::Executor& executor, int64_t count, const double* x, const double* y,
+                        const double* z);
+
+    geometry::Lattice lattice_;
+    EwaldSplit split_;
+    kernels::Screen screen_;
+    kernels::Waves waves_;
+    geometry::Box sources_; // of all ranks
+    double charge_ = 0, typical_field_ = 0;
+    Places places_;
+    core::Buffer<double> sums_; // structure factors, per chunk of particles; the first ends as the total
+    core::Buffer<double> derivative_; // of the potential by the fractions, per thread
+    core::Buffer<float> scratch_single_, weighted_single_;
+    core::Buffer<double> scratch_full_, weighted_full_;
+    std::string said_;
+};
+
+} // namespace graft::pipeline
