@@ -59,7 +59,7 @@ static int32_t add_to_host(graft_lammps* at) {
     const int bonds = host->extract_setting(at->lammps, "molecule_flag") == 1 &&
                       host->extract_setting(at->lammps, "nbondtypes") > 0;
     char compute[FIX_CAPACITY + 16];
-    int32_t status = lammps_check_fixes(at);
+    int32_t status = lammps_look_around(at);
     if (status == GRAFT_OK && !host->has_id(at->lammps, "fix", at->fix)) {
         status = lammps_run(host, at->lammps, "fix %s all external pf/callback 1 1", at->fix);
         at->fix_is_ours = status == GRAFT_OK;

@@ -15,18 +15,11 @@
 /* The factors of pairs one, two and three bonds apart; the same on all ranks. */
 static int32_t find_factors(graft_lammps* at, double factor[3]) {
     const double* told = at->host->extract_global(at->lammps, "special_coul"); /* [1..3] */
-    if (told == NULL && !at->given_special)
-        return lammps_fail(
-            GRAFT_ERROR_UNSUPPORTED,
-            "there are bonds, and this LAMMPS does not tell the factors of its special_bonds; say them in "
-            "Graft's deck, as in `host: {lammps: {special: 0 0 1}}` for `special_bonds coul 0 0 1`");
+    if (told == NULL && !at->special_known)
+        return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
+                           "there are bonds, and this LAMMPS tells the factors of its special_bonds "
+                           "neither as special_coul nor by `info system`");
     memcpy(factor, told != NULL ? told + 1 : at->special, 3 * sizeof *factor);
-    if (at->given_special && memcmp(factor, at->special, 3 * sizeof *factor) != 0)
-        return lammps_fail(
-            GRAFT_ERROR_UNSUPPORTED,
-            "Graft's deck has `host.lammps.special: %g %g %g`, LAMMPS's special_bonds coul %g %g %g; make "
-            "them equal, or leave the former out: this LAMMPS tells its own",
-            at->special[0], at->special[1], at->special[2], factor[0], factor[1], factor[2]);
     at->excluding = factor[0] != 1 || factor[1] != 1 || factor[2] != 1;
     if (at->excluding && at->softened)
         return lammps_fail(GRAFT_ERROR_UNSUPPORTED,

@@ -1,8 +1,7 @@
-/* What Graft's deck and LAMMPS's units say: the interaction, its constant, the factors of bonded pairs
+/* What Graft's deck and LAMMPS's units say: the interaction and its constant
  * (graft_lammps.h). */
 #include "internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct unit_style {
@@ -67,20 +66,6 @@ static int32_t choose_constant(graft_lammps* at, const graft_options_values* val
 
 /* ---- deck ---- */
 
-static int32_t read_special(graft_lammps* at, const graft_options* options) {
-    char text[256], rest;
-    if (at->graft->options_get(options, "host.lammps.special", text, (int64_t)sizeof text, NULL) != GRAFT_OK)
-        return GRAFT_OK; /* ABSENT */
-    at->given_special = 1;
-    if (sscanf(text, "%lf %lf %lf %c", at->special, at->special + 1, at->special + 2, &rest) != 3)
-        return lammps_fail(
-            GRAFT_ERROR_ARGUMENT,
-            "deck key 'host.lammps.special': '%s'; expected the three Coulomb factors of LAMMPS's "
-            "special_bonds, as in `special: 0 0 1`",
-            text);
-    return GRAFT_OK;
-}
-
 int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* options) {
     graft_options_values values = {0};
     int32_t status = GRAFT_OK;
@@ -99,6 +84,5 @@ int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* opti
         return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
                            "two dimensions: Graft's forces in LAMMPS are those of three; use "
                            "`dimension 3` in both decks");
-    status = choose_constant(at, &values);
-    return status == GRAFT_OK ? read_special(at, options) : status;
+    return choose_constant(at, &values);
 }

@@ -24,20 +24,23 @@ typedef struct graft_lammps graft_lammps; /* opaque */
 /* Makes Graft compute forces, energy and virial of all atoms from the next run on. Collective over LAMMPS's
  * ranks; between runs; after the box exists.
  *
- * fix       the fix to work through: an `external pf/callback 1 1` on group all of that name, created where
- * it is missing; `fix_modify energy yes virial yes` is applied to it. One letter or more, at most 63. deck a
- * YAML deck's path, or a deck itself as "{interaction: coulomb, method: tree}"; NULL or "": the defaults
- * (gravity). Which particles count with what: coulomb takes LAMMPS's q, gravity its masses. Periodic
- * directions and box, triclinic and changing ones included, are LAMMPS's. The constant is LAMMPS's own
- * Coulomb constant (with its `dielectric`) or G in its units (lj: 1), unless the deck makes another than 1.
- * `host: {lammps: {special: 0 0 1}}` gives special_bonds' three Coulomb factors to a LAMMPS that does not
- * tell them (before 2022); bonded pairs then get that share of their interaction. attached  receives the
- * handle; NULL on failure.
+ * fix: the fix to work through, an `external pf/callback 1 1` on group all of that name, created where it is
+ * missing; `fix_modify energy yes virial yes` is applied to it. One letter or more, at most 63.
  *
- * ARGUMENT (NULL, a name too long, factors that are no numbers), DECK_* (the deck), UNSUPPORTED (LAMMPS too
- * old, two dimensions, factors other than LAMMPS's, softening with exclusions), CALL_ORDER (no box yet),
- * LOAD_* (no Graft, or several ranks without a fitting MPI shim), and what LAMMPS itself says against the fix
- * (ARGUMENT). A LAMMPS without exceptions ends the process there, as it does for a wrong deck. */
+ * deck: a YAML deck's path, or a deck itself as "{interaction: coulomb, method: tree}"; NULL or "": the
+ * defaults (gravity). Coulomb takes LAMMPS's q, gravity its masses. Periodic directions and box, triclinic
+ * and changing ones included, are LAMMPS's. The constant is LAMMPS's own Coulomb constant (with its
+ * `dielectric`) or G in its units (lj: 1), unless the deck makes another than 1. Bonded pairs get the share
+ * of their interaction that special_bonds gives them; LAMMPS before 2022 tells its factors when Graft is
+ * attached, and not later.
+ *
+ * attached: receives the handle; NULL on failure.
+ *
+ * ARGUMENT (NULL, a name too long or of another fix, LAMMPS computing Coulomb forces as well), DECK_* (the
+ * deck), UNSUPPORTED (LAMMPS too old, two dimensions, a box that Graft has no sum for), CALL_ORDER (no box
+ * yet; a fix that must come after Graft's), LOAD_* (no Graft, or several ranks without a fitting MPI shim),
+ * and what LAMMPS itself says against the fix (ARGUMENT). A LAMMPS without exceptions ends the process there,
+ * as it does for a wrong deck. */
 GRAFT_LAMMPS_EXPORT int32_t graft_lammps_attach(void* lammps, const char* fix, const char* deck,
                                                 graft_lammps** attached);
 

@@ -23,7 +23,7 @@ struct graft_lammps {
     double constant;       /* in front of charge charge / r: LAMMPS's energy units */
     int32_t fix_is_ours;   /* created by attach */
     int32_t has_bonds;     /* the compute that tells the bonds exists */
-    int32_t given_special; /* the deck gives the factors */
+    int32_t special_known; /* when attaching: the Coulomb factors of special_bonds */
     double special[3];
     graft_box box; /* as told to Graft last */
     int32_t box_known;
@@ -50,9 +50,9 @@ int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* opti
  * use: it shrinks and grows with the atoms. */
 int32_t lammps_tell_box(graft_lammps* at);
 
-/* CALL_ORDER where a fix that must come after Graft's is there already, ARGUMENT where one has its name and
- * is of another kind. Collective. */
-int32_t lammps_check_fixes(graft_lammps* at);
+/* Sets `special`. CALL_ORDER where a fix that must come after Graft's is there already; ARGUMENT where one
+ * has its name and is of another kind, or where LAMMPS computes Coulomb forces, too. Collective. */
+int32_t lammps_look_around(graft_lammps* at);
 
 /* OK on all ranks, or a failure on all. Collective. */
 int32_t lammps_agree(graft_lammps* at, int32_t status);

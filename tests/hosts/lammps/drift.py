@@ -13,11 +13,11 @@ import systems
 
 SYSTEMS = {
     "salt": {"units": "metal", "fs": 0.001, "kelvin": 1200, "data": systems.salt, "pairs": systems.SALT_PAIRS, "cutoff": 9.0,
-             "pair": ("born", "born/coul/long"), "more": "", "rigid": "", "special": ""},
+             "pair": ("born", "born/coul/long"), "more": "", "rigid": ""},
     "water": {"units": "real", "fs": 1.0, "kelvin": 300, "data": systems.water, "pairs": systems.WATER_PAIRS, "cutoff": 9.0,
               "pair": ("lj/cut", "lj/cut/coul/long"),
               "more": "bond_style harmonic\nangle_style harmonic\nbond_coeff * 1000.0 1.0\nangle_coeff * 100.0 109.47",
-              "rigid": "fix rigid all shake 1e-8 200 0 b 1 a 1", "special": ", host: {lammps: {special: 0 0 0}}"},
+              "rigid": "fix rigid all shake 1e-8 200 0 b 1 a 1"},
 }
 
 
@@ -35,8 +35,7 @@ def start(what, data_path, method):
     systems.each_line(lmp, "pair_modify shift yes\nneigh_modify every 1 delay 0 check yes")
     attached = None
     if kind == "graft":
-        deck = value[:-1] + what["special"] + "}" if value.startswith("{") else value
-        attached = systems.graft_lammps.attach(lmp, "es", deck)
+        attached = systems.graft_lammps.attach(lmp, "es", value)
     else:
         lmp.command(f"kspace_style {kind} {value}")
     systems.each_line(lmp, what["rigid"])

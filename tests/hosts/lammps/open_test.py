@@ -72,8 +72,7 @@ class Open(unittest.TestCase):
     def test_bonded_pairs(self):
         for special in ("0 0 1", "0 0.3 0.6", "1 1 1", "0.2 1 0"):
             with self.subTest(special=special):
-                deck = DECK[:-1] + f", host: {{lammps: {{special: {special}}}}}}}"
-                self.compare(*self.coulomb(systems.chains(), "real", deck, special))
+                self.compare(*self.coulomb(systems.chains(), "real", DECK, special))
 
     def test_forces_move_atoms_as_lammps_does(self):
         ends = []
@@ -133,9 +132,8 @@ class Life(unittest.TestCase):
         lmp = start()
         systems.chains(8).read_into(lmp)
         systems.each_line(lmp, "bond_style zero\nbond_coeff * 1.0\npair_style zero 10\npair_coeff * *")
-        deck = DECK[:-1] + ", host: {lammps: {special: 0 0 0}}}"
         for _ in range(2):
-            attached = systems.graft_lammps.attach(lmp, "es", deck)
+            attached = systems.graft_lammps.attach(lmp, "es", DECK)
             lmp.command("run 0")
             self.assertGreater(numpy.abs(systems.gathered(lmp, "f", 3)).max(), 1)
             self.assertEqual(attached.query("adapter.calls"), 1)
@@ -176,9 +174,11 @@ class Life(unittest.TestCase):
         self.refused(lmp, "{interaction: coulomp}", ["coulomp", "nearest: coulomb"])
         self.refused(lmp, "/nowhere/graft.yaml", ["/nowhere/graft.yaml"])
         self.refused(lmp, "{dimension: 2}", ["two dimensions"])
-        self.refused(lmp, "{host: {lammps: {special: 0 x 1}}}", ["host.lammps.special", "0 x 1"])
         self.refused(lmp, DECK, ["name of the fix"], fix="x" * 64)
         self.refused(lmp, DECK, ["name of the fix"], fix="")
+        systems.each_line(lmp, "pair_style lj/cut/coul/cut 10.0\npair_coeff * * 0.0 1.0")
+        self.refused(lmp, DECK, ["lj/cut/coul/cut", "count twice"])
+        systems.each_line(lmp, "pair_style lj/cut 10.0\npair_coeff * * 0.0 1.0")
         lmp.command("run 0")  # it lives
         systems.close(lmp)
         lmp = start("lj", "atomic")

@@ -12,10 +12,6 @@ TREE = "{interaction: coulomb, method: tree, backend: cpu, ewald: {accuracy: 5e-
 LATTICE_ALONE = "kspace_style ewald 1e-8\npair_modify table 0"  # no tables of erfc: they are good to 1e-6 only
 
 
-def with_special(deck):
-    return deck[:-1] + ", host: {lammps: {special: 0 0 0}}}"
-
-
 def start(units):
     lmp = systems.open_lammps()
     systems.each_line(lmp, f"units {units}\natom_style full\nboundary p p p\nbond_style zero\nangle_style zero")
@@ -57,7 +53,7 @@ class Lattice(unittest.TestCase):
             pair = "lj/cut" if graft else "lj/cut/coul/long"
             systems.each_line(lmp, f"pair_style {pair} 10.0\npair_coeff * * 0.0 1.0")
             if graft:
-                attached = attach(lmp, with_special(deck) if data.bonds else deck)
+                attached = attach(lmp, deck)
             else:
                 systems.each_line(lmp, LATTICE_ALONE)
             if change:
@@ -103,6 +99,17 @@ class Lattice(unittest.TestCase):
     def test_box_that_has_changed(self):
         change = "change_box all x scale 1.05 y scale 0.98 z scale 1.01 remap"
         self.compare(*self.answers(systems.salt(cells=4), "metal", DECK, change), "metal")
+
+
+class Refusals(unittest.TestCase):
+    def test_lammps_must_not_compute_the_same(self):
+        lmp = start("metal")
+        systems.salt(cells=2).read_into(lmp)
+        systems.each_line(lmp, "pair_style lj/cut 5.0\npair_coeff * * 0.0 1.0\nkspace_style ewald 1e-5")
+        with self.assertRaises(systems.graft_lammps.Error) as failure:
+            attach(lmp, DECK)
+        self.assertRegex(str(failure.exception), "kspace_style ewald.*count twice|another rank failed")
+        systems.close(lmp)
 
 
 class Run(unittest.TestCase):

@@ -1,0 +1,131 @@
+/* Which fixes there are already: those that work on the sum of all forces must come after Graft's, or they
+ * never see them. LAMMPS's C interface tells no styles; `info fixes` does, into a file of rank 0. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L /* mkstemp */
+#endif
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* SHAKE's constraint forces are made from the forces of all others; the rest overwrite what they find. */
+static const char* const late_styles[] = {"shake",     "rattle",     "setforce", "aveforce",
+                                          "lineforce", "planeforce", "freeze"};
+
+static int is_late(const char* style) {
+    size_t i;
+    for (i = 0; i < sizeof late_styles / sizeof *late_styles; ++i) {
+        const size_t length = strlen(late_styles[i]);
+        if (strncmp(style, late_styles[i], length) == 0 && (style[length] == '\0' || style[length] == '/'))
+            return 1;
+    }
+    return 0;
+}
+
+typedef struct info {
+    int ours;          /* our fix has been met: what comes after it is as it should be */
+    double special[4]; /* the three factors, and 1 if they were found */
+} info;
+
+/* A line of `info fixes`: "Fix[  0]:  id,  style = nve,  group = all". */
+static int32_t check_fix(const graft_lammps* at, const char* line, info* told) {
+    char id[128], style[128], group[128];
+    if (sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,], group = %127s", id, style, group) != 3 ||
+        told->ours)
+        return GRAFT_OK;
+    told->ours = strcmp(id, at->fix) == 0;
+    if (told->ours && strcmp(style, "external") != 0)
+        return lammps_fail(GRAFT_ERROR_ARGUMENT,
+                           "fix %s is there already, with style %s; give Graft another name", id, style);
+    if (told->ours && strcmp(group, "all") != 0)
+        return lammps_fail(
+            GRAFT_ERROR_ARGUMENT,
+            "fix %s external acts on group %s; Graft computes forces of all atoms: use group all", id, group);
+    if (!told->ours && is_late(style))
+        return lammps_fail(
+            GRAFT_ERROR_CALL_ORDER,
+            "fix %s (style %s) was defined before fix %s and would not see Graft's forces; attach Graft "
+            "first, then define it",
+            id, style, at->fix);
+    return GRAFT_OK;
+}
+
+/* Lines of `info system`: "Atoms = 9, types = 2, style = PAIR", "Kspace style = NAME", "Special bond factors
+ * coul = 0 0 1". */
+static int32_t check_system(const graft_lammps* at, const char* line, info* told) {
+    char style[128];
+    if (sscanf(line, " Special bond factors coul = %lf %lf %lf", told->special, told->special + 1,
+               told->special + 2) == 3)
+        told->special[3] = 1;
+    if (at->interaction != GRAFT_INTERACTION_COULOMB)
+        return GRAFT_OK;
+    if (sscanf(line, " Kspace style = %127s", style) == 1 && strcmp(style, "none") != 0)
+        return lammps_fail(
+            GRAFT_ERROR_ARGUMENT,
+            "LAMMPS has kspace_style %s, and Graft computes all of the Coulomb interaction: it would count "
+            "twice; use `kspace_style none` and a pair_style without coul",
+            style);
+    if (sscanf(line, " Atoms = %*s types = %*s style = %127s", style) == 1 && strstr(style, "coul") != NULL &&
+        strstr(style, "coul/exclude") == NULL)
+        return lammps_fail(
+            GRAFT_ERROR_ARGUMENT,
+            "LAMMPS has pair_style %s, and Graft computes all of the Coulomb interaction: it would count "
+            "twice; use a pair_style without coul",
+            style);
+    return GRAFT_OK;
+}
+
+static int32_t read_info(const graft_lammps* at, const char* path, info* told) {
+    FILE* file = fopen(path, "r");
+    char line[512];
+    int32_t status = GRAFT_OK;
+    while (file != NULL && status == GRAFT_OK && fgets(line, (int)sizeof line, file) != NULL) {
+        status = check_fix(at, line, told);
+        if (status == GRAFT_OK)
+            status = check_system(at, line, told);
+    }
+    if (file != NULL)
+        fclose(file);
+    return status;
+}
+
+/* A file of its own for rank 0; the others give a name that nobody opens. */
+static int32_t make_file(const graft_lammps* at, char* path, size_t capacity, int* mine) {
+    const char* folder = getenv("TMPDIR");
+    int file;
+    *mine = 0;
+    snprintf(path, capacity, "none");
+    if (at->host->extract_setting(at->lammps, "world_rank") != 0)
+        return GRAFT_OK;
+    snprintf(path, capacity, "%s/graft_lammps_XXXXXX", folder != NULL && folder[0] != '\0' ? folder : "/tmp");
+    file = mkstemp(path);
+    if (file < 0)
+        return lammps_fail(GRAFT_ERROR_ARGUMENT, "%s cannot be made; set TMPDIR to a folder for small files",
+                           path);
+    close(file);
+    *mine = 1;
+    return GRAFT_OK;
+}
+
+int32_t lammps_look_around(graft_lammps* at) {
+    char path[512];
+    info told = {0};
+    int mine;
+    int32_t status = lammps_agree(at, make_file(at, path, sizeof path, &mine));
+    if (status == GRAFT_OK)
+        status = lammps_run(at->host, at->lammps, "info system fixes out overwrite %s", path);
+    if (status == GRAFT_OK && mine)
+        status = read_info(at, path, &told);
+    if (mine)
+        unlink(path);
+    status = lammps_agree(at, status);
+    if (status == GRAFT_OK && at->comm != NULL &&
+        at->comm->bcast(at->comm->self, told.special, (int64_t)sizeof told.special, 0) != GRAFT_OK)
+        status =
+            lammps_fail(GRAFT_ERROR_COMMUNICATION, "the ranks could not tell each other what LAMMPS says");
+    memcpy(at->special, told.special, sizeof at->special);
+    at->special_known = told.special[3] != 0;
+    return status;
+}
