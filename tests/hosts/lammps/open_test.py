@@ -37,7 +37,7 @@ class Open(unittest.TestCase):
         for name, value in reference[1].items():
             self.assertAlmostEqual(graft[1][name], value, delta=number * (scale if name != "pe" else abs(value)), msg=name)
 
-    def coulomb(self, data, units, deck, special="", read="", dielectric=1):
+    def coulomb(self, data, units, deck, special="", read="", dielectric=1, later=""):
         answers = []
         for graft in (False, True):
             lmp = start(units, more=f"dielectric {dielectric}\nbond_style zero")
@@ -50,6 +50,8 @@ class Open(unittest.TestCase):
             if graft:
                 lmp.command("pair_coeff * *")
                 attached = systems.graft_lammps.attach(lmp, "es", deck)
+            if later:
+                systems.each_line(lmp, "run 0\n" + later)
             answers.append(results(lmp))
             if graft and data.bonds:
                 self.assertGreaterEqual(attached.query("adapter.exclusions"), 0)
@@ -73,6 +75,10 @@ class Open(unittest.TestCase):
         for special in ("0 0 1", "0 0.3 0.6", "1 1 1", "0.2 1 0"):
             with self.subTest(special=special):
                 self.compare(*self.coulomb(systems.chains(), "real", DECK, special))
+
+    def test_bonds_that_come_later(self):
+        read, later = "extra/bond/per/atom 2 extra/special/per/atom 30", "create_bonds single/bond 1 1 10"
+        self.compare(*self.coulomb(systems.chains(), "real", DECK, "0 0.3 0.6", read=read, later=later))
 
     def test_forces_move_atoms_as_lammps_does(self):
         ends = []
