@@ -77,6 +77,11 @@ class Open(unittest.TestCase):
                 self.compare(*self.coulomb(systems.chains(), "real", DECK, special))
 
     def test_bonds_that_come_later(self):
+        lmp = start()
+        crashes = lmp.extract_setting("world_size") > 1 and lmp.version() < 20230000  # LAMMPS does, in create_bonds
+        systems.close(lmp)
+        if crashes:
+            self.skipTest("create_bonds of this LAMMPS does not work on several ranks")
         read, later = "extra/bond/per/atom 2 extra/special/per/atom 30", "create_bonds single/bond 1 1 10"
         self.compare(*self.coulomb(systems.chains(), "real", DECK, "0 0.3 0.6", read=read, later=later))
 
