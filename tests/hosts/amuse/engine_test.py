@@ -1,5 +1,6 @@
 """The adapter's numbers without AMUSE: fields against sums in NumPy, leapfrog, numbering of particles, and a bridge that makes
 AMUSE's calls in AMUSE's order (kick half, drift, kick, ...) on two engines."""
+import time
 import unittest
 
 import numpy
@@ -134,6 +135,17 @@ class Evolution(unittest.TestCase):
         drift = abs(energy() / begin - 1)
         print(f"cluster of 1000, t = 1, 100 steps: energy off by {drift:.2e}")
         self.assertLess(drift, 1e-4)
+
+
+    def test_share_of_graft_in_a_step(self):
+        engine, _ = engine_of(*plummer(20000, 6), accuracy=1e-3)
+        engine.evolve_model(0.01)  # opens, and computes the first forces
+        begin = time.perf_counter()
+        engine.evolve_model(0.02)
+        spent = time.perf_counter() - begin
+        share = engine.field.context.query("time_s.total") / spent
+        print(f"20000 particles: time in Graft / time in evolve_model of one step {share:.2f}")
+        self.assertLess(share, 1)
 
 
 class System:

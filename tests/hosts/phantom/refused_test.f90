@@ -1,0 +1,11 @@
+! A Phantom compiled with an option that the adapter cannot serve: the first call must stop it.
+program refused_test
+    use part
+    use graft_phantom, only: graft_add_selfgravity
+    implicit none
+    npart = 2
+    xyzh(:, 1) = [0., 0., 0., 1.]
+    xyzh(:, 2) = [1., 0., 0., 1.]
+    call graft_add_selfgravity(npart, xyzh, fxyzu)
+    print '(a)', 'it was not refused'
+end program refused_test
