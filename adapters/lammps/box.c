@@ -31,12 +31,7 @@ int32_t lammps_tell_box(graft_lammps* at) {
         length[i] = box.upper[i] - box.lower[i];
     if (box.struct_size > 0)
         reduce(length, tilt);
-#if GRAFT_ABI_MINOR >= 4
     memcpy(box.tilt, tilt, sizeof tilt);
-#else
-    if (tilt[0] != 0 || tilt[1] != 0 || tilt[2] != 0)
-        return lammps_fail(GRAFT_ERROR_UNSUPPORTED, "triclinic periodic boxes");
-#endif
     memcpy(at->tilt, tilt, sizeof tilt);
     if (at->box_known && memcmp(&box, &at->box, sizeof box) == 0)
         return GRAFT_OK;
