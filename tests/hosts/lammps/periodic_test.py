@@ -91,6 +91,11 @@ class Lattice(unittest.TestCase):
         tilt = (5.0, -7.5, 9.0)
         self.compare(*self.answers(systems.salt(cells=4, tilt=tilt), "metal", DECK), "metal")
 
+    def test_water_that_is_sheared(self):
+        """Bonded pairs across the faces of a tilted box"""
+        change = "change_box all triclinic\nchange_box all xy final 4.0 xz final -3.0 yz final 5.0 remap"
+        self.compare(*self.answers(systems.water(side=8), "real", DECK, change), "real")
+
     def test_box_that_has_changed(self):
         change = "change_box all x scale 1.05 y scale 0.98 z scale 1.01 remap"
         self.compare(*self.answers(systems.salt(cells=4), "metal", DECK, change), "metal")
