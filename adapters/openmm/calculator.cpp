@@ -156,11 +156,9 @@ void Calculator::set_box(const Vec3 box[3]) {
         b.upper[axis] = box[axis][axis];
         b.periodic[axis] = 1;
     }
-#if GRAFT_ABI_MINOR >= 4
     b.tilt[0] = box[1][0];
     b.tilt[1] = box[2][0];
     b.tilt[2] = box[2][1];
-#endif
     context_->set_box(b);
     box_ = {box[0], box[1], box[2]};
     box_known_ = true;
