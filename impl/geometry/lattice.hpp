@@ -11,6 +11,7 @@ struct Lattice {
     double edge[3] = {1, 1, 1}; // ax, by, cz > 0
     double xy = 0, xz = 0, yz = 0;
 
+    bool operator==(const Lattice&) const = default;
     double volume() const { return edge[0] * edge[1] * edge[2]; }
     bool orthogonal() const { return xy == 0 && xz == 0 && yz == 0; }
 

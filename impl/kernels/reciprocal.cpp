@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr int64_t wave_block = 64; // particles whose powers stay in cache
+inline constexpr int64_t wave_block = 256; // particles whose powers stay in cache
 
 /// Powers of exp(2 pi i f) of one block, and scratch behind them.
 template <typename T>

@@ -22,17 +22,29 @@ Number boys(int n, Number u) {
     return std::exp(-u) * sum;
 }
 
+/// cos(pi m / (2 count)): all angles of the transform below.
+const std::vector<Number>& cosines() {
+    static const std::vector<Number> table = [] {
+        std::vector<Number> values;
+        for (int m = 0; m < 4 * max_screen_terms; ++m)
+            values.push_back(std::cos(pi * static_cast<Number>(m) / (2 * max_screen_terms)));
+        return values;
+    }();
+    return table;
+}
+
 /// Coefficients of the Chebyshev polynomials of v.
 std::vector<Number> chebyshev(const std::function<Number(Number)>& f) {
     constexpr int count = max_screen_terms;
+    const std::vector<Number>& cosine = cosines();
+    const auto angle = [](int k, int i) { return static_cast<size_t>(k * (2 * i + 1) % (4 * count)); };
     std::vector<Number> value(count), c(count);
     for (int i = 0; i < count; ++i)
-        value[static_cast<size_t>(i)] = f(std::cos(pi * (static_cast<Number>(i) + 0.5L) / count));
+        value[static_cast<size_t>(i)] = f(cosine[angle(1, i)]);
     for (int k = 0; k < count; ++k) {
         Number sum = 0;
         for (int i = 0; i < count; ++i)
-            sum += value[static_cast<size_t>(i)] *
-                   std::cos(pi * static_cast<Number>(k) * (static_cast<Number>(i) + 0.5L) / count);
+            sum += value[static_cast<size_t>(i)] * cosine[angle(k, i)];
         c[static_cast<size_t>(k)] = sum * (k == 0 ? 1 : 2) / count;
     }
     return c;

@@ -46,7 +46,7 @@ Waves::Waves(const geometry::Lattice& lattice, double alpha, double largest)
 }
 
 int64_t wave_scratch(const Waves& waves) {
-    constexpr int64_t block = 64;
+    constexpr int64_t block = 256;
     const int64_t powers = waves.most(0) + waves.most(1) + waves.most(2) + 5;
     return block * (2 * powers + 2 + 4);
 }

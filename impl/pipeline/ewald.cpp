@@ -44,10 +44,9 @@ double pairs_of(const EwaldProblem& p, double cutoff) {
             images *= 1 + 2 * cutoff / p.lattice.width(a);
         return images * n;
     }
-    constexpr double near = 3000; // sources within reach of pairs alone; beyond, cells stand for them
-    const double reach = cutoff + 0.6 * std::cbrt(std::min(p.group, n) / density(p));
-    const double sources = 4 * pi / 3 * reach * reach * reach * density(p);
-    return sources < near ? sources : near * (1 + std::log(sources / near));
+    const double reach = cutoff + 0.6 * std::cbrt(std::min(p.group, n) / density(p)) +
+                         0.4 * std::cbrt(std::min(p.leaf, n) / density(p)); // boxes that touch are met whole
+    return 4 * pi / 3 * reach * reach * reach * density(p);
 }
 
 double waves_of(const EwaldProblem& p, double largest) {

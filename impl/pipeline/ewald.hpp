@@ -21,7 +21,8 @@ struct EwaldProblem {
     double least_cutoff = 0; // of pairs: the largest softening length
     bool all_pairs = false;  // every image is met whole (method direct); else only what the cut-off needs
     double pair_cost = 5;    // of a pair, in units of a particle and a wave vector
-    double group = 64;       // tree: targets that share a list, the cut-off being met around all of them
+    double leaf = 16;
+    double group = 64; // tree: targets that share a list, the cut-off being met around all of them
 };
 
 struct EwaldSplit {

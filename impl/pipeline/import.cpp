@@ -184,6 +184,10 @@ void Solver::run(Call call, const Outputs& outputs,
                  const std::function<void(const backend::Executor&)>& import) {
     core::Timer total;
     const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
+    if (!settings_.tuned) { // a cut-off wants small boxes: what is met beyond it is lost
+        settings_.leaf = settings_.periodic ? 16 : Settings().leaf;
+        settings_.group = settings_.periodic ? 32 : Settings().group;
+    }
     report_.valid = false;
     report_.backend = "cpu";
     on_gpu_ = false;

@@ -11,7 +11,7 @@ namespace {
 constexpr double pi = 3.14159265358979323846;
 constexpr int64_t most_chunks = 64;  // of particles, each with structure factors of its own
 constexpr int64_t least_chunk = 256; // particles
-constexpr int64_t field_block = 64;  // targets
+constexpr int64_t field_block = 256; // targets
 
 int64_t chunk_size(int64_t n) {
     return std::max(least_chunk, (n + most_chunks - 1) / most_chunks);
@@ -65,7 +65,10 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
     for (int a = 0; a < 3; ++a)
         sources_.lower[a] = -corners[a], sources_.upper[a] = corners[3 + a];
     comm.together([&] {
-        lattice_ = lattice_of(settings);
+        const geometry::Lattice lattice = lattice_of(settings);
+        const EwaldSplit before = split_;
+        const bool same_box = lattice == lattice_;
+        lattice_ = lattice;
         charge_ = sums[0];
         EwaldProblem p;
         p.lattice = lattice_;
@@ -75,12 +78,14 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
         p.alpha = settings.ewald_alpha;
         p.least_cutoff = corners[6];
         p.all_pairs = settings.method == Method::direct;
-        p.pair_cost = settings.precision == Precision::fp64 ? 10 : 5;
-        p.group = settings.group;
+        p.pair_cost = settings.precision == Precision::fp64 ? 5 : 2; // measured, gathering included
+        p.leaf = settings.leaf, p.group = settings.group;
         split_ = split_ewald(p);
         typical_field_ = pipeline::typical_field(p);
-        screen_ = kernels::Screen(split_.alpha * split_.cutoff);
-        waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave);
+        if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
+            screen_ = kernels::Screen(split_.alpha * split_.cutoff);
+        if (!same_box || waves_.alpha() != split_.alpha || before.largest_wave != split_.largest_wave)
+            waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave);
     });
     if (comm.rank() != 0 || !log.wants(core::LogLevel::info))
         return;

@@ -50,6 +50,8 @@ void Solver::evaluate(const backend::Executor& executor) {
             std::fill(values->begin(), values->end(), 0.0);
     } else if (settings_.method == Method::tree) {
         evaluate_tree(executor);
+    } else if (problem_.periodic != nullptr && settings_.method == Method::reference) {
+        comm_->together([&] { evaluate_periodic_reference(executor); });
     } else {
         evaluate_pairs(executor);
     }

@@ -128,6 +128,7 @@ class Solver {
     // solver_periodic.cpp
     void wrap(const backend::Executor& executor, core::Buffer<double>* const (&axes)[3]);
     void begin_periodic();
+    void evaluate_periodic_reference(const backend::Executor& executor);
     void finish_periodic(const backend::Executor& executor);
     void evaluate_pairs(const backend::Executor& executor);
     void remove_self_potential(const backend::Executor& executor);

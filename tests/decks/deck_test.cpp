@@ -167,6 +167,23 @@ TEST(Deck, EveryKeyAboutNearFieldsArrivesInItsField) {
     EXPECT_EQ(v.near_expected_executes, 250);
 }
 
+TEST(Deck, EveryKeyAboutPeriodicBoxesArrivesInItsField) {
+    Settings settings;
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/periodic.yaml");
+    const graft_options_values& v = settings.values();
+    EXPECT_EQ(v.box_periodic, 1);
+    EXPECT_EQ(v.box_x, 20);
+    EXPECT_EQ(v.box_y, 22.5);
+    EXPECT_EQ(v.box_z, 18);
+    EXPECT_EQ(v.box_lower_x, -10);
+    EXPECT_EQ(v.box_lower_y, 0);
+    EXPECT_EQ(v.box_lower_z, 0);
+    EXPECT_EQ(v.box_xy, 3);
+    EXPECT_EQ(v.box_xz, -2.5);
+    EXPECT_EQ(v.box_yz, 0.5);
+    EXPECT_EQ(v.ewald_accuracy, 1e-5);
+}
+
 // Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
 // the 138.935458 kJ mol^-1 nm e^-2 of MD codes.
 TEST(Deck, UnitsMakeTheConstantOthersUse) {

@@ -69,6 +69,30 @@ TEST(Context, TenThousandCreateDestroy) {
     EXPECT_EQ(capi::context_destroy(nullptr), GRAFT_OK);
 }
 
+TEST(Context, APeriodicBoxFromTheOptionsAndFromTheHost) {
+    graft_options_values with_box = options(GRAFT_METHOD_TREE);
+    with_box.precision = GRAFT_PRECISION_FP64, with_box.interaction = GRAFT_INTERACTION_COULOMB;
+    with_box.ewald_accuracy = 1e-12;
+    with_box.box_periodic = 1;
+    graft_context* refused = nullptr;
+    EXPECT_EQ(capi::context_create(with_box, nullptr, &refused), GRAFT_ERROR_ARGUMENT) << "no edges";
+    with_box.box_x = with_box.box_y = with_box.box_z = 2;
+    Context context(with_box);
+    Bodies one;
+    one.add(5, 5, 5, 1);
+    Field field(1);
+    Call call(one, field);
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_NEAR(field.energy, -0.25 * 2.837297479480619, 1e-10) << "a Wigner crystal of edge 2";
+    graft_box box{};
+    box.struct_size = sizeof box;
+    for (int a = 0; a < 3; ++a)
+        box.upper[a] = 1, box.periodic[a] = 1;
+    ASSERT_EQ(capi::context_set_box(context, &box), GRAFT_OK) << capi::last_error();
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_NEAR(field.energy, -0.5 * 2.837297479480619, 1e-10);
+}
+
 TEST(Context, BoxesAndUnits) {
     Context context(options(GRAFT_METHOD_TREE));
     graft_box box{};

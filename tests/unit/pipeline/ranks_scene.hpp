@@ -130,6 +130,7 @@ struct Choice {
     const Cloud* points = nullptr; // field_at these instead
     Owners point_owners;
     int threads = 1;
+    bool virial = true; // wanted, too
     int calls = 1; // computations by the same solvers; the results are the last one's
 };
 
@@ -213,7 +214,8 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         outputs.potential = view(out[3]);
         if (choice.points == nullptr) {
             outputs.energy = view(energy);
-            outputs.virial = view(virial);
+            if (choice.virial)
+                outputs.virial = view(virial);
             outputs.virial.components = 6, outputs.virial.n = 1, outputs.virial.item_stride = 48;
         }
         for (int call = 0; call < choice.calls; ++call)
