@@ -28,6 +28,15 @@ double chosen_accuracy(const Settings& s) {
     return std::max(rounding, s.mac == MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);
 }
 
+/// A spline is Newtonian from its length on; what Plummer's softening changes falls off slowly, and ends at
+/// the cut-off: 1.5 length^2 / cutoff^2 of a pair, here 1.5 % at most where the box has room for it.
+double least_cutoff(Softening softening, double length, const geometry::Lattice& lattice) {
+    if (softening != Softening::plummer)
+        return length;
+    const double room = 0.5 * std::min({lattice.width(0), lattice.width(1), lattice.width(2)});
+    return std::max(length, std::min(10 * length, room));
+}
+
 } // namespace
 
 PeriodicSum::PeriodicSum(core::Memory& memory)
@@ -76,7 +85,7 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
         p.square_sum = sums[1];
         p.accuracy = chosen_accuracy(settings);
         p.alpha = settings.ewald_alpha;
-        p.least_cutoff = corners[6];
+        p.least_cutoff = least_cutoff(settings.softening, corners[6], lattice);
         p.all_pairs = settings.method == Method::direct;
         p.pair_cost = settings.precision == Precision::fp64 ? 5 : 2; // measured, gathering included
         p.leaf = settings.leaf, p.group = settings.group;

@@ -1,6 +1,7 @@
 // Periodic boxes: published Madelung constants, the oracle's Ewald sum, and what must hold whatever the
 // splitting.
 #include "periodic_scene.hpp"
+#include "pipeline/periodic.hpp"
 
 namespace graft::pipeline::testing {
 namespace {
@@ -280,6 +281,37 @@ TEST_P(PeriodicMethod, ThreadsChangeNoBit) {
     EXPECT_EQ(a.ax, b.ax);
     EXPECT_EQ(a.potential, b.potential);
     EXPECT_EQ(a.virial[3], b.virial[3]);
+}
+
+/// The cut-off that a computation takes.
+double cutoff_of(const Cloud& cloud, const Settings& s) {
+    core::Memory memory;
+    PeriodicSum sum(memory);
+    Problem problem(memory);
+    problem.n = cloud.size();
+    const std::vector<double>* from[4] = {&cloud.x, &cloud.y, &cloud.z, &cloud.q};
+    core::Buffer<double>* const to[4] = {&problem.x, &problem.y, &problem.z, &problem.charge};
+    for (int c = 0; c < 4; ++c) {
+        to[c]->resize(problem.n);
+        std::copy(from[c]->begin(), from[c]->end(), to[c]->begin());
+    }
+    comm::Communicator alone;
+    sum.prepare(alone, s, problem, problem.n, core::Log());
+    return sum.cutoff();
+}
+
+TEST_P(PeriodicMethod, PlummersSofteningActsUpToTheCutOff) {
+    const PeriodicBox box{{1, 1, 1}};
+    const Cloud cloud = random_charges(box, 40, false);
+    Settings s = periodic_settings(box, GetParam());
+    s.softening = Softening::plummer, s.softening_length = 0.02;
+    const double cutoff = cutoff_of(cloud, s);
+    EXPECT_GE(cutoff, 0.2);
+    const Results r = compute_periodic(cloud, s);
+    Results expected = oracle(cloud, s, cutoff);
+    EXPECT_LT(rms_error(r, expected), 1e-11);
+    for (size_t i = 0; i < cloud.x.size(); ++i) // the oracle's potential counts the particle itself
+        EXPECT_NEAR(r.potential[i], expected.potential[i] - cloud.q[i] / 0.02, 1e-9);
 }
 
 TEST(Periodic, TheReferenceMethodIsTheOracle) {
