@@ -227,7 +227,28 @@ contains
         call gravity%set_units(constant=1.0_real64)
         call gravity%set_box([-2.0_real64, -2.0_real64, -2.0_real64], [2.0_real64, 2.0_real64, 2.0_real64], ierr)
         call expect('a box', ierr == 0)
+        call periodic_box()
     end subroutine options_keep_their_values
+
+    ! A charge of 1 alone in a periodic cube of edge 1: -2.837297479/2, the energy of the Wigner crystal.
+    subroutine periodic_box()
+        type(graft_t) :: lattice
+        real(real64) :: at(1), unit(1), along_x(1), along_y(1), along_z(1), energy, zero(3), one(3)
+        zero = 0
+        one = 1
+        at = 0.25_real64
+        unit = 1
+        call lattice%open()
+        call lattice%set('interaction', 'coulomb')
+        call lattice%set('precision', 'fp64')
+        call lattice%set('method', 'direct')
+        call lattice%set_box(zero, one, ierr, periodic=[.true., .true., .false.])
+        call expect('two periodic axes are refused', ierr == GRAFT_ERROR_UNSUPPORTED)
+        call lattice%set_box(zero, one, periodic=[.true., .true., .true.], tilt=zero)
+        call lattice%compute(1, at, at, at, unit, along_x, along_y, along_z, energy=energy)
+        call expect('a periodic box', abs(energy + 0.5_real64 * 2.837297479480619_real64) < 1e-9_real64)
+        call lattice%close()
+    end subroutine periodic_box
 
     subroutine figures_and_text()
         real :: seconds
