@@ -5,6 +5,7 @@
 #include "moments/source_terms.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -13,74 +14,42 @@
 #include <hwy/highway.h>
 
 #include "kernels/ops.hpp"
+#include "kernels/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::HWY_NAMESPACE {
+
+#define GRAFT_LOCAL_BODY HWY_INLINE
+#include "kernels/local.inc"
+#undef GRAFT_LOCAL_BODY
 
 /// M2L of cells of `order`, in the lanes of vectors.
 template <typename T, int order, bool softened>
 struct LocalKernel {
     using Ops = VectorOps<T>;
     using Real = typename Ops::Real;
+    using Body = LocalBody<Ops, order, softened, true>;
     static constexpr Ops ops{};
-    static constexpr int degree = local_order(order), count = moments::term_count(degree);
-    static constexpr int sources = moments::term_count(order);
+    static constexpr moments::SourceMatrix<order, softened> matrix{};
 
-    struct Table {
-        Real value[count];
-    };
-
-    /// T_a^n of |a| <= degree - n, from those of n + 1.
-    template <int n, int k>
-    static HWY_INLINE Real next(const Real (&u)[3], const Table& above) {
-        if constexpr (k == 0) {
-            return ops.set(radial_constant(n));
-        } else {
-            constexpr Step step = step_of(k);
-            const Real first = ops.mul(u[step.axis], above.value[step.lower]);
-            if constexpr (step.lowest < 0)
-                return first;
-            else if constexpr (step.factor == 1)
-                return ops.add(first, above.value[step.lowest]);
-            else
-                return ops.fma(ops.set(step.factor), above.value[step.lowest], first);
-        }
+    /// Number k of the cells' series from their records.
+    template <int k, int... j>
+    static HWY_INLINE void source(const T* records, Real* w, std::integer_sequence<int, j...>) {
+        bool first = true;
+        const auto add = [&]<int i>() HWY_ATTR {
+            constexpr double factor = matrix.value[k][i];
+            if constexpr (factor != 0) {
+                const Real number = hn::Load(typename Ops::D(), records + i * LocalSources<T>::stride);
+                w[k] = first ? ops.mul(ops.set(factor), number) : ops.fma(ops.set(factor), number, w[k]);
+                first = false;
+            }
+        };
+        (add.template operator()<j>(), ...);
     }
-    template <int n, int... k>
-    static HWY_INLINE Table level(const Real (&u)[3], const Table& above, std::integer_sequence<int, k...>) {
-        Table table;
-        ((table.value[k] = next<n, k>(u, above)), ...);
-        return table;
-    }
-    template <int n>
-    static HWY_INLINE Table tensors(const Real (&u)[3]) {
-        if constexpr (n == degree) {
-            Table table;
-            table.value[0] = ops.set(radial_constant(n));
-            return table;
-        } else {
-            return level<n>(u, tensors<n + 1>(u),
-                            std::make_integer_sequence<int, moments::term_count(degree - n)>());
-        }
-    }
-
-    /// sum over |alpha| <= degree - |beta| of w_alpha T_(alpha + beta)
-    template <int beta, int... alpha>
-    static HWY_INLINE Real contract(const Real* w, const Table& t, std::integer_sequence<int, alpha...>) {
-        Real sum = ops.mul(w[0], t.value[beta]);
-        ((sum = alpha == 0 ? sum : ops.fma(w[alpha], t.value[sum_index(alpha, beta)], sum)), ...);
-        return sum;
-    }
-    template <int beta>
-    static HWY_INLINE void add_term(const Real* w, const Table& t, const Real* power, Real* sum) {
-        constexpr int most = std::min(sources, moments::term_count(degree - term_order(beta)));
-        const Real value = contract<beta>(w, t, std::make_integer_sequence<int, most>());
-        sum[beta] = ops.fma(value, power[term_order(beta)], sum[beta]);
-    }
-    template <int... beta>
-    static HWY_INLINE void add_terms(const Real* w, const Table& t, const Real* power, Real* sum,
-                                     std::integer_sequence<int, beta...>) {
-        (add_term<beta>(w, t, power, sum), ...);
+    template <int... k>
+    static HWY_INLINE void read_sources(const T* records, Real* w, std::integer_sequence<int, k...>) {
+        constexpr int numbers = moments::record_terms(order, softened);
+        (source<k>(records, w, std::make_integer_sequence<int, numbers>()), ...);
     }
 
     static HWY_INLINE void add_cells(const LocalSources<T>& cells, int64_t j, const Real (&centre)[3],
@@ -93,31 +62,27 @@ struct LocalKernel {
         const Real inverse = ops.inverse_root(s2);
         for (Real& x : u)
             x = ops.mul(x, inverse);
-        Real power[degree + 1]; // s^-(1 + |beta|)
-        power[0] = inverse;
-        for (int k = 1; k <= degree; ++k)
-            power[k] = ops.mul(power[k - 1], inverse);
-        Real w[sources];
-        const Real shrink = ops.mul(row(3), inverse);
-        Real scale = ops.set(1);
-        for (int l = 0, k = 0; l <= order; ++l, scale = ops.mul(scale, shrink))
-            for (; k < moments::term_count(l); ++k)
-                w[k] = ops.mul(row(4 + k), scale);
-        add_terms(w, tensors<0>(u), power, sum, std::make_integer_sequence<int, count>());
+        Real w[Body::sources];
+        read_sources(cells.row(4) + j, w, std::make_integer_sequence<int, Body::sources>());
+        Body::add(u, inverse, ops.mul(row(3), inverse), w, sum);
     }
 
     static HWY_NOINLINE void run(double length, const LocalSources<T>& cells, LocalExpansion& local) {
         const typename Ops::D d;
         const Real centre[3] = {ops.set(local.centre[0]), ops.set(local.centre[1]), ops.set(local.centre[2])};
         const Real square = ops.set(length * length);
-        Real sum[count];
+        Real sum[Body::count];
         for (Real& value : sum)
             value = hn::Zero(d);
         for (int64_t j = 0; j < cells.count(); j += static_cast<int64_t>(hn::Lanes(d)))
             add_cells(cells, j, centre, square, sum);
-        for (int k = 0; k < count; ++k)
-            local.value[static_cast<size_t>(k)] +=
-                static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum[k])));
+        double value[Body::count];
+        for (int k = 0; k < Body::count; ++k)
+            value[k] = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum[k])));
+        if constexpr (!softened)
+            complete_terms(Body::degree, value);
+        for (int k = 0; k < Body::count; ++k)
+            local.value[static_cast<size_t>(k)] += value[k];
     }
 };
 
@@ -126,36 +91,7 @@ template <int degree>
 struct PointKernel {
     using Ops = VectorOps<double>;
     using Real = typename Ops::Real;
-    static constexpr Ops ops{};
-    static constexpr int count = moments::term_count(degree);
-
-    /// h^gamma / gamma! from the monomials of one order less.
-    template <int k>
-    static HWY_INLINE void monomial(const Real (&h)[3], Real* m) {
-        constexpr Step step = step_of(k);
-        m[k] = ops.mul(h[step.axis], m[step.lower]);
-        if constexpr (step.factor > 0) // one more along the axis: divided by it
-            m[k] = ops.mul(m[k], ops.set(1.0 / (step.factor + 1)));
-    }
-    template <int k>
-    static HWY_INLINE void add(const double* l, const Real* m, Real* sum, bool with_potential) {
-        if constexpr (term_order(k) < degree) {
-            sum[0] = ops.fma(ops.set(l[sum_index(k, 1)]), m[k], sum[0]);
-            sum[1] = ops.fma(ops.set(l[sum_index(k, 2)]), m[k], sum[1]);
-            sum[2] = ops.fma(ops.set(l[sum_index(k, 3)]), m[k], sum[2]);
-        }
-        if (with_potential)
-            sum[3] = ops.fma(ops.set(l[k]), m[k], sum[3]);
-    }
-    template <int... k>
-    static HWY_INLINE void evaluate(const double* l, const Real (&h)[3], Real* sum, bool with_potential,
-                                    std::integer_sequence<int, k...>) {
-        Real m[count];
-        m[0] = ops.set(1);
-        (monomial<k + 1>(h, m), ...);
-        add<0>(l, m, sum, with_potential);
-        (add<k + 1>(l, m, sum, with_potential), ...);
-    }
+    using Body = PointBody<Ops, degree>;
 
     template <typename T>
     static HWY_NOINLINE void run(bool with_potential, const LocalExpansion& local, const Targets<T>& targets,
@@ -175,8 +111,8 @@ struct PointKernel {
             }
             for (Real& s : sum)
                 s = hn::Zero(d);
-            evaluate(local.value.data(), h, sum, with_potential,
-                     std::make_integer_sequence<int, count - 1>());
+            with_potential ? Body::template add<true>(local.value.data(), h, sum)
+                           : Body::template add<false>(local.value.data(), h, sum);
             for (int a = 0; a < (with_potential ? 4 : 3); ++a) {
                 hn::Store(sum[a], d, value);
                 for (int64_t i = 0; i < n; ++i)
@@ -241,6 +177,21 @@ void l2p_double(const CellVariant& v, const LocalExpansion& local, const Targets
     l2p_any(v, local, targets, out);
 }
 
+template <typename T>
+void transpose_records(const T* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
+                       T* rows) {
+    alignas(64) static constexpr T zeros[64] = {};
+    transpose(expansion, size, nodes, count, zeros, rows, LocalSources<T>::stride, padded);
+}
+void transpose_float(const float* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
+                     float* rows) {
+    transpose_records(expansion, size, nodes, count, padded, rows);
+}
+void transpose_double(const double* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
+                      double* rows) {
+    transpose_records(expansion, size, nodes, count, padded, rows);
+}
+
 } // namespace graft::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -273,30 +224,34 @@ void l2p<double>(const CellVariant& v, const LocalExpansion& local, const Target
     HWY_DYNAMIC_DISPATCH(l2p_double)(v, local, targets, sums);
 }
 
+namespace {
+
+HWY_EXPORT(transpose_float);
+HWY_EXPORT(transpose_double);
+
+} // namespace
+
 template <typename T>
 void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
                            int64_t count, const Frame& frame, const CellVariant& variant) {
-    constexpr int rows = 4 + moments::max_terms;
-    values_.resize(rows * capacity);
+    constexpr int rows = 4 + moments::record_size(moments::max_order, true);
+    values_.resize(rows * stride);
     padded_ = (count + source_pad - 1) / source_pad * source_pad;
-    const int size = moments::record_size(variant.order, variant.softened);
-    const int terms = moments::term_count(variant.order);
-    T column[rows] = {};
+    if (count == 0)
+        return;
+    T* const to = values_.data();
     for (int64_t j = 0; j < padded_; ++j) { // filled up by the last cell without its charges
-        if (j < count) {
-            const int32_t node = nodes[j];
-            column[0] = static_cast<T>((moments.cx[node] - frame.centre[0]) * frame.scale);
-            column[1] = static_cast<T>((moments.cy[node] - frame.centre[1]) * frame.scale);
-            column[2] = static_cast<T>((moments.cz[node] - frame.centre[2]) * frame.scale);
-            column[3] = static_cast<T>(moments.rho[node] * frame.scale);
-            moments::source_terms(expansion + static_cast<int64_t>(node) * size, variant.order,
-                                  variant.softened, column + 4);
-        } else if (j == count) {
-            std::fill(column + 4, column + rows, T(0));
-        }
-        for (int k = 0; k < 4 + terms; ++k)
-            values_[k * capacity + j] = column[k];
+        const int32_t node = nodes[std::min(j, count - 1)];
+        to[j] = static_cast<T>((moments.cx[node] - frame.centre[0]) * frame.scale);
+        to[stride + j] = static_cast<T>((moments.cy[node] - frame.centre[1]) * frame.scale);
+        to[2 * stride + j] = static_cast<T>((moments.cz[node] - frame.centre[2]) * frame.scale);
+        to[3 * stride + j] = static_cast<T>(moments.rho[node] * frame.scale);
     }
+    const int size = moments::record_size(variant.order, variant.softened);
+    if constexpr (sizeof(T) == 4)
+        HWY_DYNAMIC_DISPATCH(transpose_float)(expansion, size, nodes, count, padded_, to + 4 * stride);
+    else
+        HWY_DYNAMIC_DISPATCH(transpose_double)(expansion, size, nodes, count, padded_, to + 4 * stride);
 }
 
 template class LocalSources<float>;

@@ -1,7 +1,7 @@
 // M2L and L2P for groups: the field of cells that are far away compared with the group, as one polynomial
 // about the group's centre, evaluated at every target.
 //
-// A cell meets a group of n targets once instead of n times: about 200 vector operations at order 2 against
+// A cell meets a group of n targets once instead of n times: about 260 vector operations at order 2 against
 // 40 n of M2P. What M2P cannot be spared is the near side, where the polynomial would be the larger error;
 // lists/ far_cells.hpp says which. Expansion: potential L(h) = sum over beta of L_beta h^beta / beta!, h =
 // target - centre, |beta| <= local_order(order); products of source and local terms up to that order in all.
@@ -31,14 +31,16 @@ template <typename T>
 class LocalSources {
   public:
     static constexpr int64_t capacity = 128;
+    /// From one row to the next: more than a power of two, for the cache's sets.
+    static constexpr int64_t stride = capacity + source_pad;
     explicit LocalSources(core::Memory& memory) : values_(memory, "M2L cells") {}
 
     /// Packs `count` <= capacity nodes; `expansion` as for CellBuffer::fill. variant.per_particle is not for
     /// M2L.
     void fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes, int64_t count,
               const Frame& frame, const CellVariant& variant);
-    const T* row(int k) const { return values_.data() + k * capacity; } // x y z rho, then source_terms
-    int64_t count() const { return padded_; }                           // a multiple of source_pad
+    const T* row(int k) const { return values_.data() + k * stride; } // x y z rho, then the records
+    int64_t count() const { return padded_; }                         // a multiple of source_pad
 
   private:
     core::Buffer<T> values_;

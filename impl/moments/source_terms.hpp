@@ -14,14 +14,14 @@
 namespace graft::moments {
 
 template <typename T>
-GRAFT_HD inline void quadrupole_terms(const T* q, T* w) { // xx xy xz yy yz of factor_2 M
+GRAFT_HD constexpr void quadrupole_terms(const T* q, T* w) { // xx xy xz yy yz of factor_2 M
     constexpr T half = static_cast<T>(0.5 / factor_2), one = static_cast<T>(1 / factor_2);
     w[0] = half * q[0], w[1] = one * q[1], w[2] = one * q[2], w[3] = half * q[3], w[4] = one * q[4];
     w[5] = -half * (q[0] + q[3]);
 }
 
 template <typename T>
-GRAFT_HD inline void octupole_terms(const T* o, T* w) { // xxx xxy xxz xyy xyz yyy yyz of factor_3 M
+GRAFT_HD constexpr void octupole_terms(const T* o, T* w) { // xxx xxy xxz xyy xyz yyy yyz of factor_3 M
     constexpr T sixth = static_cast<T>(-1 / (6 * factor_3)), half = static_cast<T>(-1 / (2 * factor_3)),
                 one = static_cast<T>(-1 / factor_3);
     w[0] = sixth * o[0], w[1] = half * o[1], w[2] = half * o[2], w[3] = half * o[3], w[4] = one * o[4];
@@ -30,7 +30,7 @@ GRAFT_HD inline void octupole_terms(const T* o, T* w) { // xxx xxy xxz xyy xyz y
 }
 
 template <typename T>
-GRAFT_HD inline void hexadecapole_terms(const T* h, T* w) { // xxxx xxxy xxxz xxyy xxyz xyyy xyyz yyyy yyyz
+GRAFT_HD constexpr void hexadecapole_terms(const T* h, T* w) { // xxxx xxxy xxxz xxyy xxyz xyyy xyyz yyyy yyyz
     constexpr T f24 = static_cast<T>(1 / (24 * factor_4)), f6 = static_cast<T>(1 / (6 * factor_4)),
                 f4 = static_cast<T>(1 / (4 * factor_4)), f2 = static_cast<T>(1 / (2 * factor_4));
     const T xxzz = -(h[0] + h[3]), yyzz = -(h[3] + h[7]);
@@ -42,7 +42,7 @@ GRAFT_HD inline void hexadecapole_terms(const T* h, T* w) { // xxxx xxxy xxxz xx
 
 /// The traces of a softened record, put back into the terms of order 2 ... order.
 template <typename T>
-GRAFT_HD inline void add_trace_terms(const T* record, int order, T* w) {
+GRAFT_HD constexpr void add_trace_terms(const T* record, int order, T* w) {
     const T* c = record + traceless_terms(order);
     const T second = c[0] * static_cast<T>(-2.0 / 3 / 2); // trace / 3, over 2!
     w[4] += second, w[7] += second, w[9] += second;
@@ -69,7 +69,7 @@ GRAFT_HD inline void add_trace_terms(const T* record, int order, T* w) {
 
 /// w[0 ... term_count(order)) from one record.
 template <typename T>
-GRAFT_HD inline void source_terms(const T* record, int order, bool softened, T* w) {
+GRAFT_HD constexpr void source_terms(const T* record, int order, bool softened, T* w) {
     w[0] = record[0];
     for (int k = 1; k < (order > 0 ? 4 : 1); ++k)
         w[k] = -record[k];
@@ -82,5 +82,35 @@ GRAFT_HD inline void source_terms(const T* record, int order, bool softened, T* 
     if (softened && order >= 2)
         add_trace_terms(record, order, w);
 }
+
+/// Numbers of a record that count.
+constexpr int record_terms(int order, bool softened) {
+    return traceless_terms(order) + (softened ? trace_terms(order) : 0);
+}
+
+/// source_terms as a matrix: w_k = sum over j of value[k][j] record_j. Without softening the derivatives have
+/// d_zz = -d_xx - d_yy: the terms of z^2 and more are put onto the others, and are zero here.
+template <int order, bool softened>
+struct SourceMatrix {
+    double value[term_count(order)][record_terms(order, softened)] = {};
+
+    constexpr SourceMatrix() {
+        for (int j = 0; j < record_terms(order, softened); ++j) {
+            double record[record_terms(order, softened)] = {}, w[term_count(order)] = {};
+            record[j] = 1;
+            source_terms(record, order, softened, w);
+            for (int k = term_count(order) - 1; k >= 0 && !softened; --k) {
+                const Term t = terms[static_cast<std::size_t>(k)];
+                if (t.c < 2)
+                    continue;
+                w[term_index(t.a + 2, t.b, t.c - 2)] -= w[k];
+                w[term_index(t.a, t.b + 2, t.c - 2)] -= w[k];
+                w[k] = 0;
+            }
+            for (int k = 0; k < term_count(order); ++k)
+                value[k][j] = w[k];
+        }
+    }
+};
 
 } // namespace graft::moments
