@@ -16,12 +16,12 @@ using particles::ArrayView;
 using particles::ElementType;
 
 constexpr const char* figure_names[] = {
-    "time_s.import",    "time_s.sort",      "time_s.tree",    "time_s.moments", "time_s.lists",
-    "time_s.forces",    "time_s.p2p",       "time_s.m2p",     "time_s.output",  "time_s.total",
-    "interactions.p2p", "interactions.m2p", "tree.nodes",     "tree.leaves",    "tree.groups",
-    "tree.levels",      "bytes.lists",      "bytes.total",    "bytes.device",   "bytes.device_peak",
-    "bytes.pinned",     "device.launches",  "device.batches", "device.graph",   "device.repeats",
-    "device.ordinal",   "threads"};
+    "time_s.import",     "time_s.sort",      "time_s.tree",      "time_s.moments", "time_s.lists",
+    "time_s.forces",     "time_s.p2p",       "time_s.m2p",       "time_s.output",  "time_s.total",
+    "interactions.p2p",  "interactions.m2p", "interactions.m2l", "tree.nodes",     "tree.leaves",
+    "tree.groups",       "tree.levels",      "bytes.lists",      "bytes.total",    "bytes.device",
+    "bytes.device_peak", "bytes.pinned",     "device.launches",  "device.batches", "device.graph",
+    "device.repeats",    "device.ordinal",   "threads"};
 
 /// Numbers of particle i, whoever asks: splitmix64 over a counter.
 struct Random {

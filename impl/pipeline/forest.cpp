@@ -110,7 +110,7 @@ void Forest::resize_remote(const Settings& settings, int64_t node_count, int64_t
     tree.nodes.resize_keep(node_count);
     tree.boxes.resize_keep(node_count);
     for (core::Buffer<double>* values :
-         {&moments.cx, &moments.cy, &moments.cz, &moments.radius, &moments.rho})
+         {&moments.cx, &moments.cy, &moments.cz, &moments.radius, &moments.rho, &moments.magnitude})
         values->resize_keep(node_count);
     moments.softening_square.resize_keep(lengths ? node_count : 0);
     criterion.resize_keep(node_count, lengths);
@@ -132,6 +132,7 @@ void Forest::set_remote(int64_t node, const WireNode& wire) {
     moments.cx[node] = wire.centre[0], moments.cy[node] = wire.centre[1], moments.cz[node] = wire.centre[2];
     moments.radius[node] = wire.rho;
     moments.rho[node] = wire.rho > 0 ? wire.rho : 1;
+    moments.magnitude[node] = wire.magnitude;
     criterion.cx[node] = wire.centre[0], criterion.cy[node] = wire.centre[1],
     criterion.cz[node] = wire.centre[2];
     criterion.a[node] = wire.a, criterion.b[node] = wire.b;

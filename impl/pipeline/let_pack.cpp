@@ -43,6 +43,7 @@ class Writer {
                             criterion_.a[k],
                             criterion_.b[k],
                             m.radius[k] > 0 ? m.rho[k] : 0,
+                            m.magnitude[k],
                             lengths ? m.softening[k] : 0,
                             lengths ? m.softening_square[k] : 0,
                             forest_.tree.boxes[k],

@@ -35,6 +35,7 @@ std::vector<Figure> figures(const Report& report) {
             {"time_s", "moments", t.moments},
             {"time_s", "lists", t.lists},
             {"interactions", "m2p", report.cells},
+            {"interactions", "m2l", report.far_cells},
             {"tree", "nodes", static_cast<double>(report.nodes)},
             {"tree", "leaves", static_cast<double>(report.leaves)},
             {"tree", "groups", static_cast<double>(report.groups)},
@@ -110,7 +111,8 @@ bool Report::find_words(const std::string& key, std::string* words) const {
         const char* name;
         const char* text;
     } texts[] = {{"backend", backend},     {"simd", simd},          {"method", method},
-                 {"precision", precision}, {"device", device.name}, {"note", device.note}};
+                 {"precision", precision}, {"device", device.name}, {"note", device.note},
+                 {"local", local.c_str()}};
     for (const auto& one : texts)
         if (key == one.name && one.text[0] != '\0') {
             *words = one.text;

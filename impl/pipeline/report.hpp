@@ -24,8 +24,10 @@ struct Report {
         double p2p = 0, m2p = 0; // of forces; measured on a GPU only
     } time_s;
 
-    double pairs = 0; // P2P interactions: targets times sources, as evaluated
-    double cells = 0; // M2P interactions
+    double pairs = 0;     // P2P interactions: targets times sources, as evaluated
+    double cells = 0;     // M2P interactions
+    double far_cells = 0; // M2L: cells that went into a group's polynomial, over all groups
+    std::string local;    // "on", or "off: why"; "" where the method has none
     bool has_tree = false;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0;
     int64_t bytes_lists = 0, bytes_total = 0, bytes_peak = 0;
@@ -52,8 +54,8 @@ struct Report {
     } device;
     bool on_device() const;
 
-    /// The text of "backend", "simd", "method", "precision", "device", "note"; false for other names, and
-    /// where there is none.
+    /// The text of "backend", "simd", "method", "precision", "device", "note", "local"; false for other
+    /// names, and where there is none.
     bool find_words(const std::string& key, std::string* words) const;
     /// true and *value set when `key` names a figure of this report.
     bool find(const std::string& key, double* value) const;

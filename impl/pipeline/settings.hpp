@@ -14,6 +14,8 @@ enum class Interaction : int32_t { gravity = 0, coulomb = 1 };
 enum class MacType : int32_t { edge = 0, box = 1, error = 2 };
 enum class Softening : int32_t { none = 0, plummer = 1, spline = 2 };
 enum class Walk : int32_t { group = 0, transposed = 1 };
+/// Whether cells far from a group of targets are summed as one polynomial of the group (local_choice.hpp).
+enum class Local : int32_t { auto_ = 0, off = 1, on = 2 };
 /// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree
 /// only).
 enum class TreeScope : int32_t { local = 0, global = 1 };
@@ -39,6 +41,7 @@ struct Settings {
     double accuracy = 1e-3;   // error MAC: error per node over the group's acceleration
     bool mac_history = false; // error MAC: use the last call's accelerations
     int order = 2;
+    Local local = Local::auto_;
     Walk walk = Walk::group;
     Softening softening = Softening::none;
     double softening_length = 0;

@@ -40,7 +40,8 @@ Solver::~Solver() = default;
 void Solver::evaluate(const backend::Executor& executor) {
     const comm::Traffic before = comm_->traffic();
     report_.has_tree = false;
-    report_.pairs = report_.cells = 0;
+    report_.pairs = report_.cells = report_.far_cells = 0;
+    report_.local.clear();
     report_.ranks = {};
     comm_->together([&] { field_.resize(problem_.target_count(), with_potential_); });
     begin_periodic();

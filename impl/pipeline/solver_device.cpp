@@ -6,6 +6,7 @@
 #include "pipeline/checks.hpp"
 #include "pipeline/device_side.hpp"
 #include "pipeline/forest.hpp"
+#include "pipeline/local_choice.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -163,6 +164,8 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
     r.pairs = done.pairs, r.cells = done.cells;
     r.has_tree = settings_.method == Method::tree;
+    r.far_cells = 0;
+    r.local = r.has_tree ? local_words(settings_, false, LocalPlace::gpu) : "";
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm_->alone() ? Report::Ranks{} : gpu_ranks_;

@@ -37,7 +37,7 @@ int64_t digest(const Settings& s) {
     d.add(int32_t(s.method)).add(int32_t(s.precision)).add(int32_t(s.interaction)).add(s.dimension);
     d.add(int32_t(s.tree_type)).add(int32_t(s.tree_scope)).add(int32_t(s.exchange)).add(s.leaf).add(s.group);
     d.add(int32_t(s.mac)).add(s.theta).add(s.accuracy).add(s.mac_history).add(s.order);
-    d.add(int32_t(s.softening)).add(s.softening_length).add(s.constant).add(s.has_box);
+    d.add(int32_t(s.local)).add(int32_t(s.softening)).add(s.softening_length).add(s.constant).add(s.has_box);
     for (int a = 0; a < 3; ++a)
         d.add(s.box_lower[a]).add(s.box_upper[a]).add(s.box_tilt[a]);
     d.add(s.periodic).add(s.ewald_accuracy).add(s.ewald_alpha);

@@ -3,6 +3,8 @@
 #include "kernels/gather.hpp"
 #include "kernels/m2p.hpp"
 #include "kernels/p2p.hpp"
+#include "lists/far_cells.hpp"
+#include "pipeline/local_choice.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/tree_state.hpp"
 
@@ -76,6 +78,58 @@ void TreeForce::State::add_image_force(const Job& job, int64_t g, const kernels:
     }
 }
 
+/// Puts the cells that must be summed target by target first; returns their end.
+int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
+                                    const kernels::CellVariant& variant, int32_t* begin, int32_t* end) const {
+    if (!is_on(local_words(job.settings, variant.per_particle, LocalPlace::cpu)) ||
+        group.count < lists::least_far_targets)
+        return end;
+    const lists::FarLimit limit =
+        lists::far_limit(group.target, variant.order, kernels::local_order(variant.order));
+    const moments::Moments& m = forest.moments;
+    return lists::put_far_last(begin, end, [&](int32_t k) {
+        return lists::is_far(limit, m.magnitude[k], m.cx[k], m.cy[k], m.cz[k]);
+    });
+}
+
+/// The group's polynomial, from its far cells, at its targets.
+template <typename T>
+void TreeForce::State::sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
+                                     const kernels::Frame& frame, const kernels::CellVariant& variant,
+                                     double length, Workspace<T>& work) {
+    if (count == 0)
+        return;
+    kernels::LocalExpansion local;
+    for (int a = 0; a < 3; ++a)
+        local.centre[a] = (group.target.box.centre(a) - frame.centre[a]) * frame.scale;
+    for (int64_t e = 0; e < count; e += kernels::LocalSources<T>::capacity) {
+        work.far.fill(forest.moments, forest.expansion<T>().data(), nodes + e,
+                      std::min(kernels::LocalSources<T>::capacity, count - e), frame, variant);
+        kernels::m2l(variant, length, work.far, local);
+    }
+    kernels::l2p(variant, local, work.targets.view(), work.targets.sums());
+}
+
+/// The cells [begin, end) of a group's list, which it reorders; near_count: those that met targets one by
+/// one.
+template <typename T>
+void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+                                 const kernels::Frame& frame, double length, Workspace<T>& work,
+                                 int64_t& near_count) {
+    const kernels::PairVariant pair = pair_variant(job.settings, job.problem, job.with_potential);
+    const bool plummer = pair.softening == kernels::Softening::plummer;
+    const kernels::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
+                                       pair.potential};
+    int32_t* const far_begin = near_end(job, group, variant, begin, end);
+    sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
+    near_count = far_begin - begin;
+    for (int64_t e = 0; e < near_count; e += kernels::CellBuffer<T>::capacity) {
+        work.cells.fill(forest.moments, forest.expansion<T>().data(), begin + e,
+                        std::min(kernels::CellBuffer<T>::capacity, near_count - e), frame, variant);
+        kernels::m2p(variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
+    }
+}
+
 template <typename T>
 void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
                                       const kernels::PairVariant& variant, Workspace<T>& work) {
@@ -103,20 +157,16 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
     int64_t sources = 0;
     gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);
 
-    const bool plummer = variant.softening == kernels::Softening::plummer;
-    const kernels::CellVariant cell_variant{settings.order, plummer, plummer && variant.per_particle,
-                                            variant.potential};
-    for (int64_t e = node_begin; e < node_end; e += kernels::CellBuffer<T>::capacity) {
-        work.cells.fill(forest.moments, forest.expansion<T>().data(), lists.nodes.data() + e,
-                        std::min(kernels::CellBuffer<T>::capacity, node_end - e), frame, cell_variant);
-        kernels::m2p(cell_variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
-    }
+    int64_t near_count = 0;
+    sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_end, frame, length, work,
+              near_count);
     if (!shifts.empty())
         add_image_force(job, g, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, remote || !leads(g), job.field,
                [&](int64_t k) { return group.first + k; });
     pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
-    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin) * group.count;
+    cells[g] = (remote ? cells[g] : 0) + near_count * group.count;
+    far[g] = (remote ? far[g] : 0) + node_end - node_begin - near_count;
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 
 #include "pipeline/error_reach.hpp"
 #include "pipeline/estimate.hpp"
+#include "pipeline/local_choice.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/tree_state.hpp"
 
@@ -114,6 +115,7 @@ void TreeForce::State::build_own(const Job& job) {
     forest.own_end = forest.top_end = forest.tree.node_count();
     pairs.resize(targets.group_count());
     cells.resize(targets.group_count());
+    far.resize(targets.group_count());
     report.time_s.moments += timer.lap();
 }
 
@@ -166,6 +168,7 @@ void TreeForce::State::count(Report& report) const {
     for (int64_t g = 0; g < report.groups; ++g) {
         report.pairs += static_cast<double>(pairs[g]);
         report.cells += static_cast<double>(cells[g]);
+        report.far_cells += static_cast<double>(far[g]);
     }
 }
 
@@ -189,6 +192,9 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
     }
     s.count(report);
     s.sum_images(job);
+    const kernels::PairVariant pair = pair_variant(settings, problem, with_potential);
+    report.local = local_words(settings, pair.softening == kernels::Softening::plummer && pair.per_particle,
+                               LocalPlace::cpu);
     if (log.wants(core::LogLevel::info))
         log.write(
             core::LogLevel::info,

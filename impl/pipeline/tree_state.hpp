@@ -19,9 +19,10 @@ struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), shifts(memory, "image shifts"), image_force(memory, "image forces"),
-          moved(memory, "images of groups"), top(memory), domains(memory), regions(memory),
-          patches(memory, "patches of the region"), let(memory), fetcher(memory), coarse(memory) {}
+          cells(memory, "cell counts"), far(memory, "far cell counts"), shifts(memory, "image shifts"),
+          image_force(memory, "image forces"), moved(memory, "images of groups"), top(memory),
+          domains(memory), regions(memory), patches(memory, "patches of the region"), let(memory),
+          fetcher(memory), coarse(memory) {}
 
     tree::TreeBuilder builder;
     Forest forest;
@@ -30,6 +31,7 @@ struct TreeForce::State {
     lists::InteractionLists lists;
     core::Buffer<double> acceleration;  // error MAC: per group
     core::Buffer<int64_t> pairs, cells; // per group
+    core::Buffer<int64_t> far;          // cells of each group that went into its polynomial
     // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
     // other.
     core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
@@ -100,6 +102,15 @@ struct TreeForce::State {
     bool leads(int64_t group) const {
         return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
     }
+    template <typename T>
+    void sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+                   const kernels::Frame& frame, double length, Workspace<T>& work, int64_t& near_count);
+    template <typename T>
+    void sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
+                       const kernels::Frame& frame, const kernels::CellVariant& variant, double length,
+                       Workspace<T>& work);
+    int32_t* near_end(const Job& job, const lists::Group& group, const kernels::CellVariant& variant,
+                      int32_t* begin, int32_t* end) const;
     double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
 };
 

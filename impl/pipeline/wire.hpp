@@ -16,6 +16,7 @@ enum class NodeKind : int32_t {
 /// A node on its way; its expansion stands in a section of its own.
 struct WireNode {
     double centre[3], a, b, rho; // rho 0: a point
+    double magnitude;            // sum of |charge|
     double softening, softening_square;
     geometry::Box box;
     int32_t child_count, particle_count; // that come with it

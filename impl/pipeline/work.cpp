@@ -1,6 +1,7 @@
 // How much work each particle was in the last computation: Solver::work_of_particles.
 #include "pipeline/checks.hpp"
 #include "pipeline/forest.hpp"
+#include "pipeline/local_choice.hpp"
 #include "pipeline/solver.hpp"
 #include "pipeline/tree_force.hpp"
 #include "pipeline/tree_state.hpp"
@@ -14,9 +15,10 @@ void TreeForce::add_work(double expansion_pairs, double* work) const {
     const lists::TargetSet& targets = state_->targets;
     for (int64_t g = 0; g < targets.group_count(); ++g) {
         const lists::Group& group = targets.groups()[g];
-        const double share = (static_cast<double>(state_->pairs[g]) +
-                              expansion_pairs * static_cast<double>(state_->cells[g])) /
-                             static_cast<double>(group.count);
+        const double share =
+            (static_cast<double>(state_->pairs[g]) +
+             expansion_pairs * static_cast<double>(state_->cells[g] + m2l_cells * state_->far[g])) /
+            static_cast<double>(group.count);
         for (int64_t k = group.first; k < group.first + group.count; ++k)
             work[targets.origin()[k]] += share;
     }

@@ -3,6 +3,7 @@
 
 #include "kernels/cells.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/local.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/settings.hpp"
 
@@ -13,10 +14,12 @@ namespace graft::pipeline {
 
 template <typename T>
 struct Workspace {
-    explicit Workspace(core::Memory& memory) : sources(memory), targets(memory), cells(memory) {}
+    explicit Workspace(core::Memory& memory)
+        : sources(memory), targets(memory), cells(memory), far(memory) {}
     kernels::SourceBuffer<T> sources;
     kernels::TargetBuffer<T> targets;
     kernels::CellBuffer<T> cells;
+    kernels::LocalSources<T> far;
 
     /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ..., or
     /// added.

@@ -25,6 +25,8 @@ constexpr Choice criteria[] = {{"edge", GRAFT_MAC_EDGE}, {"box", GRAFT_MAC_BOX},
 constexpr Choice softenings[] = {
     {"none", GRAFT_SOFTENING_NONE}, {"plummer", GRAFT_SOFTENING_PLUMMER}, {"spline", GRAFT_SOFTENING_SPLINE}};
 constexpr Choice walks[] = {{"group", GRAFT_WALK_GROUP}, {"transposed", GRAFT_WALK_TRANSPOSED}};
+/// pipeline::Local; kept in the padding of graft_options_values, where 0 stood.
+constexpr Choice locals[] = {{"auto", 0}, {"off", 1}, {"on", 2}};
 constexpr Choice scopes[] = {{"local", GRAFT_SCOPE_LOCAL}, {"global", GRAFT_SCOPE_GLOBAL}};
 constexpr Choice exchanges[] = {{"push", GRAFT_EXCHANGE_PUSH}, {"fetch", GRAFT_EXCHANGE_FETCH}};
 constexpr Choice shapes[] = {{"orb", GRAFT_SHAPE_ORB}, {"prefix", GRAFT_SHAPE_PREFIX}};
@@ -143,6 +145,9 @@ constexpr Key keys[] = {
           &Values::order),
     choice("walk", "group: lists per group of targets; transposed: one pass over the source nodes", walks,
            &Values::walk),
+    choice("local",
+           "criterion error: cells far from a group become one polynomial of the group; auto: where faster",
+           locals, &Values::pad),
     choice("tree.type", "octree along Morton keys, or binary tree by orthogonal bisection", trees,
            &Values::tree_type),
     whole("tree.leaf", "particles", "most particles in a leaf; 0: chosen for what computes", {0, 4096},

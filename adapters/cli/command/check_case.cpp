@@ -17,10 +17,10 @@ namespace graft::cli {
 namespace {
 
 constexpr const char* figure_keys[] = {
-    "time_s.sort",  "time_s.tree",      "time_s.moments",   "time_s.lists",   "time_s.forces",
-    "time_s.total", "interactions.p2p", "interactions.m2p", "bytes.lists",    "bytes.total",
-    "bytes.peak",   "threads",          "ranks.bytes_sent", "ranks.messages", "ranks.collectives",
-    "ranks.wait_s", "ranks.imbalance"};
+    "time_s.sort",       "time_s.tree",      "time_s.moments",   "time_s.lists",     "time_s.forces",
+    "time_s.total",      "interactions.p2p", "interactions.m2p", "interactions.m2l", "bytes.lists",
+    "bytes.total",       "bytes.peak",       "threads",          "ranks.bytes_sent", "ranks.messages",
+    "ranks.collectives", "ranks.wait_s",     "ranks.imbalance"};
 
 std::string setting(const CheckSettings& settings, const std::string& name, const std::string& otherwise) {
     const auto found = settings.find(name);
@@ -114,6 +114,7 @@ const std::vector<EngineSetting>& engine_settings() {
         {"tree", "tree.type", "TYPE", "octree or orb"},
         {"leaf", "tree.leaf", "N", "most particles in a leaf; 0: chosen"},
         {"group", "tree.group", "N", "most targets in a group; 0: chosen"},
+        {"local", "local", "WHEN", "far cells as one polynomial of a group: auto, off or on"},
         {"walk", "walk", "TYPE", "group or transposed (CPU)"},
         {"method", "method", "NAME", "tree or direct"},
         {"precision", "precision", "NAME", "fp32, mixed or fp64"},
@@ -197,8 +198,9 @@ std::string CheckResult::text() const {
     }
     const double each = 1 / std::max(1.0, static_cast<double>(n));
     return text + "\n  a particle  " + show("interactions.p2p", each, "%.0f") + " P2P, " +
-           show("interactions.m2p", each, "%.0f") + " M2P\n  memory      " +
-           show("bytes.total", 1e-6, "%.1f") + " MB, lists " + show("bytes.lists", 1e-6, "%.1f") + " MB";
+           show("interactions.m2p", each, "%.0f") + " M2P, " + show("interactions.m2l", each, "%.1f") +
+           " M2L\n  memory      " + show("bytes.total", 1e-6, "%.1f") + " MB, lists " +
+           show("bytes.lists", 1e-6, "%.1f") + " MB";
 }
 
 void CheckRunner::load_particles(const CheckSettings& settings) {

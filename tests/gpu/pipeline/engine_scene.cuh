@@ -264,6 +264,8 @@ inline Answer on_cpu(const pipeline::Settings& settings, const Cloud& cloud, con
     core::Memory memory;
     pipeline::Settings copy = settings;
     copy.backend = pipeline::Backend::cpu;
+    if (copy.local == pipeline::Local::auto_) // which is off on a GPU
+        copy.local = pipeline::Local::off;
     pipeline::Solver solver(copy, memory);
     Call call(cloud, wish, layout, MemorySpace::host);
     call.has_points() ? solver.field_at(call.input, call.points, call.outputs)

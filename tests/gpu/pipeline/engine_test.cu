@@ -213,6 +213,7 @@ TEST_F(EngineMatches, HistoryOfAccelerations) {
     const Cloud cloud = make_cloud(5000, 12);
     Settings s;
     s.mac_history = true, s.precision = Precision::fp64;
+    s.local = graft::pipeline::Local::off; // as on a GPU
     graft::core::Memory memory;
     graft::pipeline::Solver solver(s, memory);
     for (int call = 0; call < 3; ++call) {

@@ -39,6 +39,7 @@ Settings on_gpu(MacType mac = MacType::error) {
 
 Settings on_cpu(Settings s) {
     s.backend = Backend::cpu;
+    s.local = Local::off; // as over ranks on GPUs
     return s;
 }
 

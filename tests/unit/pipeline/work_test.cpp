@@ -1,5 +1,6 @@
 // Work per particle: adds up to the interactions that the report counts, and lies where they were evaluated.
 #include "pipeline/forest.hpp"
+#include "pipeline/local_choice.hpp"
 #include "pipeline/solver.hpp"
 
 #include <gtest/gtest.h>
@@ -60,8 +61,9 @@ TEST(Work, AddsUpToTheInteractions) {
             outputs.acceleration[0] = Sphere::view(sphere.field);
             solver.compute(sphere.input(some), outputs);
             solver.work_of_particles(work.data());
-            const double expected =
-                solver.report().pairs + static_cast<double>(direct_count(settings)) * solver.report().cells;
+            const Report& report = solver.report();
+            const double cells = report.cells + static_cast<double>(m2l_cells) * report.far_cells;
+            const double expected = report.pairs + static_cast<double>(direct_count(settings)) * cells;
             EXPECT_NEAR(std::accumulate(work.begin(), work.end(), 0.0), expected, 1e-9 * expected);
             for (size_t i = 0; i < work.size(); ++i)
                 EXPECT_EQ(work[i] > 0, !some || sphere.active[i] != 0);
