@@ -6,13 +6,14 @@
 namespace graft::pipeline {
 
 inline constexpr int32_t build_two_phase = 2; // tree::DeviceBuild::two_phase; the host builds that way, too
+inline constexpr int32_t walk_auto = 3;       // the faster of lists::DeviceWalk for so many targets
 
 /// How the GPU does it; deck keys cuda.*.
 struct DeviceOptions {
     int32_t device = -1;      // -1: the first, or by rank
     int32_t build = 0;        // tree::DeviceBuild
     int32_t top_depth = 5;    // two_phase
-    int32_t walk = 1;         // lists::DeviceWalk
+    int32_t walk = walk_auto; // lists::DeviceWalk, or walk_auto
     int32_t kernel = 0;       // kernels::DeviceKernel
     int32_t direct_stage = 3; // kernels::DirectStage
     int32_t block_x = 0, block_y = 0;

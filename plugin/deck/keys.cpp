@@ -48,8 +48,10 @@ constexpr Choice costs[] = {{"interactions", GRAFT_COST_INTERACTIONS},
 constexpr Choice cuda_builds[] = {{"fused", GRAFT_CUDA_BUILD_FUSED},
                                   {"levels", GRAFT_CUDA_BUILD_LEVELS},
                                   {"two-phase", GRAFT_CUDA_BUILD_TWO_PHASE}};
-constexpr Choice cuda_walks[] = {
-    {"thread", GRAFT_CUDA_WALK_THREAD}, {"warp", GRAFT_CUDA_WALK_WARP}, {"super", GRAFT_CUDA_WALK_SUPER}};
+constexpr Choice cuda_walks[] = {{"auto", GRAFT_CUDA_WALK_AUTO},
+                                 {"thread", GRAFT_CUDA_WALK_THREAD},
+                                 {"warp", GRAFT_CUDA_WALK_WARP},
+                                 {"super", GRAFT_CUDA_WALK_SUPER}};
 constexpr Choice cuda_kernels[] = {{"auto", GRAFT_CUDA_KERNEL_AUTO},
                                    {"units", GRAFT_CUDA_KERNEL_UNITS},
                                    {"block", GRAFT_CUDA_KERNEL_BLOCK},
@@ -206,7 +208,9 @@ constexpr Key keys[] = {
         cuda_builds, &Values::cuda_build),
     whole("cuda.top_depth", "levels", "build two-phase: levels of the top tree", {1, 9},
           &Values::cuda_top_depth),
-    choice("cuda.walk", "lists: a thread per group (gaburov2010), a warp per group, or groups of groups",
+    choice("cuda.walk",
+           "lists: a thread per group (gaburov2010), a warp per group, groups of groups, or the faster of "
+           "these two",
            cuda_walks, &Values::cuda_walk),
     choice("cuda.kernel",
            "forces from lists: units (ours), block per group (gaburov2010), pairs-1d and tiles-2d (liu2022; "

@@ -341,6 +341,7 @@ typedef struct graft_allocator {
 #define GRAFT_CUDA_WALK_THREAD 0     /* thread: a thread a group */
 #define GRAFT_CUDA_WALK_WARP 1       /* warp: a warp a group */
 #define GRAFT_CUDA_WALK_SUPER 2      /* super: groups of groups share the upper part of the walk */
+#define GRAFT_CUDA_WALK_AUTO 3       /* auto: super where there are groups enough to fill the device, else warp */
 #define GRAFT_CUDA_KERNEL_AUTO 0     /* auto: the fastest that gives the same bits in every run */
 #define GRAFT_CUDA_KERNEL_UNITS 1    /* units: pieces of a group's list, several targets a lane */
 #define GRAFT_CUDA_KERNEL_BLOCK 2    /* block: a block a group */
