@@ -173,7 +173,7 @@ graft_options_values default_options() noexcept {
     v.walk = static_cast<int32_t>(s.walk);
     v.softening_kind = static_cast<int32_t>(s.softening);
     v.mac_history = s.mac_history ? 1 : 0;
-    v.pad = static_cast<int32_t>(s.local); // deck key local
+    v.local = static_cast<int32_t>(s.local);
     v.mac_theta = s.theta;
     v.mac_accuracy = s.accuracy;
     v.softening_length = s.softening_length;

@@ -218,7 +218,7 @@ pipeline::Settings read_options(const graft_options_values& v) {
     s.accuracy = v.mac_accuracy;
     s.mac_history = v.mac_history != 0;
     s.order = v.order;
-    s.local = static_cast<pipeline::Local>(v.pad);
+    s.local = static_cast<pipeline::Local>(v.local);
     s.walk = static_cast<pipeline::Walk>(v.walk);
     s.softening = static_cast<pipeline::Softening>(v.softening_kind);
     s.softening_length = v.softening_length;

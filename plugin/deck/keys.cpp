@@ -26,7 +26,7 @@ constexpr Choice softenings[] = {
     {"none", GRAFT_SOFTENING_NONE}, {"plummer", GRAFT_SOFTENING_PLUMMER}, {"spline", GRAFT_SOFTENING_SPLINE}};
 constexpr Choice walks[] = {{"group", GRAFT_WALK_GROUP}, {"transposed", GRAFT_WALK_TRANSPOSED}};
 /// pipeline::Local; kept in the padding of graft_options_values, where 0 stood.
-constexpr Choice locals[] = {{"auto", 0}, {"off", 1}, {"on", 2}};
+constexpr Choice locals[] = {{"auto", GRAFT_LOCAL_AUTO}, {"off", GRAFT_LOCAL_OFF}, {"on", GRAFT_LOCAL_ON}};
 constexpr Choice scopes[] = {{"local", GRAFT_SCOPE_LOCAL}, {"global", GRAFT_SCOPE_GLOBAL}};
 constexpr Choice exchanges[] = {{"push", GRAFT_EXCHANGE_PUSH}, {"fetch", GRAFT_EXCHANGE_FETCH}};
 constexpr Choice shapes[] = {{"orb", GRAFT_SHAPE_ORB}, {"prefix", GRAFT_SHAPE_PREFIX}};
@@ -149,7 +149,7 @@ constexpr Key keys[] = {
            &Values::walk),
     choice("local",
            "criterion error: cells far from a group become one polynomial of the group; auto: where faster",
-           locals, &Values::pad),
+           locals, &Values::local),
     choice("tree.type", "octree along Morton keys, or binary tree by orthogonal bisection", trees,
            &Values::tree_type),
     whole("tree.leaf", "particles", "most particles in a leaf; 0: chosen for what computes", {0, 4096},

@@ -338,6 +338,9 @@ typedef struct graft_allocator {
 #define GRAFT_CUDA_BUILD_FUSED 0     /* fused: all levels of the tree at once, no loop over levels */
 #define GRAFT_CUDA_BUILD_LEVELS 1    /* levels: a launch per level */
 #define GRAFT_CUDA_BUILD_TWO_PHASE 2 /* two-phase: a top tree of cuda.top_depth levels, then its subtrees */
+#define GRAFT_LOCAL_AUTO 0           /* auto: far cells as polynomials of groups where that is faster; since minor 4 */
+#define GRAFT_LOCAL_OFF 1            /* off */
+#define GRAFT_LOCAL_ON 2             /* on */
 #define GRAFT_CUDA_WALK_THREAD 0     /* thread: a thread a group */
 #define GRAFT_CUDA_WALK_WARP 1       /* warp: a warp a group */
 #define GRAFT_CUDA_WALK_SUPER 2      /* super: groups of groups share the upper part of the walk */
@@ -393,7 +396,7 @@ typedef struct graft_options_values {
     int32_t balance_kind;
     int32_t balance_cost;
     int32_t balance_fuzzy; /* 1 = swap a super-object at a cut for small ones */
-    int32_t pad;
+    int32_t local;         /* GRAFT_LOCAL_*; since minor 4 (0 before) */
     double decompose_tolerance; /* of a cut's weight, in mean weights of a part; 0 = down to one particle */
     double decompose_mix;       /* 0: particles count 1 each (memory) ... 1: their cost (work) */
     double balance_tolerance;   /* balance when max / mean of the work exceeds this */
