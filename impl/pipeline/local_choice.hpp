@@ -6,6 +6,8 @@
 
 #include "pipeline/settings.hpp"
 
+#include <string>
+
 namespace graft::pipeline {
 
 /// What a cell costs that goes into a group's polynomial, in cells that meet a target.
@@ -13,24 +15,25 @@ inline constexpr int64_t m2l_cells = 8;
 
 enum class LocalPlace { cpu, gpu };
 
-/// "on", or "off: " and why. plummer_each: every particle has a Plummer length of its own.
-inline const char* local_words(const Settings& settings, bool plummer_each, LocalPlace place) {
+/// NULL where far cells become polynomials, else why they do not. plummer_each: every particle has a Plummer
+/// length of its own.
+inline const char* why_not_local(const Settings& settings, bool plummer_each, LocalPlace place) {
     if (settings.local == Local::off)
-        return "off: local is off";
+        return "local is off";
     if (settings.mac != MacType::error)
-        return "off: the criterion is not mac.type error";
+        return "the criterion is not mac.type error";
     if (settings.periodic)
-        return "off: the box is periodic";
+        return "the box is periodic";
     if (plummer_each)
-        return "off: every particle has a Plummer length of its own";
+        return "every particle has a Plummer length of its own";
     if (place == LocalPlace::gpu)
-        return "off: on a GPU every cell meets its targets one by one";
-    return settings.local == Local::auto_ && settings.order == 0 ? "off: no faster at order 0" : "on";
+        return "on a GPU every cell meets its targets one by one";
+    return settings.local == Local::auto_ && settings.order == 0 ? "no faster at order 0" : nullptr;
 }
 
-/// Whether words say so.
-inline bool is_on(const char* words) {
-    return words[1] == 'n';
+/// What query_text tells of it.
+inline std::string local_words(const char* why_not) {
+    return why_not != nullptr ? std::string("off: ") + why_not : "on";
 }
 
 } // namespace graft::pipeline

@@ -165,7 +165,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.pairs = done.pairs, r.cells = done.cells;
     r.has_tree = settings_.method == Method::tree;
     r.far_cells = 0;
-    r.local = r.has_tree ? local_words(settings_, false, LocalPlace::gpu) : "";
+    r.local = r.has_tree ? local_words(why_not_local(settings_, false, LocalPlace::gpu)) : "";
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm_->alone() ? Report::Ranks{} : gpu_ranks_;

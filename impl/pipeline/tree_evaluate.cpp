@@ -81,7 +81,7 @@ void TreeForce::State::add_image_force(const Job& job, int64_t g, const kernels:
 /// Puts the cells that must be summed target by target first; returns their end.
 int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
                                     const kernels::CellVariant& variant, int32_t* begin, int32_t* end) const {
-    if (!is_on(local_words(job.settings, variant.per_particle, LocalPlace::cpu)) ||
+    if (why_not_local(job.settings, variant.per_particle, LocalPlace::cpu) != nullptr ||
         group.count < lists::least_far_targets)
         return end;
     const lists::FarLimit limit =

@@ -193,8 +193,8 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
     s.count(report);
     s.sum_images(job);
     const kernels::PairVariant pair = pair_variant(settings, problem, with_potential);
-    report.local = local_words(settings, pair.softening == kernels::Softening::plummer && pair.per_particle,
-                               LocalPlace::cpu);
+    const bool plummer_each = pair.softening == kernels::Softening::plummer && pair.per_particle;
+    report.local = local_words(why_not_local(settings, plummer_each, LocalPlace::cpu));
     if (log.wants(core::LogLevel::info))
         log.write(
             core::LogLevel::info,
