@@ -2,8 +2,9 @@
 and SPC/E water (3,000 atoms, rigid by SHAKE, 1 fs). Each method starts from one equilibrated state, which is kept in the folder.
 
 usage: drift.py FOLDER salt|water METHOD... [--ps 10]      METHOD: pppm=1e-5, ewald=1e-8, graft=DECK (path or "{...}")
-Prints a line a method: the slope of a straight line through the total energy, in units of the kinetic energy per ns, with its
-standard error; the change over the run; the rms about the line; time a step; of the callback, the share within Graft."""
+Prints a line a method: the slope of a straight line through the energy that the steps keep (systems.Kept: LAMMPS's own sum swings by
+the step's square, a hundred times what a force's error does), in units of the kinetic energy per ns, with its standard error; the same
+of LAMMPS's own sum; the rms about the line; time a step; of the callback, the share within Graft."""
 import argparse
 import os
 import time
@@ -62,30 +63,37 @@ def equilibrate(what, folder, path):
     systems.close(lmp)
 
 
+def line(times, energies):
+    """Slope; its standard error, from the scatter of the means of ten blocks, which are nearly independent; rms about the line."""
+    energies = numpy.array(energies)
+    slope, offset = numpy.polyfit(times, energies, 1)
+    rest = energies - (slope * numpy.array(times) + offset)
+    blocks = numpy.array([block.mean() for block in numpy.array_split(rest, 10)])
+    return slope, numpy.sqrt(12 / 10) * blocks.std(ddof=2) / times[-1], rest.std()
+
+
 def measure(what, path, method, ps):
     lmp, attached = start(what, path, method)
     fs = what["fs"]
     systems.each_line(lmp, f"timestep {fs}\nfix move all nve\nthermo_modify norm no\nrun 0 post no")
-    times, energies, kinetic, every = [], [], [], 10
-    begin = time.time()
-    for block in range(int(1000 * ps) // every + 1):
-        if block > 0:
-            lmp.command(f"run {every} pre no post no")
+    kept = systems.Kept(lmp)
+    times, sums, energies, kinetic, every = [], [], [], [], 10
+    begin, cpu = time.time(), time.process_time()
+    for block in range(1, int(1000 * ps) // every + 1):
+        total, corrected = kept.sample(every)
         times.append(block * every * 1e-6)  # ns
-        energies.append(systems.number(lmp, "etotal"))
+        sums.append(total)
+        energies.append(corrected)
         kinetic.append(systems.number(lmp, "ke"))
-    seconds = (time.time() - begin) / (len(times) - 1) / every
-    slope, offset = numpy.polyfit(times, energies, 1)
-    line = numpy.array(energies) - (slope * numpy.array(times) + offset)
-    # of the slope: from the scatter of the means of ten blocks, which are nearly independent
-    blocks = numpy.array([block.mean() for block in numpy.array_split(line, 10)])
-    doubt = numpy.sqrt(12 / 10) * blocks.std(ddof=2) / times[-1]
-    scale = numpy.mean(kinetic)
+    steps, scale = len(times) * every, numpy.mean(kinetic)
+    slope, doubt, rest = (number / scale for number in line(times, energies))
+    plain = [number / scale for number in line(times, sums)]
     share = ""
     if attached:
         share = f", of the callback {attached.query('adapter.time_s.graft') / attached.query('adapter.time_s.call'):.4f} in Graft"
-    print(f"{method}: drift {slope / scale:+.2e} +- {doubt / scale:.1e} of the kinetic energy a ns; over {ps} ps {slope * times[-1] / scale:+.2e}; "
-          f"rms about the line {line.std() / scale:.2e}; {1e3 * seconds:.1f} ms a step{share}", flush=True)
+    print(f"{method}: drift {slope:+.2e} +- {doubt:.1e} of the kinetic energy a ns over {ps} ps, rms about the line {rest:.1e}; LAMMPS's sum "
+          f"{plain[0]:+.1e} +- {plain[1]:.1e}, {plain[2]:.1e}; {1e3 * (time.time() - begin) / steps:.1f} ms a step, "
+          f"{1e3 * (time.process_time() - cpu) / steps:.1f} of the processor{share}", flush=True)
     systems.close(lmp)
 
 
