@@ -134,7 +134,7 @@ void CellBuffer<T>::fill_places(const moments::Moments& moments, const int32_t* 
     for (int64_t j = 0; j < padded_; ++j) { // filled up by the last cell, which is away from all targets
         const int32_t node = nodes[std::min(j, count - 1)];
         T* const to = values_.data() +
-                      j / source_pad * row_count(variant.order, variant.softened) * source_pad +
+                      j / source_pad * row_count(variant.order, variant.traces()) * source_pad +
                       j % source_pad;
         const double rho = moments.radius[node] > 0 ? std::max(moments.rho[node] * scale, least) : least;
         to[row_x * source_pad] = static_cast<T>((moments.cx[node] - frame.centre[0]) * scale);
@@ -157,7 +157,7 @@ void CellBuffer<T>::fill(const moments::Moments& moments, const T* expansion, co
     if (count == 0)
         return;
     fill_places(moments, nodes, count, frame, variant);
-    pack(expansion, variant.order, variant.softened, nodes, count, padded_, stride, scratch_.data(),
+    pack(expansion, variant.order, variant.traces(), nodes, count, padded_, stride, scratch_.data(),
          values_.data());
 }
 

@@ -20,7 +20,7 @@ class CellBuffer {
         : values_(memory, "M2P cells"), scratch_(memory, "M2P records") {}
 
     /// Packs `count` <= capacity nodes; variant.order is moments.order. `expansion` holds record_size(order,
-    /// softened) numbers a node.
+    /// variant.traces()) numbers a node.
     void fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes, int64_t count,
               const Frame& frame, const CellVariant& variant);
     Cells<T> view() const { return {values_.data(), padded_}; }

@@ -7,6 +7,7 @@
 
 #include "kernels/p2p.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace graft::kernels {
@@ -24,6 +25,8 @@ struct CellVariant {
     bool softened = false;
     bool per_particle = false;
     bool potential = false;
+    bool screened = false; // the short-range part of a lattice sum; not with lengths per particle
+    bool traces() const { return softened || screened; } // what the records and rows must hold
 };
 
 // Rows: the centre, the length rho that the coefficients are in units of, 1 / rho, softening_term() of the
@@ -36,7 +39,8 @@ inline constexpr int row_dipole = 7;        // 3: x y z
 inline constexpr int row_quadrupole = 10;   // 6: xx xy xz yy yz zz
 inline constexpr int row_octupole = 16;     // 3 components of 5
 inline constexpr int row_hexadecapole = 31; // 3 components of 7
-/// Rows up to the gradient's last; softened cells go on with c | c1: x y z | 2 c2: xx xy xz yy yz zz | w.
+/// Rows up to the gradient's last; softened and screened cells go on with c | c1: x y z | 2 c2: xx xy xz yy
+/// yz zz | w.
 constexpr int gradient_rows(int order) {
     return order == 0 ? row_dipole
                       : (order == 1 ? row_quadrupole
@@ -45,8 +49,8 @@ constexpr int gradient_rows(int order) {
 constexpr int trace_rows(int order) {
     return order < 2 ? 0 : (order == 2 ? 1 : (order == 3 ? 4 : 11));
 }
-constexpr int row_count(int order, bool softened) {
-    return gradient_rows(order) + (softened ? trace_rows(order) : 0);
+constexpr int row_count(int order, bool traces) {
+    return gradient_rows(order) + (traces ? trace_rows(order) : 0);
 }
 inline constexpr int max_rows = row_count(4, true);
 
@@ -56,5 +60,17 @@ inline constexpr int max_rows = row_count(4, true);
 template <typename T>
 void m2p(const CellVariant& variant, double length, const Cells<T>& cells, const Targets<T>& targets,
          int64_t chunk, const FieldSums& sums);
+/// The same for a screened variant: erfc(alpha s) / s in place of 1 / s, s^2 = r^2 + eps^2, at any distance.
+/// alpha in frame units. Cost: about 60 instructions more.
+template <typename T>
+void m2p_screened(const CellVariant& variant, double length, double alpha, const Cells<T>& cells,
+                  const Targets<T>& targets, int64_t chunk, const FieldSums& sums);
+
+/// The cells of one sum in T: `chunk` in whole vectors, or all of them.
+template <typename T>
+int64_t whole(const Cells<T>& cells, int64_t chunk) {
+    return chunk <= 0 ? std::max(source_pad, cells.count)
+                      : (chunk + source_pad - 1) / source_pad * source_pad;
+}
 
 } // namespace graft::kernels

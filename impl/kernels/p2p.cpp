@@ -33,7 +33,7 @@ template <typename T>
 struct FrameScreen {
     T force[max_screen_terms], potential[max_screen_terms];
     int force_count = 0, potential_count = 0;
-    double slope = 0; // v = slope r^2 - 1
+    double slope = 0, least = -1; // v = slope r^2 + least
 
     explicit FrameScreen(const Screening& screening) {
         if (screening.screen == nullptr)
@@ -41,6 +41,7 @@ struct FrameScreen {
         using Ops = VectorOps<T>;
         const double inverse = 1 / screening.cutoff;
         slope = 2 * inverse * inverse;
+        least = slope * screening.softening * screening.softening - 1;
         force_count =
             scale(screening.screen->force(), inverse * inverse * inverse / Ops::force_factor, force);
         potential_count = scale(screening.screen->potential(), inverse / Ops::potential_factor, potential);
@@ -82,7 +83,7 @@ struct Kernel {
         Real value[block];
         for (int k = 0; k < block; ++k) {
             const Real r2 = ops.fma(dx[k], dx[k], ops.fma(dy[k], dy[k], ops.mul(dz[k], dz[k])));
-            v[k] = ops.fma(r2, ops.set(screen.slope), ops.set(-1));
+            v[k] = ops.fma(r2, ops.set(screen.slope), ops.set(screen.least));
             off[k].inside = ops.less(v[k], ops.set(1));
         }
         horner(screen.force, screen.force_count, v, value);

@@ -40,10 +40,12 @@ struct FieldSums {
 class Screen;
 
 /// Periodic boxes: pairs keep what the screen (screen.hpp) leaves of them up to the cut-off, in frame units;
-/// no screen: all of it.
+/// no screen: all of it. With Plummer's softening the long-range part is erf(alpha s) / s, s^2 = r^2 +
+/// length^2: `softening` is that length (0: none), and the cut-off one of s.
 struct Screening {
     const Screen* screen = nullptr;
     double cutoff = 0;
+    double softening = 0;
 };
 
 /// Adds the field of the sources at the targets. T is float or double; `length` is the one softening length

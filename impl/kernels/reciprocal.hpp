@@ -4,6 +4,10 @@
 //     phi(x) = sum over k != 0 of 4 pi / (V k^2) exp(-k^2 / 4 alpha^2) Re(conj(S(k)) exp(i k x)),  S(k) = sum
 //     q exp(i k x)
 //
+// With Plummer's softening eps the sum is that of erf(alpha s) / s, s^2 = r^2 + eps^2: as erf(alpha s) / s =
+// 2 / sqrt(pi) times the integral of exp(-t^2 (r^2 + eps^2)) over t in [0, alpha], the weight of k becomes pi
+// / V times that of exp(-eps^2 / w - k^2 w / 4) over w > 1 / alpha^2.
+//
 // Half of the vectors (the others are their opposites) stand in rows of fixed (i, j); of a row, +k and -k are
 // taken together: they share all products of sines and cosines, so that a particle and a vector cost 2
 // multiply-adds for S and 4 for potential and field. Particles stand in the lanes; phases are powers of exp(2
@@ -27,8 +31,8 @@ class Waves {
     };
     Waves() = default;
     /// All vectors up to |k| = largest (1 / length, without the 2 pi of the integers' definition: k = 2 pi
-    /// g).
-    Waves(const geometry::Lattice& lattice, double alpha, double largest);
+    /// g); softening is Plummer's eps, 0 for none.
+    Waves(const geometry::Lattice& lattice, double alpha, double largest, double softening = 0);
 
     const std::vector<Row>& rows() const { return rows_; }
     double plus(int64_t value) const {
@@ -42,10 +46,17 @@ class Waves {
     int64_t vector_count() const { return vectors_; } // of the half space
     const geometry::Lattice& lattice() const { return lattice_; }
     double alpha() const { return alpha_; }
+    double softening() const { return softening_; }
+    /// What a uniform background of charge 1 adds to the potential, times the volume: minus the integral of
+    /// erfc(alpha s) / s.
+    double background() const;
+    /// -d/d(k^2) of the weight over the weight.
+    double slope(double square) const;
 
   private:
+    double factor(double square) const;
     geometry::Lattice lattice_;
-    double alpha_ = 0;
+    double alpha_ = 0, softening_ = 0;
     int most_[3] = {0, 0, 0};
     std::vector<Row> rows_;
     std::vector<double> plus_, minus_;

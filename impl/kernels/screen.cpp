@@ -78,9 +78,9 @@ std::vector<Number> to_powers(const std::vector<Number>& c, size_t n) {
     return sum;
 }
 
-Screen::Polynomial fit(const std::function<Number(Number)>& f) {
+/// `size` is the largest value.
+Screen::Polynomial fit(const std::function<Number(Number)>& f, Number size) {
     const std::vector<Number> c = chebyshev(f);
-    const Number size = f(-1); // at r = 0, where it is largest
     const std::vector<Number> full = to_powers(c, length(c, 3e-17L * size)),
                               single = to_powers(c, length(c, 1e-8L * size));
     Screen::Polynomial p;
@@ -96,9 +96,19 @@ Screen::Polynomial fit(const std::function<Number(Number)>& f) {
 Screen::Screen(double alpha_cutoff) : alpha_cutoff_(alpha_cutoff) {
     const Number a = alpha_cutoff, factor = 2 / std::sqrt(pi);
     const auto u = [a](Number v) { return a * a * (1 + v) / 2; };
-    potential_ = fit([&](Number v) { return factor * a * boys(0, u(v)); });
-    force_ = fit([&](Number v) { return 2 * factor * a * a * a * boys(1, u(v)); });
-    gauss_ = fit([&](Number v) { return std::exp(-u(v)); });
+    const auto fit_falling = [](const auto& f) { return fit(f, f(-1)); }; // largest at r = 0
+    potential_ = fit_falling([&](Number v) { return factor * a * boys(0, u(v)); });
+    force_ = fit_falling([&](Number v) { return 2 * factor * a * a * a * boys(1, u(v)); });
+}
+
+const ScaledErfc& scaled_erfc() {
+    static const ScaledErfc only{fit(
+        [](Number y) {
+            const Number x = ScaledErfc::slope / (y - ScaledErfc::constant) - ScaledErfc::shift;
+            return std::exp(x * x) * std::erfc(x);
+        },
+        1)};
+    return only;
 }
 
 } // namespace graft::kernels

@@ -2,7 +2,7 @@
 // polynomials.
 //
 // erf(alpha r)/r is an entire function of r^2, so one polynomial in v = 2 r^2 / cutoff^2 - 1 in [-1, 1] gives
-// it, its derivative or exp(-alpha^2 r^2) without exponentials, roots or cases near r = 0. All three are
+// it or its derivative without exponentials, roots or cases near r = 0. Both are
 // completely monotone in r^2: in powers of v their coefficients alternate in sign and add up to the value at
 // r = 0, which bounds rounding. Subtracted from 1/r (softened or not) they leave the short-range part; a pair
 // at distance zero loses its erf part too, which is Ewald's self term. Numbers are in units of the cut-off.
@@ -36,14 +36,23 @@ class Screen {
     double alpha_cutoff() const { return alpha_cutoff_; }
     const Polynomial& potential() const { return potential_; } // cutoff erf(alpha r) / r
     const Polynomial& force() const { return force_; }         // cutoff^3 (-1/r d/dr) of erf(alpha r) / r
-    const Polynomial& gauss() const { return gauss_; }         // exp(-alpha^2 r^2)
 
   private:
     double alpha_cutoff_ = 0;
-    Polynomial potential_, force_, gauss_;
+    Polynomial potential_, force_;
 };
 
 /// No polynomial is longer (alpha * cutoff <= 9).
 inline constexpr int max_screen_terms = 96;
+
+/// exp(x^2) erfc(x) for x in [0, largest], as powers of y = slope / (x + shift) + constant in [-1, 1].
+struct ScaledErfc {
+    static constexpr double shift = 4, largest = 9; // chosen for short polynomials; beyond, exp(-x^2) < 1e-35
+    static constexpr double slope = 2 / (1 / shift - 1 / (largest + shift));
+    static constexpr double constant = -1 - slope / (largest + shift);
+    Screen::Polynomial polynomial;
+};
+/// The one there is; made at the first call. Throws Error(memory).
+const ScaledErfc& scaled_erfc();
 
 } // namespace graft::kernels

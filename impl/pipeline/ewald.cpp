@@ -9,6 +9,7 @@ namespace graft::pipeline {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
+constexpr double worth_it = 0.75; // pairs are exact: cells must be cheaper by more than the model's error
 constexpr double least_product = 0.5, largest_product = 8.5; // alpha * cutoff: what Screen can be made for
 
 double density(const EwaldProblem& p) {
@@ -26,7 +27,7 @@ double product_for(const EwaldProblem& p, double cutoff, double error) {
 double wave_for(const EwaldProblem& p, double alpha, double error) {
     const double edge = std::cbrt(p.lattice.volume()), n = static_cast<double>(p.particles);
     double low = 0.1, high = 2 * largest_product * alpha * edge / pi + 4; // K = |k| L / 2 pi
-    for (int step = 0; step < 60; ++step) {
+    for (int step = 0; step < 24; ++step) {
         const double k = 0.5 * (low + high), exponent = pi * k / (alpha * edge);
         const double left =
             2 * p.square_sum * alpha / edge * std::sqrt(1 / (pi * k * n)) * std::exp(-exponent * exponent);
@@ -46,12 +47,73 @@ double pairs_of(const EwaldProblem& p, double cutoff) {
     }
     const double reach = cutoff + 0.6 * std::cbrt(std::min(p.group, n) / density(p)) +
                          0.4 * std::cbrt(std::min(p.leaf, n) / density(p)); // boxes that touch are met whole
-    return 4 * pi / 3 * reach * reach * reach * density(p);
+    return 4 * pi / 3 * reach * reach * reach * density(p) * p.crowding.at(reach);
+}
+
+double sphere(double radius) {
+    return 4 * pi / 3 * radius * radius * radius;
+}
+
+/// Distance, in units of the particles' mean distance, from which a cell with this edge is accepted: its
+/// error S / d^(p+3), S = sum |q| r^(p+1) as in error_reach.hpp, of a cube of equal charges.
+double accepted_from(const CellModel& cells, double edge) {
+    const double radius = 0.78 * edge; // of some ten particles in a cube
+    const double least = radius / cells.opening;
+    if (cells.error == 0)
+        return least;
+    const double spread = edge * edge * edge * 0.25 * edge * edge;
+    const double sum = cells.order == 0 ? std::sqrt(edge * edge * edge * spread)
+                                        : spread * std::pow(radius, cells.order - 1);
+    return std::max(least, std::pow(sum / cells.error, 1.0 / (cells.order + 3)));
+}
+
+/// Work per target with the tree's cells of which the smallest have this edge (in units of the particles'
+/// mean distance): pairs with those that are too near, then each size of cells in its shell.
+double cell_work(const EwaldProblem& p, double cutoff, double edge) {
+    const double end = cutoff * std::cbrt(density(p)), n = static_cast<double>(p.particles);
+    const double group = 0.6 * std::cbrt(std::min(p.cells.group, n)); // as in pairs_of
+    double from = std::min(end, accepted_from(p.cells, edge));
+    double work = p.pair_cost * sphere(from + group + 0.5 * edge);
+    for (; from < end; edge *= 2) {
+        const double to = std::min(end, accepted_from(p.cells, 2 * edge));
+        if (to > from)
+            work += p.cells.cost * (sphere(to + group + 0.4 * edge) - sphere(from + group + 0.4 * edge)) /
+                    (edge * edge * edge);
+        from = std::max(from, to);
+    }
+    return work;
+}
+
+/// Leaves for cells: the size of an octree's cells in a uniform box; the same everywhere where it is crowded.
+struct Leaves {
+    double edge = 0;
+    int most = 32;
+};
+
+std::vector<Leaves> possible_leaves(const EwaldProblem& p) {
+    constexpr double fewest = 3, most = 64;
+    const double given = p.cells.leaf, spacing = 1 / std::cbrt(density(p));
+    std::vector<Leaves> list;
+    const bool crowded = p.crowding.largest > 0 && p.crowding.at(0.1 * p.crowding.largest) > 4;
+    double edge = std::max({p.lattice.edge[0], p.lattice.edge[1], p.lattice.edge[2]}) / spacing;
+    for (; !crowded && edge * edge * edge > fewest; edge /= 2) {
+        const double count = edge * edge * edge, spread = 3 * std::sqrt(count);
+        const bool direct = count < p.cells.direct; // only those around them are summed as cells
+        if (given > 0 && count <= given) {          // such cells are leaves
+            list.push_back({direct ? 2 * edge : edge, static_cast<int>(given)});
+            break;
+        }
+        if (given == 0 && count <= most)
+            list.push_back({direct ? 2 * edge : edge, static_cast<int>(count + spread)});
+    }
+    if (list.empty())
+        list.push_back({std::cbrt(0.4 * (given > 0 ? given : 32)), given > 0 ? static_cast<int>(given) : 32});
+    return list;
 }
 
 double waves_of(const EwaldProblem& p, double largest) {
     const double radius = largest / (2 * pi);
-    return 2 * pi / 3 * radius * radius * radius * p.lattice.volume();
+    return sphere(radius) / 2 * p.lattice.volume();
 }
 
 } // namespace
@@ -59,6 +121,15 @@ double waves_of(const EwaldProblem& p, double largest) {
 double typical_field(const EwaldProblem& p) {
     const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
     return std::sqrt(mean) * std::cbrt(density(p) * density(p));
+}
+
+double Crowding::at(double radius) const {
+    if (largest == 0)
+        return 1;
+    const double place = 2 * std::log2(largest / std::max(radius, 1e-30 * largest));
+    const auto k =
+        static_cast<size_t>(std::clamp(std::ceil(place), 0.0, static_cast<double>(factor.size() - 1)));
+    return factor[k];
 }
 
 EwaldSplit split_ewald(const EwaldProblem& p) {
@@ -71,7 +142,8 @@ EwaldSplit split_ewald(const EwaldProblem& p) {
         width = std::min(width, p.lattice.width(a));
     EwaldSplit best;
     double least = -1;
-    constexpr int steps = 160;
+    constexpr int steps = 80;
+    const std::vector<Leaves> leaves = p.cells.allowed ? possible_leaves(p) : std::vector<Leaves>();
     for (int step = 0; step <= steps; ++step) { // cut-offs from width / 40 to 2.5 width
         EwaldSplit split;
         split.cutoff =
@@ -81,7 +153,13 @@ EwaldSplit split_ewald(const EwaldProblem& p) {
         if (p.alpha > 0 && p.alpha * split.cutoff < product && step < steps)
             continue;
         split.largest_wave = wave_for(p, split.alpha, error);
-        const double cost = p.pair_cost * pairs_of(p, split.cutoff) + waves_of(p, split.largest_wave);
+        const double pairs = p.pair_cost * pairs_of(p, split.cutoff);
+        double cells = pairs;
+        for (const Leaves& one : leaves)
+            if (const double work = cell_work(p, split.cutoff, one.edge);
+                work < std::min(cells, worth_it * pairs))
+                cells = work, split.cells = true, split.leaf = one.most;
+        const double cost = cells + waves_of(p, split.largest_wave);
         if (least < 0 || cost < least)
             least = cost, best = split;
         if (p.alpha > 0)

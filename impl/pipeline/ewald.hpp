@@ -3,14 +3,38 @@
 // rms force errors of random charges after Kolafa & Perram 1992 (Mol. Sim. 9, 351): 2 Q / sqrt(N r_c V)
 // exp(-alpha^2 r_c^2) of the pairs left out, 2 Q alpha / L sqrt(1 / (pi K N)) exp(-(pi K / alpha L)^2) of the
 // waves, Q = sum q^2. Their sum may be `accuracy` times the typical force Q / N (N / V)^(2/3) of two
-// neighbours. Of all cut-offs that do, the one is taken that a plain model of the work finds cheapest.
+// neighbours. Of all cut-offs that do, the one is taken that a plain model of the work finds cheapest: all
+// pairs within the cut-off, which costs N^1.5 in all, or the tree's cells within it, which lets the cut-off
+// grow and costs about N log N.
 #pragma once
 
 #include "geometry/lattice.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace graft::pipeline {
+
+/// How many times as many particles are around a particle as in a uniform box, by radius.
+struct Crowding {
+    static constexpr int steps = 24; // radii largest / 2^(k/2), k = 0 ...
+    double largest = 0;              // radius; 0: uniform
+    std::vector<double> factor;      // of each radius, >= 1
+    /// At most that of the next smaller radius; 1 in a uniform box.
+    double at(double radius) const;
+};
+
+/// What the tree's cells may be used for, and cost.
+struct CellModel {
+    bool allowed = false;
+    int order = 2;
+    double opening = 0.85; // radius / distance of an accepted cell, at most
+    double error = 0;      // error MAC: of a cell, over the typical field; 0: the opening angle alone
+    double cost = 10;      // of a cell and a target, in units of a particle and a wave vector
+    double leaf = 0;       // most particles of one; 0: chosen
+    double direct = 3;     // cells of so many particles are summed pair by pair
+    double group = 64;
+};
 
 struct EwaldProblem {
     geometry::Lattice lattice;
@@ -23,14 +47,18 @@ struct EwaldProblem {
     double pair_cost = 5;    // of a pair, in units of a particle and a wave vector
     double leaf = 16;
     double group = 64; // tree: targets that share a list, the cut-off being met around all of them
+    CellModel cells;
+    Crowding crowding;
 };
 
 struct EwaldSplit {
     double alpha = 1, cutoff = 1; // of pairs
     double largest_wave = 0;      // largest |k|
+    bool cells = false;           // within the cut-off, the tree's cells; else all pairs
+    int leaf = 32;                // most particles of a leaf that suit them
 };
 
-/// Cost: some thousand operations. No status: accuracies that cannot be had become the best there are.
+/// Cost: some ten thousand operations. No status: accuracies that cannot be had become the best there are.
 EwaldSplit split_ewald(const EwaldProblem& problem);
 
 /// The typical force of EwaldProblem per charge squared: Q / N (N / V)^(2/3), over sqrt(Q / N) it is that on

@@ -72,7 +72,7 @@ void Forest::fill_criterion(const backend::Executor& executor, const Settings& s
     }
     lists::CriterionOptions options;
     options.mac = static_cast<lists::Mac>(settings.mac);
-    options.theta = settings.periodic ? 0 : settings.theta;   // cells have no screened expansions yet
+    options.theta = settings.theta;
     options.direct_count = own ? direct_count(settings) : -1; // the top counts no particles
     options.compact_softening = settings.softening == Softening::spline;
     options.softening_length = settings.softening_length;

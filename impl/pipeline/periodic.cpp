@@ -1,6 +1,8 @@
 // See periodic.hpp.
 #include "pipeline/periodic.hpp"
 
+#include "pipeline/forest.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -28,21 +30,33 @@ double chosen_accuracy(const Settings& s) {
     return std::max(rounding, s.mac == MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);
 }
 
-/// A spline is Newtonian from its length on; what Plummer's softening changes falls off slowly, and ends at
-/// the cut-off: 1.5 length^2 / cutoff^2 of a pair, here 1.5 % at most where the box has room for it.
-double least_cutoff(Softening softening, double length, const geometry::Lattice& lattice) {
-    if (softening != Softening::plummer)
-        return length;
+/// A spline is Newtonian from its length on. What Plummer lengths per particle differ by falls off slowly,
+/// and ends at the cut-off: 1.5 (length^2 - mean) / cutoff^2 of a pair, here 1.5 % at most where the box has
+/// room for it.
+double least_cutoff(const Settings& s, double length, const geometry::Lattice& lattice) {
+    if (s.softening != Softening::plummer || length == 0)
+        return s.softening == Softening::spline ? length : 0;
     const double room = 0.5 * std::min({lattice.width(0), lattice.width(1), lattice.width(2)});
     return std::max(length, std::min(10 * length, room));
 }
 
+// Costs in units of a particle and a wave vector (0.11 ns in single, 0.27 ns in double precision with
+// AVX-512), lists and gathering included: least squares over computations of all mixtures, within 10 %.
+constexpr double pair_costs[2] = {4.2, 4.4}; // single, double
+constexpr double direct_cost = 3;            // of a pair of method direct
+constexpr double cell_costs[2][5] = {{15, 17, 20, 27, 35}, {12, 14, 17, 24, 32}}; // by order
+constexpr int cell_group = 64;                                                    // what suits cells
+constexpr int64_t least_for_cells = 2048;                                         // particles
+
+constexpr int64_t sample_size = 1024, sample_targets = 32, least_met = 32;
+
 } // namespace
 
 PeriodicSum::PeriodicSum(core::Memory& memory)
-    : places_(memory), sums_(memory, "structure factors"), derivative_(memory, "wave derivatives"),
-      scratch_single_(memory, "wave powers"), weighted_single_(memory, "waves"),
-      scratch_full_(memory, "wave powers"), weighted_full_(memory, "waves") {}
+    : sample_(memory, "sample of particles"), places_(memory), sums_(memory, "structure factors"),
+      derivative_(memory, "wave derivatives"), scratch_single_(memory, "wave powers"),
+      weighted_single_(memory, "waves"), scratch_full_(memory, "wave powers"),
+      weighted_full_(memory, "waves") {}
 
 geometry::Lattice PeriodicSum::lattice_of(const Settings& s) {
     geometry::Lattice lattice;
@@ -54,60 +68,172 @@ geometry::Lattice PeriodicSum::lattice_of(const Settings& s) {
     return lattice;
 }
 
-void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
-                          int64_t all_particles, const core::Log& log) {
-    double sums[2] = {0, 0}; // charge, its square
-    for (int64_t i = 0; i < problem.n; ++i) {
-        sums[0] += problem.charge[i];
-        sums[1] += problem.charge[i] * problem.charge[i];
-    }
-    comm.allreduce(sums, 2, comm::Operation::sum);
-    geometry::Box box;
+EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::Lattice& lattice,
+                                     int64_t particles, double square_sum, double longest) {
+    EwaldProblem p;
+    p.lattice = lattice;
+    p.particles = particles;
+    p.square_sum = square_sum;
+    p.accuracy = chosen_accuracy(settings);
+    p.alpha = settings.ewald_alpha;
+    p.least_cutoff = least_cutoff(settings, longest, lattice);
+    p.leaf = settings.leaf, p.group = settings.group;
+    return p;
+}
+
+/// Collective.
+PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Settings& settings,
+                                             const Problem& problem) {
+    double sums[4] = {}; // charge, its square, |charge|, |charge| length^2
     double most = problem.per_particle_softening ? 0 : settings.softening_length;
+    geometry::Box box;
     for (int64_t i = 0; i < problem.n; ++i) {
+        const double q = problem.charge[i];
+        const double length =
+            problem.per_particle_softening ? problem.softening[i] : settings.softening_length;
+        sums[0] += q, sums[1] += q * q;
+        sums[2] += std::abs(q), sums[3] += std::abs(q) * length * length;
         box.include(problem.x[i], problem.y[i], problem.z[i]);
-        most = problem.per_particle_softening ? std::max(most, problem.softening[i]) : most;
+        most = std::max(most, length);
     }
+    comm.allreduce(sums, 4, comm::Operation::sum);
     double corners[7] = {-box.lower[0], -box.lower[1], -box.lower[2], box.upper[0],
                          box.upper[1],  box.upper[2],  most};
     comm.allreduce(corners, 7, comm::Operation::max);
     for (int a = 0; a < 3; ++a)
         sources_.lower[a] = -corners[a], sources_.upper[a] = corners[3 + a];
+    const double mean = sums[2] > 0 ? sums[3] / sums[2] : 0;
+    return {sums[0], sums[1], corners[6],
+            problem.per_particle_softening ? mean : settings.softening_length * settings.softening_length};
+}
+
+/// Collective. Of a sample of particles with a sample of them.
+Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles) {
+    const int64_t room = sample_size / comm.size(), count = std::min(room, problem.n);
     comm.together([&] {
-        const geometry::Lattice lattice = lattice_of(settings);
+        sample_.resize(4 * sample_size);
+        std::fill(sample_.begin(), sample_.end(), 0.0);
+        for (int64_t k = 0; k < count; ++k) {
+            const int64_t i = k * problem.n / count;
+            const geometry::Vec3 f = lattice_.fractions(problem.x[i], problem.y[i], problem.z[i]);
+            double* const to = sample_.data() + 4 * (comm.rank() * room + k);
+            to[0] = f.x, to[1] = f.y, to[2] = f.z;
+            to[3] = static_cast<double>(problem.n) / static_cast<double>(count);
+        }
+    });
+    comm.allreduce(sample_.data(), 4 * sample_size, comm::Operation::sum);
+    Crowding crowding;
+    crowding.largest = 0.5 * std::min({lattice_.width(0), lattice_.width(1), lattice_.width(2)});
+    double within[Crowding::steps] = {}, targets = 0;
+    int64_t met[Crowding::steps] = {};
+    for (int64_t t = 0; t < sample_size; t += sample_size / sample_targets) {
+        const double* const at = sample_.data() + 4 * t;
+        targets += at[3];
+        for (int64_t k = 0; k < sample_size && at[3] > 0; ++k) {
+            const double* const from = sample_.data() + 4 * k;
+            const int step = k == t ? -1 : crowding_step(crowding, at, from);
+            if (step >= 0)
+                within[step] += at[3] * from[3], met[step] += from[3] > 0;
+        }
+    }
+    for (int k = Crowding::steps - 1; k > 0; --k) // a smaller radius is within the larger ones
+        within[k - 1] += within[k], met[k - 1] += met[k];
+    const double density = static_cast<double>(all_particles) / lattice_.volume();
+    crowding.factor.assign(Crowding::steps, 1.0);
+    for (size_t k = 0; k < Crowding::steps; ++k) {
+        const double radius = crowding.largest * std::exp2(-0.5 * static_cast<double>(k));
+        const double uniform = 4 * pi / 3 * radius * radius * radius * density;
+        if (met[k] >= least_met)
+            crowding.factor[k] = std::max(1.0, within[k] / targets / uniform);
+        else // too few to tell
+            crowding.factor[k] = k > 0 ? crowding.factor[k - 1] : 1;
+    }
+    return crowding;
+}
+
+/// The smallest of the radii that two places (in fractions) are within, -1: none.
+int PeriodicSum::crowding_step(const Crowding& crowding, const double* at, const double* from) const {
+    double d[3];
+    for (int a = 0; a < 3; ++a) { // the nearest image, without a call of std::round
+        d[a] = from[a] - at[a];
+        d[a] -= d[a] > 0.5 ? 1 : (d[a] < -0.5 ? -1 : 0);
+    }
+    const geometry::Vec3 s = lattice_.shift(d[0], d[1], d[2]);
+    const double square = s.x * s.x + s.y * s.y + s.z * s.z, limit = crowding.largest * crowding.largest;
+    if (square > limit)
+        return -1;
+    return square > 0 ? std::min(std::ilogb(limit / square), Crowding::steps - 1) : Crowding::steps - 1;
+}
+
+void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
+                          int64_t all_particles, const core::Log& log) {
+    const Totals totals = find_totals(comm, settings, problem);
+    const geometry::Lattice lattice = lattice_of(settings);
+    const bool same_box = lattice == lattice_;
+    lattice_ = lattice;
+    const bool full = settings.precision == Precision::fp64;
+    const bool plummer = settings.softening == Softening::plummer;
+    EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
+                                plummer && !problem.per_particle_softening ? 0 : totals.longest);
+    p.all_pairs = settings.method == Method::direct;
+    p.pair_cost = p.all_pairs ? direct_cost : pair_costs[full];
+    CellModel& cells = p.cells;
+    cells.allowed = settings.method == Method::tree && settings.theta > 0 &&
+                    all_particles >= least_for_cells && !(plummer && problem.per_particle_softening);
+    cells.order = settings.order;
+    cells.opening = std::min(settings.theta, settings.mac == MacType::error ? 0.85 : 1.0);
+    cells.error = settings.mac == MacType::error ? settings.accuracy : 0;
+    cells.cost = cell_costs[full][settings.order];
+    cells.direct = static_cast<double>(direct_count(settings));
+    cells.leaf = settings.tuned ? settings.leaf : 0;
+    cells.group = settings.tuned ? settings.group : cell_group;
+    if (cells.allowed)
+        p.crowding = find_crowding(comm, problem, all_particles);
+    comm.together([&] {
         const EwaldSplit before = split_;
-        const bool same_box = lattice == lattice_;
-        lattice_ = lattice;
-        charge_ = sums[0];
-        EwaldProblem p;
-        p.lattice = lattice_;
-        p.particles = all_particles;
-        p.square_sum = sums[1];
-        p.accuracy = chosen_accuracy(settings);
-        p.alpha = settings.ewald_alpha;
-        p.least_cutoff = least_cutoff(settings.softening, corners[6], lattice);
-        p.all_pairs = settings.method == Method::direct;
-        p.pair_cost = settings.precision == Precision::fp64 ? 5 : 2; // measured, gathering included
-        p.leaf = settings.leaf, p.group = settings.group;
+        charge_ = totals.charge;
+        density_ = static_cast<double>(all_particles) / lattice_.volume();
         split_ = split_ewald(p);
         typical_field_ = pipeline::typical_field(p);
+        const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = kernels::Screen(split_.alpha * split_.cutoff);
-        if (!same_box || waves_.alpha() != split_.alpha || before.largest_wave != split_.largest_wave)
-            waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave);
+        if (!same_box || waves_.alpha() != split_.alpha || before.largest_wave != split_.largest_wave ||
+            waves_.softening() != softening)
+            waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
     });
-    if (comm.rank() != 0 || !log.wants(core::LogLevel::info))
-        return;
-    std::string text = core::format(
-        "periodic box: alpha %.4g, pairs up to %.4g, %lld wave vectors, accuracy %.2g", split_.alpha,
-        split_.cutoff, static_cast<long long>(waves_.vector_count()), chosen_accuracy(settings));
-    if (std::abs(charge_) > 1e-9 * std::sqrt(sums[1]))
+    if (comm.rank() == 0 && log.wants(core::LogLevel::info))
+        say(settings, problem, totals, log);
+}
+
+void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,
+                      const core::Log& log) {
+    std::string text =
+        core::format("periodic box: alpha %.4g, %s up to %.4g, %lld wave vectors, accuracy %.2g",
+                     split_.alpha, split_.cells ? "pairs and cells" : "pairs", split_.cutoff,
+                     static_cast<long long>(waves_.vector_count()), chosen_accuracy(settings));
+    if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
         text += core::format("; the net %s %.6g has a uniform background",
                              settings.interaction == Interaction::gravity ? "mass" : "charge",
                              charge_ / problem.charge_scale);
     if (text != said_)
         log.write(core::LogLevel::info, text);
     said_ = text;
+}
+
+Settings PeriodicSum::tree_settings(const Settings& settings) const {
+    Settings s = settings;
+    if (!split_.cells)
+        s.theta = 0;
+    else if (!settings.tuned)
+        s.leaf = split_.leaf, s.group = cell_group;
+    return s;
+}
+
+double PeriodicSum::typical_field(int64_t count, double edge) const {
+    const double here = static_cast<double>(count) / (edge * edge * edge);
+    return count < 4 || !(here > density_) ? typical_field_
+                                           : typical_field_ * std::pow(here / density_, 2.0 / 3);
 }
 
 void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sources,
@@ -189,7 +315,7 @@ void PeriodicSum::add_field(const backend::Executor& executor, const Problem& pr
     weighted.resize(kernels::wave_size * waves_.value_count());
     kernels::weigh_structure(waves_, sums_.data(), weighted.data());
     const int64_t room = kernels::wave_scratch(waves_), count = problem.target_count();
-    const double background = -pi * charge_ / (lattice_.volume() * split_.alpha * split_.alpha);
+    const double background = charge_ * waves_.background() / lattice_.volume();
     const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
                                  lattice_.reciprocal(0, 0, 1)};
     scratch.resize(executor.threads * room);
@@ -239,8 +365,7 @@ void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicato
              : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
     });
     const kernels::WaveEnergy waves = kernels::wave_energy(waves_, sums_.data());
-    const double background =
-        -0.5 * pi * charge_ * charge_ / (lattice_.volume() * split_.alpha * split_.alpha);
+    const double background = 0.5 * charge_ * charge_ * waves_.background() / lattice_.volume();
     for (int c = 0; c < 6; ++c)
         virial[c] = waves.virial[c] - (c < 3 ? background : 0);
 }

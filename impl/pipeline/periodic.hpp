@@ -2,9 +2,12 @@
 // meet, and the smooth part, summed over wave vectors.
 //
 // Ewald's sum with a conducting boundary: pairs less erf(alpha r)/r up to the cut-off, met by targets moved
-// by lattice vectors (kernels/screen.hpp: the pair at distance zero loses its erf, which is the self term);
-// waves (kernels/reciprocal.hpp) of the structure factors of all ranks' sources; a net charge Q has a uniform
-// background, which adds -pi Q / (V alpha^2) to the potential. Virial: minus the derivative of the energy by
+// by lattice vectors (kernels/screen.hpp: the pair at distance zero loses its erf, which is the self term),
+// and by the tree's cells, screened alike, where that is cheaper (ewald.hpp); waves (kernels/reciprocal.hpp)
+// of the structure factors of all ranks' sources; a net charge Q has a uniform background, which adds -pi Q /
+// (V alpha^2) to the potential. Plummer's softening is exact where there is one length for all: s^2 = r^2 +
+// eps^2 stands for r^2 in both parts (kernels/reciprocal.hpp). Of lengths per particle the mean square eps^2
+// does; what a pair's own differs from it ends at the cut-off. Virial: minus the derivative of the energy by
 // the strain. Of the pairs it is sum x (x) f + 1/2 sum over images of shift (x) force from that image.
 #pragma once
 
@@ -38,16 +41,29 @@ class PeriodicSum {
     /// The lattice of the settings' box.
     static geometry::Lattice lattice_of(const Settings& settings);
 
+    /// The splitting to look for; `longest`: the largest softening length that ends at the cut-off (0: none).
+    /// What hardware and method make of the costs is the caller's to fill in. split_ewald() then does not
+    /// depend on the charges, unless all are 0.
+    static EwaldProblem problem_of(const Settings& settings, const geometry::Lattice& lattice,
+                                   int64_t particles, double square_sum, double longest);
+
     /// Collective. Splits the sum for all ranks' particles; charges are scaled already. Says in the log what
     /// it chose, when that changes. Throws Error(memory, communication) on all ranks.
     void prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
                  int64_t all_particles, const core::Log& log);
 
     double cutoff() const { return split_.cutoff; }
+    double alpha() const { return split_.alpha; }
+    /// What the tree makes of these settings: theta 0 where cells are not used; leaves and groups that suit
+    /// them.
+    Settings tree_settings(const Settings& settings) const;
     /// What the pairs of a frame with this scale keep.
-    kernels::Screening screening(double scale) const { return {&screen_, split_.cutoff * scale}; }
-    /// Size of the field at which the error MAC measures errors.
-    double typical_field() const { return typical_field_; }
+    kernels::Screening screening(double scale) const {
+        return {&screen_, split_.cutoff * scale, waves_.softening() * scale};
+    }
+    /// Size of the field at which the error MAC measures errors, for `count` targets in a box with this
+    /// longest edge: that of neighbours in the whole box, or closer ones here.
+    double typical_field(int64_t count, double edge) const;
 
     /// Lattice vectors that bring some point of a target box within the cut-off of a box of sources (all
     /// ranks' where none is given); 0 0 0 first, in fixed order.
@@ -67,6 +83,13 @@ class PeriodicSum {
     int64_t wave_count() const { return waves_.vector_count(); }
 
   private:
+    struct Totals { // of all ranks' particles
+        double charge = 0, square = 0, longest = 0, softening_square = 0;
+    };
+    Totals find_totals(comm::Communicator& comm, const Settings& settings, const Problem& problem);
+    Crowding find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles);
+    int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
+    void say(const Settings& settings, const Problem& problem, const Totals& totals, const core::Log& log);
     struct Places { // fractions of points
         explicit Places(core::Memory& memory)
             : f1(memory, "fractions"), f2(memory, "fractions"), f3(memory, "fractions") {}
@@ -85,7 +108,8 @@ class PeriodicSum {
     kernels::Screen screen_;
     kernels::Waves waves_;
     geometry::Box sources_; // of all ranks
-    double charge_ = 0, typical_field_ = 0;
+    double charge_ = 0, typical_field_ = 0, density_ = 0;
+    core::Buffer<double> sample_; // places of some particles of all ranks, and how many each stands for
     Places places_;
     core::Buffer<double> sums_; // structure factors, per chunk of particles; the first ends as the total
     core::Buffer<double> derivative_; // of the potential by the fractions, per thread

@@ -7,6 +7,7 @@
 #include "particles/transfer.hpp"
 #include "pipeline/evaluate_direct.hpp"
 #include "pipeline/forest.hpp"
+#include "pipeline/periodic.hpp"
 #include "pipeline/tree_force.hpp"
 
 #include <algorithm>
@@ -74,16 +75,18 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
     });
     work_.resize(0);
     problem_.range = {};
+    const Settings settings =
+        problem_.periodic != nullptr ? problem_.periodic->tree_settings(settings_) : settings_;
     if (!comm_->alone() && settings_.tree_type == tree::TreeType::octree &&
         settings_.tree_scope == TreeScope::local)
-        problem_.range = find_root(*comm_, settings_, problem_);
+        problem_.range = find_root(*comm_, settings, problem_);
     if (comm_->alone() || settings_.tree_scope == TreeScope::local) {
-        origin_ = tree_force_->evaluate(executor, *comm_, settings_, problem_, with_potential_, workspaces_,
+        origin_ = tree_force_->evaluate(executor, *comm_, settings, problem_, with_potential_, workspaces_,
                                         field_, report_, log_);
     } else {
-        global_tree_.spread(*comm_, executor, settings_, problem_, spread_);
+        global_tree_.spread(*comm_, executor, settings, problem_, spread_);
         comm_->together([&] { spread_field_.resize(spread_.target_count(), with_potential_); });
-        const int32_t* origin = tree_force_->evaluate(executor, *comm_, settings_, spread_, with_potential_,
+        const int32_t* origin = tree_force_->evaluate(executor, *comm_, settings, spread_, with_potential_,
                                                       workspaces_, spread_field_, report_, log_);
         comm_->together([&] {
             spread_work_.resize(spread_.points ? 0 : spread_.n);

@@ -118,15 +118,20 @@ void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int3
                                  int64_t& near_count) {
     const kernels::PairVariant pair = pair_variant(job.settings, job.problem, job.with_potential);
     const bool plummer = pair.softening == kernels::Softening::plummer;
+    const PeriodicSum* const periodic = job.problem.periodic;
     const kernels::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
-                                       pair.potential};
+                                       pair.potential, periodic != nullptr};
     int32_t* const far_begin = near_end(job, group, variant, begin, end);
     sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
     near_count = far_begin - begin;
     for (int64_t e = 0; e < near_count; e += kernels::CellBuffer<T>::capacity) {
         work.cells.fill(forest.moments, forest.expansion<T>().data(), begin + e,
                         std::min(kernels::CellBuffer<T>::capacity, near_count - e), frame, variant);
-        kernels::m2p(variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
+        if (variant.screened)
+            kernels::m2p_screened(variant, length, periodic->alpha() / frame.scale, work.cells.view(),
+                                  work.targets.view(), 0, work.targets.sums());
+        else
+            kernels::m2p(variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
     }
 }
 

@@ -110,13 +110,18 @@ void TreeForce::State::build_own(const Job& job) {
     forest.fill_own_criterion(job.executor, job.settings);
     forest.criterion.cutoff = problem_cutoff(job.problem);
     report.time_s.lists = timer.lap();
-    const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
-    forest.fill_expansions(job.executor, job.settings, variant.softening == kernels::Softening::plummer, 0);
+    forest.fill_expansions(job.executor, job.settings, has_traces(job), 0);
     forest.own_end = forest.top_end = forest.tree.node_count();
     pairs.resize(targets.group_count());
     cells.resize(targets.group_count());
     far.resize(targets.group_count());
     report.time_s.moments += timer.lap();
+}
+
+/// Whether expansions need the traces of the moments.
+bool TreeForce::State::has_traces(const Job& job) const {
+    return job.problem.periodic != nullptr ||
+           pair_variant(job.settings, job.problem, false).softening == kernels::Softening::plummer;
 }
 
 bool TreeForce::State::has_last(const Job& job) const {
@@ -127,7 +132,10 @@ bool TreeForce::State::has_last(const Job& job) const {
 void TreeForce::State::scale_groups(const Job& job, bool use_last) {
     if (!use_last && job.problem.periodic != nullptr) {
         acceleration.resize(targets.group_count());
-        std::fill(acceleration.begin(), acceleration.end(), job.problem.periodic->typical_field());
+        const core::Buffer<lists::Group>& groups = targets.groups();
+        for (int64_t g = 0; g < groups.size(); ++g)
+            acceleration[g] = job.problem.periodic->typical_field(job.problem.points ? 0 : groups[g].count,
+                                                                  groups[g].target.box.longest_edge());
     } else if (!use_last)
         estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
                                targets.groups(), acceleration);

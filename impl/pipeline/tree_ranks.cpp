@@ -14,19 +14,18 @@ constexpr int64_t slices = 16;
 
 void TreeForce::State::evaluate_over_ranks(const Job& job) {
     const Settings& settings = job.settings;
-    const bool softened =
-        pair_variant(settings, job.problem, job.with_potential).softening == kernels::Softening::plummer;
+    const bool traces = has_traces(job);
     const int64_t number = settings.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
     const LetExchange::Frame frame{job.executor,
                                    settings,
                                    forest,
                                    top,
                                    job.problem.per_particle_softening,
-                                   moments::record_size(settings.order, softened) * number};
+                                   moments::record_size(settings.order, traces) * number};
     core::Timer timer;
     if (settings.tree_scope == TreeScope::local)
         find_pieces(job);
-    top.build(job.comm, job.executor, settings, softened, frame.lengths, forest);
+    top.build(job.comm, job.executor, settings, traces, frame.lengths, forest);
     job.comm.together([&] { let.begin(frame); });
     meet_ranks(job, frame);
     job.report.time_s.ranks += timer.lap();

@@ -68,6 +68,7 @@ struct TreeForce::State {
     void choose_images(const Job& job);
     void sum_images(const Job& job) const;
     bool has_last(const Job& job) const;
+    bool has_traces(const Job& job) const;
     void scale_groups(const Job& job, bool use_last);
     void count(Report& report) const;
 

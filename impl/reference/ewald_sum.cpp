@@ -98,6 +98,50 @@ Pair smooth(Real alpha, Real r) {
     return {(value - peak * std::exp(-u * u)) / (r * r), value};
 }
 
+/// Integral of f over [0, 1] that vanishes at 0 with all derivatives, by the double exponential rule.
+template <typename F>
+Real integral(const F& f) {
+    constexpr Real step = 1 / 32.0L;
+    Real sum = 0;
+    for (int k = -128; k <= 128; ++k) {
+        const Real t = step * static_cast<Real>(k), grow = std::exp(pi * std::sinh(t)); // z / (1 - z)
+        const Real z = grow / (1 + grow), dz = pi * std::cosh(t) * z / (1 + grow);
+        if (z > 0 && dz > 0)
+            sum += f(z) * dz;
+    }
+    return sum * step;
+}
+
+/// erf(alpha s)/s, s^2 = r^2 + length^2, is 2 alpha / sqrt(pi) times the integral of exp(-alpha^2 z^2 s^2)
+/// over z in [0, 1]: in waves, 2 pi / alpha^2 times that of z^-3 exp(-alpha^2 length^2 z^2 - k^2 / (4 alpha^2
+/// z^2)).
+struct Smooth {
+    Real alpha, length;
+    Real weight(Real square) const { return moment(square, 3) * 2 * pi / (alpha * alpha); }
+    /// -d/d(k^2) of the weight over it.
+    Real slope(Real square) const {
+        if (length == 0)
+            return 1 / square + 1 / (4 * alpha * alpha);
+        return moment(square, 5) / (4 * alpha * alpha * moment(square, 3));
+    }
+    /// Integral of erfc(alpha s)/s over space.
+    Real rest() const {
+        const Real eta = alpha * alpha * length * length;
+        return 2 * pi / (alpha * alpha) *
+               (eta == 0 ? 0.5L : integral([&](Real z) { return z * std::exp(-eta / (z * z)); }));
+    }
+
+  private:
+    Real moment(Real square, int power) const {
+        const Real kappa = square / (4 * alpha * alpha), eta = alpha * alpha * length * length;
+        if (length == 0)
+            return std::exp(-kappa) / (2 * kappa);
+        return integral([&](Real z) {
+            return std::exp(-eta * z * z - kappa / (z * z)) / std::pow(z, static_cast<Real>(power));
+        });
+    }
+};
+
 struct Sum {
     Vector a;
     Real potential = 0, virial[6] = {};
@@ -114,7 +158,24 @@ struct Problem {
     const Points& targets;
     Softening softening;
     double length, reach;
+    Real mean; // Plummer's length in the smooth part
+
+    Real length_of(const Points& points, int64_t i) const {
+        return points.softening != nullptr ? points.softening[i] : length;
+    }
 };
+
+/// rms length, by |charge|.
+Real mean_length(const Points& sources, const double* charge, Softening softening, double length) {
+    if (softening != Softening::plummer || sources.softening == nullptr)
+        return softening == Softening::plummer ? length : 0;
+    Real sum = 0, weight = 0;
+    for (int64_t j = 0; j < sources.count; ++j) {
+        weight += std::abs(charge[j]);
+        sum += std::abs(charge[j]) * Real(sources.softening[j]) * sources.softening[j];
+    }
+    return weight > 0 ? std::sqrt(sum / weight) : 0;
+}
 
 /// All images of source j within the cut-off, or the reach of the softening.
 void add_images(const Problem& p, int64_t i, int64_t j, Sum& sum) {
@@ -123,20 +184,19 @@ void add_images(const Problem& p, int64_t i, int64_t j, Sum& sum) {
              Real(p.sources.z[j]) - p.targets.z[i]};
     for (int a = 0; a < 3; ++a) // nearly the nearest image
         d = plus(d, times(-std::round(dot(f.dual[a], d)), f.edge[a]));
-    const Real length_i = p.targets.softening != nullptr ? p.targets.softening[i] : p.length;
-    const Real length_j = p.sources.softening != nullptr ? p.sources.softening[j] : p.length;
+    const Real length_i = p.length_of(p.targets, i), length_j = p.length_of(p.sources, j);
     const Real q = p.charge[j];
     for (int n = -f.images[0]; n <= f.images[0]; ++n)
         for (int m = -f.images[1]; m <= f.images[1]; ++m)
             for (int l = -f.images[2]; l <= f.images[2]; ++l) {
                 const Vector s =
                     plus(plus(times(n, f.edge[0]), times(m, f.edge[1])), plus(times(l, f.edge[2]), d));
-                const Real r = std::sqrt(dot(s, s));
-                const bool soft = p.softening != Softening::none && r < p.reach;
-                if (r > f.cutoff && !soft)
+                const Real r = std::sqrt(dot(s, s)), far = std::sqrt(r * r + p.mean * p.mean);
+                const bool soft = p.softening != Softening::none && far < p.reach;
+                if (far > f.cutoff && !soft)
                     continue;
-                const Pair all = soft ? softened(p.softening, r, length_i, length_j) : newton(r);
-                const Pair off = r > f.cutoff ? newton(r) : smooth(f.alpha, r);
+                const Pair all = soft ? softened(p.softening, r, length_i, length_j) : newton(far);
+                const Pair off = far > f.cutoff ? newton(far) : smooth(f.alpha, far);
                 const Real force = q * (all.force - off.force);
                 sum.a = plus(sum.a, times(force, s));
                 sum.potential += q * (all.potential - off.potential);
@@ -156,11 +216,11 @@ Complex phase(const Vector& k, const Points& p, int64_t i) {
 /// One wave vector and its opposite.
 struct Wave {
     Vector k;
-    Real weight; // 2 * 4 pi / (V k^2) exp(-k^2 / 4 alpha^2)
+    Real weight; // 2 / V that of Smooth
     Complex structure;
 };
 
-std::vector<Wave> find_waves(const Frame& f) {
+std::vector<Wave> find_waves(const Frame& f, const Smooth& part) {
     std::vector<Wave> waves;
     for (int i = 0; i <= f.waves[0]; ++i)
         for (int j = i == 0 ? 0 : -f.waves[1]; j <= f.waves[1]; ++j)
@@ -168,10 +228,7 @@ std::vector<Wave> find_waves(const Frame& f) {
                 const Vector wave = wave_of(f, i, j, k);
                 const Real square = dot(wave, wave);
                 if (square <= f.largest * f.largest)
-                    waves.push_back(
-                        {wave,
-                         8 * pi / (f.volume * square) * std::exp(-square / (4 * f.alpha * f.alpha)),
-                         {0, 0}});
+                    waves.push_back({wave, 2 / f.volume * part.weight(square), {0, 0}});
             }
     return waves;
 }
@@ -183,8 +240,10 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
                double* energy, double* virial) {
     (void)threads;
     const Frame frame = frame_of(cell, std::max(sources.count, targets.count));
-    const Problem p{frame, sources, charge, targets, softening, length, softening_reach};
-    std::vector<Wave> waves = find_waves(frame);
+    const Real mean = mean_length(sources, charge, softening, length);
+    const Problem p{frame, sources, charge, targets, softening, length, softening_reach, mean};
+    const Smooth part{frame.alpha, mean};
+    std::vector<Wave> waves = find_waves(frame, part);
     const auto wave_count = static_cast<int64_t>(waves.size());
     std::vector<Sum> sums(static_cast<size_t>(targets.count));
 #ifdef _OPENMP
@@ -198,7 +257,7 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
     Real net = 0;
     for (int64_t j = 0; j < sources.count; ++j)
         net += charge[j];
-    const Real background = -pi * net / (frame.volume * frame.alpha * frame.alpha);
+    const Real background = -net / frame.volume * part.rest();
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic, 1) num_threads(std::max(1, threads))
 #endif
@@ -229,8 +288,7 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
     Sum smooth_part;
     for (const Wave& wave : waves) {
         const Real one = wave.weight * std::norm(wave.structure) / 2;
-        smooth_part.add_virial(2 * one * (1 / dot(wave.k, wave.k) + 1 / (4 * frame.alpha * frame.alpha)),
-                               wave.k);
+        smooth_part.add_virial(2 * one * part.slope(dot(wave.k, wave.k)), wave.k);
         for (int c = 0; c < 3; ++c)
             w[c] -= one;
     }

@@ -3,8 +3,10 @@
 // It shares no code with what it judges. Terms are kept down to 1e-18 of the largest. Units and signs as in
 // direct_sum.hpp: a towards the sources, phi = sum q / r. A pair at distance zero (a target and itself) loses
 // its erf part; softened, it keeps its softened value at zero, as direct_sum's does. Net charge: uniform
-// background. Softening acts on images nearer than softening_reach. Source: Ewald 1921; Nymand & Linse 2000
-// for the virial.
+// background. A spline acts on images nearer than softening_reach. Plummer's softening with one length for
+// all acts on all of them (s^2 = r^2 + length^2 for r^2 in both parts); lengths per particle act nearer than
+// softening_reach, their rms, weighted by |charge|, beyond. Source: Ewald 1921; Nymand & Linse 2000 for the
+// virial.
 #pragma once
 
 #include "reference/direct_sum.hpp"

@@ -50,8 +50,8 @@ inline Results compute_periodic(const Cloud& cloud, const Settings& settings, co
 }
 
 /// What the oracle says, with Coulomb's signs.
-inline Results oracle(const Cloud& cloud, const Settings& s, double reach = 0,
-                      const Cloud* points = nullptr) {
+inline Results oracle(const Cloud& cloud, const Settings& s, double reach = 0, const Cloud* points = nullptr,
+                      bool lengths = false) {
     const Cloud& at = points != nullptr ? *points : cloud;
     const auto n = at.x.size();
     Results r;
@@ -60,8 +60,10 @@ inline Results oracle(const Cloud& cloud, const Settings& s, double reach = 0,
     reference::Cell cell{{{s.box_upper[0] - s.box_lower[0], 0, 0},
                           {s.box_tilt[0], s.box_upper[1] - s.box_lower[1], 0},
                           {s.box_tilt[1], s.box_tilt[2], s.box_upper[2] - s.box_lower[2]}}};
-    const reference::Points sources{cloud.size(), cloud.x.data(), cloud.y.data(), cloud.z.data(), nullptr};
-    const reference::Points targets{at.size(), at.x.data(), at.y.data(), at.z.data(), nullptr};
+    const reference::Points sources{cloud.size(), cloud.x.data(), cloud.y.data(), cloud.z.data(),
+                                    lengths ? cloud.softening.data() : nullptr};
+    const reference::Points targets{at.size(), at.x.data(), at.y.data(), at.z.data(),
+                                    lengths ? at.softening.data() : nullptr};
     const double sign = s.interaction == Interaction::coulomb ? 1 : -1;
     reference::ewald_sum(cell, sources, cloud.q.data(), targets,
                          static_cast<reference::Softening>(s.softening), s.softening_length, reach, 1,

@@ -1,7 +1,6 @@
 // Periodic boxes: published Madelung constants, the oracle's Ewald sum, and what must hold whatever the
 // splitting.
 #include "periodic_scene.hpp"
-#include "pipeline/periodic.hpp"
 
 namespace graft::pipeline::testing {
 namespace {
@@ -283,35 +282,88 @@ TEST_P(PeriodicMethod, ThreadsChangeNoBit) {
     EXPECT_EQ(a.virial[3], b.virial[3]);
 }
 
-/// The cut-off that a computation takes.
-double cutoff_of(const Cloud& cloud, const Settings& s) {
-    core::Memory memory;
-    PeriodicSum sum(memory);
-    Problem problem(memory);
-    problem.n = cloud.size();
-    const std::vector<double>* from[4] = {&cloud.x, &cloud.y, &cloud.z, &cloud.q};
-    core::Buffer<double>* const to[4] = {&problem.x, &problem.y, &problem.z, &problem.charge};
-    for (int c = 0; c < 4; ++c) {
-        to[c]->resize(problem.n);
-        std::copy(from[c]->begin(), from[c]->end(), to[c]->begin());
+/// All of a sum over waves of Plummer's softened charges, with no splitting: the wave k of 1 / sqrt(r^2 +
+/// eps^2) is 4 pi / k^2 (k eps K_1(k eps)), which falls as exp(-k eps). Without the particles' own
+/// contribution.
+Results plummer_waves(const Cloud& cloud, double eps) {
+    const double pi = std::acos(-1.0);
+    const int most = static_cast<int>(34 / (2 * pi * eps));
+    const auto n = cloud.x.size();
+    Results r;
+    for (std::vector<double>* values : {&r.ax, &r.ay, &r.az, &r.potential})
+        values->assign(n, 0);
+    for (int i = -most; i <= most; ++i)
+        for (int j = -most; j <= most; ++j)
+            for (int l = -most; l <= most; ++l) {
+                const double k[3] = {2 * pi * i, 2 * pi * j, 2 * pi * l};
+                const double square = k[0] * k[0] + k[1] * k[1] + k[2] * k[2],
+                             along = std::sqrt(square) * eps;
+                if (square == 0 || along > 34)
+                    continue;
+                const double weight = 4 * pi / square * along * std::cyl_bessel_k(1.0, along);
+                double c = 0, s = 0;
+                const auto angle = [&](size_t p) {
+                    return k[0] * cloud.x[p] + k[1] * cloud.y[p] + k[2] * cloud.z[p];
+                };
+                for (size_t p = 0; p < n; ++p)
+                    c += cloud.q[p] * std::cos(angle(p)), s += cloud.q[p] * std::sin(angle(p));
+                for (size_t p = 0; p < n; ++p) {
+                    const double cosine = std::cos(angle(p)), sine = std::sin(angle(p));
+                    r.potential[p] += weight * (c * cosine + s * sine);
+                    const double slope = weight * (c * sine - s * cosine); // minus the gradient over k
+                    r.ax[p] += slope * k[0], r.ay[p] += slope * k[1], r.az[p] += slope * k[2];
+                }
+            }
+    for (size_t p = 0; p < n; ++p) {
+        r.potential[p] -= cloud.q[p] / eps;
+        r.energy += 0.5 * cloud.q[p] * r.potential[p];
     }
-    comm::Communicator alone;
-    sum.prepare(alone, s, problem, problem.n, core::Log());
-    return sum.cutoff();
+    return r;
 }
 
-TEST_P(PeriodicMethod, PlummersSofteningActsUpToTheCutOff) {
+TEST_P(PeriodicMethod, PlummersSofteningActsOnAllImages) {
     const PeriodicBox box{{1, 1, 1}};
-    const Cloud cloud = random_charges(box, 40, false);
+    for (const bool neutral : {true, false}) {
+        const Cloud cloud = random_charges(box, 12, neutral);
+        Settings s = periodic_settings(box, GetParam());
+        s.softening = Softening::plummer, s.softening_length = 0.3;
+        const Results waves = plummer_waves(cloud, 0.3), expected = oracle(cloud, s);
+        // Only the mean of the potential is another one: k = 0 of the softening's own background.
+        const double mean = waves.potential[0] - (expected.potential[0] - cloud.q[0] / 0.3);
+        double energy = expected.energy; // which counts the particles themselves
+        for (const double q : cloud.q)
+            energy -= 0.5 * q * q / 0.3;
+        EXPECT_LT(rms_error(expected, waves), 1e-12) << "the oracle";
+        for (const double alpha : {0.0, 3.0, 8.0}) {
+            s.ewald_alpha = alpha;
+            const Results r = compute_periodic(cloud, s);
+            EXPECT_LT(rms_error(r, waves), 1e-11) << alpha;
+            EXPECT_NEAR(r.energy, energy, 1e-9) << alpha;
+            for (size_t i = 0; i < cloud.x.size(); ++i)
+                EXPECT_NEAR(r.potential[i], waves.potential[i] - mean, 1e-10) << alpha;
+            for (int c = 0; c < 6; ++c)
+                EXPECT_NEAR(r.virial[c], expected.virial[c], 1e-10) << alpha;
+        }
+    }
+}
+
+TEST_P(PeriodicMethod, PlummerLengthsPerParticleActUpToTheCutOff) {
+    const PeriodicBox box{{1, 1, 1}};
+    Cloud cloud = random_charges(box, 40, false);
+    for (size_t i = 0; i < cloud.x.size(); ++i)
+        cloud.softening[i] = 0.01 + 0.002 * static_cast<double>(i % 5);
     Settings s = periodic_settings(box, GetParam());
-    s.softening = Softening::plummer, s.softening_length = 0.02;
-    const double cutoff = cutoff_of(cloud, s);
-    EXPECT_GE(cutoff, 0.2);
-    const Results r = compute_periodic(cloud, s);
-    Results expected = oracle(cloud, s, cutoff);
-    EXPECT_LT(rms_error(r, expected), 1e-11);
-    for (size_t i = 0; i < cloud.x.size(); ++i) // the oracle's potential counts the particle itself
-        EXPECT_NEAR(r.potential[i], expected.potential[i] - cloud.q[i] / 0.02, 1e-9);
+    s.softening = Softening::plummer;
+    Choice choice;
+    choice.softening = true;
+    const Results r = compute_periodic(cloud, s, choice);
+    const Results near = oracle(cloud, s, 0.15, nullptr, true), far = oracle(cloud, s, 1.5, nullptr, true);
+    EXPECT_LT(rms_error(r, far), 1.1 * rms_error(near, far)); // the cut-off is at least 10 lengths
+    EXPECT_LT(rms_error(r, far), 1e-4);
+    std::fill(cloud.softening.begin(), cloud.softening.end(), 0.05);
+    s.softening_length = 0.05;
+    EXPECT_LT(rms_error(compute_periodic(cloud, s, choice), compute_periodic(cloud, s)), 1e-11)
+        << "equal lengths";
 }
 
 TEST(Periodic, TheReferenceMethodIsTheOracle) {
