@@ -1,7 +1,8 @@
 """How well the energy is kept over 10 ps of NVE with Graft's Coulomb forces and with LAMMPS's own: molten salt (2,744 ions, 1 fs)
-and SPC/E water (3,000 atoms, rigid by SHAKE, 1 fs). Each method starts from one equilibrated state, which is kept in the folder.
+and SPC/E water (3,000 atoms, rigid by SHAKE, 1 fs). Each method starts from one equilibrated state, which is kept in the folder (one
+for each seed).
 
-usage: drift.py FOLDER salt|water METHOD... [--ps 10]      METHOD: pppm=1e-5, ewald=1e-8, graft=DECK (path or "{...}")
+usage: drift.py FOLDER salt|water METHOD... [--ps 10] [--seed 4711]      METHOD: pppm=1e-5, ewald=1e-8, graft=DECK (path or "{...}")
 Prints a line a method: the slope of a straight line through the energy that the steps keep (systems.Kept: LAMMPS's own sum swings by
 the step's square, a hundred times what a force's error does), in units of the kinetic energy per ns, with its standard error; the same
 of LAMMPS's own sum; the rms about the line; time a step; of the callback, the share within Graft."""
@@ -43,16 +44,16 @@ def start(what, data_path, method):
     return lmp, attached
 
 
-def equilibrate(what, folder, path):
+def equilibrate(what, folder, path, seed):
     made = os.path.join(folder, "made.data")
     with open(made, "w", encoding="utf-8") as file:
         file.write(what["data"]().text())
     lmp, _ = start(what, made, "pppm=1e-4")
     systems.each_line(lmp, f"""
-        velocity all create {what['kelvin']} 4711 loop all
+        velocity all create {what['kelvin']} {seed} loop all
         timestep {0.5 * what['fs']}
         fix slow all nve/limit 0.02
-        fix heat all langevin {what['kelvin']} {what['kelvin']} {50 * what['fs']} 4711
+        fix heat all langevin {what['kelvin']} {what['kelvin']} {50 * what['fs']} {seed}
         run 2000 post no
         unfix slow
         fix move all nve
@@ -103,11 +104,12 @@ def main():
     parser.add_argument("system", choices=SYSTEMS)
     parser.add_argument("methods", nargs="+")
     parser.add_argument("--ps", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=4711)
     wanted = parser.parse_args()
     what = SYSTEMS[wanted.system]
-    path = os.path.join(wanted.folder, wanted.system + ".data")
+    path = os.path.join(wanted.folder, f"{wanted.system}-{wanted.seed}.data")
     if not os.path.exists(path):
-        equilibrate(what, wanted.folder, path)
+        equilibrate(what, wanted.folder, path, wanted.seed)
     for method in wanted.methods:
         measure(what, path, method, wanted.ps)
 
