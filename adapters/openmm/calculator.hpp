@@ -18,7 +18,7 @@
 
 namespace graft::openmm {
 
-class Calculator {
+class GRAFT_OPENMM_EXPORT Calculator {
   public:
     /// Loads libgraft, reads the deck, checks force against a System of so many particles. Throws
     /// OpenMMException.
@@ -34,6 +34,8 @@ class Calculator {
     double compute(const OpenMM::Vec3* positions, OpenMM::Vec3* forces, bool want_energy,
                    const OpenMM::Vec3 box[3]);
 
+    /// The exceptions' particles, in their order.
+    const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
     double figure(const std::string& key) const;
     std::string report() const;
     const std::string& log() const { return log_; }

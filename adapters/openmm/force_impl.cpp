@@ -10,6 +10,7 @@ namespace graft::openmm {
 void GraftForceImpl::initialize(OpenMM::ContextImpl& context) {
     calculator_ = std::make_unique<Calculator>(owner_, context.getSystem().getNumParticles());
     kernel_ = context.getPlatform().createKernel(CalcGraftForceKernel::Name(), context);
+    kernel_.getAs<CalcGraftForceKernel>().initialize(*calculator_);
 }
 
 double GraftForceImpl::calcForcesAndEnergy(OpenMM::ContextImpl& context, bool forces, bool energy,

@@ -3,6 +3,8 @@
 #ifndef GRAFT_OPENMM_KERNEL_HPP
 #define GRAFT_OPENMM_KERNEL_HPP
 
+#include "graft_force.hpp"
+
 #include <openmm/KernelImpl.h>
 #include <openmm/Platform.h>
 
@@ -16,10 +18,12 @@ namespace graft::openmm {
 
 class Calculator;
 
-class CalcGraftForceKernel : public OpenMM::KernelImpl {
+class GRAFT_OPENMM_EXPORT CalcGraftForceKernel : public OpenMM::KernelImpl {
   public:
     static std::string Name() { return "CalcGraftForce"; }
     using OpenMM::KernelImpl::KernelImpl;
+    /// Once, before the Context has positions.
+    virtual void initialize(const Calculator&) {}
     /// Adds this force's share to the forces of the context where wanted; returns the energy, or 0 where it
     /// is not wanted.
     virtual double execute(OpenMM::ContextImpl& context, Calculator& calculator, bool forces,

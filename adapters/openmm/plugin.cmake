@@ -3,6 +3,7 @@
 set(GRAFT_OPENMM_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 set(GRAFT_OPENMM_SOURCES graft_force.cpp force_impl.cpp calculator.cpp reference_kernel.cpp force_proxy.cpp plugin.cpp)
 set(GRAFT_OPENMM_HEADERS graft_force.hpp force_impl.hpp calculator.hpp kernel.hpp reference_kernel.hpp force_proxy.hpp)
+set(GRAFT_OPENMM_CUDA cuda_kernel.cpp cuda_kernel.hpp)
 
 # <name>_FOUND, _INCLUDE, _LIBRARY, _PLUGINS (folder), _WHY of the OpenMM under prefix.
 function(graft_find_openmm name prefix)
@@ -21,6 +22,15 @@ function(graft_find_openmm name prefix)
         set(${name}_PLUGINS ${folder}/plugins PARENT_SCOPE)
     endif()
     set(${name}_FOUND TRUE PARENT_SCOPE)
+    # The CUDA platform: a wheel of its own (openmm-cuda-12, -13), and NVIDIA's cuda.h.
+    find_path(${name}_CUDA_INCLUDE openmm/cuda/CudaPlatform.h PATHS ${prefix}/include NO_DEFAULT_PATH)
+    find_library(${name}_CUDA_LIBRARY OpenMMCUDA PATHS ${folder} PATH_SUFFIXES plugins openmm/plugins NO_DEFAULT_PATH)
+    mark_as_advanced(${name}_CUDA_INCLUDE ${name}_CUDA_LIBRARY)
+    find_package(CUDAToolkit QUIET)
+    set(${name}_CUDA FALSE PARENT_SCOPE)
+    if(${name}_CUDA_INCLUDE AND ${name}_CUDA_LIBRARY AND CUDAToolkit_FOUND)
+        set(${name}_CUDA TRUE PARENT_SCOPE)
+    endif()
 endfunction()
 
 # In one piece, since most of the compiler's time goes into OpenMM's headers. libOpenMMGraft.so in folder: the force for C++ programs that link it, and the plugin for those that load it.
@@ -35,6 +45,17 @@ function(graft_add_openmm_plugin target openmm folder libraries)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME OpenMMGraft LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET hidden
                           VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD ON INSTALL_RPATH "${rpath};${GRAFT_OPENMM_RPATH}")
     target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+endfunction()
+
+# libOpenMMGraftCUDA.so beside it: the force's kernel on the CUDA platform.
+function(graft_add_openmm_cuda target plugin openmm folder)
+    add_library(${target} SHARED ${GRAFT_OPENMM_FOLDER}/cuda_kernel.cpp)
+    target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(${target} PRIVATE ${plugin} ${${openmm}_CUDA_LIBRARY} ${ARGN})
+    target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined -Wl,--exclude-libs,ALL) # libcuda.so is the driver's
+    get_filename_component(rpath ${${openmm}_LIBRARY} DIRECTORY)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME OpenMMGraftCUDA LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET
+                          hidden VISIBILITY_INLINES_HIDDEN ON INSTALL_RPATH "$ORIGIN;${rpath};${GRAFT_OPENMM_RPATH}")
 endfunction()
 
 # The number that two SWIG modules must share to know each other's types.

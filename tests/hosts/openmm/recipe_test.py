@@ -25,7 +25,8 @@ run(cmake, "-S", os.path.join(prefix, "share/graft/openmm"), "-B", build, f"-DCM
 run(cmake, "--build", build, "--parallel", "2")
 run(sys.executable, python_test, os.path.join(build, "python"), build)
 run(cmake, "--install", build, DESTDIR=destination)
-installed = sorted(name for _, _, names in os.walk(destination) for name in names)
+installed = sorted(name for _, _, names in os.walk(destination) for name in names
+                   if name != "libOpenMMGraftCUDA.so")  # where the wheel has its CUDA platform
 expected = ["_graft_openmm", "graft_openmm.py", "libOpenMMGraft.so"]
 if len(installed) != len(expected) or not all(name.startswith(start) for name, start in zip(installed, expected)):
     sys.exit(f"installed: {installed}; expected {expected}")

@@ -1,0 +1,157 @@
+// GraftForce on OpenMM's CUDA platform against itself on Reference: the same sums at the same positions, in
+// all of the platform's precisions, after OpenMM has sorted its particles, in another box, with other
+// charges. Skipped without a CUDA platform (openmm-cuda-12 or -13 and a GPU). In the environment
+// GRAFT_OPENMM_PLUGINS, the folder of OpenMM's plugins, and GRAFT_OPENMM_CUDA_PLUGIN, if not where they were
+// when this was compiled.
+#include "systems.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+namespace graft::openmm::tests {
+namespace {
+
+using OpenMM::NonbondedForce;
+using OpenMM::Platform;
+using OpenMM::State;
+
+const char* exact = "{method: direct, precision: fp64, backend: cpu}";
+
+bool present() {
+    for (int i = 0; i < Platform::getNumPlatforms(); ++i)
+        if (Platform::getPlatform(i).getName() == "CUDA")
+            return true;
+    return false;
+}
+
+class Cuda : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!present())
+            GTEST_SKIP() << "OpenMM has no CUDA platform here";
+    }
+    void TearDown() override {
+        if (present())
+            precision("single");
+    }
+    static void precision(const std::string& value) {
+        Platform::getPlatformByName("CUDA").setPropertyDefaultValue("Precision", value);
+    }
+};
+
+void expect_same(const State& found, const State& expected, double tolerance) {
+    EXPECT_LT(relative_error(found.getForces(), expected.getForces()), tolerance);
+    double size = 0; // of the energy: forces over a nanometre
+    for (const Vec3& f : expected.getForces())
+        size += std::sqrt(f.dot(f));
+    EXPECT_NEAR(found.getPotentialEnergy(), expected.getPotentialEnergy(), tolerance * size);
+}
+
+void expect_same_in_each_precision(const Matter& matter, bool periodic) {
+    Simulation right(Simulation::of(matter, graft_force(matter, periodic, exact)));
+    for (const auto& [name, tolerance] :
+         {std::pair("single", 1e-5), std::pair("mixed", 1e-9), std::pair("double", 1e-9)}) {
+        SCOPED_TRACE(name);
+        Platform::getPlatformByName("CUDA").setPropertyDefaultValue("Precision", name);
+        Simulation run(Simulation::of(matter, graft_force(matter, periodic, exact), "CUDA"));
+        expect_same(run.state(), right.state(), tolerance);
+    }
+}
+
+TEST_F(Cuda, PeriodicWater) {
+    expect_same_in_each_precision(water(5), true);
+}
+
+TEST_F(Cuda, OpenCloudWithExceptions) {
+    expect_same_in_each_precision(cloud(500), false);
+}
+
+/// Graft in group 1, Lennard-Jones, whose cutoff makes OpenMM sort.
+std::vector<std::unique_ptr<OpenMM::Force>> liquid(const Matter& matter, const std::string& deck) {
+    std::vector<std::unique_ptr<OpenMM::Force>> forces;
+    forces.push_back(graft_force(matter, true, deck));
+    forces.back()->setForceGroup(1);
+    forces.push_back(nonbonded(matter, NonbondedForce::CutoffPeriodic, 1e-5, false, true));
+    return forces;
+}
+
+TEST_F(Cuda, SortedParticlesKeepTheirForces) {
+    precision("mixed");
+    const Matter matter = water(6);
+    Simulation run(matter, liquid(matter, ""), "CUDA", 0.0005);
+    run.integrator().step(1000); // sorted at least twice
+    const State moved = run.state(2);
+    Simulation right(Simulation::of(matter, graft_force(matter, true, exact)));
+    right.context().setPositions(moved.getPositions());
+    double far = 0;
+    for (int i = 0; i < matter.size(); ++i) {
+        const Vec3 d = moved.getPositions()[i] - matter.positions[i];
+        far = std::max(far, std::sqrt(d.dot(d)));
+    }
+    EXPECT_GT(far, 0.05);
+    expect_same(moved, right.state(), 1e-5); // the default deck's error
+}
+
+TEST_F(Cuda, OtherBoxAndCharges) {
+    precision("double");
+    Matter matter = melt(6);
+    Simulation run(Simulation::of(matter, graft_force(matter, true, exact), "CUDA"));
+    run.state();
+    for (Vec3& at : matter.positions)
+        at *= 1.02;
+    for (Vec3& edge : matter.box)
+        edge *= 1.02;
+    for (double& charge : matter.charges)
+        charge *= 1.5;
+    for (int i = 0; i < matter.size(); ++i)
+        run.graft().setParticleCharge(i, matter.charges[i]);
+    run.graft().updateParametersInContext(run.context());
+    run.context().setPeriodicBoxVectors(matter.box[0], matter.box[1], matter.box[2]);
+    run.context().setPositions(matter.positions);
+    Simulation right(Simulation::of(matter, graft_force(matter, true, exact)));
+    expect_same(run.state(), right.state(), 1e-9);
+}
+
+TEST_F(Cuda, BesidePmeOfOpenMM) {
+    precision("mixed");
+    const Matter matter = water(10);
+    Simulation ours(matter, liquid(matter, ""), "CUDA");
+    std::vector<std::unique_ptr<OpenMM::Force>> one;
+    one.push_back(nonbonded(matter, NonbondedForce::PME, 1e-5, true, true));
+    Simulation pme(matter, std::move(one), "CUDA");
+    EXPECT_LT(relative_error(ours.state().getForces(), pme.state().getForces()), 1e-4);
+    for (Simulation* run : {&ours, &pme}) {
+        run->integrator().step(20);
+        run->state();
+        const auto begin = std::chrono::steady_clock::now();
+        run->integrator().step(200);
+        run->state();
+        const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
+        std::printf("3000 atoms of water on CUDA, %s: %.3f ms a step\n", run == &ours ? "Graft" : "PME",
+                    wall.count() / 200);
+    }
+    const std::string log = ours.graft().getLog(ours.context());
+    std::printf("%s\n", log.substr(0, log.find('\n')).c_str()); // the backend
+    std::printf("of a call in Graft: %.2f\n", ours.graft().getFigure(ours.context(), "adapter.graft_s") /
+                                                  ours.graft().getFigure(ours.context(), "adapter.call_s"));
+}
+
+} // namespace
+} // namespace graft::openmm::tests
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    const char* folder = std::getenv("GRAFT_OPENMM_PLUGINS");
+    OpenMM::Platform::loadPluginsFromDirectory(folder != nullptr ? folder : GRAFT_OPENMM_PLUGINS);
+    try {
+        const char* plugin = std::getenv("GRAFT_OPENMM_CUDA_PLUGIN");
+        OpenMM::Platform::loadPluginLibrary(plugin != nullptr ? plugin : GRAFT_OPENMM_CUDA_PLUGIN);
+    } catch (const OpenMM::OpenMMException& error) {
+        std::printf("%s\n", error.what()); // without libcuda.so
+    }
+    for (const std::string& failure : OpenMM::Platform::getPluginLoadFailures())
+        std::printf("%s\n", failure.c_str());
+    return RUN_ALL_TESTS();
+}
