@@ -96,12 +96,21 @@ void Calculator::read_deck(const GraftForce& force, const Library& library) {
     context_->set_log(&Calculator::keep_log, &log_, GRAFT_LOG_INFO);
 }
 
+/// Of messages that differ in their numbers only, such as each step's, the last one is kept.
 void Calculator::keep_log(void* user, int32_t, const char* message) {
     try {
-        std::string& log = *static_cast<std::string*>(user);
-        const std::string line = std::string(message) + "\n";
-        if (log.size() < 65536 && log.find(line) == std::string::npos) // what each step says is kept once
-            log += line;
+        std::vector<std::string>& log = *static_cast<std::vector<std::string>*>(user);
+        const std::string line = message;
+        const auto words = [](const std::string& text) {
+            return text.substr(0, text.find_first_of("0123456789"));
+        };
+        for (std::string& known : log)
+            if (words(known) == words(line)) {
+                known = line;
+                return;
+            }
+        if (log.size() < 1000)
+            log.push_back(line);
     } catch (...) { // lost memory ends the log; it must not cross C
     }
 }
@@ -213,6 +222,13 @@ double Calculator::correct(const Vec3* positions, Vec3* forces, const Vec3 box[3
         }
     }
     return energy;
+}
+
+std::string Calculator::log() const {
+    std::string text;
+    for (const std::string& line : log_)
+        text += line + "\n";
+    return text;
 }
 
 double Calculator::figure(const std::string& key) const {

@@ -38,7 +38,7 @@ class GRAFT_OPENMM_EXPORT Calculator {
     const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
     double figure(const std::string& key) const;
     std::string report() const;
-    const std::string& log() const { return log_; }
+    std::string log() const;
 
   private:
     struct Correction {
@@ -53,7 +53,7 @@ class GRAFT_OPENMM_EXPORT Calculator {
     double correct(const OpenMM::Vec3* positions, OpenMM::Vec3* forces, const OpenMM::Vec3 box[3]) const;
     static void keep_log(void* user, int32_t level, const char* text);
 
-    std::string log_; // before the context, which writes here
+    std::vector<std::string> log_; // before the context, which writes here
     std::unique_ptr<Context> context_;
     std::vector<double> charges_;
     std::vector<std::pair<int, int>> pairs_; // of all exceptions, in their order

@@ -82,7 +82,7 @@ class GRAFT_OPENMM_EXPORT GraftForce : public OpenMM::Force {
     /// All of Graft's figures of the last evaluation, as JSON.
     std::string getReport(OpenMM::Context& context) const;
     /// What Graft had to say so far (level info and above), a line each: the backend chosen, a net charge and
-    /// its background ...
+    /// its background ... Of lines that differ in their numbers only, the last one.
     std::string getLog(OpenMM::Context& context) const;
 
   protected:

@@ -129,6 +129,22 @@ TEST(Periodic, ForceIsTheSlopeOfTheEnergy) {
     }
 }
 
+TEST(Periodic, WhatEachCallSaysIsKeptOnce) {
+    Matter matter = water(4);
+    Simulation run(Simulation::of(matter, graft_force(matter, true)));
+    for (int call = 0; call < 5; ++call) {
+        run.context().setPositions(matter.positions);
+        run.state();
+        for (int i = 0; i < matter.size(); ++i)
+            matter.positions[i] *= 1 + 0.01 * (i / 3 % 2);
+    }
+    const std::string log = run.graft().getLog(run.context());
+    std::size_t said = 0;
+    for (std::size_t at = log.find("tree: "); at != std::string::npos; at = log.find("tree: ", at + 1))
+        ++said;
+    EXPECT_EQ(said, 1U) << log;
+}
+
 TEST(Periodic, ANetChargeIsSaid) {
     Matter matter = melt(4);
     matter.charges[5] += 1;
