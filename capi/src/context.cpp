@@ -28,6 +28,14 @@ namespace graft::capi {
 
 namespace {
 
+/// The axis without images of a box that is periodic along two.
+int open_axis(const graft_box& box) {
+    for (int a = 0; a < 3; ++a)
+        if (box.periodic[a] == 0)
+            return a;
+    return -1;
+}
+
 /// True when the box is periodic.
 bool check_periodic(const graft_box& box, int dimension) {
     int count = 0;
@@ -49,11 +57,22 @@ bool check_periodic(const graft_box& box, int dimension) {
                  "a tilt within. Add or take off whole edges",
                  names[t], tilt, edge);
     }
-    if (count != 0 && (count != 3 || dimension != 3))
+    if (count == 1 || (count != 0 && dimension != 3))
         fail(Status::unsupported,
-             "box.periodic is %d %d %d in %d dimensions; this version computes boxes that are periodic along "
-             "all three axes (1 1 1) or along none (0 0 0)",
+             "box.periodic is %d %d %d in %d dimensions; this version computes boxes in three dimensions "
+             "that are "
+             "periodic along three axes (1 1 1), along two (slabs) or along none (0 0 0). A wire (one axis) "
+             "can be "
+             "approximated by a slab or a box that is wide against the wire's distance from its images",
              box.periodic[0], box.periodic[1], box.periodic[2], dimension);
+    constexpr int across[3] = {1, 2, 2};
+    for (int t = 0; count == 2 && t < 3; ++t)
+        if (box.tilt[t] != 0 && (along[t] == open_axis(box) || across[t] == open_axis(box)))
+            fail(Status::argument,
+                 "box.tilt (%s) is %g, but axis %d has no images; expected 0, a tilt between the two "
+                 "periodic axes "
+                 "only",
+                 names[t], box.tilt[t], open_axis(box));
     return count != 0;
 }
 
@@ -68,6 +87,7 @@ void check_box(const graft_box& box, int dimension) {
 void take_box(const graft_box& b, pipeline::Settings& settings) {
     check_box(b, settings.dimension);
     settings.periodic = check_periodic(b, settings.dimension);
+    settings.open_axis = settings.periodic ? open_axis(b) : -1;
     std::copy(b.lower, b.lower + 3, settings.box_lower);
     std::copy(b.upper, b.upper + 3, settings.box_upper);
     std::copy(b.tilt, b.tilt + 3, settings.box_tilt);
@@ -81,13 +101,13 @@ void take_box(const graft_options_values& v, pipeline::Settings& settings) {
     if (edge[0] == 0 && edge[1] == 0 && edge[2] == 0) {
         if (v.box_periodic != 0)
             fail(Status::argument,
-                 "box.periodic is xyz but box.x, box.y, box.z are 0; expected the edges of the box");
+                 "box.periodic is not none but box.x, box.y, box.z are 0; expected the edges of the box");
         return;
     }
     graft_box box{};
     for (int a = 0; a < 3; ++a) {
         box.lower[a] = lower[a], box.upper[a] = lower[a] + edge[a];
-        box.periodic[a] = v.box_periodic;
+        box.periodic[a] = v.box_periodic != 0 && v.box_periodic != 2 + a; // 2, 3, 4: all but x, y, z
     }
     box.tilt[0] = v.box_xy, box.tilt[1] = v.box_xz, box.tilt[2] = v.box_yz;
     take_box(box, settings);

@@ -36,11 +36,12 @@ struct Lattice {
         const Vec3 g = reciprocal(axis == 0, axis == 1, axis == 2);
         return 1 / std::sqrt(g.x * g.x + g.y * g.y + g.z * g.z);
     }
-    /// Moves a point by a lattice vector into the box (to rounding: onto a face at worst). Points inside keep
-    /// their bits.
-    void wrap(double& x, double& y, double& z) const {
+    /// Moves a point by a lattice vector into the box (to rounding: onto a face at worst), not along the axis
+    /// `open`. Points inside keep their bits.
+    void wrap(double& x, double& y, double& z, int open = -1) const {
         const Vec3 f = fractions(x, y, z);
-        const Vec3 s = shift(std::floor(f.x), std::floor(f.y), std::floor(f.z));
+        const Vec3 s = shift(open == 0 ? 0 : std::floor(f.x), open == 1 ? 0 : std::floor(f.y),
+                             open == 2 ? 0 : std::floor(f.z));
         x -= s.x, y -= s.y, z -= s.z;
     }
 };

@@ -103,11 +103,10 @@ void direct_block(const Pass& pass, int64_t g, Workspace<T>& work) {
     const lists::Group& block = pass.set.groups()[g];
     if (pass.problem.periodic == nullptr)
         return direct_image(pass, block, {}, pass.add, nullptr, work);
-    std::vector<geometry::Vec3> images;
-    pass.problem.periodic->images(block.target.box, pass.box, images);
+    pass.problem.periodic->images(block.target.box, pass.box, work.images);
     bool add = pass.add;
     double virial[6] = {};
-    for (const geometry::Vec3& shift : images) {
+    for (const geometry::Vec3& shift : work.images) {
         direct_image(pass, block, shift, add, &virial, work);
         add = true;
     }
@@ -154,7 +153,7 @@ void set_direct_targets(const backend::Executor& executor, const Settings& setti
 void evaluate_direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
                      const Sources& sources, bool with_potential, bool add, const lists::TargetSet& targets,
                      AllWorkspaces& workspaces, RawField& field) {
-    core::Buffer<double> image_virial(executor.memory, "image virials");
+    core::Buffer<double>& image_virial = workspaces.image_virial;
     image_virial.resize(problem.periodic != nullptr ? 6 * targets.group_count() : 0);
     std::fill(image_virial.begin(), image_virial.end(), 0.0);
     const Pass pass{settings,

@@ -9,6 +9,12 @@
 // eps^2 stands for r^2 in both parts (kernels/reciprocal.hpp). Of lengths per particle the mean square eps^2
 // does; what a pair's own differs from it ends at the cut-off. Virial: minus the derivative of the energy by
 // the strain. Of the pairs it is sum x (x) f + 1/2 sum over images of shift (x) force from that image.
+//
+// A slab (no images along one axis) is a lattice with a vacuum along it, less what the vacuum leaves (Yeh &
+// Berkowitz 1999; Ballenegger, Arnold & Cerda 2009, J. Chem. Phys. 131, 094107, for a net charge): layers act
+// on each other by -2 pi |z| / A, in the lattice by 2 pi / A (-|z| + z^2 / L + L / 6); the difference is
+// added. What is left are the waves across the vacuum, exp(-g gap) of the slab's own field, g the smallest
+// wave along it: the gap is chosen so that this is the accuracy.
 #pragma once
 
 #include "backend/executor.hpp"
@@ -40,6 +46,8 @@ class PeriodicSum {
 
     /// The lattice of the settings' box.
     static geometry::Lattice lattice_of(const Settings& settings);
+    /// That of the sum: a slab has a vacuum that separates its images.
+    const geometry::Lattice& lattice() const { return lattice_; }
 
     /// The splitting to look for; `longest`: the largest softening length that ends at the cut-off (0: none).
     /// What hardware and method make of the costs is the caller's to fill in. split_ewald() then does not
@@ -79,14 +87,26 @@ class PeriodicSum {
                    const Problem& problem, const int32_t* origin, bool with_potential, RawField& field,
                    double (&virial)[6]);
 
+    /// What makes a slab of the lattice sum, which must be complete for the targets: the wave k = 0 along the
+    /// open axis, of the slab's charges in place of its images'. Adds to the virial, too. Nothing for other
+    /// boxes.
+    void add_slab(const Problem& problem, bool with_potential, const int32_t* origin, RawField& field,
+                  double (&virial)[6]) const;
+
     const EwaldSplit& split() const { return split_; }
     int64_t wave_count() const { return waves_.vector_count(); }
 
   private:
     struct Totals { // of all ranks' particles
         double charge = 0, square = 0, longest = 0, softening_square = 0;
+        double lower = 0, upper = 0; // places of sources and targets along the open axis
     };
     Totals find_totals(comm::Communicator& comm, const Settings& settings, const Problem& problem);
+    static double accuracy_of(const Settings& settings);
+    static void find_extent(const Problem& problem, int axis, const geometry::Box& sources, double& lower,
+                            double& upper);
+    void widen(const Settings& settings, const Totals& totals);
+    void find_moments(comm::Communicator& comm, const Problem& problem);
     Crowding find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles);
     int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
     void say(const Settings& settings, const Problem& problem, const Totals& totals, const core::Log& log);
@@ -109,6 +129,8 @@ class PeriodicSum {
     kernels::Waves waves_;
     geometry::Box sources_; // of all ranks
     double charge_ = 0, typical_field_ = 0, density_ = 0;
+    int open_axis_ = -1;
+    double middle_ = 0, moments_[2] = {0, 0}; // slab: of charge along the open axis, about its middle
     core::Buffer<double> sample_; // places of some particles of all ranks, and how many each stands for
     Places places_;
     core::Buffer<double> sums_; // structure factors, per chunk of particles; the first ends as the total

@@ -49,7 +49,8 @@ struct Settings {
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};
     double box_upper[3] = {0, 0, 0};
-    bool periodic = false; // the box, along all axes
+    bool periodic = false; // the box, along all axes but open_axis
+    int open_axis = -1;    // of a slab, which has no images along it; -1: none
     double box_tilt[3] = {0, 0, 0};
     double ewald_accuracy = 0; // rms error of the lattice sum over the rms force; 0 = chosen
     double ewald_alpha = 0;    // 1 / length of the splitting; 0 = chosen

@@ -53,7 +53,7 @@ void Solver::evaluate(const backend::Executor& executor) {
     } else if (settings_.method == Method::tree) {
         evaluate_tree(executor);
     } else if (problem_.periodic != nullptr && settings_.method == Method::reference) {
-        comm_->together([&] { evaluate_periodic_reference(executor); });
+        evaluate_periodic_reference(executor);
     } else {
         evaluate_pairs(executor);
     }

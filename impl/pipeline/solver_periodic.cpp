@@ -5,6 +5,7 @@
 #include "reference/ewald_sum.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace graft::pipeline {
 
@@ -16,8 +17,9 @@ void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const
     if (!settings_.periodic)
         return;
     const geometry::Lattice lattice = PeriodicSum::lattice_of(settings_);
-    executor.for_each(axes[0]->size(),
-                      [&](int64_t i) { lattice.wrap((*axes[0])[i], (*axes[1])[i], (*axes[2])[i]); });
+    executor.for_each(axes[0]->size(), [&](int64_t i) {
+        lattice.wrap((*axes[0])[i], (*axes[1])[i], (*axes[2])[i], settings_.open_axis);
+    });
 }
 
 /// Collective. Splits the lattice sum; pairs are then summed with what it says.
@@ -28,10 +30,6 @@ void Solver::begin_periodic() {
     int32_t some[2] = {with_virial_, !problem_.points && !problem_.all_targets && problem_.n > 0};
     comm_->allreduce(some, 2, comm::Operation::max);
     comm_->together([&] {
-        if (settings_.method == Method::reference && !comm_->alone())
-            fail(Status::unsupported,
-                 "method: reference sums a periodic box on one rank only, found %d; expected direct or tree",
-                 comm_->size());
         if (some[0] != 0 && some[1] != 0)
             fail(Status::unsupported,
                  "results.virial in a periodic box is that of all particles, but only some are "
@@ -43,26 +41,66 @@ void Solver::begin_periodic() {
     problem_.periodic = spread_.periodic = periodic_.get();
 }
 
-/// The oracle's sum of all of it.
+namespace {
+
+/// Collective. One number of every particle of all ranks, rank after rank.
+std::vector<double> of_all_ranks(comm::Communicator& comm, const core::Buffer<double>& own) {
+    const auto ranks = static_cast<size_t>(comm.size());
+    std::vector<int64_t> bytes(ranks), offset(ranks, 0);
+    std::vector<double> all;
+    const int64_t mine = own.size() * static_cast<int64_t>(sizeof(double));
+    comm.allgather(&mine, 1, bytes.data());
+    comm.together([&] {
+        int64_t sum = 0;
+        for (size_t r = 0; r < ranks; ++r)
+            offset[r] = sum, sum += bytes[r];
+        all.resize(static_cast<size_t>(sum) / sizeof(double));
+    });
+    comm.allgatherv_bytes(own.data(), mine, all.data(), bytes.data(), offset.data());
+    return all;
+}
+
+} // namespace
+
+/// Collective. The oracle's sum of all of it: of every rank's sources at the own targets; the virial, where
+/// it is wanted, is summed by every rank over all particles.
 void Solver::evaluate_periodic_reference(const backend::Executor& executor) {
     const core::Timer timer;
-    const geometry::Lattice lattice = PeriodicSum::lattice_of(settings_);
+    const geometry::Lattice& lattice = periodic_->lattice(); // of a slab: with its vacuum
     reference::Cell cell;
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
         cell.edge[a][0] = edge.x, cell.edge[a][1] = edge.y, cell.edge[a][2] = edge.z;
     }
-    const bool sums = with_virial_ && problem_.all_targets;
-    const reference::Points sources{problem_.n, problem_.x.data(), problem_.y.data(), problem_.z.data(),
-                                    problem_.softening.empty() ? nullptr : problem_.softening.data()};
+    const std::vector<double> x = of_all_ranks(*comm_, problem_.x), y = of_all_ranks(*comm_, problem_.y),
+                              z = of_all_ranks(*comm_, problem_.z), q = of_all_ranks(*comm_, problem_.charge),
+                              length = of_all_ranks(*comm_, problem_.softening);
+    const reference::Points sources{static_cast<int64_t>(x.size()), x.data(), y.data(), z.data(),
+                                    length.empty() ? nullptr : length.data()};
     const reference::Points targets{problem_.target_count(), problem_.target_x(), problem_.target_y(),
                                     problem_.target_z(), problem_.target_length()};
-    reference::ewald_sum(cell, sources, problem_.charge.data(), targets,
-                         static_cast<reference::Softening>(settings_.softening), settings_.softening_length,
-                         periodic_->cutoff(), executor.threads,
-                         {field_.ax.data(), field_.ay.data(), field_.az.data(),
-                          with_potential_ ? field_.potential.data() : nullptr},
-                         nullptr, sums ? field_.image_virial : nullptr);
+    const bool sums = comm_->max<int32_t>(with_virial_ && problem_.all_targets) != 0;
+    double virial[6] = {};
+    comm_->together([&] {
+        const auto sum = [&](const reference::Points& at, const reference::Field& field, double* total) {
+            reference::ewald_sum(
+                cell, sources, q.data(), at, static_cast<reference::Softening>(settings_.softening),
+                settings_.softening_length, periodic_->cutoff(), executor.threads, field, nullptr, total);
+        };
+        const bool alone = comm_->alone();
+        sum(targets,
+            {field_.ax.data(), field_.ay.data(), field_.az.data(),
+             with_potential_ ? field_.potential.data() : nullptr},
+            sums && alone ? virial : nullptr);
+        if (sums && !alone) {
+            std::vector<double> field[3];
+            for (std::vector<double>& values : field)
+                values.resize(x.size());
+            sum(sources, {field[0].data(), field[1].data(), field[2].data(), nullptr}, virial);
+        }
+        periodic_->add_slab(problem_, with_potential_, problem_.points ? nullptr : origin_, field_, virial);
+        std::copy_n(virial, 6, field_.image_virial);
+    });
     report_.pairs = static_cast<double>(all_particles_) * static_cast<double>(problem_.target_count());
     report_.time_s.forces = timer.seconds();
 }

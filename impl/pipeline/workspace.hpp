@@ -20,6 +20,7 @@ struct Workspace {
     kernels::TargetBuffer<T> targets;
     kernels::CellBuffer<T> cells;
     kernels::LocalSources<T> far;
+    std::vector<geometry::Vec3> images; // periodic box
 
     /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ..., or
     /// added.
@@ -58,9 +59,11 @@ class Workspaces {
 
 /// Workspaces of both precisions; only the one in use holds memory.
 struct AllWorkspaces {
-    explicit AllWorkspaces(core::Memory& memory) : single(memory), full(memory) {}
+    explicit AllWorkspaces(core::Memory& memory)
+        : single(memory), full(memory), image_virial(memory, "image virials") {}
     Workspaces<float> single;
     Workspaces<double> full;
+    core::Buffer<double> image_virial; // method direct in a periodic box: 6 a block of targets
     template <typename T>
     Workspaces<T>& of() {
         if constexpr (sizeof(T) == 4)

@@ -75,7 +75,7 @@ constexpr Choice near_precisions[] = {{"same", 0},
                                       {"fp32", GRAFT_NEAR_PRECISION_FP32},
                                       {"mixed", GRAFT_NEAR_PRECISION_MIXED},
                                       {"fp64", GRAFT_NEAR_PRECISION_FP64}};
-constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}};
+constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}, {"yz", 2}, {"xz", 3}, {"xy", 4}};
 constexpr Choice log_levels[] = {{"error", GRAFT_LOG_ERROR},
                                  {"warning", GRAFT_LOG_WARNING},
                                  {"info", GRAFT_LOG_INFO},
@@ -176,11 +176,12 @@ constexpr Key keys[] = {
            &Values::softening_kind),
     real("softening.length", "length", "Plummer length or support of the spline, for all particles",
          not_negative, &Values::softening_length),
-    choice("box.periodic",
-           "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a "
-           "uniform "
-           "background against a net charge or mass",
-           periodicities, &Values::box_periodic),
+    choice(
+        "box.periodic",
+        "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a "
+        "uniform background against a net charge or mass; xy, xz, yz: a slab, images along two axes and none "
+        "along the third",
+        periodicities, &Values::box_periodic),
     real("box.x", "length", "edge along x; box.x, box.y, box.z all 0: no box", not_negative, &Values::box_x),
     real("box.y", "length", "edge along y", not_negative, &Values::box_y),
     real("box.z", "length", "edge along z", not_negative, &Values::box_z),
@@ -194,8 +195,8 @@ constexpr Key keys[] = {
     real("box.yz", "length", "periodic: tilt of the edge z along y, at most half of box.y", any_number,
          &Values::box_yz),
     real("ewald.accuracy", "",
-         "periodic boxes: rms force error of the lattice sum over the rms force; 0: chosen for precision and "
-         "method",
+         "periodic boxes: rms force error of the lattice sum over the rms force; mac.accuracy is that of the "
+         "tree's cells, which large or crowded boxes use. 0: chosen for precision and method",
          {0, 0.1}, &Values::ewald_accuracy),
     whole("cuda.device", "",
           "which GPU, by CUDA's ordinal; -1: the one that holds the arrays, else the first, or by rank",

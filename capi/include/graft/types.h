@@ -119,13 +119,13 @@ typedef struct graft_results {
  * conducting boundary ("tin foil"), a net charge or mass being made up for by a uniform background (the log says so), as
  * for gravity in an expanding universe. Its edges are a = (upper-lower)_x e_x, b = (tilt[0], (upper-lower)_y, 0) and
  * c = (tilt[1], tilt[2], (upper-lower)_z) from `lower` (LAMMPS's xy, xz, yz). Positions may lie anywhere: they are taken
- * modulo the lattice. Softening acts between images nearer than the cut-off of the sum's short-range part. */
+ * modulo the lattice. Two ones (1 1 0 ...) make a slab: no images along the third axis, no background, no tilt to it. */
 typedef struct graft_box {
     uint32_t struct_size;
     uint32_t flags;
     double lower[3];
     double upper[3];
-    int32_t periodic[3]; /* 0 0 0 or 1 1 1; all else is refused (ARGUMENT, UNSUPPORTED) */
+    int32_t periodic[3]; /* 0 0 0, 1 1 1, or two ones; all else is refused (ARGUMENT, UNSUPPORTED) */
     int32_t pad;
     /* Since minor 4; they took three of the four reserved words, where a zero means what it meant then. */
     double tilt[3]; /* xy, xz, yz; 0 0 0: orthogonal. Periodic boxes only, each at most half the edge it shifts along */
@@ -436,7 +436,7 @@ typedef struct graft_options_values {
     double box_xy; /* graft_box.tilt */
     double box_xz;
     double box_yz;
-    int32_t box_periodic; /* 0 = open, 1 = periodic along all axes */
+    int32_t box_periodic; /* 0 = open, 1 = all axes, 2, 3, 4 = all but x, y, z */
     int32_t box_pad;      /* 0 */
     uint64_t reserved[4];
 } graft_options_values;

@@ -117,6 +117,11 @@ TEST(Context, BoxesAndUnits) {
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT) << "an open box has no tilt";
     box.periodic[0] = box.periodic[1] = box.periodic[2] = 1, box.tilt[1] = 2001;
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT) << "more than half an edge";
+    box.tilt[1] = 0, box.periodic[2] = 0;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK) << "a slab: " << capi::last_error();
+    box.tilt[1] = 100;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT)
+        << "a tilt to the axis without images";
     box = {};
     box.struct_size = sizeof box;
     EXPECT_EQ(capi::context_set_box(context, nullptr), GRAFT_OK);

@@ -374,7 +374,12 @@ TEST(Periodic, TheReferenceMethodIsTheOracle) {
     EXPECT_LT(rms_error(r, expected), 1e-14);
     EXPECT_NEAR(r.energy / expected.energy, 1, 1e-14);
     EXPECT_NEAR(r.virial[4] / expected.virial[4], 1, 1e-13);
-    EXPECT_THROW(compute_over(2, cloud, bisection(cloud, 2), s), core::Error);
+    for (const int ranks : {2, 3}) {
+        const Results over = compute_over(ranks, cloud, bisection(cloud, ranks), s);
+        EXPECT_LT(rms_error(over, expected), 1e-14) << ranks;
+        EXPECT_NEAR(over.energy / expected.energy, 1, 1e-13) << ranks;
+        EXPECT_NEAR(over.virial[4] / expected.virial[4], 1, 1e-13) << ranks;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, PeriodicMethod, ::testing::Values(Method::direct, Method::tree),

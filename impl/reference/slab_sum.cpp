@@ -1,0 +1,108 @@
+// The oracle of slabs, see slab_sum.hpp.
+#include "reference/slab_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::reference {
+namespace {
+
+using Real = long double;
+constexpr Real pi = 3.14159265358979323846264338327950288L;
+constexpr Real enough = 6.6L; // erfc = 1e-20
+
+struct Plane {
+    Real edge[2][2], dual[2][2], area, alpha;
+    int images[2], waves[2];
+};
+
+Plane plane_of(const double (&a)[2], const double (&b)[2]) {
+    Plane p{{{a[0], a[1]}, {b[0], b[1]}}, {}, 0, 0, {}, {}};
+    const Real cross = p.edge[0][0] * p.edge[1][1] - p.edge[0][1] * p.edge[1][0];
+    p.area = std::abs(cross);
+    p.alpha = 2.5L / std::sqrt(p.area);
+    p.dual[0][0] = p.edge[1][1] / cross, p.dual[0][1] = -p.edge[1][0] / cross;
+    p.dual[1][0] = -p.edge[0][1] / cross, p.dual[1][1] = p.edge[0][0] / cross;
+    for (int c = 0; c < 2; ++c) {
+        p.images[c] =
+            static_cast<int>(std::ceil(enough / p.alpha * std::hypot(p.dual[c][0], p.dual[c][1]))) + 1;
+        p.waves[c] =
+            static_cast<int>(2 * p.alpha * enough / (2 * pi) * std::hypot(p.edge[c][0], p.edge[c][1])) + 1;
+    }
+    return p;
+}
+
+struct Sum {
+    Real x = 0, y = 0, z = 0, potential = 0;
+};
+
+/// Images of a source at distance (x, y, z) = target - source.
+void add_images(const Plane& p, Real q, Real x, Real y, Real z, Sum& sum) {
+    const Real fraction[2] = {p.dual[0][0] * x + p.dual[0][1] * y, p.dual[1][0] * x + p.dual[1][1] * y};
+    for (int i = -p.images[0]; i <= p.images[0]; ++i)
+        for (int j = -p.images[1]; j <= p.images[1]; ++j) {
+            const Real m = static_cast<Real>(i) - std::round(fraction[0]),
+                       n = static_cast<Real>(j) - std::round(fraction[1]);
+            const Real dx = x + m * p.edge[0][0] + n * p.edge[1][0],
+                       dy = y + m * p.edge[0][1] + n * p.edge[1][1];
+            const Real r = std::sqrt(dx * dx + dy * dy + z * z), peak = 2 * p.alpha / std::sqrt(pi);
+            if (r == 0) { // itself, which the waves hold
+                sum.potential -= q * peak;
+                continue;
+            }
+            const Real potential = std::erfc(p.alpha * r) / r;
+            const Real force = q * (potential + peak * std::exp(-p.alpha * p.alpha * r * r)) / (r * r);
+            sum.potential += q * potential;
+            sum.x -= force * dx, sum.y -= force * dy, sum.z -= force * z;
+        }
+}
+
+void add_waves(const Plane& p, Real q, Real x, Real y, Real z, Sum& sum) {
+    for (int i = -p.waves[0]; i <= p.waves[0]; ++i)
+        for (int j = -p.waves[1]; j <= p.waves[1]; ++j) {
+            const Real kx =
+                2 * pi * (static_cast<Real>(i) * p.dual[0][0] + static_cast<Real>(j) * p.dual[1][0]);
+            const Real ky =
+                2 * pi * (static_cast<Real>(i) * p.dual[0][1] + static_cast<Real>(j) * p.dual[1][1]);
+            const Real k = std::hypot(kx, ky);
+            if (k == 0 || k > 2 * p.alpha * enough)
+                continue;
+            const Real up = std::exp(k * z) * std::erfc(k / (2 * p.alpha) + p.alpha * z);
+            const Real down = std::exp(-k * z) * std::erfc(k / (2 * p.alpha) - p.alpha * z);
+            const Real cosine = std::cos(kx * x + ky * y), sine = std::sin(kx * x + ky * y),
+                       weight = q * pi / p.area;
+            sum.potential += weight / k * cosine * (up + down);
+            sum.x -= weight / k * sine * kx * (up + down), sum.y -= weight / k * sine * ky * (up + down);
+            sum.z += weight * cosine * (up - down);
+        }
+    const Real u = p.alpha * z;
+    sum.potential -=
+        q * 2 * std::sqrt(pi) / p.area * (std::exp(-u * u) / p.alpha + std::sqrt(pi) * z * std::erf(u));
+    sum.z -= q * 2 * pi / p.area * std::erf(u);
+}
+
+} // namespace
+
+void slab_sum(const double (&a)[2], const double (&b)[2], const Points& sources, const double* charge,
+              const Points& targets, int threads, const Field& field) {
+    (void)threads;
+    const Plane plane = plane_of(a, b);
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic, 1) num_threads(std::max(1, threads))
+#endif
+    for (int64_t i = 0; i < targets.count; ++i) {
+        Sum sum;
+        for (int64_t j = 0; j < sources.count; ++j) {
+            const Real x = Real(targets.x[i]) - sources.x[j], y = Real(targets.y[i]) - sources.y[j],
+                       z = Real(targets.z[i]) - sources.z[j];
+            add_images(plane, charge[j], x, y, z, sum);
+            add_waves(plane, charge[j], x, y, z, sum);
+        }
+        field.ax[i] = static_cast<double>(sum.x), field.ay[i] = static_cast<double>(sum.y),
+        field.az[i] = static_cast<double>(sum.z);
+        if (field.potential != nullptr)
+            field.potential[i] = static_cast<double>(sum.potential);
+    }
+}
+
+} // namespace graft::reference
