@@ -2,19 +2,9 @@
 #pragma once
 
 #include "kernels/device_units.cuh"
+#include "kernels/packed_cell.hpp"
 
 namespace graft::kernels {
-
-/// What one cell of order 2 is to the fast kernel, made once per node. Lengths in units of 2^exponent,
-/// charge as q * charge_scale; a = |q|^(-1/2) sign(q), root_charge = |q|^(1/2) sign(q), quadrupole = the
-/// record's 2 Q2 (xx xy xz yy yz zz) / (q |q|), trace = the record's c / |q|^3 sign(q).
-struct alignas(16) PackedCell {
-    double x, y, z;
-    float a;
-    int32_t exponent;
-    float quadrupole[6];
-    float trace, root_charge;
-};
 
 /// Whether charges have one sign; then dipoles vanish and fast cells serve.
 struct ChargeSigns {

@@ -3,8 +3,10 @@
 
 #include "backend/device_primitives.cuh"
 #include "kernels/device_cells.cuh"
+#include "kernels/device_local.cuh"
 #include "kernels/device_pairs.cuh"
 #include "kernels/device_variants.cuh"
+#include "lists/device_far.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +19,14 @@ struct DeviceEvaluator::Work {
           positions(memory, "positions in source lists"), large(memory, "groups of many units"),
           frames(memory, "group frames"), pairs(memory, "units of pairs"), cells(memory, "units of cells"),
           counters(memory, "unit counters"), slots(memory, "partial sums"), packed(memory, "packed cells"),
-          signs(memory, "charge signs"), variants(memory) {
+          signs(memory, "charge signs"), far(memory), expansions(memory, "polynomials of groups"),
+          variants(memory) {
         GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-        for (cudaEvent_t* event : {&begun, &cut, &done})
+        for (cudaEvent_t* event : {&begun, &packed_all, &cut, &done})
             GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
     ~Work() {
-        for (cudaEvent_t event : {begun, cut, done})
+        for (cudaEvent_t event : {begun, packed_all, cut, done})
             (void)cudaEventDestroy(event);
         (void)cudaStreamDestroy(side);
     }
@@ -37,17 +40,20 @@ struct DeviceEvaluator::Work {
     backend::DeviceBuffer<Slot<float>> slots; // two make a Slot<double>
     backend::DeviceBuffer<PackedCell> packed;
     backend::DeviceBuffer<ChargeSigns> signs;
+    lists::DeviceFarLists far;
+    backend::DeviceBuffer<float> expansions;
     VariantWork variants;
     EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
     int64_t reserved_units = 0, reserved_slots = 0;
     // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
     cudaStream_t side = nullptr;
-    cudaEvent_t begun = nullptr, cut = nullptr, done = nullptr;
+    cudaEvent_t begun = nullptr, packed_all = nullptr, cut = nullptr, done = nullptr;
 
     void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t targets,
                 int64_t node_entries, int64_t leaf_entries);
     void give(const EvaluatorRoom& to);
     UnitView view(const DeviceEvaluation& how) const;
+    void see_far(EvaluationView& view) const;
 };
 
 namespace {
@@ -100,6 +106,11 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
 bool fast_cells_serve(const DeviceEvaluation& how) {
     return how.precision != DevicePrecision::fp64 && how.order == 2 &&
            !(how.pairs.softening == Softening::plummer && how.pairs.per_particle);
+}
+
+/// Whether far cells become polynomials, as far as the settings say.
+bool local_serves(const DeviceEvaluation& how) {
+    return how.local && fast_cells_serve(how) && how.order == device_local_order;
 }
 
 void check(const DeviceEvaluation& how, const moments::DeviceMoments& moments) {
@@ -182,11 +193,13 @@ void DeviceEvaluator::release_room() {
     w.room = {};
     w.counts.release(), w.places.release(), w.positions.release(), w.large.release();
     w.frames.release(), w.pairs.release(), w.cells.release(), w.slots.release();
+    w.far.entries.release(), w.far.near_count.release(), w.expansions.release();
 }
 
 void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree) {
     work_->packed.resize(fast_cells_serve(how) ? tree.nodes.size() : 0);
     work_->counters.resize(1), work_->signs.resize(1);
+    work_->far.nodes.resize(local_serves(how) ? tree.nodes.size() : 0);
 }
 
 void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
@@ -195,14 +208,21 @@ void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
     frames.resize(to.groups), large.resize(to.groups);
     pairs.resize(to.units), cells.resize(to.units);
     slots.resize(to.in_double ? 2 * to.slots : to.slots);
+    const int64_t far_groups = to.node_entries > 0 ? to.groups : 0;
+    far.entries.resize(to.node_entries);
+    far.near_count.resize(far_groups), expansions.resize(far_groups * device_local_terms);
 }
 
 /// Room as it was set; else for what full lists of leaves that are two thirds full make. A computation that
 /// needs more says so.
 void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups,
                                    int64_t targets, int64_t node_entries, int64_t leaf_entries) {
-    EvaluatorRoom wanted{groups, leaf_entries, room.units, room.slots,
-                         how.precision == DevicePrecision::fp64};
+    EvaluatorRoom wanted{groups,
+                         leaf_entries,
+                         room.units,
+                         room.slots,
+                         how.precision == DevicePrecision::fp64,
+                         local_serves(how) ? node_entries : 0};
     if (room.units == 0) {
         const UnitCount count =
             count_units(size, groups, targets, node_entries, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
@@ -218,6 +238,14 @@ UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
             large.data(),  {reinterpret_cast<const uint32_t*>(positions.data()), places.data()},
             pairs.size(),  how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
             slots.data()};
+}
+
+/// The lists as they are cut: near cells first.
+void DeviceEvaluator::Work::see_far(EvaluationView& view) const {
+    view.node_list = far.entries.data();
+    view.near_count = far.near_count.data();
+    view.one_sign = &signs.data()->one_sign;
+    view.expansions = expansions.data();
 }
 
 void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how,
@@ -236,22 +264,32 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     const UnitSize size = unit_size(targets.n);
     w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
     hold_cells(how, tree);
-    const EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
+    EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
     const UnitView units = w.view(how);
-    const bool fast = fast_cells_serve(how);
+    const bool fast = fast_cells_serve(how), local = local_serves(how);
+    const bool softened = how.pairs.softening == Softening::plummer;
     follow(w.side, queue.stream(), w.begun);
     if (fast) {
         const OnSide on_side(queue, w.side);
-        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(),
-                   how.pairs.softening == Softening::plummer, w.packed.data(), w.signs.data());
+        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
+                   w.signs.data());
+        if (local)
+            lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
     }
+    if (local)
+        w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
     find_sources(queue, view, leaf_entries, w.counts.data(), w.places.data());
     backend::exclusive_sum(queue, w.counts.data(), w.positions.data(), leaf_entries + 1);
+    if (local)
+        follow(queue.stream(), w.side, w.packed_all);
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
     follow(w.side, queue.stream(), w.cut);
     {
         const OnSide on_side(queue, w.side);
+        if (local)
+            sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
+                    w.expansions.data());
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
     }
     sum_pairs(queue, how, view, units);

@@ -44,8 +44,14 @@ struct DeviceEvaluation {
     int leaf = 64;
     bool add = false; // to the field, instead of setting it
     DeviceKernel kernel = DeviceKernel::automatic;
+    /// Cells far from a group become its polynomial where the fast cells of order 2 serve (device_local.cuh);
+    /// the groups' factors are the error criterion's.
+    bool local = false;
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
+
+/// Word of DeviceStatus::spare (0: lists/device_points.cu): cells that went into polynomials of groups.
+inline constexpr int far_cells_word = 1;
 
 class DeviceEvaluator {
   public:
@@ -60,9 +66,11 @@ class DeviceEvaluator {
     void set_room(const EvaluatorRoom& room);
     /// Gives the memory of the room back; between computations.
     void release_room();
-    /// Takes the memory that does not depend on batches: 64 B a node where the kernels want packed cells.
+    /// Takes the memory that does not depend on batches: 64 B a node where the kernels want packed cells, 32
+    /// more with `local`.
     void hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree);
-    /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells.
+    /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells,
+    /// far_cells.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
                   const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,
                   const lists::DeviceLists& lists, DeviceField& field);

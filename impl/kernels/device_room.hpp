@@ -3,7 +3,7 @@
 //
 // Invariants: bytes() is what DeviceEvaluator::set_room() leads to, growth of its buffers included; it grows
 // with each of its members. Beside it, and whatever the batch, an evaluator holds 64 B a node of packed
-// cells.
+// cells, with polynomials of groups 32 B more.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +26,7 @@ inline UnitSize unit_size(int64_t targets) {
 }
 
 inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88; // asserted in device_units.cuh
+inline constexpr int64_t local_bytes_a_group = 224;               // asserted in device_local.cuh
 
 /// Room of an evaluator for a batch.
 struct EvaluatorRoom {
@@ -33,11 +34,13 @@ struct EvaluatorRoom {
     int64_t units = 0; // of pairs, and as many of cells
     int64_t slots = 0; // partial sums
     bool in_double = false;
+    int64_t node_entries = 0; // where far cells become polynomials of groups, else 0
 
     int64_t slot_bytes() const { return in_double ? 32 : 16; }
     int64_t bytes() const {
         const int64_t exact = groups * (group_frame_bytes + 4) + (leaf_entries + 1) * 12 +
-                              2 * units * unit_bytes + slots * slot_bytes();
+                              2 * units * unit_bytes + slots * slot_bytes() +
+                              (node_entries > 0 ? 4 * node_entries + groups * (local_bytes_a_group + 4) : 0);
         return exact + exact / 16 + 256; // as DeviceBuffer grows
     }
 };

@@ -116,14 +116,13 @@ __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& 
     frame.unit_class = class_of(frame.count);
     const uint32_t pairs = sources.position[v.leaf_offset[g + 1]] - sources.position[v.leaf_offset[g]];
     frame.pairs = cut(pairs, frame.count, size.pair_interactions, size.least);
-    frame.cells =
-        cut(v.node_offset[g + 1] - v.node_offset[g], frame.count, size.cell_interactions, size.least);
+    frame.cells = cut(near_cells(v, g), frame.count, size.cell_interactions, size.least);
     return frame;
 }
 
 /// What a block of groups takes from the counters, first counted in the block.
 struct BlockCounts {
-    unsigned long long slots, pairs, cells;
+    unsigned long long slots, pairs, cells, far_cells;
     unsigned int pair_units[unit_classes], cell_units[unit_classes];
 };
 
@@ -139,6 +138,8 @@ __device__ void take_numbers(BlockCounts& block, UnitCounters& c, backend::Devic
     } else if (t == 64) {
         atomicAdd(&status->pairs, static_cast<double>(block.pairs));
         atomicAdd(&status->cells, static_cast<double>(block.cells));
+        if (block.far_cells > 0)
+            atomicAdd(reinterpret_cast<unsigned long long*>(&status->spare[far_cells_word]), block.far_cells);
     }
 }
 
@@ -167,6 +168,8 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
             static_cast<int64_t>(atomicAdd(&block.slots, targets * (frame.pairs.units + frame.cells.units)));
         atomicAdd(&block.pairs, targets * frame.pairs.total);
         atomicAdd(&block.cells, targets * frame.cells.total);
+        if (v.near_count != nullptr)
+            atomicAdd(&block.far_cells, static_cast<unsigned long long>(all_cells(v, g) - frame.cells.total));
     }
     __syncthreads();
     take_numbers(block, *view.counters, v.status);

@@ -38,6 +38,10 @@ struct EvaluationView {
     const int64_t *node_offset, *leaf_offset;
     const int32_t *node_list, *leaf_list;
     int batch, batches;
+    // far cells (device_local.cuh); null: every cell is near
+    const int32_t* near_count; // of a group's node list, those that come first
+    const int32_t* one_sign;   // 0: charges of both signs, all are near after all
+    const float* expansions;   // device_local_terms a group, where it has far cells
     // how
     double length;                // the one softening length, caller's units
     double charge_scale;          // power of two
@@ -130,6 +134,14 @@ __device__ inline int64_t batch_group_count(const EvaluationView& v) {
            lists::batch_begin(groups, v.batch, v.batches);
 }
 
+/// Cells of a group's list that meet its targets one by one, and all of them.
+__device__ inline int64_t all_cells(const EvaluationView& v, int64_t g) {
+    return v.node_offset[g + 1] - v.node_offset[g];
+}
+__device__ inline int64_t near_cells(const EvaluationView& v, int64_t g) {
+    return v.near_count != nullptr && *v.one_sign != 0 ? v.near_count[g] : all_cells(v, g);
+}
+
 /// Whether a group has so many units that a whole block adds them up.
 __device__ inline bool is_large(const GroupFrame& frame) {
     return frame.pairs.units + frame.cells.units > 16;
@@ -138,10 +150,10 @@ __device__ inline bool is_large(const GroupFrame& frame) {
 /// counts[e] and places[e] of the batch's leaf entries, zero counts up to `capacity` and one more.
 void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t capacity, int32_t* counts,
                   int32_t* places);
-/// Frames, units, slots; adds to status pairs and cells.
+/// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);
-/// The fields of the batch's groups from their slots; status units_needed, slots_needed.
+/// The fields of the batch's groups from their slots and polynomials; status units_needed, slots_needed.
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field);
 

@@ -50,7 +50,9 @@ int64_t list_bytes(const BatchNumbers& room) {
 kernels::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room) {
     if (!shape.with_units)
         return {};
-    return {groups_a_batch(shape, batches), room.leaf_entries, room.units, room.slots, shape.in_double};
+    return {
+        groups_a_batch(shape, batches),          room.leaf_entries, room.units, room.slots, shape.in_double,
+        shape.with_local ? room.node_entries : 0};
 }
 
 int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers& room) {

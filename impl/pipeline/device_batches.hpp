@@ -24,6 +24,7 @@ struct BatchShape {
     int64_t list_bytes_a_group = 0; // working memory of the walk
     bool in_double = false;         // partial sums
     bool with_units = true;         // false: kernels that need no units and no partial sums
+    bool with_local = false;        // far cells become polynomials of groups
 };
 
 struct BatchLimits {

@@ -288,8 +288,10 @@ void DeviceForce::report_on(DeviceReport& report) const {
     const backend::DeviceStatus& s = last_status_;
     report.pairs = job_.is_tree() ? s.pairs : static_cast<double>(job_.n) * static_cast<double>(job_.targets);
     report.cells = s.cells;
+    report.far_cells = static_cast<double>(s.spare[kernels::far_cells_word]);
     report.targets = job_.targets;
     if (job_.is_tree()) {
+        std::snprintf(report.local, sizeof report.local, "%s", local_words(why_not_local()).c_str());
         report.nodes = s.nodes_needed, report.leaves = s.leaves, report.levels = s.levels;
         report.groups = s.groups_needed;
         report.batches = batches_;

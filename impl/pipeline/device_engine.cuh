@@ -122,6 +122,7 @@ class DeviceForce {
     void evaluate_batches();
     void evaluate_direct();
     kernels::DeviceEvaluation evaluation() const;
+    const char* why_not_local() const;
 
     // device_outputs.cu
     void enqueue_output();
@@ -236,7 +237,7 @@ class DeviceForce {
     BatchNumbers room_; // of a batch
     struct {
         int64_t memory = 0, lists = 0;
-        bool in_double = false, with_units = false;
+        bool in_double = false, with_units = false, with_local = false;
     } planned_;                       // what the room was made for
     bool guessed_ = false;            // the room is a guess
     const int32_t* origin_ = nullptr; // target -> host item; null: itself

@@ -23,18 +23,19 @@ struct DeviceReport {
         double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0,
                p2p = 0, m2p = 0;
     } time_s;
-    double pairs = 0, cells = 0;
+    double pairs = 0, cells = 0, far_cells = 0;
     int64_t targets = 0;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
     int64_t bytes_lists = 0, bytes_device = 0, bytes_device_peak = 0, bytes_pinned = 0;
-    int64_t allocations = 0; // device and pinned, since creation
-    int64_t waits = 0;       // blocking waits on the device, since creation
-    int64_t repeats = 0;     // computations repeated with larger buffers, since creation
+    int64_t allocations = 0;                   // device and pinned, since creation
+    int64_t waits = 0;                         // blocking waits on the device, since creation
+    int64_t repeats = 0;                       // computations repeated with larger buffers, since creation
     int64_t lists_built = 0, lists_reused = 0; // computations that walked, that used kept lists
-    int64_t launches = 0;    // kernels of the last computation
-    int32_t graph = 0;       // the last computation was a graph's replay
+    int64_t launches = 0;                      // kernels of the last computation
+    int32_t graph = 0;                         // the last computation was a graph's replay
     int32_t device = 0;
     char device_name[256] = {0};
+    char local[96] = {0};  // as Report::local
     char note[256] = {0};  // e.g. that the tree was built on the host, and why
     double totals[7] = {}; // virial (6) and energy, raw: before the sign and the constant
 };

@@ -45,7 +45,7 @@ class Key {
 void add_settings(Key& key, const Settings& s) {
     key.add(s.method).add(s.precision).add(s.interaction).add(s.dimension).add(s.tree_type).add(s.leaf);
     key.add(s.group).add(s.mac).add(s.theta).add(s.accuracy).add(s.mac_history).add(s.order).add(s.softening);
-    key.add(s.softening_length).add(s.constant).add(s.has_box);
+    key.add(s.softening_length).add(s.constant).add(s.has_box).add(s.local);
     for (int a = 0; a < 3; ++a)
         key.add(s.box_lower[a]).add(s.box_upper[a]);
     const DeviceOptions& d = s.device;

@@ -26,7 +26,7 @@ BatchShape DeviceForce::batch_shape() const {
     const Settings& settings = job_.settings;
     return {targets_.groups.size(),
             list_builder_.bytes_a_group(static_cast<lists::DeviceWalk>(settings.device.walk)),
-            planned_.in_double, planned_.with_units};
+            planned_.in_double, planned_.with_units, planned_.with_local};
 }
 
 /// With the room of batches given back: what there is.
@@ -74,11 +74,13 @@ void DeviceForce::take_plan(const BatchPlan& plan) {
 void DeviceForce::set_first_capacities() {
     const DeviceOptions& options = job_.settings.device;
     const bool in_double = job_.settings.precision == Precision::fp64, units = uses_units(job_.settings);
+    const bool local = evaluation().local;
     if (planned_.memory != options.memory_limit || planned_.lists != options.list_limit ||
-        (in_double && !planned_.in_double) || (units && !planned_.with_units))
+        (in_double && !planned_.in_double) || (units && !planned_.with_units) ||
+        (local && !planned_.with_local))
         release_batch_room();
     planned_ = {options.memory_limit, options.list_limit, in_double || planned_.in_double,
-                units || planned_.with_units};
+                units || planned_.with_units, local || planned_.with_local};
     hold_fixed_room();
     if (room_.node_entries > 0) {
         take_groups(room_); // there may be more of them now

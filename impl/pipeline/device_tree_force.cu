@@ -3,6 +3,7 @@
 
 #include "backend/device_primitives.cuh"
 #include "pipeline/forest.hpp"
+#include "pipeline/local_choice.hpp"
 
 #include <algorithm>
 
@@ -81,6 +82,13 @@ void DeviceForce::prepare_walk() {
     clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
 }
 
+/// Whether far cells become polynomials of groups, and why not.
+const char* DeviceForce::why_not_local() const {
+    const bool plummer_each = job_.pairs.softening == kernels::Softening::plummer && job_.pairs.per_particle;
+    return pipeline::why_not_local(job_.settings, plummer_each,
+                                 job_.over_ranks ? LocalPlace::gpu_ranks : LocalPlace::gpu);
+}
+
 kernels::DeviceEvaluation DeviceForce::evaluation() const {
     const Settings& settings = job_.settings;
     kernels::DeviceEvaluation how;
@@ -91,6 +99,7 @@ kernels::DeviceEvaluation DeviceForce::evaluation() const {
     how.group = settings.group;
     how.leaf = settings.leaf;
     how.kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
+    how.local = why_not_local() == nullptr;
     how.block_x = settings.device.block_x, how.block_y = settings.device.block_y;
     return how;
 }

@@ -13,7 +13,7 @@ namespace graft::pipeline {
 /// What a cell costs that goes into a group's polynomial, in cells that meet a target.
 inline constexpr int64_t m2l_cells = 8;
 
-enum class LocalPlace { cpu, gpu };
+enum class LocalPlace { cpu, gpu, gpu_ranks };
 
 /// NULL where far cells become polynomials, else why they do not. plummer_each: every particle has a Plummer
 /// length of its own.
@@ -26,9 +26,15 @@ inline const char* why_not_local(const Settings& settings, bool plummer_each, Lo
         return "the box is periodic";
     if (plummer_each)
         return "every particle has a Plummer length of its own";
-    if (place == LocalPlace::gpu)
-        return "on a GPU every cell meets its targets one by one";
-    return settings.local == Local::auto_ && settings.order == 0 ? "no faster at order 0" : nullptr;
+    if (place == LocalPlace::cpu)
+        return settings.local == Local::auto_ && settings.order == 0 ? "no faster at order 0" : nullptr;
+    if (settings.order != 2 || settings.precision == Precision::fp64)
+        return "on a GPU only for order 2 in fp32 and mixed";
+    if (settings.device.kernel > 1)
+        return "cuda.kernel is one that has no polynomials";
+    if (place == LocalPlace::gpu_ranks)
+        return "not over ranks on GPUs";
+    return settings.local == Local::auto_ ? "not known to be faster on a GPU" : nullptr;
 }
 
 /// What query_text tells of it.

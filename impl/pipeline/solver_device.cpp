@@ -6,7 +6,6 @@
 #include "pipeline/checks.hpp"
 #include "pipeline/device_side.hpp"
 #include "pipeline/forest.hpp"
-#include "pipeline/local_choice.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -162,10 +161,9 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.time_s.import = t.import, r.time_s.sort = t.sort, r.time_s.tree = t.tree, r.time_s.moments = t.moments;
     r.time_s.lists = t.lists, r.time_s.forces = t.forces, r.time_s.output = t.output;
     r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
-    r.pairs = done.pairs, r.cells = done.cells;
+    r.pairs = done.pairs, r.cells = done.cells, r.far_cells = done.far_cells;
+    r.local = done.local;
     r.has_tree = settings_.method == Method::tree;
-    r.far_cells = 0;
-    r.local = r.has_tree ? local_words(why_not_local(settings_, false, LocalPlace::gpu)) : "";
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm_->alone() ? Report::Ranks{} : gpu_ranks_;

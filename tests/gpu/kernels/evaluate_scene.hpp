@@ -6,8 +6,10 @@
 #include "kernels/cells.hpp"
 #include "kernels/device_evaluate.cuh"
 #include "kernels/gather.hpp"
+#include "kernels/local.hpp"
 #include "kernels/m2p.hpp"
 #include "kernels/p2p.hpp"
+#include "lists/far_cells.hpp"
 #include "lists/lists.hpp"
 #include "moments/expansion.hpp"
 #include "tree/build.hpp"
@@ -55,6 +57,7 @@ struct SceneOptions {
     int64_t direct_count = 3;
     const Particles* points = nullptr; // field at points
     int64_t active_step = 0;           // > 0: every so many particles are targets
+    double local_error = 0; // > 0: far cells are a polynomial of the group, this error allowed a cell
 };
 
 /// Sums in target order.
@@ -89,6 +92,9 @@ struct Scene {
         moments::fill_expansion(executor, moments, softened, single);
         moments::fill_expansion(executor, moments, softened, full);
         choose_targets(p);
+        for (lists::Group& group : targets.groups())
+            if (how.local_error > 0)
+                group.target.factor = std::pow(how.local_error, -1.0 / (how.order + 3));
         lists::CriterionOptions co;
         co.theta = how.theta, co.direct_count = how.direct_count;
         co.compact_softening = how.softening == kernels::Softening::spline;
@@ -130,6 +136,15 @@ struct Scene {
         return !per_particle() && tree.is_leaf(node) && tree.nodes[node].count > options.leaf;
     }
 
+    /// Which nodes are far from a group.
+    auto far_from(const lists::Group& group) const {
+        return [this,
+                limit = lists::far_limit(group.target, options.order, kernels::local_order(options.order)),
+                none = options.local_error == 0 || group.count < lists::least_far_targets](int32_t k) {
+            return !none &&
+                   lists::is_far(limit, moments.magnitude[k], moments.cx[k], moments.cy[k], moments.cz[k]);
+        };
+    }
     /// The CPU kernels over these lists in T (T = double: the reference), caller's units.
     template <typename T>
     Sums evaluate(double& pairs, double& cells) const;
@@ -144,6 +159,7 @@ Sums Scene::evaluate(double& pairs, double& cells) const {
     kernels::SourceBuffer<T> sources(own);
     kernels::TargetBuffer<T> block(own);
     kernels::CellBuffer<T> cell_buffer(own);
+    kernels::LocalSources<T> far_buffer(own);
     const kernels::PairVariant pair = variant(true);
     const bool plummer = options.softening == kernels::Softening::plummer;
     const kernels::CellVariant cell{options.order, plummer, plummer && per_particle(), true};
@@ -184,9 +200,24 @@ Sums Scene::evaluate(double& pairs, double& cells) const {
         }
         pairs += static_cast<double>(sources.particle_count() * group.count);
         kernels::p2p(pair, options.length * frame.scale, sources.view(), block.view(), 0, block.sums());
-        for (int64_t e = lists.node_offset[g]; e < lists.node_offset[g + 1]; e += 128) {
-            const int64_t count = std::min(int64_t{128}, lists.node_offset[g + 1] - e);
-            cell_buffer.fill(moments, expansion, lists.nodes.data() + e, count, frame, cell);
+        std::vector<int32_t> nodes(lists.nodes.data() + lists.node_offset[g],
+                                   lists.nodes.data() + lists.node_offset[g + 1]);
+        const auto all = static_cast<int64_t>(nodes.size());
+        const int64_t near =
+            lists::put_far_last(nodes.data(), nodes.data() + all, far_from(group)) - nodes.data();
+        kernels::LocalExpansion local;
+        for (int a = 0; a < 3; ++a)
+            local.centre[a] = (group.target.box.centre(a) - frame.centre[a]) * frame.scale;
+        for (int64_t e = near; e < all; e += 128) {
+            far_buffer.fill(moments, expansion, nodes.data() + e, std::min(int64_t{128}, all - e), frame,
+                            cell);
+            kernels::m2l(cell, options.length * frame.scale, far_buffer, local);
+        }
+        if (near < all)
+            kernels::l2p(cell, local, block.view(), block.sums());
+        for (int64_t e = 0; e < near; e += 128) {
+            const int64_t count = std::min(int64_t{128}, near - e);
+            cell_buffer.fill(moments, expansion, nodes.data() + e, count, frame, cell);
             kernels::m2p(cell, options.length * frame.scale, cell_buffer.view(), block.view(), 0,
                          block.sums());
             cells += static_cast<double>(count * group.count);

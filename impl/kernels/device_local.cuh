@@ -1,0 +1,39 @@
+// Polynomials of groups on the device: M2L from packed cells, L2P in the gathering of partial sums.
+//
+// Order 2, single precision, charges of one sign (device_cells.cuh: PackedCell); polynomials of degree
+// local_order(2) = 5 about the group's centre, in the group's frame, charges times charge_scale as
+// everywhere. Their centre is the frame's, which in single precision is that of the group's box.
+#pragma once
+
+#include "kernels/device_cells.cuh"
+#include "kernels/local_terms.hpp"
+
+namespace graft::kernels {
+
+inline constexpr int device_local_order = 2;
+inline constexpr int device_local_degree = local_order(device_local_order);
+inline constexpr int device_local_terms = moments::term_count(device_local_degree);
+static_assert(device_local_terms * 4 == local_bytes_a_group);
+
+/// Enqueued: the polynomials of the batch's groups that have far cells (view.near_count), from the entries
+/// behind the near ones. Charges of both signs: stop-free, nothing is done, and gather_slots() adds nothing,
+/// as cut_units() then counts every cell as near. `length`: Plummer's, for all, softened only.
+void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+             const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
+             float* expansions);
+
+/// The arithmetic of local.inc in a CUDA thread.
+struct DeviceLocalOps {
+    using Real = float;
+    static __device__ __forceinline__ float set(double v) { return static_cast<float>(v); }
+    static __device__ __forceinline__ float add(float a, float b) { return a + b; }
+    static __device__ __forceinline__ float mul(float a, float b) { return a * b; }
+    static __device__ __forceinline__ float fma(float a, float b, float c) { return fmaf(a, b, c); }
+    static __device__ __forceinline__ float fnma(float a, float b, float c) { return fmaf(-a, b, c); }
+};
+
+#define GRAFT_LOCAL_BODY __device__ __forceinline__
+#include "kernels/local.inc"
+#undef GRAFT_LOCAL_BODY
+
+} // namespace graft::kernels

@@ -1,0 +1,157 @@
+// Deck key local on the GPU, through the engine: the CPU's field, the error it is without, and everything the
+// engine promises (batches, graphs, kept lists, subsets, points) with it.
+#include "engine_scene.cuh"
+
+namespace {
+
+using namespace graft::test;
+using graft::pipeline::Local;
+using graft::pipeline::MacType;
+using graft::pipeline::Method;
+using graft::pipeline::Precision;
+using graft::pipeline::Settings;
+using graft::pipeline::Softening;
+
+Settings with(Local local) {
+    Settings s;
+    s.local = local;
+    s.leaf = 32, s.group = 64;
+    return s;
+}
+
+class EngineLocal : public EngineTest {
+  protected:
+    static bool same_bits(const Answer& a, const Answer& b) {
+        return a.ax == b.ax && a.ay == b.ay && a.az == b.az && a.potential == b.potential &&
+               a.virial == b.virial && a.energy == b.energy;
+    }
+    /// Fields of CPU and GPU, both with polynomials; a node or a cell on an edge may fall to either side.
+    void check(const Settings& s, const Cloud& cloud, const Wish& wish, MemorySpace space, const char* what) {
+        const Answer cpu = on_cpu(s, cloud, wish);
+        Engine engine;
+        const Answer gpu = engine.run(s, cloud, wish, Layout::soa64, space);
+        EXPECT_STREQ(engine.report.local, "on") << what;
+        EXPECT_GT(engine.report.far_cells, 0) << what;
+        const std::vector<double> error = errors(gpu, cpu);
+        EXPECT_LE(error[error.size() / 2], 5e-5) << what;
+        EXPECT_LE(error[error.size() - 1 - error.size() / 100], 3e-4) << what;
+        EXPECT_LE(error.back(), s.accuracy) << what;
+        EXPECT_LE(worst(gpu.potential, cpu.potential), 2e-4) << what;
+    }
+};
+
+TEST_F(EngineLocal, IsTheCpus) {
+    for (const int64_t n : {3001, 20011}) {
+        const Cloud cloud = make_cloud(n, 21);
+        for (const Precision precision : {Precision::fp32, Precision::mixed})
+            for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
+                for (const MemorySpace space : {MemorySpace::host, MemorySpace::device}) {
+                    Settings s = with(Local::on);
+                    s.precision = precision, s.softening = softening;
+                    s.softening_length = softening == Softening::none ? 0 : 0.02;
+                    check(s, cloud, {}, space, "all particles");
+                }
+    }
+    const Cloud cloud = make_cloud(9000, 22), points = make_cloud(3001, 23);
+    Wish some, at;
+    some.active.assign(9000, 0);
+    for (size_t i = 0; i < some.active.size(); i += 3)
+        some.active[i] = 1;
+    at.points = &points;
+    check(with(Local::on), cloud, some, MemorySpace::device, "every third");
+    check(with(Local::on), cloud, at, MemorySpace::device, "points");
+}
+
+TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
+    const Cloud cloud = make_cloud(60000, 24);
+    Settings truth = with(Local::off);
+    truth.method = Method::direct, truth.precision = Precision::fp64;
+    Engine engine;
+    const Answer exact = engine.run(truth, cloud, {}, Layout::soa64, MemorySpace::device);
+    const Answer off = engine.run(with(Local::off), cloud, {}, Layout::soa64, MemorySpace::device);
+    const double cells = engine.report.cells;
+    EXPECT_EQ(engine.report.far_cells, 0);
+    const Answer on = engine.run(with(Local::on), cloud, {}, Layout::soa64, MemorySpace::device);
+    EXPECT_LT(engine.report.cells, 0.5 * cells);
+    const std::vector<double> is = errors(on, exact), was = errors(off, exact);
+    for (const double share : {0.5, 0.99}) {
+        const auto at = static_cast<size_t>(share * static_cast<double>(is.size() - 1));
+        EXPECT_LT(is[at], 1.05 * was[at]) << share;
+    }
+}
+
+TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
+    const Cloud cloud = make_cloud(30000, 25);
+    const Settings s = with(Local::on);
+    Engine free_engine;
+    const Answer expected = free_engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
+    const auto bytes = static_cast<double>(free_engine.report.bytes_device);
+    int64_t most_batches = 1;
+    for (const double share : {0.7, 0.5, 0.4}) {
+        Settings limited = s;
+        limited.device.memory_limit = static_cast<int64_t>(share * bytes);
+        Engine engine;
+        Answer answer;
+        try {
+            answer = engine.run(limited, cloud, {}, Layout::soa64, MemorySpace::device);
+        } catch (const graft::core::Error& error) {
+            EXPECT_EQ(error.status(), graft::core::Status::memory);
+            continue;
+        }
+        most_batches = std::max(most_batches, engine.report.batches);
+        EXPECT_TRUE(same_bits(answer, expected)) << share;
+    }
+    EXPECT_GT(most_batches, 1);
+    Settings graph = s;
+    graph.device.graph = 1;
+    Engine engine;
+    Call call(cloud, {}, Layout::soa64, MemorySpace::device);
+    for (int k = 0; k < 4; ++k) {
+        engine.begin(graph, call);
+        const auto report = engine.end();
+        EXPECT_TRUE(same_bits(call.answer(), expected)) << "call " << k;
+        EXPECT_EQ(report.far_cells, free_engine.report.far_cells);
+    }
+    // On and off in turn: rooms made for one serve the other.
+    for (const Local local : {Local::off, Local::on, Local::off, Local::on})
+        engine.run(with(local), cloud, {}, Layout::soa64, MemorySpace::device);
+    EXPECT_TRUE(same_bits(engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device), expected));
+}
+
+TEST_F(EngineLocal, KeptLists) {
+    const Cloud cloud = make_cloud(20000, 26);
+    Settings s = with(Local::on);
+    s.device.reuse = 5, s.device.skin = 1e-3;
+    Engine engine;
+    const Answer first = engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
+    const double far_cells = engine.report.far_cells;
+    EXPECT_GT(far_cells, 0);
+    const Answer second = engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
+    EXPECT_EQ(engine.report.lists_reused, 1);
+    EXPECT_EQ(engine.report.far_cells, far_cells);
+    EXPECT_TRUE(same_bits(first, second));
+}
+
+TEST_F(EngineLocal, OffWithWords) {
+    const Cloud cloud = make_cloud(3000, 27);
+    Engine engine;
+    const auto words = [&](const Settings& s) {
+        engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
+        EXPECT_EQ(engine.report.far_cells, 0);
+        return std::string(engine.report.local);
+    };
+    EXPECT_EQ(words(with(Local::auto_)), "off: not known to be faster on a GPU");
+    EXPECT_EQ(words(with(Local::off)), "off: local is off");
+    Settings s = with(Local::on);
+    s.precision = Precision::fp64;
+    EXPECT_EQ(words(s), "off: on a GPU only for order 2 in fp32 and mixed");
+    s = with(Local::on);
+    s.mac = MacType::edge;
+    EXPECT_EQ(words(s), "off: the criterion is not mac.type error");
+    // Charges of both signs are seen on the device alone: on, and no cell is far.
+    const Cloud mixed = make_cloud(3000, 28, true);
+    engine.run(with(Local::on), mixed, {}, Layout::soa64, MemorySpace::device);
+    EXPECT_EQ(engine.report.far_cells, 0);
+}
+
+} // namespace
