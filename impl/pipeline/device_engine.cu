@@ -5,6 +5,7 @@
 #include "pipeline/device_graph.cuh"
 #include "pipeline/device_guard.cuh"
 #include "pipeline/device_host_tree.cuh"
+#include "pipeline/local_choice.hpp"
 
 #include <algorithm>
 #include <cstring>
