@@ -154,7 +154,7 @@ __global__ void mark_nodes(CutInput in, uint8_t* start) {
 /// A warp per group: box and largest softening. Both are exact, whatever the order.
 __global__ void bound(const int32_t* first, const int32_t* count, int64_t n, const double* x, const double* y,
                       const double* z, const double* softening, Group* groups, int64_t capacity,
-                      backend::DeviceStatus* status) {
+                      bool keeps_factors, backend::DeviceStatus* status) {
     if (backend::stopped(status))
         return;
     const int64_t g = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
@@ -192,6 +192,8 @@ __global__ void bound(const int32_t* first, const int32_t* count, int64_t n, con
     for (int axis = 0; axis < 3; ++axis)
         group.target.box.lower[axis] = lower[axis], group.target.box.upper[axis] = upper[axis];
     group.target.softening = longest;
+    if (keeps_factors)
+        group.target.factor = groups[g].target.factor;
     groups[g] = group;
 }
 
@@ -210,7 +212,7 @@ void bound_groups(backend::Queue& queue, const int32_t* first, DeviceTargets& ta
     const int64_t capacity = targets.groups.size();
     bound<<<backend::blocks_for(capacity * 32, 128), 128, 0, queue.stream()>>>(
         first, targets.group_count.data(), targets.n, targets.x, targets.y, targets.z, targets.softening,
-        targets.groups.data(), capacity, queue.status());
+        targets.groups.data(), capacity, targets.keeps_factors, queue.status());
     GRAFT_CUDA_LAUNCHED("boxes of groups");
     ++queue.launches;
 }

@@ -71,6 +71,7 @@ struct DeviceTargets {
           own_origin(memory, "target origin"), own_place(memory, "target places") {}
     int64_t n = 0;                              // targets
     int group_size = 64;                        // most targets in a group
+    bool keeps_factors = false;                 // the same groups again: their factors of the error MAC stay
     backend::DeviceBuffer<Group> groups;        // size() is the capacity
     backend::DeviceBuffer<int32_t> group_count; // 1, on the device
     // Target order; the tree's own arrays when all its particles are targets.

@@ -22,9 +22,8 @@ constexpr int gpu_leaf = 64, gpu_group = 64;
 /// Groups of groups walk 15 to 27 % faster from 1e6 targets on, where they still fill the device, and slower
 /// at 1e5 (impl/docs/gpu/lists.md).
 lists::DeviceWalk faster_walk(int64_t targets, int group) {
-    constexpr int64_t groups_enough = 8192;
-    return targets / group >= groups_enough ? lists::DeviceWalk::super_group
-                                            : lists::DeviceWalk::warp_per_group;
+    return targets / group >= full_device_groups ? lists::DeviceWalk::super_group
+                                                 : lists::DeviceWalk::warp_per_group;
 }
 
 int chosen_device(const DeviceOptions& options) {

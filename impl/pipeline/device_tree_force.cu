@@ -41,6 +41,7 @@ void DeviceForce::sum_moments() {
 
 void DeviceForce::choose_targets() {
     const int group = job_.settings.group;
+    targets_.keeps_factors = reusing_; // the criterion, which made them, stays as it is
     if (job_.with_points)
         target_maker_.set_points(queue_, job_.settings.dimension, job_.targets, point_x_.data(),
                                  point_y_.data(), point_z_.data(),
@@ -84,9 +85,14 @@ void DeviceForce::prepare_walk() {
 
 /// Whether far cells become polynomials of groups, and why not.
 const char* DeviceForce::why_not_local() const {
+    const Settings& settings = job_.settings;
     const bool plummer_each = job_.pairs.softening == kernels::Softening::plummer && job_.pairs.per_particle;
-    return pipeline::why_not_local(job_.settings, plummer_each,
-                                 job_.over_ranks ? LocalPlace::gpu_ranks : LocalPlace::gpu);
+    const char* const why = pipeline::why_not_local(
+        settings, plummer_each, job_.over_ranks ? LocalPlace::gpu_ranks : LocalPlace::gpu);
+    if (why == nullptr && settings.local == Local::auto_ &&
+        job_.targets / settings.group < full_device_groups)
+        return "no faster for so few targets on a GPU";
+    return why;
 }
 
 kernels::DeviceEvaluation DeviceForce::evaluation() const {

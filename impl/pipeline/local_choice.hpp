@@ -13,6 +13,9 @@ namespace graft::pipeline {
 /// What a cell costs that goes into a group's polynomial, in cells that meet a target.
 inline constexpr int64_t m2l_cells = 8;
 
+/// From so many groups on, a warp each, they fill a GPU (132 multiprocessors hold 8,448 warps).
+inline constexpr int64_t full_device_groups = 8192;
+
 enum class LocalPlace { cpu, gpu, gpu_ranks };
 
 /// NULL where far cells become polynomials, else why they do not. plummer_each: every particle has a Plummer
@@ -34,7 +37,7 @@ inline const char* why_not_local(const Settings& settings, bool plummer_each, Lo
         return "cuda.kernel is one that has no polynomials";
     if (place == LocalPlace::gpu_ranks)
         return "not over ranks on GPUs";
-    return settings.local == Local::auto_ ? "not known to be faster on a GPU" : nullptr;
+    return nullptr;
 }
 
 /// What query_text tells of it.

@@ -140,7 +140,7 @@ TEST_F(EngineLocal, OffWithWords) {
         EXPECT_EQ(engine.report.far_cells, 0);
         return std::string(engine.report.local);
     };
-    EXPECT_EQ(words(with(Local::auto_)), "off: not known to be faster on a GPU");
+    EXPECT_EQ(words(with(Local::auto_)), "off: no faster for so few targets on a GPU");
     EXPECT_EQ(words(with(Local::off)), "off: local is off");
     Settings s = with(Local::on);
     s.precision = Precision::fp64;
