@@ -224,8 +224,9 @@ void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& 
                          how.precision == DevicePrecision::fp64,
                          local_serves(how) ? node_entries : 0};
     if (room.units == 0) {
+        const int64_t near = local_serves(how) ? node_entries / near_part : node_entries;
         const UnitCount count =
-            count_units(size, groups, targets, node_entries, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
+            count_units(size, groups, targets, near, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
         wanted.units = std::max({count.units, reserved_units, int64_t{1024}});
         wanted.slots = std::max({count.slots, reserved_slots, int64_t{65536}});
     }
@@ -261,7 +262,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     check(how, moments);
     Work& w = *work_;
     const int64_t groups = targets.groups.size() / lists.batches + 1, leaf_entries = lists.leaves.size();
-    const UnitSize size = unit_size(targets.n);
+    const UnitSize size = unit_size(targets.n, local_serves(how));
     w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
     hold_cells(how, tree);
     EvaluationView view = make_view(queue, how, tree, moments, targets, lists);

@@ -17,13 +17,17 @@ struct UnitSize {
 };
 
 /// Some ten units for each warp that the device runs at a time: a particle has about a thousand interactions
-/// of either kind. Large problems: 2^16, where a unit's own cost does not count any more.
-inline UnitSize unit_size(int64_t targets) {
-    UnitSize size;
-    size.pair_interactions = size.cell_interactions =
-        static_cast<int>(std::clamp(targets / 8, int64_t{4096}, int64_t{65536}));
-    return size;
+/// of either kind; with polynomials of groups (`far`) a tenth as many cells. Large problems: 2^16, where a
+/// unit's own cost does not count any more.
+inline UnitSize unit_size(int64_t targets, bool far) {
+    const auto interactions = [&](int64_t targets_a_unit) {
+        return static_cast<int>(std::clamp(targets / targets_a_unit, int64_t{4096}, int64_t{65536}));
+    };
+    return {interactions(8), interactions(far ? 64 : 8)};
 }
+
+/// Of a node list, at most this part is near as a rule where far cells become polynomials of groups.
+inline constexpr int64_t near_part = 4;
 
 inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88; // asserted in device_units.cuh
 inline constexpr int64_t local_bytes_a_group = 224;               // asserted in device_local.cuh

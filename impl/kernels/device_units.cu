@@ -17,9 +17,8 @@ __device__ const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
 }
 
 __global__ void find_sources_kernel(EvaluationView v, int64_t capacity, int32_t* counts, int32_t* places) {
-    if (backend::stopped(v.status))
-        return;
-    const int64_t entries = v.leaf_offset[batch_group_count(v)];
+    // A stopped computation has no entries; the scan that follows reads what is written here all the same.
+    const int64_t entries = backend::stopped(v.status) ? 0 : v.leaf_offset[batch_group_count(v)];
     const int64_t step = int64_t{gridDim.x} * blockDim.x;
     for (int64_t e = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; e <= capacity; e += step) {
         int32_t count = 0, place = 0;

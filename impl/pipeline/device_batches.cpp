@@ -63,8 +63,9 @@ int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers
 void guess_units(const BatchShape& shape, int64_t batches, int64_t targets, int leaf, BatchNumbers& numbers) {
     const int64_t groups = groups_a_batch(shape, batches);
     const int64_t sources = numbers.leaf_entries * std::max(leaf, 1) * 2 / 3; // leaves are not full
-    const kernels::UnitCount count = kernels::count_units(
-        kernels::unit_size(targets), groups, targets / batches + 1, numbers.node_entries, sources);
+    const int64_t near = shape.with_local ? numbers.node_entries / kernels::near_part : numbers.node_entries;
+    const kernels::UnitCount count = kernels::count_units(kernels::unit_size(targets, shape.with_local),
+                                                          groups, targets / batches + 1, near, sources);
     numbers.units = std::max<int64_t>(count.units, 256);
     numbers.slots = std::max<int64_t>(count.slots, 16384);
 }

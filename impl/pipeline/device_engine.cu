@@ -16,14 +16,19 @@ namespace {
 
 constexpr int most_repeats = 64; // of one computation: every one must have found a buffer to enlarge
 
-/// Sizes that keep the lanes of the GPU full where the user has not chosen any.
-constexpr int gpu_leaf = 64, gpu_group = 64;
+/// Leaf and group where the user has not chosen any. A far cell costs a group one polynomial, however many
+/// targets it has: groups are then larger, and leaves smaller, as what is left are pairs.
+struct Sizes {
+    int leaf, group;
+};
+constexpr Sizes sizes{64, 64}, far_sizes{32, 128};
 
 /// Groups of groups walk 15 to 27 % faster from 1e6 targets on, where they still fill the device, and slower
 /// at 1e5 (impl/docs/gpu/lists.md).
 lists::DeviceWalk faster_walk(int64_t targets, int group) {
-    return targets / group >= full_device_groups ? lists::DeviceWalk::super_group
-                                                 : lists::DeviceWalk::warp_per_group;
+    constexpr int64_t groups_enough = 8192;
+    return targets / group >= groups_enough ? lists::DeviceWalk::super_group
+                                            : lists::DeviceWalk::warp_per_group;
 }
 
 int chosen_device(const DeviceOptions& options) {
@@ -100,13 +105,21 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     const bool softened = job.per_particle || settings.softening_length > 0;
     job.pairs = {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
                  softened && job.per_particle, job.with_potential};
-    if (!settings.tuned)
-        job.settings.leaf = gpu_leaf, job.settings.group = gpu_group;
-    if (settings.device.walk == walk_auto)
-        job.settings.device.walk = static_cast<int32_t>(faster_walk(job.targets, job.settings.group));
     if (settings.method == Method::reference)
         core::fail(core::Status::unsupported,
                    "method reference runs on the CPU only; expected direct or tree");
+}
+
+/// What settings leave to the engine, once all of the job is known: leaf and group, and the walk.
+void DeviceForce::choose_sizes() {
+    Settings& settings = job_.settings;
+    if (!settings.tuned) {
+        settings.leaf = far_sizes.leaf, settings.group = far_sizes.group;
+        if (why_not_local() != nullptr)
+            settings.leaf = sizes.leaf, settings.group = sizes.group;
+    }
+    if (settings.device.walk == walk_auto)
+        settings.device.walk = static_cast<int32_t>(faster_walk(job_.targets, settings.group));
 }
 
 void DeviceForce::begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
@@ -117,6 +130,7 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
     const DeviceGuard guard(memory_.device());
     valid_ = false;
     accept(settings, particles, points, outputs);
+    choose_sizes();
     memory_.set_limit(settings.device.memory_limit);
     queue_.borrow(static_cast<cudaStream_t>(stream));
     try {

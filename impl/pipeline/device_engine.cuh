@@ -99,6 +99,7 @@ class DeviceForce {
     // device_engine.cu
     void accept(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
                 const Outputs& outputs);
+    void choose_sizes();
     void enqueue();
     void enqueue_after_import();
     void fetch();

@@ -51,6 +51,7 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
     const bool softened = job_.per_particle || settings.softening_length > 0;
     job_.pairs = {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
                   softened && job_.per_particle, job_.with_potential};
+    choose_sizes();
     memory_.set_limit(settings.device.memory_limit);
     queue_.borrow(static_cast<cudaStream_t>(stream));
     launches_before_ = queue_.launches;

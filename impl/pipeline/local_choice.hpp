@@ -13,8 +13,8 @@ namespace graft::pipeline {
 /// What a cell costs that goes into a group's polynomial, in cells that meet a target.
 inline constexpr int64_t m2l_cells = 8;
 
-/// From so many groups on, a warp each, they fill a GPU (132 multiprocessors hold 8,448 warps).
-inline constexpr int64_t full_device_groups = 8192;
+/// On a GPU polynomials pay from so many groups on, a warp each (impl/docs/gpu/local.md).
+inline constexpr int64_t least_far_groups = 4096;
 
 enum class LocalPlace { cpu, gpu, gpu_ranks };
 

@@ -146,7 +146,7 @@ TEST(DeviceBatches, WithoutGroupsAndWithHugeNumbers) {
 TEST(DeviceRoom, UnitsCoverTheInteractions) {
     using namespace graft::kernels;
     for (const int64_t targets : {int64_t{1}, int64_t{1000}, int64_t{200000}, int64_t{100000000}}) {
-        const UnitSize size = unit_size(targets);
+        const UnitSize size = unit_size(targets, targets == 1000);
         const int64_t groups = targets / 45 + 1;
         const UnitCount count = count_units(size, groups, targets, 800 * groups, 2000 * groups);
         const int64_t each = std::max<int64_t>(1, targets / groups);
