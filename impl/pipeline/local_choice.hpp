@@ -14,7 +14,7 @@ namespace graft::pipeline {
 inline constexpr int64_t m2l_cells = 8;
 
 /// On a GPU polynomials pay from so many groups on, a warp each (impl/docs/gpu/local.md).
-inline constexpr int64_t least_far_groups = 4096;
+inline constexpr int64_t least_far_groups = 1024;
 
 enum class LocalPlace { cpu, gpu, gpu_ranks };
 
