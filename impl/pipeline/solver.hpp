@@ -59,7 +59,10 @@ class Solver {
 
     /// The ranks among which the particles are spread, each rank with its own; NULL: this one alone. The
     /// communicator must outlive the solver or the next call of this function. Not collective.
-    void set_communicator(comm::Communicator* comm) { comm_ = comm != nullptr ? comm : &alone_; }
+    void set_communicator(comm::Communicator* comm) {
+        comm_ = comm != nullptr ? comm : &alone_;
+        ranks_device_ = -1;
+    }
 
     /// Field of the particles at their active ones. Collective over the communicator: all ranks call it with
     /// equal settings, each with its own particles (perhaps none) and outputs; virial and energy are those of
@@ -98,7 +101,11 @@ class Solver {
                            const char* device_array);
     bool choose_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
     bool wants_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
-    bool choose_over_ranks();
+    bool choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
+                           const Outputs& outputs);
+    std::string why_not_auto(const ParticleInput& particles, const ParticleInput* points,
+                             const Outputs& outputs);
+    bool gpu_of_its_own(int32_t device);
     const char* why_not_over_ranks() const;
     void begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs);
@@ -173,8 +180,10 @@ class Solver {
     Report::Ranks gpu_ranks_; // of a computation over ranks, until its report is made
     void* stream_ = nullptr;
     std::string said_, no_gpu_, ranks_why_; // about the backend
-    double totals_[7] = {};                 // virial and energy of all ranks
-    const int32_t* origin_ = nullptr;       // target k -> host item; NULL: k
+    int32_t ranks_device_ = -1;             // over ranks: the GPU that each_has_a_gpu_ speaks of
+    bool each_has_a_gpu_ = false;
+    double totals_[7] = {};           // virial and energy of all ranks
+    const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
 };
 
 } // namespace graft::pipeline

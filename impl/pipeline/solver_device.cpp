@@ -123,7 +123,8 @@ void Solver::make_device(int ordinal) {
 
 /// Collective where there are several ranks.
 bool Solver::wants_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs) {
-    return (comm_->alone() || choose_over_ranks()) && choose_gpu(particles, points, outputs);
+    return (comm_->alone() || choose_over_ranks(particles, points, outputs)) &&
+           choose_gpu(particles, points, outputs);
 }
 
 void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* points,

@@ -3,7 +3,10 @@
 #include "pipeline/device_side.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <iterator>
+#include <vector>
 
 namespace graft::pipeline {
 
@@ -25,9 +28,49 @@ const char* Solver::why_not_over_ranks() const {
     return nullptr;
 }
 
+/// Collective. Whether every rank has a GPU that no other rank has. The answer is kept while all ranks keep
+/// their GPUs, since asking a GPU for its name takes longer than a small computation.
+bool Solver::gpu_of_its_own(int32_t device) {
+    if (comm_->max<int32_t>(device != ranks_device_ ? 1 : 0) == 0)
+        return each_has_a_gpu_;
+    backend::DeviceInfo info{};
+    comm_->together([&] {
+        backend::DeviceError error;
+        backend::raise(backend::require_cuda().device_info(device, &info, &error), error);
+    });
+    using Name = std::array<char, sizeof info.uuid>; // unique in the world
+    Name name{};
+    std::memcpy(name.data(), info.uuid, name.size());
+    std::vector<Name> names(static_cast<size_t>(comm_->size()));
+    comm_->allgather(&name, 1, names.data());
+    std::sort(names.begin(), names.end());
+    ranks_device_ = device;
+    each_has_a_gpu_ = std::adjacent_find(names.begin(), names.end()) == names.end();
+    return each_has_a_gpu_;
+}
+
+/// Collective, for backend auto where all ranks have found a GPU: why it does not pay. Device arrays leave no
+/// choice.
+std::string Solver::why_not_auto(const ParticleInput& particles, const ParticleInput* points,
+                                 const Outputs& outputs) {
+    const bool on_device = device_array(particles, points, outputs).name != nullptr;
+    int64_t mine[] = {particles.n, points != nullptr ? points->n : 0, on_device ? 1 : 0};
+    comm_->allreduce(mine, std::size(mine), comm::Operation::sum);
+    if (mine[2] > 0)
+        return "";
+    if (std::max(mine[0], mine[1]) < least_for_gpu * comm_->size())
+        return "too few particles a rank for GPUs to pay";
+    int32_t device = 0;
+    comm_->together([&] { device = device_for(particles, points, outputs); });
+    if (!gpu_of_its_own(device))
+        return "ranks share a GPU, which backend cuda asks for";
+    return "";
+}
+
 /// Collective. False: ranks_why_ says why all compute on the CPU. Throws, on all ranks, where a GPU is asked
 /// for and cannot be had.
-bool Solver::choose_over_ranks() {
+bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInput* points,
+                               const Outputs& outputs) {
     const auto backend = static_cast<int64_t>(settings_.backend);
     comm_->guarded([&] {
         int64_t most[] = {backend, -backend};
@@ -40,9 +83,8 @@ bool Solver::choose_over_ranks() {
         const char* const refused = why_not_over_ranks();
         if (settings_.backend == Backend::cpu)
             ranks_why_ = "backend cpu";
-        else if (settings_.backend == Backend::auto_) // until results over several GPUs have been measured
-            ranks_why_ =
-                refused != nullptr ? refused : "over ranks, GPUs are used where backend cuda asks for them";
+        else if (settings_.backend == Backend::auto_ && refused != nullptr)
+            ranks_why_ = refused;
         if (!ranks_why_.empty())
             return;
         comm_->together([&] {
@@ -55,6 +97,8 @@ bool Solver::choose_over_ranks() {
         const bool here = backend::find_cuda(&no_gpu_) != nullptr;
         if (comm_->min<int32_t>(here ? 1 : 0) == 0)
             ranks_why_ = here ? "another rank has no GPU" : no_gpu_;
+        else if (settings_.backend == Backend::auto_)
+            ranks_why_ = why_not_auto(particles, points, outputs);
     });
     return ranks_why_.empty();
 }

@@ -198,6 +198,29 @@ TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
     EXPECT_GT(batches.reports[0].device.batches, 1);
 }
 
+/// auto: a GPU of its own for each rank, and enough particles; the CPU else. The answer is one of all ranks.
+TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
+    int32_t devices = 0;
+    backend::DeviceError error;
+    ASSERT_EQ(backend::require_cuda().device_count(&devices, &error), 0) << error.message;
+    const Cloud cloud = make_cloud(10000);
+    const auto backend_of = [&](int ranks, const Settings& s, const Cloud& of) {
+        const Results r = compute_over(ranks, of, bisection(of, ranks), s);
+        for (const Report& report : r.reports)
+            EXPECT_STREQ(report.backend, r.reports[0].backend);
+        return std::string(r.reports[0].backend);
+    };
+    Settings s = on_gpu();
+    s.backend = Backend::auto_;
+    EXPECT_EQ(backend_of(2, s, cloud), devices >= 2 ? "cuda" : "cpu") << devices << " devices";
+    EXPECT_EQ(backend_of(devices + 1, s, cloud), "cpu") << "two ranks share a GPU";
+    EXPECT_EQ(backend_of(2, s, make_cloud(3000)), "cpu") << "too few particles";
+    s.exchange = Exchange::fetch;
+    EXPECT_EQ(backend_of(2, s, cloud), "cpu") << "fetch is for CPUs";
+    s = on_gpu();
+    EXPECT_EQ(backend_of(devices + 1, s, cloud), "cuda") << "cuda asks for shared GPUs";
+}
+
 TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
     std::vector<std::string> messages(3);
     std::vector<double> touched(3);
