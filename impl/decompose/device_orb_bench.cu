@@ -1,7 +1,7 @@
 // Measuring device ORB, and checking in the same run what it made: see device_orb.hpp.
 #include "decompose/device_orb.hpp"
 
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "decompose/cut_goal.hpp"
 #include "decompose/device_orb.cuh"
 #include "decompose/device_orb_host.cuh"

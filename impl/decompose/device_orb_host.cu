@@ -1,7 +1,7 @@
 // One rank's ORB for host arrays: there, solved, and back; what the level strategy of a rank alone uses.
 #include "decompose/device_orb_host.cuh"
 
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "core/timer.hpp"
 #include "decompose/device_copies.cuh"
 #include "decompose/device_orb.cuh"
@@ -104,6 +104,7 @@ int32_t orb_create(int32_t device, void** orb, backend::DeviceError* error) {
 }
 
 void orb_release(void* orb) {
+    const backend::KeepsDevice keeps;
     delete static_cast<HostOrb*>(orb);
 }
 

@@ -5,7 +5,7 @@
 // 4 B a point (8 with the order) back.
 #include "decompose/device_records_engine.cuh"
 
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "decompose/device_orb_host.cuh"
 
 #include <algorithm>
@@ -165,6 +165,7 @@ int32_t create(int32_t device, void** records, backend::DeviceError* error) {
 }
 
 void release(void* records) {
+    const backend::KeepsDevice keeps;
     delete static_cast<RecordsEngine*>(records);
 }
 

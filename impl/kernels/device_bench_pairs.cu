@@ -1,5 +1,5 @@
 // All pairs measured, see device_bench.hpp.
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "kernels/device_bench.cuh"
 #include "kernels/device_evaluate.cuh"
 

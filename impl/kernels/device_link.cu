@@ -1,5 +1,5 @@
 // Transfers between host and device, and between devices, by size; see device_bench.hpp.
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "core/timer.hpp"
 #include "kernels/device_bench.cuh"
 

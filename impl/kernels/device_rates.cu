@@ -1,5 +1,5 @@
 // What the hardware can do: bandwidths of the device's memory, issue rates, launches; see device_bench.hpp.
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "core/timer.hpp"
 #include "kernels/device_bench.cuh"
 

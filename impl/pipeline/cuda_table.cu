@@ -2,7 +2,7 @@
 #include "backend/build_id.hpp"
 #include "backend/cuda_library.hpp"
 #include "backend/device.cuh"
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "decompose/device_orb.hpp"
 #include "kernels/device_bench.hpp"
 #include "kernels/near/device_near.hpp"
@@ -73,6 +73,7 @@ int32_t allocate(int32_t device, int64_t bytes, void** pointer, DeviceError* err
 }
 
 void release(int32_t device, void* pointer) {
+    const KeepsDevice keeps;
     if (cudaSetDevice(device) != cudaSuccess || cudaFree(pointer) != cudaSuccess)
         (void)cudaGetLastError(); // nothing can be done about it, and nobody is to find it later
 }

@@ -3,7 +3,6 @@
 
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
-#include "pipeline/device_guard.cuh"
 #include "pipeline/device_host_tree.cuh"
 #include "pipeline/local_choice.hpp"
 
@@ -68,7 +67,7 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
 }
 
 DeviceForce::~DeviceForce() {
-    const DeviceGuard guard(memory_.device());
+    (void)cudaSetDevice(memory_.device());
     if (begun_)
         (void)cudaStreamSynchronize(queue_.stream());
     for (cudaEvent_t event : piece_done_)
@@ -127,7 +126,7 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
     if (begun_)
         core::fail(core::Status::call_order,
                    "compute_begin: the last computation was begun but not ended; call compute_end first");
-    const DeviceGuard guard(memory_.device());
+    GRAFT_CUDA(cudaSetDevice(memory_.device()));
     valid_ = false;
     accept(settings, particles, points, outputs);
     choose_sizes();
@@ -223,7 +222,7 @@ void DeviceForce::end(DeviceReport& report) {
     if (!begun_)
         core::fail(core::Status::call_order,
                    "compute_end: no computation was begun; expected compute_begin before it");
-    const DeviceGuard guard(memory_.device());
+    GRAFT_CUDA(cudaSetDevice(memory_.device()));
     begun_ = false;
     try {
         finish();

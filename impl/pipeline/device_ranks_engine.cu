@@ -5,7 +5,6 @@
 #include "moments/expansion.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
-#include "pipeline/device_guard.cuh"
 #include "pipeline/forest.hpp"
 
 #include <algorithm>

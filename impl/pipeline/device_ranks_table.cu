@@ -1,7 +1,6 @@
 // Forces over ranks behind a C table; an error in any step leaves the engine ready for another computation.
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "pipeline/device_engine.cuh"
-#include "pipeline/device_guard.cuh"
 #include "pipeline/device_table.hpp"
 
 namespace graft::pipeline {
@@ -14,7 +13,7 @@ template <typename Body>
 int32_t step(void* engine, DeviceError* error, Body&& body) noexcept {
     return backend::guarded_device(error, [&] {
         DeviceForce& force = force_of(engine);
-        const DeviceGuard guard(force.memory().device());
+        GRAFT_CUDA(cudaSetDevice(force.memory().device()));
         try {
             body(force);
         } catch (...) {

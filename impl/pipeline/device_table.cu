@@ -1,5 +1,5 @@
 // The engine behind a C table.
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 #include "pipeline/device_engine.cuh"
 #include "pipeline/device_table.hpp"
 
@@ -32,6 +32,7 @@ int32_t create(const DeviceOptions* options, void** engine, DeviceError* error) 
 }
 
 void destroy(void* engine) {
+    const backend::KeepsDevice keeps;
     delete static_cast<Engine*>(engine);
 }
 

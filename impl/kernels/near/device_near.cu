@@ -1,7 +1,7 @@
 // The near field's part of libgraft_cuda.so's table: device_near.hpp.
 #include "kernels/near/device_near.cuh"
 
-#include "backend/device_guard.hpp"
+#include "backend/device_guard.cuh"
 
 #include <cstdio>
 
@@ -141,6 +141,7 @@ int32_t create(const DeviceNearOptions* options, const Structure* structure, con
 }
 
 void destroy(void* plan) {
+    const backend::KeepsDevice keeps;
     delete static_cast<DeviceNear*>(plan);
 }
 

@@ -3,7 +3,7 @@
 #include "records_cuda.hpp"
 
 #include "backend/build_id.hpp"
-#include "backend/device_guard.hpp"
+#include "backend/device_errors.hpp"
 #include "decompose/device_orb.hpp"
 #include "decompose/device_records.hpp"
 
@@ -52,7 +52,7 @@ Engine& engine(void* records) {
 
 template <typename Body>
 int32_t answer(void* records, DeviceError* error, Body&& body) {
-    return backend::guarded_device(error, [&] {
+    return backend::as_status(error, [&] {
         if (engine(records).device == control.failing && control.calls++ == control.failing_call)
             core::fail(core::Status::device, "the fake device %d broke", engine(records).device);
         body(engine(records));
@@ -60,7 +60,7 @@ int32_t answer(void* records, DeviceError* error, Body&& body) {
 }
 
 int32_t create(int32_t device, void** records, DeviceError* error) {
-    return backend::guarded_device(error, [&] {
+    return backend::as_status(error, [&] {
         *records = new Engine;
         engine(*records).device = device;
     });
@@ -71,7 +71,7 @@ void release(void* records) {
 }
 
 int32_t start(void* records, const RecordsStart* start, DeviceError* error) {
-    return backend::guarded_device(error, [&] {
+    return backend::as_status(error, [&] {
         Engine& e = engine(records);
         if (e.device == control.refusing)
             core::fail(core::Status::memory, "the fake device %d is full", e.device);

@@ -1,4 +1,5 @@
-// Exceptions to statuses at the edge of libgraft_cuda.so.
+// Exceptions to statuses at the edge of libgraft_cuda.so. Plain host code: libraries that stand in for it in
+// tests use it.
 #pragma once
 
 #include "backend/cuda_library.hpp"
@@ -10,7 +11,7 @@ namespace graft::backend {
 
 /// Runs `body`; what it throws becomes a status and a message.
 template <typename Body>
-int32_t guarded_device(DeviceError* error, Body&& body) noexcept {
+int32_t as_status(DeviceError* error, Body&& body) noexcept {
     const auto report = [&](core::Status status, const char* text) {
         error->status = static_cast<int32_t>(status);
         std::snprintf(error->message, sizeof error->message, "%s", text);
