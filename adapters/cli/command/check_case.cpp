@@ -185,13 +185,14 @@ std::string CheckResult::text() const {
     } else {
         std::snprintf(criterion, sizeof criterion, "%s (theta %g)", mac.c_str(), options.mac_theta);
     }
+    const std::string engine = backend == "cpu" ? backend + " " + simd : backend;
     char head[400];
     std::snprintf(head, sizeof head,
-                  "n %lld, %s %s, %s, order %d, mac %s, threads %lld, ranks %d\n"
+                  "n %lld, %s, %s, order %d, mac %s, threads %lld, ranks %d\n"
                   "  error       median %.2e, p90 %.2e, p99 %.2e, max %.2e (%zu targets)\n",
-                  static_cast<long long>(n), backend.c_str(), simd.c_str(), precision.c_str(), options.order,
-                  criterion, static_cast<long long>(threads), ranks, percentile(0.5), percentile(0.9),
-                  percentile(0.99), percentile(1), errors.size());
+                  static_cast<long long>(n), engine.c_str(), precision.c_str(), options.order, criterion,
+                  static_cast<long long>(threads), ranks, percentile(0.5), percentile(0.9), percentile(0.99),
+                  percentile(1), errors.size());
     std::string text = std::string(head) + "  time        " + show("time_s.total", 1, "%.4f") + " s:";
     for (const char* part : {"sort", "tree", "moments", "lists", "forces"}) {
         text += std::string(" ") + part + " " + show((std::string("time_s.") + part).c_str(), 1, "%.4f");
