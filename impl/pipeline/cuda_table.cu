@@ -73,7 +73,7 @@ int32_t allocate(int32_t device, int64_t bytes, void** pointer, DeviceError* err
 }
 
 void release(int32_t device, void* pointer) {
-    const KeepsDevice keeps;
+    const backend::KeepsDevice keeps;
     if (cudaSetDevice(device) != cudaSuccess || cudaFree(pointer) != cudaSuccess)
         (void)cudaGetLastError(); // nothing can be done about it, and nobody is to find it later
 }
