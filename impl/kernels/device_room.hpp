@@ -3,7 +3,7 @@
 //
 // Invariants: bytes() is what DeviceEvaluator::set_room() leads to, growth of its buffers included; it grows
 // with each of its members. Beside it, and whatever the batch, an evaluator holds 64 B a node of packed
-// cells.
+// cells and 4 B a particle.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline UnitSize unit_size(int64_t targets) {
     return size;
 }
 
-inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88; // asserted in device_units.cuh
+inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88, source_entry_bytes = 8; // device_units.cuh
 
 /// Room of an evaluator for a batch.
 struct EvaluatorRoom {
@@ -36,8 +36,9 @@ struct EvaluatorRoom {
 
     int64_t slot_bytes() const { return in_double ? 32 : 16; }
     int64_t bytes() const {
-        const int64_t exact = groups * (group_frame_bytes + 4) + (leaf_entries + 1) * 12 +
-                              2 * units * unit_bytes + slots * slot_bytes();
+        const int64_t exact = groups * (group_frame_bytes + 4) +
+                              (leaf_entries + groups) * source_entry_bytes + 2 * units * unit_bytes +
+                              slots * slot_bytes();
         return exact + exact / 16 + 256; // as DeviceBuffer grows
     }
 };
