@@ -13,6 +13,7 @@
 namespace graft::kernels::fast_pairs {
 
 inline constexpr float tiny_square = 1e-20f; // as kernels/ops.hpp
+inline constexpr float far_away = 1e17f;     // where padding stands, without charge
 inline constexpr int most_targets = most_targets_a_lane;
 
 __device__ __forceinline__ float inverse_root(float x) {
@@ -78,7 +79,8 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
     float4 item = make_float4(at(tile.queue.x, 0), at(tile.queue.y, 1), at(tile.queue.z, 2),
                               index < 0 ? 0.0f : tile.queue.size[lane]);
     if (!plain) {
-        item.x *= item.w, item.y *= item.w, item.z *= item.w;
+        item.x = item.w != 0 ? item.x * item.w : far_away;
+        item.y *= item.w, item.z *= item.w;
     } else if (index < no_source) {
         const FrameSource s = heap_source(v, frame, index);
         item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
