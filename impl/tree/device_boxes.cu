@@ -17,7 +17,6 @@ using geometry::Box;
 namespace {
 
 constexpr int chunk = device::chunk_leaves, threads = 128, lanes = 8;
-constexpr int rows = 8; // particles of a leaf whose loads are under way together
 
 struct Bound {
     int32_t dimension, leaf, capacity;
@@ -60,12 +59,9 @@ __device__ void check_depth(const Bound& b, int32_t count, const Box& box) {
 __device__ Box bound_leaf(const Bound& b, int32_t k) {
     const int32_t begin = b.leaf_start[k], end = b.leaf_start[k + 1];
     Box box;
-    for (int32_t i = begin; i < end; i += rows)
-#pragma unroll
-        for (int r = 0; r < rows; ++r) { // the last one again where there are fewer: it changes nothing
-            const int32_t j = i + r < end ? i + r : end - 1;
-            box.include(b.x[j], b.y[j], b.z[j]);
-        }
+#pragma unroll 4
+    for (int32_t i = begin; i < end; ++i)
+        box.include(b.x[i], b.y[i], b.z[i]);
     b.leaf_boxes[k] = box;
     check_depth(b, end - begin, box);
     return box;
