@@ -1,11 +1,16 @@
-// The single-precision cell kernel of order 2 for charges of one sign: 31 instruction slots a cell.
+// The single-precision cell kernel of order 2 for charges of one sign: 30 instruction slots a cell.
 //
 // With a = |q|^(-1/2), d' = a (c - x) and i' = 1 / |d'| (softened: |d'|^2 + a^2 eps^2) the charge is 1, as in
 // device_pairs_fast.cuh. With t = Q' d', h = i'^2 (d' t + 2 C'), Q' the packed quadrupole and C' the trace
 // term:
 //     acceleration = (i'^3 + 5/2 h i'^5) d' - i'^5 t,    potential = b (i' + h i'^3 / 2).
-// This is moments/expansion.hpp with its factors multiplied out: 3 FMA d', 3 r'^2, root, 3 products i'^2, ^3,
-// ^5, 9 for t, 3 for d' t, h, 5/2 i'^5, 1 and 6 for the sums.
+// This is moments/expansion.hpp with its factors multiplied out. A multiple of the unit matrix may be taken
+// off Q': with Q'' = Q' - z 1 and z = Q'_zz, t'' = t - z d' has a product less, h'' = h - z (softened: where
+// C' gets - z a^2 eps^2 / 2), and
+//     acceleration = (i'^3 + (5/2 h'' + 3/2 z) i'^5) d' - i'^5 t'',    potential = b (i' + (h'' + z) i'^3 /
+//     2):
+// 3 FMA d', 3 r'^2, root, 3 products i'^2, ^3, ^5, 8 for t'', 3 for d' t'', h'', 2 for the factor of d', 6
+// for the sums.
 #pragma once
 
 #include "kernels/device_cells.cuh"
@@ -25,8 +30,8 @@ __device__ __forceinline__ float inverse_root(float x) {
 
 struct Tile {
     float4 place[tile_items]; // a c, a
-    float4 first[tile_items]; // xx xy xz yy
-    float4 rest[tile_items];  // yz zz, 2 C' , b
+    float4 first[tile_items]; // of Q'': xx xy xz yy
+    float4 rest[tile_items];  // yz, 3/2 z, 2 C'', b
     PackedCell queue[32];     // the next tile's, on their way
 };
 
@@ -60,16 +65,18 @@ __device__ __forceinline__ void fill_tile(const GroupFrame& frame, int32_t node,
     if (node >= 0) {
         const PackedCell& cell = tile.queue[threadIdx.x % 32];
         if (cell.a != 0) {
-            const double a = cell.a;
-            place = make_float4(static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0]) * a),
-                                static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1]) * a),
-                                static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2]) * a), cell.a);
+            place =
+                make_float4(static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0])) * cell.a,
+                            static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1])) * cell.a,
+                            static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2])) * cell.a, cell.a);
             // So far that the quadrupole is nothing: its products would leave float.
             const float distance = fmaxf(fabsf(place.x), fmaxf(fabsf(place.y), fabsf(place.z)));
             const float unit = distance < 3e8f ? square_of_power(cell.exponent + frame.exponent) : 0.0f;
             const float* q = cell.quadrupole;
-            first = make_float4(q[0] * unit, q[1] * unit, q[2] * unit, q[3] * unit);
-            rest = make_float4(q[4] * unit, q[5] * unit, softened ? 2 * eps2 * unit * cell.trace : 0.0f,
+            const float zz = q[5] * unit;
+            first = make_float4((q[0] - q[5]) * unit, q[1] * unit, q[2] * unit, (q[3] - q[5]) * unit);
+            rest = make_float4(q[4] * unit, 1.5f * zz,
+                               softened ? eps2 * (2 * unit * cell.trace - cell.a * cell.a * zz) : 0.0f,
                                cell.root_charge);
         }
     }
@@ -84,6 +91,7 @@ __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, f
     for (int j = own; j < own + part; ++j) {
         const float4 s = tile.place[j], q = tile.first[j], r = tile.rest[j];
         const float soft = softened ? s.w * s.w * eps2 : tiny_square;
+        const float third = r.y * (1.0f / 3);
 #pragma unroll
         for (int t = 0; t < T; ++t) {
             const float dx = fmaf(lane.x[t], s.w, s.x), dy = fmaf(lane.y[t], s.w, s.y),
@@ -92,16 +100,16 @@ __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, f
             const float i2 = i * i, i3 = i * i2, i5 = i3 * i2;
             const float tx = fmaf(q.z, dz, fmaf(q.y, dy, q.x * dx));
             const float ty = fmaf(r.x, dz, fmaf(q.w, dy, q.y * dx));
-            const float tz = fmaf(r.y, dz, fmaf(r.x, dy, q.z * dx));
+            const float tz = fmaf(r.x, dy, q.z * dx);
             const float along = softened ? fmaf(dz, tz, fmaf(dy, ty, fmaf(dx, tx, r.z)))
                                          : fmaf(dz, tz, fmaf(dy, ty, dx * tx));
             const float h = i2 * along;
-            const float c = fmaf(2.5f * h, i5, i3);
+            const float c = fmaf(fmaf(2.5f, h, r.y), i5, i3);
             lane.ax[t] = fmaf(c, dx, fmaf(-i5, tx, lane.ax[t]));
             lane.ay[t] = fmaf(c, dy, fmaf(-i5, ty, lane.ay[t]));
             lane.az[t] = fmaf(c, dz, fmaf(-i5, tz, lane.az[t]));
             if constexpr (potential)
-                lane.p[t] = fmaf(r.w, fmaf(0.5f * h, i3, i), lane.p[t]);
+                lane.p[t] = fmaf(r.w, fmaf(fmaf(0.5f, h, third), i3, i), lane.p[t]);
         }
     }
 }
@@ -139,14 +147,15 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
         }
         add_cells<T, softened, potential>(tile, own, part, eps2, lane);
     }
+    add_parts(part, lane.ax, lane.ay, lane.az);
+    if constexpr (potential)
+        add_parts(part, lane.p);
     auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
-        const Slot<float> sum{add_parts(lane.ax[t], part), add_parts(lane.ay[t], part),
-                              add_parts(lane.az[t], part), potential ? add_parts(lane.p[t], part) : 0.0f};
         const int k = place + t * part;
         if (threadIdx.x < part && k < count)
-            slots[k] = sum;
+            slots[k] = {lane.ax[t], lane.ay[t], lane.az[t], potential ? lane.p[t] : 0.0f};
     }
 }
 

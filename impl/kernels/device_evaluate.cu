@@ -15,12 +15,11 @@ namespace graft::kernels {
 
 struct DeviceEvaluator::Work {
     explicit Work(backend::DeviceMemory& memory)
-        : counts(memory, "sources of list entries"), places(memory, "places of list entries"),
-          positions(memory, "positions in source lists"), large(memory, "groups of many units"),
-          frames(memory, "group frames"), pairs(memory, "units of pairs"), cells(memory, "units of cells"),
-          counters(memory, "unit counters"), slots(memory, "partial sums"), packed(memory, "packed cells"),
-          signs(memory, "charge signs"), far(memory), expansions(memory, "polynomials of groups"),
-          variants(memory) {
+        : entries(memory, "entries of source lists"), sizes(memory, "sizes of sources"),
+          large(memory, "groups of many units"), frames(memory, "group frames"),
+          pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
+          slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
+          far(memory), expansions(memory, "polynomials of groups"), variants(memory) {
         GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
         for (cudaEvent_t* event : {&begun, &packed_all, &cut, &done})
             GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
@@ -32,7 +31,8 @@ struct DeviceEvaluator::Work {
     }
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
-    backend::DeviceBuffer<int32_t> counts, places, positions; // positions modulo 2^32
+    backend::DeviceBuffer<SourceEntry> entries;
+    backend::DeviceBuffer<float> sizes; // where the fast pairs serve
     backend::DeviceBuffer<int32_t> large;
     backend::DeviceBuffer<GroupFrame> frames;
     backend::DeviceBuffer<Unit> pairs, cells;
@@ -102,6 +102,13 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     return v;
 }
 
+/// Whether the fast kernel of pairs serves.
+bool fast_pairs_serve(const DeviceEvaluation& how) {
+    return how.precision != DevicePrecision::fp64 &&
+           (how.pairs.softening == Softening::none ||
+            (how.pairs.softening == Softening::plummer && !how.pairs.per_particle));
+}
+
 /// Whether the fast kernel of order 2 may serve; the charges' signs decide on the device.
 bool fast_cells_serve(const DeviceEvaluation& how) {
     return how.precision != DevicePrecision::fp64 && how.order == 2 &&
@@ -126,8 +133,7 @@ void sum_pairs(backend::Queue& queue, const DeviceEvaluation& how, const Evaluat
                const UnitView& units) {
     if (how.precision == DevicePrecision::fp64)
         sum_pairs_double(queue, view, units, how.pairs);
-    else if (how.pairs.softening == Softening::none ||
-             (how.pairs.softening == Softening::plummer && !how.pairs.per_particle))
+    else if (fast_pairs_serve(how))
         sum_pairs_fast(queue, view, units, how.pairs);
     else
         sum_pairs_float(queue, view, units, how.pairs);
@@ -191,20 +197,20 @@ void DeviceEvaluator::set_room(const EvaluatorRoom& room) {
 void DeviceEvaluator::release_room() {
     Work& w = *work_;
     w.room = {};
-    w.counts.release(), w.places.release(), w.positions.release(), w.large.release();
+    w.entries.release(), w.large.release();
     w.frames.release(), w.pairs.release(), w.cells.release(), w.slots.release();
     w.far.entries.release(), w.far.near_count.release(), w.expansions.release();
 }
 
 void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree) {
     work_->packed.resize(fast_cells_serve(how) ? tree.nodes.size() : 0);
+    work_->sizes.resize(fast_pairs_serve(how) ? tree.n : 0);
     work_->counters.resize(1), work_->signs.resize(1);
     work_->far.nodes.resize(local_serves(how) ? tree.nodes.size() : 0);
 }
 
 void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
-    counts.resize(to.leaf_entries + 1), places.resize(to.leaf_entries + 1);
-    positions.resize(to.leaf_entries + 1);
+    entries.resize(to.leaf_entries + to.groups);
     frames.resize(to.groups), large.resize(to.groups);
     pairs.resize(to.units), cells.resize(to.units);
     slots.resize(to.in_double ? 2 * to.slots : to.slots);
@@ -236,7 +242,7 @@ void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& 
 UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
     return {frames.data(), pairs.data(),
             cells.data(),  counters.data(),
-            large.data(),  {reinterpret_cast<const uint32_t*>(positions.data()), places.data()},
+            large.data(),  entries.data(),
             pairs.size(),  how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
             slots.data()};
 }
@@ -266,6 +272,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
     hold_cells(how, tree);
     EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
+    view.size = w.sizes.data();
     const UnitView units = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
     const bool softened = how.pairs.softening == Softening::plummer;
@@ -280,8 +287,9 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
-    find_sources(queue, view, leaf_entries, w.counts.data(), w.places.data());
-    backend::exclusive_sum(queue, w.counts.data(), w.positions.data(), leaf_entries + 1);
+    if (!w.sizes.empty())
+        size_sources(queue, view, tree.n, w.sizes.data());
+    find_sources(queue, view, groups, w.entries.data());
     if (local)
         follow(queue.stream(), w.side, w.packed_all);
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);

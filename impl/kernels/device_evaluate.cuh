@@ -66,8 +66,8 @@ class DeviceEvaluator {
     void set_room(const EvaluatorRoom& room);
     /// Gives the memory of the room back; between computations.
     void release_room();
-    /// Takes the memory that does not depend on batches: 64 B a node where the kernels want packed cells, 32
-    /// more with `local`.
+    /// Takes the memory that does not depend on batches: of fast kernels 64 B a node, 32 more with `local`, and
+    /// 4 B a particle.
     void hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree);
     /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells,
     /// far_cells.

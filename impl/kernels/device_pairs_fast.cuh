@@ -22,11 +22,28 @@ __device__ __forceinline__ float inverse_root(float x) {
     return y;
 }
 
+/// The particles of the next tile on their way to shared memory, each lane's own.
+struct Queue {
+    double x[32], y[32], z[32];
+    float size[32];
+
+    /// Begins to read; no_source and heaps read particle 0.
+    __device__ __forceinline__ void ask(const EvaluationView& v, int32_t index) {
+        const int lane = threadIdx.x % 32;
+        const int64_t i = max(index, 0);
+        __pipeline_memcpy_async(&x[lane], v.x + i, 8);
+        __pipeline_memcpy_async(&y[lane], v.y + i, 8);
+        __pipeline_memcpy_async(&z[lane], v.z + i, 8);
+        __pipeline_memcpy_async(&size[lane], v.size + i, 4);
+        __pipeline_commit();
+    }
+};
+
 template <bool potential>
 struct Tile {
     float4 source[tile_items]; // plain: x y z q; scaled: s' and a
     float root_charge[potential ? tile_items : 1];
-    SourceQueue<false> queue;
+    Queue queue;
 };
 
 template <int T>
@@ -35,48 +52,46 @@ struct Lane {
     float ax[T], ay[T], az[T], p[T];
 };
 
-/// A source as the scaled form wants it; no charge: far away.
-__device__ __forceinline__ float4 scaled_source(const FrameSource& s, float q, bool valid, float& root) {
-    const float size = fabsf(q);
-    float a = inverse_root(size);
-    a = copysignf(a * fmaf(-0.5f * size * a, a, 1.5f),
-                  q); // Newton: equal charges must not all be wrong alike
-    const bool counts = valid && size > 0;
-    a = counts ? a : 0.0f;
-    root = counts ? q * fabsf(a) : 0.0f;
-    const double scale = a;
-    return make_float4(counts ? static_cast<float>(s.x * scale) : far_away, static_cast<float>(s.y * scale),
-                       static_cast<float>(s.z * scale), a);
-}
+/// Particles whose tiles take the plain form: those of the group, or all.
+struct Own {
+    int32_t first;
+    uint32_t count;
 
-/// Whether the tile takes the plain form: it may hold a target, or holds a heap (all lanes).
-__device__ __forceinline__ bool is_plain(const EvaluationView& v, const GroupFrame& frame, int32_t index) {
-    const bool own = static_cast<uint32_t>(index - frame.first) < static_cast<uint32_t>(frame.count);
-    const bool meets = (index != no_source) & (!v.same_places | (index < 0) | own); // no branches
-    return __any_sync(whole_warp, meets);
-}
+    __device__ Own(const EvaluationView& v, const GroupFrame& frame)
+        : first(v.same_places ? frame.first : 0),
+          count(v.same_places ? static_cast<uint32_t>(frame.count) : uint32_t{INT32_MAX} + 1) {}
+    /// Whether the tile may hold a target or holds a heap (all lanes).
+    __device__ __forceinline__ bool meets(int32_t index) const {
+        const bool own = static_cast<uint32_t>(index - first) < count;
+        return __any_sync(whole_warp, own | (index < no_source)); // no branches
+    }
+};
 
 /// Stores this lane's source of the tile.
 template <bool potential>
 __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
-                                          bool plain, int place, const SourceQueue<false>& queue,
-                                          Tile<potential>& tile) {
-    FrameSource s = queue.take(frame);
-    const float scale = v.charge_scale_single;
-    float4 item;
-    float root = 0;
-    if (plain) {
-        if (index < 0 && index != no_source)
-            s = heap_source(v, frame, index);
-        const float q = index != no_source ? static_cast<float>(s.charge) * scale : 0.0f;
-        item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z), q);
+                                          bool plain, int place, Tile<potential>& tile) {
+    __pipeline_wait_prior(0);
+    const int lane = threadIdx.x % 32;
+    const auto at = [&](const double* x, int a) {
+        return static_cast<float>(fma(x[lane], frame.scale, -frame.centre[a]));
+    };
+    float4 item = make_float4(at(tile.queue.x, 0), at(tile.queue.y, 1), at(tile.queue.z, 2),
+                              index < 0 ? 0.0f : tile.queue.size[lane]);
+    if (!plain) {
+        item.x = item.w != 0 ? item.x * item.w : far_away;
+        item.y *= item.w, item.z *= item.w;
+    } else if (index < no_source) {
+        const FrameSource s = heap_source(v, frame, index);
+        item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
+                           static_cast<float>(s.charge) * v.charge_scale_single);
     } else {
-        item = scaled_source(s, static_cast<float>(s.charge) * scale, index != no_source, root);
+        item.w = item.w != 0 ? copysignf(1 / (item.w * item.w), item.w) : 0.0f;
     }
     __syncwarp();
     tile.source[place] = item;
     if constexpr (potential)
-        tile.root_charge[place] = root;
+        tile.root_charge[place] = !plain && item.w != 0 ? 1 / item.w : 0.0f;
     __syncwarp();
 }
 
@@ -145,14 +160,15 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
-    SourceCursor cursor(v, units.sources, unit);
-    int32_t index = cursor.next(unit.begin, unit.end);
+    SourceCursor cursor(v, units.entries, unit);
+    const Own targets(v, frame);
+    int32_t index = cursor.next(unit.begin);
     tile.queue.ask(v, index);
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
-        const bool plain = is_plain(v, frame, index);
-        fill_tile<potential>(v, frame, index, plain, to, tile.queue, tile);
+        const bool plain = targets.meets(index);
+        fill_tile<potential>(v, frame, index, plain, to, tile);
         if (begin + 32 < unit.end) {
-            index = cursor.next(begin + 32, unit.end);
+            index = cursor.next(begin + 32);
             tile.queue.ask(v, index);
         }
         if (plain)
@@ -161,21 +177,22 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
             add_scaled<T, softened, potential, step>(
                 tile.source + own, tile.root_charge + (potential ? own : 0), part, eps2, lane);
     }
+    add_parts(part, lane.ax, lane.ay, lane.az);
+    if constexpr (potential)
+        add_parts(part, lane.p);
     auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
-        const Slot<float> sum{add_parts(lane.ax[t], part), add_parts(lane.ay[t], part),
-                              add_parts(lane.az[t], part), potential ? add_parts(lane.p[t], part) : 0.0f};
         const int k = place + t * part;
         if (threadIdx.x < part && k < count)
-            slots[k] = sum;
+            slots[k] = {lane.ax[t], lane.ay[t], lane.az[t], potential ? lane.p[t] : 0.0f};
     }
 }
 
 /// most: targets a lane; step: sources in a turn of the inner loop, which must stay in the nearest
 /// instruction cache.
 template <bool softened, bool potential, int most = most_targets, int step = 4>
-__global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units) {
+__global__ __launch_bounds__(32, 16) void kernel(EvaluationView v, UnitView units) {
     __shared__ Tile<potential> tile;
     if (backend::stopped(v.status))
         return;

@@ -30,7 +30,7 @@ template <typename Real, DevicePair kind, bool per_particle>
 __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
                                           int place, Tile<Real, per_particle>& tile) {
     FrameSource s = tile.queue.take(frame);
-    if (index < 0 && index != no_source)
+    if (index < no_source)
         s = heap_source(v, frame, index);
     const Real q =
         index != no_source ? static_cast<Real>(s.charge) * static_cast<Real>(v.charge_scale) : Real(0);
@@ -66,13 +66,13 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const Real length = static_cast<Real>(v.length * frame.scale);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
-    SourceCursor cursor(v, units.sources, unit);
-    int32_t index = cursor.next(unit.begin, unit.end);
+    SourceCursor cursor(v, units.entries, unit);
+    int32_t index = cursor.next(unit.begin);
     tile.queue.ask(v, index);
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
         fill_tile<Real, kind>(v, frame, index, to, tile);
         if (begin + 32 < unit.end) {
-            index = cursor.next(begin + 32, unit.end);
+            index = cursor.next(begin + 32);
             tile.queue.ask(v, index);
         }
 #pragma unroll 2

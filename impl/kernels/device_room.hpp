@@ -3,7 +3,7 @@
 //
 // Invariants: bytes() is what DeviceEvaluator::set_room() leads to, growth of its buffers included; it grows
 // with each of its members. Beside it, and whatever the batch, an evaluator holds 64 B a node of packed
-// cells, with polynomials of groups 32 B more.
+// cells, with polynomials of groups 32 B more, and 4 B a particle.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ inline UnitSize unit_size(int64_t targets, bool far) {
 /// Of a node list, at most this part is near as a rule where far cells become polynomials of groups.
 inline constexpr int64_t near_part = 4;
 
-inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88; // asserted in device_units.cuh
-inline constexpr int64_t local_bytes_a_group = 224;               // asserted in device_local.cuh
+inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88, source_entry_bytes = 8; // device_units.cuh
+inline constexpr int64_t local_bytes_a_group = 224; // asserted in device_local.cuh
 
 /// Room of an evaluator for a batch.
 struct EvaluatorRoom {
@@ -42,8 +42,9 @@ struct EvaluatorRoom {
 
     int64_t slot_bytes() const { return in_double ? 32 : 16; }
     int64_t bytes() const {
-        const int64_t exact = groups * (group_frame_bytes + 4) + (leaf_entries + 1) * 12 +
-                              2 * units * unit_bytes + slots * slot_bytes() +
+        const int64_t exact = groups * (group_frame_bytes + 4) +
+                              (leaf_entries + groups) * source_entry_bytes + 2 * units * unit_bytes +
+                              slots * slot_bytes() +
                               (node_entries > 0 ? 4 * node_entries + groups * (local_bytes_a_group + 4) : 0);
         return exact + exact / 16 + 256; // as DeviceBuffer grows
     }

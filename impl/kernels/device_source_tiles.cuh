@@ -41,50 +41,42 @@ __device__ inline unsigned take_unit(unsigned int* counter) {
     return __shfl_sync(whole_warp, unit, 0);
 }
 
-inline constexpr int32_t no_source = INT32_MIN;
+inline constexpr int32_t no_source = -1; // place of the entry that closes a list; heaps are below
 
 /// Steps through a group's sources, 32 at a time; entries are read one tile ahead.
 struct SourceCursor {
-    const uint32_t* position; // of the group's entries
-    const int32_t* place;
-    int32_t entries, entry; // the entry that the next tile begins in
-    uint32_t base, own_start,
-        ahead_start; // position of the group's first source, of `entry`, of entry + 1 + lane
-    int32_t own_place, ahead_place;
+    const SourceEntry* entries; // of the group
+    int32_t count, entry;       // how many, without the one that closes; the one that the next tile begins in
+    SourceEntry own, ahead;     // entries `entry` and entry + 1 + lane
 
-    __device__ SourceCursor(const EvaluationView& v, const ListSources& sources, const Unit& unit)
-        : position(sources.position + v.leaf_offset[unit.group]),
-          place(sources.place + v.leaf_offset[unit.group]),
-          entries(static_cast<int32_t>(v.leaf_offset[unit.group + 1] - v.leaf_offset[unit.group])),
-          entry(unit.entry), base(position[0]), own_start(position[entry]), own_place(place[entry]) {
+    __device__ SourceCursor(const EvaluationView& v, const SourceEntry* all, const Unit& unit)
+        : entries(all + first_entry(v, unit.group)),
+          count(static_cast<int32_t>(v.leaf_offset[unit.group + 1] - v.leaf_offset[unit.group])),
+          entry(unit.entry), own(entries[entry]) {
         look_ahead();
     }
     __device__ __forceinline__ void look_ahead() {
-        const int32_t ahead =
-            min(entry + 1 + static_cast<int32_t>(threadIdx.x % 32), entries); // that one closes it
-        ahead_start = position[ahead], ahead_place = place[ahead];
+        ahead = entries[min(entry + 1 + static_cast<int32_t>(threadIdx.x % 32), count)];
     }
 
-    /// The particle (or -1 - node, a heap) that is this lane's of the 32 from `begin` on; no_source behind
-    /// end.
-    __device__ __forceinline__ int32_t next(int32_t begin, int32_t end) {
+    /// The particle (or -2 - node, a heap) that is this lane's of the 32 from `begin` on; no_source behind
+    /// the list's end. Units end there or at a multiple of 32.
+    __device__ __forceinline__ int32_t next(int32_t begin) {
         const int lane = threadIdx.x % 32;
-        const uint32_t tile = base + static_cast<uint32_t>(begin), start = ahead_start - tile;
+        const uint32_t start = ahead.start - static_cast<uint32_t>(begin);
         const unsigned starts = __reduce_or_sync(whole_warp, start < 32 ? 1u << start : 0u);
         const int before = __popc(starts & (whole_warp >> (31 - lane))), all = __popc(starts);
-        const uint32_t its_start = __shfl_sync(whole_warp, ahead_start, before - 1);
-        const int32_t its_place = __shfl_sync(whole_warp, ahead_place, before - 1);
-        const int32_t first = before > 0 ? its_place : own_place;
-        const uint32_t skipped = tile + lane - (before > 0 ? its_start : own_start);
+        const int32_t its_start = __shfl_sync(whole_warp, ahead.start, before - 1);
+        const int32_t its_place = __shfl_sync(whole_warp, ahead.place, before - 1);
+        const int32_t first = before > 0 ? its_place : own.place;
+        const int32_t skipped = begin + lane - (before > 0 ? its_start : static_cast<int32_t>(own.start));
         if (all > 0) {
-            own_start = __shfl_sync(whole_warp, ahead_start, all - 1);
-            own_place = __shfl_sync(whole_warp, ahead_place, all - 1);
+            own.start = __shfl_sync(whole_warp, ahead.start, all - 1);
+            own.place = __shfl_sync(whole_warp, ahead.place, all - 1);
             entry += all;
         }
         look_ahead();
-        if (begin + lane >= end)
-            return no_source;
-        return first < 0 ? first : first + static_cast<int32_t>(skipped);
+        return first < 0 ? first : first + skipped;
     }
 };
 
@@ -120,11 +112,11 @@ struct SourceQueue {
     }
 };
 
-/// The one source that a heap is; -1 - node.
+/// The one source that a heap is; -2 - node.
 __device__ inline FrameSource heap_source(const EvaluationView& v, const GroupFrame& frame, int32_t index) {
-    const int64_t i = v.nodes[-1 - index].first;
+    const int64_t i = v.nodes[-2 - index].first;
     return {fma(v.x[i], frame.scale, -frame.centre[0]), fma(v.y[i], frame.scale, -frame.centre[1]),
-            fma(v.z[i], frame.scale, -frame.centre[2]), v.values[int64_t{-1 - index} * v.terms], 0};
+            fma(v.z[i], frame.scale, -frame.centre[2]), v.values[int64_t{-2 - index} * v.terms], 0};
 }
 
 /// Adds up the parts of a warp; all lanes get the sum.
@@ -133,6 +125,20 @@ __device__ inline Real add_parts(Real value, int part) {
     for (int step = part; step < 32; step *= 2)
         value += __shfl_xor_sync(whole_warp, value, step);
     return value;
+}
+
+/// The same for T values of each array.
+template <int T, typename Real, typename... Arrays>
+__device__ __forceinline__ void add_parts(int part, Real (&first)[T], Arrays&... others) {
+#pragma unroll 1
+    for (int step = part; step < 32; step *= 2) {
+        const auto add = [step](Real(&values)[T]) {
+#pragma unroll
+            for (int t = 0; t < T; ++t)
+                values[t] += __shfl_xor_sync(whole_warp, values[t], step);
+        };
+        add(first), (add(others), ...);
+    }
 }
 
 /// Blocks of one warp that stay: as many as fit.

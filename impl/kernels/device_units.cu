@@ -16,22 +16,62 @@ __device__ const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
     return v.groups[lists::batch_begin(*v.group_count, v.batch, v.batches) + g];
 }
 
-__global__ void find_sources_kernel(EvaluationView v, int64_t capacity, int32_t* counts, int32_t* places) {
-    // A stopped computation has no entries; the scan that follows reads what is written here all the same.
-    const int64_t entries = backend::stopped(v.status) ? 0 : v.leaf_offset[batch_group_count(v)];
-    const int64_t step = int64_t{gridDim.x} * blockDim.x;
-    for (int64_t e = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; e <= capacity; e += step) {
-        int32_t count = 0, place = 0;
-        if (e < entries) {
-            const int32_t index = v.leaf_list[e];
-            const tree::Node node = v.nodes[index];
-            const bool heap = v.heaps && node.child_count == 0 && node.count > v.leaf;
-            count = heap ? 1 : static_cast<int32_t>(node.count);
-            place = heap ? -1 - index : static_cast<int32_t>(node.first);
-        }
-        places[e] = place;
-        counts[e] = count;
+/// Sources of a leaf, a heap being one, and where they are.
+__device__ SourceEntry find_source(const EvaluationView& v, int32_t index) {
+    const tree::Node node = v.nodes[index];
+    const bool heap = v.heaps && node.child_count == 0 && node.count > v.leaf;
+    return heap ? SourceEntry{1, -2 - index}
+                : SourceEntry{static_cast<uint32_t>(node.count), static_cast<int32_t>(node.first)};
+}
+
+/// Sum of the lanes up to this one.
+__device__ uint32_t sum_of_lanes(uint32_t value) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t other = __shfl_up_sync(all_lanes, value, step);
+        value += lane >= step ? other : 0;
     }
+    return value;
+}
+
+constexpr int entries_a_lane = 4; // their loads are under way together
+
+/// A warp a group.
+__global__ void find_sources_kernel(EvaluationView v, SourceEntry* entries) {
+    const int64_t g = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+    if (backend::stopped(v.status) || g >= batch_group_count(v))
+        return;
+    const int32_t* list = v.leaf_list + v.leaf_offset[g];
+    const auto count = static_cast<int32_t>(v.leaf_offset[g + 1] - v.leaf_offset[g]);
+    SourceEntry* to = entries + first_entry(v, g);
+    uint32_t before = 0;
+    for (int32_t begin = 0; begin < count; begin += 32 * entries_a_lane) {
+        SourceEntry own[entries_a_lane];
+#pragma unroll
+        for (int i = 0; i < entries_a_lane; ++i) {
+            const int32_t e = begin + 32 * i + static_cast<int32_t>(threadIdx.x % 32);
+            own[i] = e < count ? find_source(v, list[e]) : SourceEntry{0, 0};
+        }
+#pragma unroll
+        for (int i = 0; i < entries_a_lane; ++i) {
+            const int32_t e = begin + 32 * i + static_cast<int32_t>(threadIdx.x % 32);
+            const uint32_t sum = sum_of_lanes(own[i].start);
+            if (e < count)
+                to[e] = {before + sum - own[i].start, own[i].place};
+            before += __shfl_sync(all_lanes, sum, 31);
+        }
+    }
+    if (threadIdx.x % 32 == 0)
+        to[count] = {before, -1};
+}
+
+__global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (backend::stopped(v.status) || i >= n)
+        return;
+    constexpr double least = 1e-36; // its size is far within float, its force is nothing
+    const double charge = v.charge[i] * v.charge_scale, magnitude = fabs(charge);
+    size[i] = magnitude > least ? static_cast<float>(copysign(rsqrt(magnitude), charge)) : 0.0f;
 }
 
 /// Distance from the box's corner furthest from `point`.
@@ -102,7 +142,7 @@ __device__ int class_of(int32_t targets) {
 }
 
 __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& size, int64_t g,
-                                       const ListSources& sources, const lists::Group& group,
+                                       const SourceEntry* entries, const lists::Group& group,
                                        double nearest) {
     GroupFrame frame{};
     const Frame place = make_units_frame(v, group.target.box, nearest);
@@ -113,7 +153,7 @@ __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& 
     frame.first = static_cast<int32_t>(group.first);
     frame.count = static_cast<int32_t>(group.count);
     frame.unit_class = class_of(frame.count);
-    const uint32_t pairs = sources.position[v.leaf_offset[g + 1]] - sources.position[v.leaf_offset[g]];
+    const uint32_t pairs = entries[first_entry(v, g + 1) - 1].start;
     frame.pairs = cut(pairs, frame.count, size.pair_interactions, size.least);
     frame.cells = cut(near_cells(v, g), frame.count, size.cell_interactions, size.least);
     return frame;
@@ -159,7 +199,7 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
     const double nearest = nearest_of_points(v, g, point, box);
     GroupFrame frame{};
     if (valid) {
-        frame = make_group_frame(v, size, g, view.sources, group, nearest);
+        frame = make_group_frame(v, size, g, view.entries, group, nearest);
         const auto targets = static_cast<unsigned long long>(frame.count);
         frame.pairs.unit = atomicAdd(&block.pair_units[frame.unit_class], frame.pairs.units);
         frame.cells.unit = atomicAdd(&block.cell_units[frame.unit_class], frame.cells.units);
@@ -184,11 +224,11 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
 }
 
 /// The entry of the group's list that its source s is in.
-__device__ int32_t find_entry(const uint32_t* position, int64_t entries, uint32_t s) {
-    int64_t low = 0, high = entries; // position[low] <= position[0] + s < position[high]
+__device__ int32_t find_entry(const SourceEntry* entries, int64_t count, uint32_t s) {
+    int64_t low = 0, high = count; // entries[low].start <= s < entries[high].start
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
-        (position[middle] - position[0] <= s ? low : high) = middle;
+        (entries[middle].start <= s ? low : high) = middle;
     }
     return static_cast<int32_t>(low);
 }
@@ -207,7 +247,7 @@ __global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit*
     if (backend::stopped(v.status) || g >= batch_group_count(v))
         return;
     const GroupFrame& frame = view.frames[g];
-    const int64_t first = v.leaf_offset[g], entries = v.leaf_offset[g + 1] - first;
+    const int64_t entries = v.leaf_offset[g + 1] - v.leaf_offset[g];
     const auto write = [&](const ListCut& cut, const unsigned int* classes, int64_t slot, bool is_pairs,
                            Unit* to) {
         to += UnitCounters::sum(classes, frame.unit_class) + cut.unit;
@@ -215,7 +255,7 @@ __global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit*
             const int32_t begin = u * cut.chunk;
             to[u] = {static_cast<int32_t>(g), begin, min(cut.total, begin + cut.chunk),
                      is_pairs && begin > 0
-                         ? find_entry(view.sources.position + first, entries, static_cast<uint32_t>(begin))
+                         ? find_entry(view.entries + first_entry(v, g), entries, static_cast<uint32_t>(begin))
                          : 0,
                      slot + int64_t{u} * frame.count};
         }
@@ -226,11 +266,17 @@ __global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit*
 
 } // namespace
 
-void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t capacity, int32_t* counts,
-                  int32_t* places) {
-    const unsigned blocks = std::min(backend::blocks_for(capacity + 1, 256), 16u * queue.multiprocessors());
-    find_sources_kernel<<<blocks, 256, 0, queue.stream()>>>(view, capacity, counts, places);
+void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t group_capacity,
+                  SourceEntry* entries) {
+    find_sources_kernel<<<backend::blocks_for(group_capacity * 32, threads), threads, 0, queue.stream()>>>(
+        view, entries);
     GRAFT_CUDA_LAUNCHED("find_sources");
+    ++queue.launches;
+}
+
+void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size) {
+    size_sources_kernel<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(view, n, size);
+    GRAFT_CUDA_LAUNCHED("size_sources");
     ++queue.launches;
 }
 

@@ -23,7 +23,8 @@ struct EvaluationView {
     const tree::Node* nodes;
     const geometry::Box* boxes;
     const double *x, *y, *z, *charge, *softening;
-    int64_t leaf; // leaves of more particles are heaps of equal points
+    const float* size; // of sources, see size_sources(); null where no kernel wants it
+    int64_t leaf;      // leaves of more particles are heaps of equal points
     // expansions
     const double *cx, *cy, *cz, *radius, *rho, *softening_square, *magnitude, *values;
     const float* single;
@@ -91,11 +92,11 @@ struct UnitCounters {
     }
 };
 
-/// Sources of a batch's leaf lists: position[e] = sources in the entries before e, modulo 2^32 (within a
-/// group's list there are fewer), place[e] = the first one in the tree's order, or -1 - node for a heap.
-struct ListSources {
-    const uint32_t* position;
-    const int32_t* place;
+/// An entry of a group's leaf list: the sources before it in the list, and the first of its own in the tree's
+/// order, or -2 - node for a heap. One more closes each list: all sources, place -1.
+struct alignas(8) SourceEntry {
+    uint32_t start;
+    int32_t place;
 };
 
 /// What the evaluating kernels get.
@@ -103,8 +104,8 @@ struct UnitView {
     const GroupFrame* frames;
     const Unit *pairs, *cells;
     UnitCounters* counters;
-    int32_t* large; // groups of many units: gathered by a block each
-    ListSources sources;
+    int32_t* large;             // groups of many units: gathered by a block each
+    const SourceEntry* entries; // see first_entry()
     int64_t unit_capacity, slot_capacity;
     void* slots; // Slot<float> or Slot<double>
 };
@@ -114,7 +115,8 @@ struct alignas(4 * sizeof(Real)) Slot {
     Real x, y, z, potential;
 };
 
-static_assert(sizeof(Unit) == unit_bytes && sizeof(GroupFrame) == group_frame_bytes);
+static_assert(sizeof(SourceEntry) == source_entry_bytes && sizeof(Unit) == unit_bytes &&
+              sizeof(GroupFrame) == group_frame_bytes);
 static_assert(sizeof(Slot<float>) == 16 && sizeof(Slot<double>) == 32);
 
 /// Lanes of a part: a warp is cut into parts of 4 ... 32 lanes, so that `most` targets a lane suffice.
@@ -142,14 +144,22 @@ __device__ inline int64_t near_cells(const EvaluationView& v, int64_t g) {
     return v.near_count != nullptr && *v.one_sign != 0 ? v.near_count[g] : all_cells(v, g);
 }
 
+/// Where the entries of a group's leaf list are.
+__device__ inline int64_t first_entry(const EvaluationView& v, int64_t g) {
+    return v.leaf_offset[g] + g;
+}
+
 /// Whether a group has so many units that a whole block adds them up.
 __device__ inline bool is_large(const GroupFrame& frame) {
     return frame.pairs.units + frame.cells.units > 16;
 }
 
-/// counts[e] and places[e] of the batch's leaf entries, zero counts up to `capacity` and one more.
-void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t capacity, int32_t* counts,
-                  int32_t* places);
+/// The entries of the batch's leaf lists: as many as leaf entries and groups.
+void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t group_capacity,
+                  SourceEntry* entries);
+/// size[i] = |q|^(-1/2) sign(q) of the scaled charge of particle i, 0 without charge: what a length is
+/// multiplied with to make the charge 1.
+void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size);
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);

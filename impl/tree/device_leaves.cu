@@ -49,8 +49,8 @@ __device__ uint32_t starts_leaf(const Build& b, int64_t i) {
     return starts;
 }
 
-/// Words of flags, `rows` a warp.
-__global__ void __launch_bounds__(256) flag_leaves(const Build b) {
+/// Words of flags, `rows` a warp. For leaves of more than most_window particles.
+__global__ void __launch_bounds__(256) search_leaves(const Build b) {
     const int64_t begin = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * (rows * 32);
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (backend::stopped(b.status) || begin >= b.n)
@@ -61,6 +61,94 @@ __global__ void __launch_bounds__(256) flag_leaves(const Build b) {
         const uint32_t bits = __ballot_sync(~0u, starts >> r & 1);
         if (lane == 0 && begin + 32 * r < b.n)
             b.flags[begin / 32 + r] = bits;
+    }
+}
+
+// The same without a search: the cell of the boundary before particle j holds more than N_leaf particles when
+// it holds some row of N_leaf + 1 with particles on both sides, s < j <= s + N_leaf; the smallest cell with
+// such a row has level c_s = common_level(key s, key s + N_leaf). So a leaf starts at j where its boundary's
+// level is at most the largest c_s of the N_leaf rows: a maximum over a sliding window, by doubling.
+// A block makes as many rows as it has threads for, four each, and flags of those behind the first window.
+constexpr int window_threads = 256, window_rows = 4 * window_threads;
+constexpr int most_window = 512; // particles a leaf
+
+/// In shared memory: keys from `pad` >= leaf particles before the block's own to `leaf` behind them, and a
+/// byte for each row, 1 + c_s (0: there is no such row), four a word, `ahead` more for reading ahead.
+struct Window {
+    static constexpr int words = window_rows / 4, ahead = most_window / 8 + 1;
+    uint64_t keys[window_rows + most_window];
+    uint32_t rows[2][words + ahead];
+};
+
+/// Particles before the block's own: at least the leaf's, in whole words of flags.
+__host__ __device__ constexpr int window_pad(int leaf) {
+    return (leaf + 31) / 32 * 32;
+}
+
+/// Level of the smallest cell with both keys.
+__device__ int common_level(const Build& b, uint64_t one, uint64_t other) {
+    const int bits = b.cells.dimension * b.cells.key_levels;
+    const int equal = min(bits, __clzll(static_cast<long long>(one ^ other)) - (64 - bits));
+    return b.cells.dimension == 3 ? equal / 3 : equal / 2;
+}
+
+/// The block's keys and rows.
+__device__ void load_window(const Build& b, int64_t first, Window& window) {
+    const int t = static_cast<int>(threadIdx.x);
+    for (int i = t; i < window_rows + b.leaf; i += window_threads) {
+        const int64_t k = first + i;
+        window.keys[i] = k >= 0 && k < b.n ? b.keys[k] : 0;
+    }
+    __syncthreads();
+    auto* levels = reinterpret_cast<uint8_t*>(window.rows[0]);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        const int i = t + r * window_threads;
+        const bool whole = first + i >= 0 && first + i + b.leaf < b.n;
+        const int level = common_level(b, window.keys[i], window.keys[i + b.leaf]);
+        levels[i] = static_cast<uint8_t>(whole ? 1 + level : 0);
+    }
+    if (t < Window::ahead)
+        window.rows[0][Window::words + t] = window.rows[1][Window::words + t] = 0;
+    __syncthreads();
+}
+
+/// Each byte becomes the largest of 2^steps from it on; which buffer they are in.
+__device__ int slide(Window& window, int steps) {
+    const int w = static_cast<int>(threadIdx.x);
+    uint32_t own = window.rows[0][w];
+    int from = 0;
+    for (int step = 0; step < steps; ++step, from ^= 1) {
+        const uint32_t* rows = window.rows[from];
+        const uint32_t other = step == 0   ? __byte_perm(own, rows[w + 1], 0x4321)
+                               : step == 1 ? __byte_perm(own, rows[w + 1], 0x5432)
+                                           : rows[w + (1 << (step - 2))];
+        own = __vmaxu4(own, other);
+        window.rows[from ^ 1][w] = own;
+        __syncthreads();
+    }
+    return from;
+}
+
+/// Words of flags, window_rows - window_pad particles a block. For leaves of at most most_window particles.
+__global__ void __launch_bounds__(window_threads) flag_leaves(const Build b) {
+    __shared__ Window window;
+    if (backend::stopped(b.status))
+        return;
+    const int pad = window_pad(b.leaf), steps = 31 - __clz(b.leaf), last = 1 << steps;
+    const int64_t first = int64_t{blockIdx.x} * (window_rows - pad) - pad;
+    load_window(b, first, window);
+    const auto* largest = reinterpret_cast<const uint8_t*>(window.rows[slide(window, steps)]);
+    for (int i = pad + static_cast<int>(threadIdx.x); i < window_rows; i += window_threads) {
+        const int64_t j = first + i;
+        const uint64_t before = window.keys[i - 1], key = window.keys[i];
+        const int level = common_level(b, before, key);
+        const bool root = j == 0 || (b.cells.ranged && b.cells.level(before, key) < 0);
+        const int window_level = max(int{largest[i - b.leaf]}, int{largest[i - last]}) - 1;
+        const bool parts = level < b.cells.key_levels && level <= window_level;
+        const uint32_t bits = __ballot_sync(~0u, j < b.n && (root || parts));
+        if (threadIdx.x % 32 == 0 && j < b.n)
+            b.flags[j / 32] = bits;
     }
 }
 
@@ -176,7 +264,11 @@ __global__ void __launch_bounds__(threads) list_leaves_kernel(const Build b) {
 } // namespace
 
 void list_leaves(backend::Queue& queue, const Build& build, int blocks) {
-    flag_leaves<<<backend::blocks_for(build.n, 256 * rows), 256, 0, queue.stream()>>>(build);
+    if (build.leaf <= most_window)
+        flag_leaves<<<backend::blocks_for(build.n, window_rows - window_pad(build.leaf)), window_threads, 0,
+                      queue.stream()>>>(build);
+    else
+        search_leaves<<<backend::blocks_for(build.n, 256 * rows), 256, 0, queue.stream()>>>(build);
     GRAFT_CUDA_LAUNCHED("flag_leaves");
     ++queue.launches;
     launch_together(queue, list_leaves_kernel, blocks, build);

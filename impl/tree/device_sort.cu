@@ -126,11 +126,13 @@ __device__ Packed load(const DeviceParticleView& from, int64_t i) {
 __global__ void make_keys(DeviceParticleView particles, int dimension, const KeyFrame* frame,
                           const int32_t* tickets, const DeviceTreeCounts* counts, uint64_t* keys,
                           int32_t* index, Packed* packed, DeviceStatus* status) {
-    if (tickets[device::outside_root] == 0 && backend::stopped(status))
-        return;
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= particles.n)
         return;
+    if (tickets[device::outside_root] == 0 && backend::stopped(status)) {
+        keys[i] = 0, index[i] = 0; // the sort that follows reads them all the same
+        return;
+    }
     const Packed p = load(particles, i);
     keys[i] = frame->key(p.x, p.y, p.z);
     index[i] = static_cast<int32_t>(i);
