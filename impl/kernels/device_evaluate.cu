@@ -204,7 +204,7 @@ void DeviceEvaluator::release_room() {
 
 void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree) {
     work_->packed.resize(fast_cells_serve(how) ? tree.nodes.size() : 0);
-    work_->sizes.resize(fast_pairs_serve(how) ? tree.n : 0);
+    work_->sizes.resize(fast_pairs_serve(how) ? tree.charge.size() : 0); // a forest's n is that of all ranks
     work_->counters.resize(1), work_->signs.resize(1);
     work_->far.nodes.resize(local_serves(how) ? tree.nodes.size() : 0);
 }
@@ -288,7 +288,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
     if (!w.sizes.empty())
-        size_sources(queue, view, tree.n, w.sizes.data());
+        size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
     if (local)
         follow(queue.stream(), w.side, w.packed_all);

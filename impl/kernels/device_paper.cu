@@ -120,12 +120,13 @@ PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEv
                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists) {
     constexpr int64_t frame_size = sizeof(Frame) / 8, cell_size = sizeof(PaperCell) / 8;
-    const int64_t cells = tree.node_capacity();
-    work.reals.resize(frame_size + cell_size * cells + 2 * tree.n + 4 * targets.n);
+    const int64_t cells = tree.node_capacity(),
+                  sources = tree.charge.size(); // n of a forest is that of all ranks
+    work.reals.resize(frame_size + cell_size * cells + 2 * sources + 4 * targets.n);
     Frame* frame = reinterpret_cast<Frame*>(work.reals.data());
     PaperCell* cell = reinterpret_cast<PaperCell*>(work.reals.data() + frame_size);
     float4* source = reinterpret_cast<float4*>(cell + cells);
-    float4* target = source + tree.n;
+    float4* target = source + sources;
     const PaperView view{source,
                          target,
                          cell,
@@ -150,8 +151,8 @@ PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEv
                           how.order,          moments::record_size(how.order, view.plummer)};
     const auto blocks = [](int64_t n) { return backend::blocks_for(n, threads); };
     make_root_frame<<<1, 1, 0, queue.stream()>>>(queue.status(), tree.counts.data(), frame);
-    pack_points<<<blocks(tree.n), threads, 0, queue.stream()>>>(view, tree.n, tree.x.data(), tree.y.data(),
-                                                                tree.z.data(), tree.charge.data(), source);
+    pack_points<<<blocks(sources), threads, 0, queue.stream()>>>(view, sources, tree.x.data(), tree.y.data(),
+                                                                 tree.z.data(), tree.charge.data(), source);
     pack_points<<<blocks(targets.n), threads, 0, queue.stream()>>>(view, targets.n, targets.x, targets.y,
                                                                    targets.z, nullptr, target);
     pack_cells<<<blocks(cells), threads, 0, queue.stream()>>>(view, input, cell);

@@ -102,9 +102,11 @@ __device__ bool all_listed(const Bound& b) {
 }
 
 __global__ void __launch_bounds__(threads) bound_leaves(const Bound b) {
+    if (!all_listed(b))
+        return;
     const int32_t leaves = b.counts->leaves, k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
     const int32_t at = k / chunk;
-    if (!all_listed(b) || at * chunk >= leaves)
+    if (at * chunk >= leaves)
         return;
     raise_chunk(b, k < leaves ? bound_leaf(b, k) : Box{}, at, leaves);
 }
