@@ -10,6 +10,7 @@
 #include "backend/device.cuh"
 #include "backend/executor.hpp"
 #include "kernels/device_evaluate.cuh"
+#include "kernels/device_periodic.cuh"
 #include "lists/device_lists.cuh"
 #include "lists/device_skin.cuh"
 #include "moments/device_moments.cuh"
@@ -123,6 +124,13 @@ class DeviceForce {
     void evaluate_direct();
     kernels::DeviceEvaluation evaluation() const;
 
+    // device_periodic.cu
+    void plan_periodic();
+    void wrap_positions();
+    bool grow_softening(const backend::DeviceStatus& status);
+    void evaluate_periodic(const kernels::DeviceSources& targets);
+    kernels::PeriodicTask periodic_task() const;
+
     // device_outputs.cu
     void enqueue_output();
     int wanted(particles::DeviceRealExport (&exports)[particles::most_device_exports]) const;
@@ -221,6 +229,11 @@ class DeviceForce {
     lists::DeviceSkinWatch watch_;
     kernels::DeviceEvaluator evaluator_;
     kernels::DeviceDirect direct_;
+    kernels::DevicePeriodic periodic_;
+    struct { // what the lattice sum was split for
+        std::vector<double> key;
+        double longest = 0; // softening length, of particles with one each
+    } split_;
     kernels::DeviceField field_;
 
     // Results on their way to host arrays.

@@ -74,17 +74,16 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
                                const char* device_array) {
     if (settings_.backend == Backend::cpu)
         return "backend cpu";
-    if (settings_.periodic) {
-        if (settings_.backend == Backend::cuda)
-            fail(Status::unsupported,
-                 "backend: cuda computes open boxes only in this version; expected cpu or auto "
-                 "for a periodic box");
-        return "a periodic box";
-    }
     if (!comm_->alone())
         return ranks_why_.empty() ? nullptr : ranks_why_.c_str(); // as choose_over_ranks() has found
     if (settings_.method == Method::reference)
         return "method reference";
+    if (settings_.periodic && settings_.softening == Softening::plummer) {
+        if (settings_.backend == Backend::cuda)
+            fail(Status::unsupported, "backend: cuda computes periodic boxes without Plummer's softening in "
+                                      "this version; expected softening.kind none or spline, or backend cpu or auto");
+        return "Plummer's softening in a periodic box";
+    }
     if (settings_.backend == Backend::cuda) {
         backend::require_cuda();
         return nullptr;
@@ -163,7 +162,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.time_s.lists = t.lists, r.time_s.forces = t.forces, r.time_s.output = t.output;
     r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
     r.pairs = done.pairs, r.cells = done.cells;
-    r.has_tree = settings_.method == Method::tree;
+    r.has_tree = settings_.method == Method::tree && !settings_.periodic;
     r.far_cells = 0;
     r.local = r.has_tree ? local_words(why_not_local(settings_, false, LocalPlace::gpu)) : "";
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
