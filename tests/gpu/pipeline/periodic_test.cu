@@ -185,7 +185,7 @@ TEST_F(Periodic, EqualsTheCpuInEveryPrecision) {
                 for (Precision precision : {Precision::fp32, Precision::mixed}) { // as near the exact sum
                     const Settings s = periodic_settings(box, precision, method);
                     const Answer gpu = run(s, cloud), cpu = on_cpu(s, cloud, {});
-                    EXPECT_LT(rms_error(gpu, exact), 1.5 * rms_error(cpu, exact) + 1e-6) << what;
+                    EXPECT_LT(rms_error(gpu, exact), 1.5 * rms_error(cpu, exact) + 6e-6) << what;
                     EXPECT_LT(worst(gpu.potential, exact.potential),
                               2 * worst(cpu.potential, exact.potential) + 2e-6)
                         << what;
@@ -285,6 +285,30 @@ TEST_F(Periodic, SteadyStateTakesNothing) {
         std::printf("precision %d: %lld launches, %.1f us\n", static_cast<int>(precision),
                     static_cast<long long>(first.launches), 1e6 * first.time_s.total);
     }
+}
+
+/// As hosts come to it: the solver chooses the GPU for both methods, also by itself.
+TEST_F(Periodic, TheSolverTakesTheGpu) {
+#ifdef GRAFT_CUDA_REAL
+    setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
+#endif
+    const Cloud cloud = random_charges(brick, 2500);
+    const Settings full = periodic_settings(brick);
+    const Answer cpu = on_cpu(full, cloud, {});
+    for (const auto backend : {graft::pipeline::Backend::cuda, graft::pipeline::Backend::auto_})
+        for (Method method : {Method::direct, Method::tree}) {
+            Settings s = periodic_settings(brick, Precision::fp64, method);
+            s.backend = backend;
+            graft::core::Memory memory;
+            graft::pipeline::Solver solver(s, memory);
+            Call call(cloud, {}, Layout::aos64, MemorySpace::host);
+            solver.compute(call.input, call.outputs);
+            expect_like(call.answer(), cpu, "method " + std::to_string(static_cast<int>(method)));
+            EXPECT_EQ(solver.report().backend, "cuda");
+            std::vector<double> work(2500);
+            solver.work_of_particles(work.data());
+            EXPECT_EQ(work[0], work[2499]);
+        }
 }
 
 /// Nothing is kept of a box that has changed.
