@@ -46,8 +46,8 @@ class DevicePeriodic {
     const DeviceLattice& lattice() const { return lattice_; }
     int64_t tile_count() const { return static_cast<int64_t>(tiles_.size()); }
 
-    /// Enqueues all of it (softening: none or the spline): sets the field in an order of its own, see target_order(). `how`: pairs,
-    /// softening_length, precision. Status: pairs.
+    /// Enqueues all of it (softening: none or the spline): sets the field in an order of its own, see
+    /// target_order(). `how`: pairs, softening_length, precision. Status: pairs.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& task,
                   DeviceField& field);
     /// Entry k of the field is that of target target_order()[k]; on the device, as of the last evaluate().

@@ -80,8 +80,9 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
         return "method reference";
     if (settings_.periodic && settings_.softening == Softening::plummer) {
         if (settings_.backend == Backend::cuda)
-            fail(Status::unsupported, "backend: cuda computes periodic boxes without Plummer's softening in "
-                                      "this version; expected softening.kind none or spline, or backend cpu or auto");
+            fail(Status::unsupported,
+                 "backend: cuda computes periodic boxes without Plummer's softening in "
+                 "this version; expected softening.kind none or spline, or backend cpu or auto");
         return "Plummer's softening in a periodic box";
     }
     if (settings_.backend == Backend::cuda) {
