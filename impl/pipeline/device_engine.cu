@@ -107,9 +107,8 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     if (settings.method == Method::reference)
         core::fail(core::Status::unsupported,
                    "method reference runs on the CPU only; expected direct or tree");
-    if (settings.periodic && settings.softening == Softening::plummer)
-        core::fail(core::Status::unsupported, "a periodic box with Plummer's softening runs on the CPU only; "
-                                              "expected softening.kind none or spline");
+    if (const char* why = why_no_gpu_box(settings); why != nullptr)
+        core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
     if (settings.periodic) // no screened cells here: both methods are this one sum
         job.settings.method = Method::direct;
     if (settings.periodic && outputs.virial.present() && !job.all_targets && !job.with_points && job.n > 0)

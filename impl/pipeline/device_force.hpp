@@ -17,6 +17,15 @@
 
 namespace graft::pipeline {
 
+/// What of a periodic box only the CPU does; NULL: nothing.
+inline const char* why_no_gpu_box(const Settings& settings) {
+    if (settings.periodic && settings.open_axis >= 0)
+        return "a slab";
+    return settings.periodic && settings.softening == Softening::plummer
+               ? "Plummer's softening in a periodic box"
+               : nullptr;
+}
+
 /// What a computation did; times by events on the device (seconds), 0 where not measured.
 struct DeviceReport {
     struct Times {
@@ -27,12 +36,12 @@ struct DeviceReport {
     int64_t targets = 0;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
     int64_t bytes_lists = 0, bytes_device = 0, bytes_device_peak = 0, bytes_pinned = 0;
-    int64_t allocations = 0; // device and pinned, since creation
-    int64_t waits = 0;       // blocking waits on the device, since creation
-    int64_t repeats = 0;     // computations repeated with larger buffers, since creation
+    int64_t allocations = 0;                   // device and pinned, since creation
+    int64_t waits = 0;                         // blocking waits on the device, since creation
+    int64_t repeats = 0;                       // computations repeated with larger buffers, since creation
     int64_t lists_built = 0, lists_reused = 0; // computations that walked, that used kept lists
-    int64_t launches = 0;    // kernels of the last computation
-    int32_t graph = 0;       // the last computation was a graph's replay
+    int64_t launches = 0;                      // kernels of the last computation
+    int32_t graph = 0;                         // the last computation was a graph's replay
     int32_t device = 0;
     char device_name[256] = {0};
     char note[256] = {0};  // e.g. that the tree was built on the host, and why
