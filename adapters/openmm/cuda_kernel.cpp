@@ -103,7 +103,11 @@ double CudaCalcGraftForceKernel::execute(OpenMM::ContextImpl& context, Calculato
         forces_.assign(positions_.size(), Vec3());
     Vec3 box[3];
     context.getPeriodicBoxVectors(box[0], box[1], box[2]);
-    const double sum = calculator.compute(positions_.data(), forces ? forces_.data() : nullptr, energy, box);
+    double sum = 0;
+    {
+        const OpenMM::ContextDeselector own(device_); // Graft on the GPU works in a CUDA context of its own
+        sum = calculator.compute(positions_.data(), forces ? forces_.data() : nullptr, energy, box);
+    }
     if (forces) {
         push_.upload(forces_);
         add_->execute(device_.getNumAtoms());

@@ -15,11 +15,17 @@
 
 namespace graft::model {
 
-constexpr int most_caches = 4, most_sizes = 16;
+constexpr int most_caches = 4, most_sizes = 16, most_arrays = 8;
 
 struct Cache { // of one core, by a loop over an array that just fits
     double bytes = 0;
     double read_bandwidth_bytes_per_s = 0, copy_bandwidth_bytes_per_s = 0;
+};
+
+/// One core reads an array: numbers in random order (all places known beforehand), and line by line, again
+/// and again.
+struct ArrayReads {
+    double bytes = 0, random_s = 0, line_s = 0; // of the array; of a number of 8 bytes, of a line of 64
 };
 
 struct Cpu { // the node's processors together, unless the name says core
@@ -31,6 +37,7 @@ struct Cpu { // the node's processors together, unless the name says core
     double count_left_bytes_per_s = 0, core_partition_records_per_s = 0;
     double core_pairs_fp32_per_s = 0, core_pairs_fp64_per_s = 0;
     std::array<Cache, most_caches> caches;
+    std::array<ArrayReads, most_arrays> arrays; // the smaller first
 };
 
 struct Gpu { // one of `count` equal ones

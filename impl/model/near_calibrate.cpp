@@ -5,6 +5,7 @@
 #include "model/least_squares.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -19,42 +20,63 @@ double total_of(const NearSample& sample) {
     return sample.collection_s + sample.charges_s + sample.kernel_s + sample.scatter_s;
 }
 
-constexpr size_t memory_term = 6;
+constexpr size_t memory_term = 6, random_term = 7;
+constexpr double little = 0.1; // of a phase: a term that is less in every sample is not fitted to them
 
-/// Least squares with the last term's seconds given (below 0: free, too).
+/// Seconds (random: a factor) that are given; below 0: to be fitted.
+using Given = std::array<double, std::tuple_size_v<NearTerms>>;
+constexpr Given all_free = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+/// Least squares for what is not given.
 std::vector<double> fit_terms(NearLayout layout, NearPhaseName name, double NearSample::*field,
                               std::span<const NearSample> samples, const NearWay& way, const Machine& machine,
-                              double memory_s) {
+                              const Given& given) {
     std::vector<double> rows, right;
     for (const NearSample& sample : samples) {
         const double weight = 1 / std::max(sample.*field, small_part * total_of(sample));
         NearTerms terms = near_terms(layout, name, sample.problem, way, machine);
         right.push_back(sample.*field * weight);
-        if (memory_s >= 0)
-            right.back() -= std::exchange(terms[memory_term], 0) * memory_s * weight;
+        for (size_t k = 0; k < terms.size(); ++k)
+            if (given[k] >= 0)
+                right.back() -= std::exchange(terms[k], 0) * given[k] * weight;
         for (const double term : terms)
             rows.push_back(term * weight);
     }
     std::vector<double> x =
         least_squares_not_negative(rows, right, static_cast<int>(std::tuple_size_v<NearTerms>));
-    if (memory_s >= 0)
-        x[memory_term] = memory_s;
+    for (size_t k = 0; k < given.size(); ++k)
+        if (given[k] >= 0)
+            x[k] = given[k];
     return x;
+}
+
+/// Random reads as the machine's table has them, where no sample is large enough to tell otherwise.
+Given given_of(NearLayout layout, NearPhaseName name, double NearSample::*field,
+               std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
+    Given given = all_free;
+    const bool seen = std::any_of(samples.begin(), samples.end(), [&](const NearSample& sample) {
+        return near_terms(layout, name, sample.problem, way, machine)[random_term] > little * sample.*field;
+    });
+    if (!seen && way.backend == NearBackend::cpu)
+        given[random_term] = 1;
+    return given;
 }
 
 /// Records pass in order, at the memory's bandwidth. Samples small enough for a calibration hardly leave the
 /// last level: where they give a line no time or more than four times the bandwidth's, the bandwidth stands.
 NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*field,
                     std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
-    std::vector<double> x = fit_terms(layout, name, field, samples, way, machine, -1);
+    Given given = given_of(layout, name, field, samples, way, machine);
+    std::vector<double> x = fit_terms(layout, name, field, samples, way, machine, given);
     const bool streams = near_records(layout) && way.backend == NearBackend::cpu &&
                          (name == NearPhaseName::kernel || name == NearPhaseName::charges);
     if (streams && machine.cpu.core_copy_bandwidth_bytes_per_s > 0) {
-        const double line_s = 64 / machine.cpu.core_copy_bandwidth_bytes_per_s;
+        const double line_s =
+            64 / machine.cpu.core_copy_bandwidth_bytes_per_s; // read; written: as much again
         if (x[memory_term] <= 0 || x[memory_term] > 4 * line_s)
-            x = fit_terms(layout, name, field, samples, way, machine, line_s);
+            given[memory_term] = line_s, x = fit_terms(layout, name, field, samples, way, machine, given);
     }
-    return {x[0], x[1], x[2], x[3], x[4], x[5], x[6]};
+    return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
 }
 
 /// 90 % of |predicted / measured - 1|.

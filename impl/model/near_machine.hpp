@@ -14,11 +14,12 @@ struct NearPhase {
     double run_s = 0;       // runs of consecutive sources, once for each target
     double entry = 0;       // sources written or read; kernels: times the kernel's own seconds a slot
     double cache_s = 0;     // lines that the second level has not
-    double memory_s = 0;    // lines that the last level has not
+    double memory_s = 0;    // lines that the last level has not; collection: lines touched for the first time
+    double random = 0;      // numbers met at random, times the seconds of cpu.arrays
 };
 
 /// Every number of a phase, for fits.
-using NearTerms = std::array<double, 7>;
+using NearTerms = std::array<double, 8>;
 
 struct NearLayoutCosts {
     double backend = 0;      // 0: CPU, 1: GPU

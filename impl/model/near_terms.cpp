@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace graft::model {
 
@@ -10,20 +11,30 @@ namespace {
 
 constexpr double line_bytes = 64;
 constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // bytes, where nothing is known
-constexpr double fresh_bytes = 32 << 20; // from here on the C library asks the system (its largest threshold)
+constexpr double fresh_bytes =
+    1 << 18; // larger blocks are fresh from the system: cleared at their first touch
 constexpr double usual_gpu_cache = 40 << 20;
+constexpr double learned_branches = 5000; // that a processor remembers
 
-enum Term : size_t { call, neighbour, target, run, entry, cache, memory };
+enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random };
 
 /// Bytes of the second and of the last level for one thread (GPU: its cache twice).
 struct Levels {
     double second = usual_second_level, last = usual_last_level;
+    const Cpu* cpu = nullptr; // with what arrays of each size take; NULL: a GPU
 };
+
+/// One core where nobody has measured it (the processor of near_defaults.cpp).
+constexpr ArrayReads usual_arrays[] = {{1 << 20, 0.9e-9, 0.4e-9},  {4 << 20, 0.9e-9, 0.5e-9},
+                                       {8 << 20, 0.9e-9, 0.6e-9},  {16 << 20, 2e-9, 1.5e-9},
+                                       {32 << 20, 5.6e-9, 2.5e-9}, {64 << 20, 6.3e-9, 3e-9},
+                                       {128 << 20, 6.6e-9, 3.5e-9}};
 
 Levels levels_of(const Machine& machine, NearBackend backend) {
     if (backend == NearBackend::cuda)
-        return {usual_gpu_cache, usual_gpu_cache};
+        return {usual_gpu_cache, usual_gpu_cache, nullptr};
     Levels levels;
+    levels.cpu = &machine.cpu;
     const auto& caches = machine.cpu.caches;
     if (caches[1].bytes > 0)
         levels.second = levels.last = caches[1].bytes;
@@ -35,9 +46,43 @@ Levels levels_of(const Machine& machine, NearBackend backend) {
     return levels;
 }
 
+std::span<const ArrayReads> arrays_of(const Cpu& cpu) {
+    std::span<const ArrayReads> arrays = usual_arrays;
+    if (cpu.arrays[0].bytes > 0)
+        arrays = cpu.arrays;
+    while (arrays.size() > 1 && arrays.back().bytes <= 0)
+        arrays = arrays.first(arrays.size() - 1);
+    return arrays;
+}
+
+/// Seconds for an array of so many bytes, by the logarithm between those measured, beyond those of the
+/// smallest.
+double longer_s(double ArrayReads::*field, double bytes, std::span<const ArrayReads> arrays) {
+    const double base_s = arrays[0].*field;
+    double read_s = base_s;
+    for (size_t k = 1; k < arrays.size() && bytes > arrays[k - 1].bytes; ++k) {
+        const ArrayReads &below = arrays[k - 1], &above = arrays[k];
+        const double share =
+            std::min(1.0, std::log(bytes / below.bytes) / std::log(above.bytes / below.bytes));
+        read_s = below.*field + share * (above.*field - below.*field);
+    }
+    return std::max(0.0, read_s - base_s);
+}
+
 /// The share of a working set's lines that a cache has not.
 double missing(double working_bytes, double cache_bytes) {
     return working_bytes > cache_bytes ? 1 - cache_bytes / working_bytes : 0;
+}
+
+/// The same for the last level. Other cores use it, too: on a CPU the time that arrays of this size take says
+/// what of it one core has.
+double missing_last(double working_bytes, const Levels& levels) {
+    if (levels.cpu == nullptr)
+        return missing(working_bytes, levels.last);
+    const auto arrays = arrays_of(*levels.cpu);
+    const double all_s = longer_s(&ArrayReads::line_s, arrays.back().bytes, arrays);
+    return all_s > 0 ? longer_s(&ArrayReads::line_s, working_bytes, arrays) / all_s
+                     : missing(working_bytes, levels.last);
 }
 
 double full_boxes(const NearProblem& p) {
@@ -59,6 +104,18 @@ double row_slots(const NearProblem& p) {
     return p.row_slots > 0 ? p.row_slots : p.pairs + runs_of_targets(p) * 0.5 * (lanes_of(p) - 1);
 }
 
+/// Whether tiled reads the runs of an average box where they stand: the rule of layout_tiled.cpp.
+bool in_place(NearLayout layout, const NearProblem& p) {
+    const double full = full_boxes(p);
+    if ((layout != NearLayout::tiled && (layout != NearLayout::tiled_split || p.same)) || full <= 0 ||
+        p.targets <= 0)
+        return layout == NearLayout::ranges;
+    const double lanes = lanes_of(p), runs = p.runs / full, sources = p.pairs / p.targets;
+    const double saved = p.targets / full * (row_slots(p) / p.targets / lanes - sources / lanes - 0.5) * 20;
+    const double rows = p.dimension * (p.precision == 1 ? 2 : 1) + p.components;
+    return saved < rows * 8 * (runs + sources / 8 + 0.5 * runs);
+}
+
 /// Pairs of whole records: a box' sources are rounded up to record_step.
 double group_pairs(const NearProblem& p) {
     const double boxes = full_boxes(p);
@@ -76,7 +133,7 @@ double slots_of(NearLayout layout, const NearProblem& p, NearBackend backend) {
     case NearLayout::replicated_group:
         return group_pairs(p);
     case NearLayout::tiled:
-        return p.pairs + p.targets * 0.5 * (lanes_of(p) - 1); // one run a box
+        return in_place(layout, p) ? row_slots(p) : p.pairs + p.targets * 0.5 * (lanes_of(p) - 1);
     case NearLayout::tiled_split:
         return p.pairs + p.targets * (lanes_of(p) - 1); // two
     case NearLayout::ranges:
@@ -102,7 +159,7 @@ double entries_of(NearLayout layout, const NearProblem& p) {
     }
 }
 
-/// Lines that are written or streamed, and lines that are met at random in the caller's arrays.
+/// Lines that are written or streamed, and numbers that are met at random in the caller's arrays.
 struct Lines {
     double streamed = 0, stream_bytes = 0, random = 0, random_bytes = 0;
 };
@@ -110,8 +167,12 @@ struct Lines {
 void add_lines(NearTerms& terms, const Lines& lines, const Levels& levels) {
     terms[cache] += lines.streamed * missing(lines.stream_bytes, levels.second) +
                     lines.random * missing(lines.random_bytes, levels.second);
-    terms[memory] += lines.streamed * missing(lines.stream_bytes, levels.last) +
-                     lines.random * missing(lines.random_bytes, levels.last);
+    terms[memory] += lines.streamed * missing_last(lines.stream_bytes, levels);
+    if (levels.cpu == nullptr)
+        terms[memory] += lines.random * missing(lines.random_bytes, levels.last);
+    else
+        terms[random] +=
+            lines.random * longer_s(&ArrayReads::random_s, lines.random_bytes, arrays_of(*levels.cpu));
 }
 
 /// Neighbour boxes that are walked over: of each box, or of each target where each has a record.
@@ -120,34 +181,45 @@ double walked(NearLayout layout, const NearProblem& p) {
                                                            : p.neighbours;
 }
 
-/// Neighbours of which nothing tells beforehand whether they are empty: the processor guesses half of them
-/// wrong.
-double surprises(NearLayout layout, const NearProblem& p) {
+/// Copies into records: neighbours with sources of boxes (targets) that have a record.
+double filled(NearLayout layout, const NearProblem& p) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
-    return walked(layout, p) * full * (1 - full);
+    return walked(layout, p) * full * (layout == NearLayout::replicated ? 1 : full);
 }
 
-NearTerms collection_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
-    NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0};
+/// Neighbours of which nothing tells beforehand whether they are empty: the processor guesses half of them
+/// wrong. Empty boxes are walked over once, full ones twice. A short walk that is done again and again is
+/// known.
+double surprises(NearLayout layout, const NearProblem& p) {
+    const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
+    return walked(layout, p) * missing(walked(layout, p), learned_branches) * full * (1 - full) * 0.5 *
+           (1 + full);
+}
+
+NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearWay& way,
+                           const Levels& levels) {
+    NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0, 0};
     const bool indices = layout == NearLayout::indexed;
     const double written = terms[entry] * (indices ? 4 : p.dimension * p.number_bytes());
     const double points_bytes = p.sources * p.dimension * p.number_bytes();
     const double met = indices ? 0 : p.sources * p.dimension;
-    terms[cache] =
-        written / line_bytes * missing(written, levels.second) + met * missing(points_bytes, levels.second);
-    // Large blocks come from the system and are cleared, page by page, when they are first touched.
-    terms[memory] = met * missing(points_bytes, levels.last) +
-                    (p.layout_bytes > fresh_bytes ? p.layout_bytes / line_bytes : 0);
+    add_lines(terms, {0, 0, met, points_bytes}, levels);
+    terms[cache] += written / line_bytes * missing(written, levels.second);
+    // Large blocks come from the system and are cleared, page by page, when they are first touched. Chunks
+    // use theirs again and again.
+    const bool chunked = way.most_bytes > 0 && p.layout_bytes > way.most_bytes;
+    terms[memory] = p.layout_bytes > fresh_bytes && !chunked ? p.layout_bytes / line_bytes : 0;
     return terms;
 }
 
 NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
     if (layout == NearLayout::indexed)
-        return {1, 0, 0, 0, 0, 0, 0};
+        return {1, 0, 0, 0, 0, 0, 0, 0};
     const double entries = p.components * entries_of(layout, p);
-    NearTerms terms{1, 0, 0, 0, entries, 0, 0};
+    NearTerms terms{1, 0, 0, 0, entries, 0, 0, 0};
     if (near_records(layout))
-        terms[neighbour] = walked(layout, p), terms[run] = surprises(layout, p);
+        terms[neighbour] = walked(layout, p), terms[run] = surprises(layout, p),
+        terms[target] = filled(layout, p);
     const double written = entries * p.number_bytes();
     // In the paper's records charges stand between coordinates: the whole record passes.
     const double passed = written * (layout == NearLayout::replicated ? 1 + p.dimension : 1);
@@ -160,13 +232,15 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& l
 NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend backend, double slot_s,
                        const Levels& levels) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
+    const bool walks = near_records(layout) || backend == NearBackend::cuda; // over neighbours; else runs
     NearTerms terms{1,
-                    p.neighbours * full,
+                    walks ? p.neighbours * full : full_boxes(p),
                     p.targets,
-                    layout == NearLayout::ranges ? runs_of_targets(p)
-                    : near_records(layout)       ? 0
-                                                 : p.runs,
+                    in_place(layout, p)    ? runs_of_targets(p)
+                    : near_records(layout) ? surprises(layout, p) * full
+                                           : p.runs,
                     slots_of(layout, p, backend) * slot_s,
+                    0,
                     0,
                     0};
     const double source_bytes = (p.dimension + p.components) * p.number_bytes();
@@ -179,6 +253,10 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend back
         lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
         lines.stream_bytes = p.layout_bytes;
     add_lines(terms, lines, levels);
+    if (levels.cpu != nullptr && near_records(layout)) { // arithmetic goes on while the next lines come
+        const double line_s = arrays_of(*levels.cpu).back().line_s;
+        terms[memory] = std::max(0.0, terms[memory] - (line_s > 0 ? terms[entry] / line_s : 0));
+    }
     // Sums go to the caller's arrays in the order of the boxes.
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
     add_lines(terms, {0, 0, p.targets * each, p.targets * each * p.number_bytes()}, levels);
@@ -187,7 +265,7 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend back
 
 NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
-    NearTerms terms{1, 0, p.targets * each, 0, 0, 0, 0};
+    NearTerms terms{1, 0, p.targets * each, 0, 0, 0, 0, 0};
     const double bytes = p.targets * each * p.number_bytes();
     add_lines(terms, {0, 0, p.targets * each, bytes}, levels);
     return terms;
@@ -209,7 +287,7 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
     const Levels levels = levels_of(machine, way.backend);
     switch (phase) {
     case NearPhaseName::collection:
-        return collection_terms(layout, problem, levels);
+        return collection_terms(layout, problem, way, levels);
     case NearPhaseName::charges:
         return charges_terms(layout, problem, levels);
     case NearPhaseName::kernel: {
@@ -224,7 +302,7 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
 double near_sum(const NearTerms& terms, const NearPhase& phase) {
     return terms[call] * phase.call_s + terms[neighbour] * phase.neighbour_s +
            terms[target] * phase.target_s + terms[run] * phase.run_s + terms[entry] * phase.entry +
-           terms[cache] * phase.cache_s + terms[memory] * phase.memory_s;
+           terms[cache] * phase.cache_s + terms[memory] * phase.memory_s + terms[random] * phase.random;
 }
 
 } // namespace graft::model

@@ -52,8 +52,26 @@ double scaled(const NearKernelCosts& have, double seconds, const NearProblem& wa
     return seconds * instructions(want) / from / lanes;
 }
 
+/// One H200 and its link (PCIe 5), from data sheets and gpu-notes.md: where nobody has measured a GPU.
+Gpu usual_gpu() {
+    Gpu gpu;
+    gpu.flops = 60e12, gpu.flops_fp64 = 30e12;
+    gpu.read_bandwidth_bytes_per_s = gpu.copy_bandwidth_bytes_per_s = 4e12;
+    gpu.launch_s = 2e-6;
+    return gpu;
+}
+Gpu gpu_of(const Machine& machine) {
+    return machine.gpu.flops > 0 || machine.gpu.copy_bandwidth_bytes_per_s > 0 ? machine.gpu : usual_gpu();
+}
+Link link_of(const Machine& machine) {
+    Link link = machine.link;
+    if (link.bandwidth_bytes_per_s <= 0 && link.by_size[0].bytes <= 0)
+        link.bandwidth_bytes_per_s = 50e9, link.pageable_bandwidth_bytes_per_s = 10e9, link.latency_s = 1e-5;
+    return link;
+}
+
 NearLayoutCosts gpu_from_rates(NearLayout layout, const Machine& machine) {
-    const Gpu& gpu = machine.gpu;
+    const Gpu gpu = gpu_of(machine);
     NearLayoutCosts costs;
     costs.backend = 1, costs.layout = static_cast<double>(layout), costs.number_bytes = 8;
     costs.error = unknown_error;
@@ -110,7 +128,7 @@ double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine
     const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
     if (one == nullptr && way.backend == NearBackend::cuda)
         return instructions(problem) /
-               (0.5 * known(problem.precision == 2 ? machine.gpu.flops_fp64 : machine.gpu.flops,
+               (0.5 * known(problem.precision == 2 ? gpu_of(machine).flops_fp64 : gpu_of(machine).flops,
                             problem.precision == 2 ? "gpu.flops_fp64" : "gpu.flops",
                             "the near field's model"));
     if (one == nullptr)
@@ -149,7 +167,7 @@ NearPrediction near_time(NearLayout layout, const NearProblem& problem, const Ne
     prediction.kernel_s = seconds(NearPhaseName::kernel, costs.kernel);
     prediction.scatter_s = seconds(NearPhaseName::scatter, costs.scatter);
     if (way.backend == NearBackend::cuda)
-        prediction.transfer_s = gpu_transfer_s(layout, problem, way, machine.link);
+        prediction.transfer_s = gpu_transfer_s(layout, problem, way, link_of(machine));
     prediction.bytes = problem.layout_bytes;
     prediction.chunked = way.most_bytes > 0 && problem.layout_bytes > way.most_bytes;
     prediction.error = costs.error;

@@ -3,9 +3,11 @@
 
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
+#include "core/error.hpp"
 #include "core/timer.hpp"
 #include "decompose/bench.hpp"
 #include "kernels/bench.hpp"
+#include "kernels/near/thread_clock.hpp"
 #include "kernels/simd.hpp"
 
 #include <unistd.h>
@@ -63,21 +65,87 @@ double copy_bandwidth(const backend::Executor& executor, int64_t bytes, int repe
     return 2 * static_cast<double>(half * executor.threads) / best;
 }
 
+/// Bytes of a level as the system tells them, 0 where it does not. A virtual machine may be told of the last
+/// level of a whole socket, of which it has a part: the smaller of what both sources say.
+double cache_bytes(int level) {
+    constexpr int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    auto bytes = static_cast<double>(std::max(sysconf(names[level - 1]), 0L));
+    for (int index = 0; index < 8; ++index) {
+        const auto read = [&](const char* what, const char* format, auto* value) {
+            const std::string path =
+                core::format("/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+            const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"),
+                                                                       std::fclose);
+            return file && std::fscanf(file.get(), format, value) == 1;
+        };
+        int found = 0;
+        double kilobytes = 0;
+        char type = 0;
+        if (read("level", "%d", &found) && found == level && read("type", "%c", &type) && type != 'I' &&
+            read("size", "%lfK", &kilobytes) && kilobytes > 0)
+            bytes = bytes > 0 ? std::min(bytes, 1024 * kilobytes) : 1024 * kilobytes;
+    }
+    return bytes;
+}
+
 /// One core at the levels that the system tells of: an array of half a level.
 void measure_caches(model::Cpu& cpu, core::Memory& memory, int repetitions) {
     const backend::Executor single{memory, 1};
-    constexpr int levels[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
     size_t found = 0;
-    for (const int level : levels) {
-        const long bytes = sysconf(level);
+    for (const int level : {1, 2, 3}) {
+        const double bytes = cache_bytes(level);
         if (bytes <= 0)
             continue;
-        const int64_t array = std::min<int64_t>(bytes, largest_cache_bytes) / 2;
+        const int64_t array = std::min(static_cast<int64_t>(bytes), largest_cache_bytes) / 2;
         model::Cache& cache = cpu.caches[found++];
-        cache.bytes = static_cast<double>(bytes);
+        cache.bytes = bytes;
         cache.read_bandwidth_bytes_per_s =
             decompose::bench_count_left(single, array, repetitions).read_bytes_per_s;
         cache.copy_bandwidth_bytes_per_s = copy_bandwidth(single, array, repetitions);
+    }
+}
+
+/// Seconds of a number of `array` that `place` names.
+double random_s(const core::Buffer<int32_t>& place, int repetitions, const double* array) {
+    double best_s = 1e9, sum[8] = {};
+    for (int round = 0; round <= repetitions; ++round) {
+        kernels::near::Stopwatch watch(true);
+        for (int64_t i = 0; i < place.size(); i += 8)
+            for (int64_t part = 0; part < 8; ++part)
+                sum[part] += array[place[i + part]];
+        best_s = std::min(best_s, watch.lap());
+    }
+    for (const double part : sum)
+        best_s += 0 * part; // they are used
+    return best_s / static_cast<double>(place.size());
+}
+
+/// Random: in an order that no prefetcher follows, each independent of the last, as collections do.
+void measure_arrays(model::Cpu& cpu, core::Memory& memory, int repetitions) {
+    constexpr int64_t reads = 1 << 20;
+    const backend::Executor single{memory, 1};
+    core::Buffer<double> array(memory, "bench array");
+    core::Buffer<int32_t> place(memory, "bench places");
+    place.resize(reads);
+    for (size_t k = 0; k < cpu.arrays.size(); ++k) {
+        const int log_size = 17 + static_cast<int>(k); // 1 MiB ... 128 MiB
+        const int64_t size = int64_t{1} << log_size;
+        array.resize(size);
+        std::memset(array.data(), 0, sizeof(double) << log_size);
+        for (int64_t i = 0; i < reads; ++i)
+            place[i] =
+                static_cast<int32_t>((static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15u) >> (64 - log_size));
+        model::ArrayReads& one = cpu.arrays[k];
+        one.bytes = static_cast<double>(size) * sizeof(double);
+        one.random_s = random_s(place, repetitions, array.data());
+        one.line_s =
+            64 /
+            decompose::bench_count_left(single, size * int64_t{sizeof(double)}, repetitions).read_bytes_per_s;
+    }
+    for (size_t k = cpu.arrays.size() - 1; k > 0; --k) { // a smaller array is not slower: that was noise
+        model::ArrayReads &small = cpu.arrays[k - 1], &large = cpu.arrays[k];
+        small.random_s = std::min(small.random_s, large.random_s);
+        small.line_s = std::min(small.line_s, large.line_s);
     }
 }
 
@@ -107,6 +175,7 @@ void calibrate_cpu(model::Machine& machine, int threads, int repetitions) {
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     cpu.simd_floats = kernels::simd_float_lanes();
     measure_caches(cpu, memory, repetitions);
+    measure_arrays(cpu, memory, 2 * repetitions);
     measure_memory(cpu, all, repetitions);
     const kernels::P2pBench single = kernels::bench_p2p<float>(repetitions);
     cpu.core_pairs_fp32_per_s = single.pairs_per_s;

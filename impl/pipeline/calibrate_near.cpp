@@ -18,6 +18,7 @@ namespace {
 
 constexpr double dense_density = 100;
 constexpr int32_t all_outputs[] = {1, 3};
+constexpr double large_bytes = 2.5e8; // of a layout on the largest structure
 
 /// Where it is measured, and how large.
 struct Bench {
@@ -25,9 +26,10 @@ struct Bench {
     int32_t device = 0;
     double dense_points = 1200;
     double points[4] = {600, 4000, 30000, 120000};
-    double most_pairs = 3e6; // of a structure: up to 15 ms of a plain loop
-    double long_pairs = 1e6; // measured twice only
-    double most_bytes = 6e8; // of a layout that is measured
+    double most_pairs = 3e6;      // of a structure: up to 15 ms of a plain loop
+    double long_pairs = 1e6;      // measured twice only
+    double most_bytes = 2.5e8;    // of a layout that is measured
+    double large_points = 600000; // of one more structure, whose points leave the caches; 0: none
 
     std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
                                       const near::Sums& sums, int repetitions) const {
@@ -113,11 +115,11 @@ std::vector<near::BenchCase> structures(const Bench& bench, int32_t dimension) {
 }
 
 void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sums& sums, int repetitions,
-                 std::vector<model::NearSample> (&samples)[near::layouts]) {
+                 double most_bytes, std::vector<model::NearSample> (&samples)[near::layouts]) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
-        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < bench.most_bytes)
+        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes)
             names.push_back(static_cast<near::Layout>(k));
     const bool once = static_cast<double>(shape.pairs) > bench.long_pairs;
     const auto times = bench.run(names, one, sums, once ? std::min(repetitions, 2) : repetitions);
@@ -140,7 +142,10 @@ void measure_layouts(model::Machine& machine, const Bench& bench, Precision prec
         const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
         for (const near::BenchCase& one : structures(bench, dimension))
             add_samples(bench, one, sums_of(kernel, dimension, precision, near::potential), repetitions,
-                        samples);
+                        bench.most_bytes, samples);
+        if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
+            add_samples(bench, case_of(bench.large_points, 3, dimension, 1, false),
+                        sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
     }
     for (int k = 0; k < near::layouts; ++k)
         if (!samples[k].empty())
@@ -162,8 +167,8 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
     bench.way.backend = model::NearBackend::cuda;
     bench.device = device;
     bench.dense_points = 100000;
-    std::copy_n(std::initializer_list<double>{2000, 20000, 100000, 400000}.begin(), 4, bench.points);
-    bench.most_pairs = 4e8, bench.long_pairs = 1e8, bench.most_bytes = 4e9;
+    std::copy_n(std::initializer_list<double>{2000, 20000, 60000, 200000}.begin(), 4, bench.points);
+    bench.most_pairs = 1e8, bench.long_pairs = 3e7, bench.most_bytes = 5e8, bench.large_points = 0;
     measure_kernels(machine, bench, std::min(repetitions, 2));
     for (const Precision precision : {Precision::fp64, Precision::fp32})
         measure_layouts(machine, bench, precision, std::min(repetitions, 2));

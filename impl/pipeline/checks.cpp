@@ -42,6 +42,11 @@ void refuse_two_target_sets() {
          "particles.active and particles.target are both given; expected at most one of them");
 }
 
+void refuse_virial_of_some() {
+    fail(Status::unsupported, "results.virial in a periodic box is that of all particles, but only some are "
+                              "active or targets; compute all, or leave the virial away");
+}
+
 void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {
     fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %lld to %lld",
          static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),

@@ -53,8 +53,8 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
       host_active_(memory_, "target marks"), outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"),
       builder_(memory_), tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_),
       targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_), watch_(memory_),
-      evaluator_(memory_), direct_(memory_), field_(memory_), result_(memory_, "results for the host"),
-      host_result_(memory_, "results for the host") {
+      evaluator_(memory_), direct_(memory_), periodic_(memory_), field_(memory_),
+      result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
     std::snprintf(device_name_, sizeof device_name_, "%s", properties.name);
@@ -107,6 +107,12 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     if (settings.method == Method::reference)
         core::fail(core::Status::unsupported,
                    "method reference runs on the CPU only; expected direct or tree");
+    if (const char* why = why_no_gpu_box(settings); why != nullptr)
+        core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
+    if (settings.periodic) // no screened cells here: both methods are this one sum
+        job.settings.method = Method::direct;
+    if (settings.periodic && outputs.virial.present() && !job.all_targets && !job.with_points && job.n > 0)
+        refuse_virial_of_some();
 }
 
 /// What settings leave to the engine, once all of the job is known: leaf and group, and the walk.
@@ -175,6 +181,10 @@ void DeviceForce::enqueue() {
     clock_.record(queue_.stream(), DeviceClock::begin, capturing_);
     queue_.clear_status();
     import_particles();
+    if (job_.settings.periodic && !job_.empty()) {
+        plan_periodic();
+        wrap_positions();
+    }
     clock_.record(queue_.stream(), DeviceClock::imported, capturing_);
     field_.resize(job_.targets, job_.with_potential);
     if (remembers() && last_n_ != job_.n) {

@@ -10,6 +10,7 @@
 #include "backend/device.cuh"
 #include "backend/executor.hpp"
 #include "kernels/device_evaluate.cuh"
+#include "kernels/device_periodic.cuh"
 #include "lists/device_lists.cuh"
 #include "lists/device_skin.cuh"
 #include "moments/device_moments.cuh"
@@ -125,6 +126,13 @@ class DeviceForce {
     kernels::DeviceEvaluation evaluation() const;
     const char* why_not_local() const;
 
+    // device_periodic.cu
+    void plan_periodic();
+    void wrap_positions();
+    bool grow_softening(const backend::DeviceStatus& status);
+    void evaluate_periodic(const kernels::DeviceSources& targets);
+    kernels::PeriodicTask periodic_task() const;
+
     // device_outputs.cu
     void enqueue_output();
     int wanted(particles::DeviceRealExport (&exports)[particles::most_device_exports]) const;
@@ -223,6 +231,11 @@ class DeviceForce {
     lists::DeviceSkinWatch watch_;
     kernels::DeviceEvaluator evaluator_;
     kernels::DeviceDirect direct_;
+    kernels::DevicePeriodic periodic_;
+    struct { // what the lattice sum was split for
+        std::vector<double> key;
+        double longest = 0; // softening length, of particles with one each
+    } split_;
     kernels::DeviceField field_;
 
     // Results on their way to host arrays.

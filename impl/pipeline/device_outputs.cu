@@ -66,6 +66,8 @@ void DeviceForce::enqueue_output() {
         if (job_.with_sums && !job_.with_points)
             sum_virial(queue_, target_sources(), field_, job_.targets, partial_.data(),
                        outcome_.data()->totals);
+        if (job_.settings.periodic && job_.outputs.virial.present() && !job_.with_points)
+            periodic_.put_virial(queue_, periodic_task());
         if (remembers())
             remember_field(queue_, field_, origin_, job_.targets, last_.data());
     }

@@ -144,6 +144,8 @@ void DeviceForce::evaluate_direct() {
     }
     if (chosen || job_.with_points)
         x = point_x_.data(), y = point_y_.data(), z = point_z_.data(), length = point_length_.data();
+    if (job_.settings.periodic)
+        return evaluate_periodic({x, y, z, nullptr, job_.per_particle ? length : nullptr, count});
     if (!host_built_)
         target_maker_.set_points(queue_, job_.settings.dimension, count, x, y, z,
                                  job_.per_particle ? length : nullptr, direct_block, targets_);

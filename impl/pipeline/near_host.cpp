@@ -142,6 +142,7 @@ class HostSide : public NearSide {
         near::LayoutOptions options;
         options.most_bytes = static_cast<int64_t>(options_.most_bytes);
         options.threads = executor_.threads;
+        options.shape = &shape_;
         layout_ = near::make_layout<T>(choice_.layout, structure_, sums_, options, executor_.memory);
     }
 

@@ -73,17 +73,15 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
                                const char* device_array) {
     if (settings_.backend == Backend::cpu)
         return "backend cpu";
-    if (settings_.periodic) {
-        if (settings_.backend == Backend::cuda)
-            fail(Status::unsupported,
-                 "backend: cuda computes open boxes only in this version; expected cpu or auto "
-                 "for a periodic box");
-        return "a periodic box";
-    }
     if (!comm_->alone())
         return ranks_why_.empty() ? nullptr : ranks_why_.c_str(); // as choose_over_ranks() has found
     if (settings_.method == Method::reference)
         return "method reference";
+    if (const char* why = why_no_gpu_box(settings_); why != nullptr) {
+        if (settings_.backend == Backend::cuda)
+            fail(Status::unsupported, "backend: cuda does not compute %s; expected backend cpu or auto", why);
+        return why;
+    }
     if (settings_.backend == Backend::cuda) {
         backend::require_cuda();
         return nullptr;
@@ -164,7 +162,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
     r.pairs = done.pairs, r.cells = done.cells, r.far_cells = done.far_cells;
     r.local = done.local;
-    r.has_tree = settings_.method == Method::tree;
+    r.has_tree = settings_.method == Method::tree && !settings_.periodic;
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm_->alone() ? Report::Ranks{} : gpu_ranks_;

@@ -1,5 +1,6 @@
 // Solver, sixth part: what a periodic box adds to a computation.
 #include "core/error.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/solver.hpp"
 #include "reference/ewald_sum.hpp"
@@ -31,9 +32,7 @@ void Solver::begin_periodic() {
     comm_->allreduce(some, 2, comm::Operation::max);
     comm_->together([&] {
         if (some[0] != 0 && some[1] != 0)
-            fail(Status::unsupported,
-                 "results.virial in a periodic box is that of all particles, but only some are "
-                 "active or targets; compute all, or leave the virial away");
+            refuse_virial_of_some();
         if (!periodic_)
             periodic_ = std::make_shared<PeriodicSum>(memory_);
     });

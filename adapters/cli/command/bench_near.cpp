@@ -2,6 +2,7 @@
 
 #include "command/arguments.hpp"
 #include "command/engine.hpp"
+#include "command/fresh_memory.hpp"
 #include "command/json.hpp"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ int bench_near_command(const std::vector<std::string>& words) {
     if (!arguments.parse(words)) {
         return 0;
     }
+    use_fresh_memory();
     std::string yaml = "what: p2p\n";
     for (const char* name : passed) {
         if (const auto value = arguments.text(name)) {

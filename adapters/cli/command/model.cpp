@@ -2,6 +2,7 @@
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
+#include "command/fresh_memory.hpp"
 #include "command/json.hpp"
 
 #include <cstdio>
@@ -80,6 +81,7 @@ int calibrate(const Words& words) {
     if (!arguments.parse(words)) {
         return 0;
     }
+    use_fresh_memory();
     const Engine engine(arguments.text("library").value_or(""));
     std::string yaml =
         "what: calibrate\n" + yaml_of(arguments, {"backend", "device", "threads", "repetitions"});

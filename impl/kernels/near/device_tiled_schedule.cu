@@ -1,4 +1,5 @@
-// Shapes of boxes, and their order: device_tiled.cuh. Host code.
+// Shapes of boxes, and their order: device_tiled.cuh. Host code. All units of a box have one shape: a rest of
+// few targets in a shape of its own walks over all sources for little work (measured: 10 to 32 % slower).
 #include "kernels/near/device_tiled.cuh"
 
 #include <algorithm>
@@ -16,12 +17,14 @@ struct BoxShape {
 };
 
 /// Slots of a whole warp for `n` targets of one box with m sources, its units' share of the warp.
-/// Loop: 10 a source that is read by each lane; 60 for 32 that go through shared memory, and 1.5 to read one.
+/// Loop: 90 a source that is read by each lane; 200 for 32 that go through shared memory, and 1.5 to read
+/// one: mostly latency that 4 warps a scheduler do not hide, from rates of fixed shapes at 16 to 64 targets a
+/// box.
 double slots_of(const BoxShape& s, double n, double m, const TileCost& cost) {
     const double parts = 1 << s.log_y, lanes = (1 << s.log_p) * parts;
     const double units = std::ceil(n / s.unit_targets()), mixed = lanes < 32 ? 1.1 : 1.0;
     const double steps = std::ceil(m / parts);
-    const double read = s.shared ? 1.5 + 60.0 / (1 << s.log_p) : 10.0;
+    const double read = s.shared ? 1.5 + 200.0 / (1 << s.log_p) : 90.0;
     const double check = s.shared ? 0 : (s.targets > 1 ? 0.5 : 2);
     const double sum = mixed * steps * (s.targets * (cost.pair + check) + read);
     const double reduce = 2.0 * s.log_y * cost.values * s.targets;
@@ -81,37 +84,22 @@ class Builder {
     }
 
   private:
-    /// How n targets are cut: `full` targets in equal units of one shape, the rest in another.
-    struct Cut {
+    struct Known {
         double m = -1; // sources of the box that it was made for
-        int32_t full = 0;
-        BoxShape shape, rest;
+        BoxShape shape;
     };
     struct Entry {
         uint32_t order;
         int32_t box, first, end;
         BoxShape shape;
     };
-    const Cut& cut_of(int32_t n, double m) {
-        if (static_cast<size_t>(n) >= cuts_.size())
-            cuts_.resize(static_cast<size_t>(n) + 1);
-        Cut& cut = cuts_[static_cast<size_t>(n)];
-        if (cut.m < 0 || m < 0.6 * cut.m || m > 1.7 * cut.m)
-            cut = best_cut(n, m);
-        return cut;
-    }
-    Cut best_cut(int32_t n, double m) const {
-        Cut best{m, n, best_shape(n, m, cost_), {}};
-        double least = best.shape.cost;
-        for (int32_t size = 8; size <= 256; size *= 2) { // whole units of 8 ... 256, and what is left
-            const int32_t full = n / size * size;
-            if (full == 0 || full == n)
-                continue;
-            const BoxShape shape = best_shape(full, m, cost_), rest = best_shape(n - full, m, cost_);
-            if (full % shape.unit_targets() == 0 && shape.cost + rest.cost < least)
-                least = shape.cost + rest.cost, best = {m, full, shape, rest};
-        }
-        return best;
+    const BoxShape& shape_of(int32_t n, double m) {
+        if (static_cast<size_t>(n) >= known_.size())
+            known_.resize(static_cast<size_t>(n) + 1);
+        Known& known = known_[static_cast<size_t>(n)];
+        if (known.m < 0 || m < 0.6 * known.m || m > 1.7 * known.m)
+            known = {m, best_shape(n, m, cost_)};
+        return known.shape;
     }
     void add_window(int32_t begin, int32_t end) {
         entries_.clear();
@@ -120,10 +108,8 @@ class Builder {
             const auto n = static_cast<int32_t>(structure_.target_offset[b + 1]) - first;
             if (n == 0)
                 continue;
-            const Cut& cut = cut_of(n, runs_.host_sources()[static_cast<size_t>(b)]);
-            entries_.push_back({order_of(cut.shape), b, first, first + cut.full, cut.shape});
-            if (cut.full < n)
-                entries_.push_back({order_of(cut.rest), b, first + cut.full, first + n, cut.rest});
+            const BoxShape& shape = shape_of(n, runs_.host_sources()[static_cast<size_t>(b)]);
+            entries_.push_back({order_of(shape), b, first, first + n, shape});
         }
         std::stable_sort(entries_.begin(), entries_.end(),
                          [](const Entry& a, const Entry& b) { return a.order < b.order; });
@@ -152,7 +138,7 @@ class Builder {
     const Runs& runs_;
     const TileCost& cost_;
     TileSchedule schedule_;
-    std::vector<Cut> cuts_; // by targets, the last choice
+    std::vector<Known> known_; // by targets, the last choice
     std::vector<Entry> entries_;
 };
 

@@ -29,6 +29,16 @@ double sorted_bytes(const Shape& shape) {
            8 * static_cast<double>(shape.runs) + 8 * (z.boxes + 1);
 }
 
+/// The same in chunks of one box.
+double least_sorted_bytes(const Shape& shape) {
+    const Sizes z = sizes_of(shape);
+    const double step = static_cast<double>(record_step), most = static_cast<double>(shape.most_sources);
+    const double chunk = z.number * ((z.planes + z.components) * (most + step) +
+                                     z.planes * (static_cast<double>(shape.most_targets) + step)) +
+                         16 * std::min(most, static_cast<double>(shape.neighbours)) + 16;
+    return std::min(sorted_bytes(shape), chunk + 4 * static_cast<double>(shape.source_boxes));
+}
+
 /// Of all boxes (whole) or of the fullest alone.
 double record_bytes(Layout layout, const Shape& shape, bool whole) {
     const Sizes z = sizes_of(shape);
@@ -54,7 +64,7 @@ double record_bytes(Layout layout, const Shape& shape, bool whole) {
     }
 }
 
-double fixed_bytes(Layout layout, const Shape& shape, int32_t threads) {
+double fixed_bytes(Layout layout, const Shape& shape, int32_t threads, bool whole) {
     const Sizes z = sizes_of(shape);
     const double common = common_bytes(shape, threads);
     switch (layout) {
@@ -66,9 +76,9 @@ double fixed_bytes(Layout layout, const Shape& shape, int32_t threads) {
     case Layout::replicated_group:
         return common + 8 * (z.boxes + 1);
     case Layout::ranges:
-        return common + sorted_bytes(shape);
+        return common + (whole ? sorted_bytes(shape) : least_sorted_bytes(shape));
     default:
-        return common + sorted_bytes(shape) +
+        return common + (whole ? sorted_bytes(shape) : least_sorted_bytes(shape)) +
                threads * z.number * (z.planes + z.components) * static_cast<double>(gather_slots(shape));
     }
 }
@@ -77,7 +87,8 @@ double fixed_bytes(Layout layout, const Shape& shape, int32_t threads) {
 
 void count_gathered(const Structure& structure, const Sums& sums, Shape& shape) {
     const int64_t lanes = sums.precision == Precision::fp64 ? tile_lanes<double>() : tile_lanes<float>();
-    shape.lane_pairs = shape.row_slots = 0;
+    shape.lane_pairs = shape.row_slots = shape.warp_pairs = 0;
+    shape.pairs = shape.most_sources = 0;
     shape.most_targets = shape.gathered = shape.group_slots = shape.lane_targets = shape.runs = 0;
     for (int64_t b = 0; b < structure.target_boxes(); ++b) {
         const int64_t targets = structure.target_offset[b + 1] - structure.target_offset[b];
@@ -88,9 +99,13 @@ void count_gathered(const Structure& structure, const Sums& sums, Shape& shape) 
             ++runs;
         });
         shape.gathered += sources;
+        shape.most_sources = std::max(shape.most_sources, sources);
         if (targets == 0)
             continue;
+        shape.pairs += targets * sources;
+        shape.warp_pairs += static_cast<double>(round_up(targets, 32)) * static_cast<double>(sources);
         shape.most_targets = std::max(shape.most_targets, targets);
+        shape.largest = std::max(shape.largest, targets);
         shape.group_slots += round_up(sources, record_step);
         shape.runs += runs;
         shape.lane_targets += round_up(targets, lanes);
@@ -100,11 +115,11 @@ void count_gathered(const Structure& structure, const Sums& sums, Shape& shape) 
 }
 
 double bytes_of(Layout layout, const Shape& shape, int32_t threads) {
-    return fixed_bytes(layout, shape, threads) + record_bytes(layout, shape, true);
+    return fixed_bytes(layout, shape, threads, true) + record_bytes(layout, shape, true);
 }
 
 double least_bytes_of(Layout layout, const Shape& shape, int32_t threads) {
-    return fixed_bytes(layout, shape, threads) + record_bytes(layout, shape, false);
+    return fixed_bytes(layout, shape, threads, false) + record_bytes(layout, shape, false);
 }
 
 } // namespace graft::kernels::near

@@ -12,9 +12,8 @@ HostBase<T, V>::HostBase(const Structure& structure, const Sums& sums, const Lay
                          core::Memory& memory)
     : structure_(structure), sums_(sums),
       most_bytes_(options.most_bytes), executor_{memory, backend::resolve_threads(options.threads)},
-      shape_(shape_of(structure, sums)), table_(memory, "near field: table"),
-      scratch_(memory, "near field: sums of a box") {
-    count_gathered(structure, sums, shape_);
+      shape_(options.shape != nullptr ? *options.shape : shape_of(structure, sums)),
+      table_(memory, "near field: table"), scratch_(memory, "near field: sums of a box") {
     if (shape_.sources > INT32_MAX || shape_.most_sources > INT32_MAX)
         core::fail(core::Status::unsupported,
                    "near field: %lld sources; the host's layouts number them in 32 bits, at most %d",
@@ -58,28 +57,19 @@ int64_t HostBase<T, V>::sources_of(int64_t box, int64_t* self) const {
 
 template <typename T, typename V>
 void HostBase<T, V>::divide(Layout layout, double fixed_bytes) {
-    const int64_t boxes = structure_.target_boxes();
-    const double most = most_bytes_ > 0 ? static_cast<double>(most_bytes_) : 1e300;
-    fixed_bytes += common_bytes(shape_, executor_.threads);
-    double held = 0, largest = 0;
-    chunk_begin_.assign(1, 0);
-    for (int64_t b = 0; b < boxes; ++b) {
-        const double unit = unit_bytes(b);
-        largest = std::max(largest, unit);
-        if (held > 0 && fixed_bytes + held + unit > most) {
-            chunk_begin_.push_back(b);
-            held = 0;
-        }
-        held += unit;
-        largest_chunk_bytes_ = std::max(largest_chunk_bytes_, held);
-    }
-    chunk_begin_.push_back(boxes);
-    if (fixed_bytes + largest > most)
-        core::fail(
-            core::Status::memory,
-            "near field: layout %s needs at least %.0f bytes here, %.0f are allowed; raise the cap or take "
-            "another layout",
-            std::string(name(layout)).c_str(), fixed_bytes + largest, most);
+    const double least =
+        divide_by(fixed_bytes, most_bytes(), [&](int64_t box, bool) { return unit_bytes(box); });
+    if (least > most_bytes())
+        refuse(layout, least);
+}
+
+template <typename T, typename V>
+void HostBase<T, V>::refuse(Layout layout, double bytes) const {
+    core::fail(
+        core::Status::memory,
+        "near field: layout %s needs at least %.0f bytes here, %.0f are allowed; raise the cap or take "
+        "another layout",
+        std::string(name(layout)).c_str(), bytes, most_bytes());
 }
 
 template <typename T, typename V>

@@ -37,6 +37,9 @@ inline int64_t scratch_sums(const Shape& shape) {
     return round_up(shape.most_targets, record_step) * sums_stride(shape.kernel, shape.components);
 }
 
+/// Bytes every layout holds: scratch of sums (a table's coefficients are not counted).
+double common_bytes(const Shape& shape, int32_t threads);
+
 template <typename T, typename V>
 class HostBase : public HostLayout<T> {
   public:
@@ -54,7 +57,7 @@ class HostBase : public HostLayout<T> {
 
     // what a layout is
     virtual int64_t own_bytes() const = 0;
-    virtual double unit_bytes(int64_t box) const = 0; // 0: nothing can be made in chunks
+    virtual double unit_bytes(int64_t box) const = 0;
     virtual void set_fixed_points() {}
     virtual void set_fixed_charges() {}
     virtual void collect(int64_t begin, int64_t end) = 0;
@@ -66,7 +69,15 @@ class HostBase : public HostLayout<T> {
     /// Divides the boxes; to be called at the end of a layout's constructor. `fixed_bytes`: what is held
     /// whatever the chunks are. Throws Error(memory).
     void divide(Layout layout, double fixed_bytes);
+    /// The same with unit(box, fresh): what a box adds to its chunk, which it begins where fresh. A box that
+    /// alone takes more than `most_bytes` is a chunk, too. Returns the bytes of the largest chunk and the
+    /// rest.
+    template <typename Unit>
+    double divide_by(double fixed_bytes, double most_bytes, Unit&& unit);
 
+    [[noreturn]] void refuse(Layout layout, double bytes) const;
+    /// What may be held in all.
+    double most_bytes() const { return most_bytes_ > 0 ? static_cast<double>(most_bytes_) : 1e300; }
     int64_t stride() const { return sums_stride(sums_.kernel.kernel, sums_.components); }
     int64_t targets_of(int64_t box) const {
         return structure_.target_offset[box + 1] - structure_.target_offset[box];
@@ -122,7 +133,6 @@ class HostBase : public HostLayout<T> {
     Coordinates<T> targets_{}, sources_{};
     Charges<T> charges_{};
     std::vector<int64_t> chunk_begin_; // boxes
-    double largest_chunk_bytes_ = 0;
     std::array<TileFunction<V>, most_components> group_loop_{};
     std::array<int32_t, most_components> group_size_{};
 
@@ -135,7 +145,25 @@ class HostBase : public HostLayout<T> {
     std::array<double, 2> scale_{1, 1}; // of potential and gradient
 };
 
-/// Bytes every layout holds: scratch of sums (a table's coefficients are not counted).
-double common_bytes(const Shape& shape, int32_t threads);
+template <typename T, typename V>
+template <typename Unit>
+double HostBase<T, V>::divide_by(double fixed_bytes, double most_bytes, Unit&& unit) {
+    const int64_t boxes = structure_.target_boxes();
+    fixed_bytes += common_bytes(shape_, executor_.threads);
+    double held = 0, largest = 0;
+    chunk_begin_.assign(1, 0);
+    for (int64_t b = 0; b < boxes; ++b) {
+        double bytes = unit(b, b == 0);
+        if (held > 0 && fixed_bytes + held + bytes > most_bytes) {
+            chunk_begin_.push_back(b);
+            held = 0;
+            bytes = unit(b, true);
+        }
+        held += bytes;
+        largest = std::max(largest, held);
+    }
+    chunk_begin_.push_back(boxes);
+    return fixed_bytes + largest;
+}
 
 } // namespace graft::kernels::near

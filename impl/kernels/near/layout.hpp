@@ -14,8 +14,9 @@
 namespace graft::kernels::near {
 
 struct LayoutOptions {
-    int64_t most_bytes = 0; // 0: no limit
-    int32_t threads = 0;    // 0: OpenMP's
+    int64_t most_bytes = 0;       // 0: no limit
+    int32_t threads = 0;          // 0: OpenMP's
+    const Shape* shape = nullptr; // of the same structure and sums, where the caller has counted it already
 };
 
 /// Bytes of the arrays of `layout` for this shape, before anything is built (without the caller's arrays):
@@ -24,8 +25,7 @@ double bytes_of(Layout layout, const Shape& shape, int32_t threads = 1);
 /// The least that `most_bytes` may be: what stays when the rest is made in runs of one box.
 double least_bytes_of(Layout layout, const Shape& shape, int32_t threads = 1);
 
-/// Fills the fields of Shape that only layouts want: lane_pairs, most_targets, gathered, group_slots,
-/// lane_targets, runs. O(boxes + neighbours).
+/// Fills the fields of Shape that walk over the neighbours, pairs to runs. O(boxes + neighbours).
 void count_gathered(const Structure& structure, const Sums& sums, Shape& shape);
 
 /// O(boxes + neighbours).
@@ -35,7 +35,8 @@ template <typename T> // double or float: the type of coordinates, charges and f
 class HostLayout {
   public:
     virtual ~HostLayout() = default;
-    /// The arrays given here and to set_charges are read again by run() where chunks() > 1: they have to stay.
+    /// The arrays given here and to set_charges are read again by run() where chunks() > 1: they have to
+    /// stay.
     virtual void set_points(const Coordinates<T>& targets, const Coordinates<T>& sources) = 0;
     virtual void set_charges(const Charges<T>& charges) = 0;
     /// Writes the fields that are not NULL (adds to nothing). Same bits every run.

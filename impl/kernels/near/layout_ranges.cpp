@@ -3,6 +3,8 @@
 #include "kernels/near/layouts.hpp"
 #include "kernels/near/sorted_layout.hpp"
 
+#include <tuple>
+
 namespace graft::kernels::near {
 namespace {
 
@@ -20,10 +22,7 @@ class Ranges final : public SortedLayout<T, V> {
     void sum_box(int64_t box, int, double* sums) override {
         Tile<V> tile = this->tile_of(box);
         tile.runs = this->runs(box), tile.run_count = this->run_count(box);
-        if (this->structure_.same) { // slots of targets are slots of sources
-            tile.self = this->structure_.target_offset[box];
-            tile.self_end = tile.self + tile.targets;
-        }
+        std::tie(tile.self, tile.self_end) = this->own_of(box);
         this->run_groups(tile, sums, [&](int32_t c) { return this->charge(c); });
     }
 };

@@ -6,6 +6,7 @@
 #include "kernels/near/sorted_layout.hpp"
 
 #include <bit>
+#include <tuple>
 
 namespace graft::kernels::near {
 namespace {
@@ -67,8 +68,7 @@ class Tiled final : public SortedLayout<T, V> {
     void sum_in_place(int64_t box, double* sums) {
         Tile<V> tile = this->tile_of(box);
         tile.runs = this->runs(box), tile.run_count = this->run_count(box);
-        if (structure_.same)
-            tile.self = structure_.target_offset[box], tile.self_end = structure_.target_offset[box + 1];
+        std::tie(tile.self, tile.self_end) = this->own_of(box);
         this->run_groups(tile, sums, [&](int32_t c) { return this->charge(c); });
     }
 
@@ -92,12 +92,12 @@ class Tiled final : public SortedLayout<T, V> {
     /// Copies the runs one after the other; returns the number of sources and tells the tile where its
     /// targets' own are.
     int64_t gather(int64_t box, Part part, Tile<V>& tile, V* block) {
-        const int64_t own = structure_.target_offset[box], own_end = structure_.target_offset[box + 1];
+        const auto [own, own_end] = this->own_of(box);
         int64_t filled = 0;
         const auto copy = [&](int64_t first, int64_t end) {
             if (first >= end)
                 return;
-            if (structure_.same && first <= own && own_end <= end) {
+            if (own < own_end && first <= own && own_end <= end) {
                 tile.self = filled + own - first;
                 tile.self_end = tile.self + own_end - own;
             }

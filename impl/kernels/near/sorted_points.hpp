@@ -53,18 +53,23 @@ struct SortedPoints {
                 rest(axis).reserve(count + record_step);
         }
     }
+    /// Slots [first, first + count) to the places from `to` on.
+    void fill_part(const Coordinates<T>& points, std::span<const int64_t> index, int64_t first, int64_t count,
+                   int64_t to, int dimension, const std::array<double, 3>& centre) {
+        const T* from[3] = {points.x, points.y, points.z};
+        for (int axis = 0; axis < dimension; ++axis) {
+            V *out = high(axis).data() + to, *rests = low ? rest(axis).data() + to : nullptr;
+            V none;
+            for (int64_t s = 0; s < count; ++s)
+                split(from[axis][index.empty() ? first + s : index[static_cast<size_t>(first + s)]],
+                      centre[axis], out[s], low ? rests[s] : none);
+        }
+    }
     /// index: empty, or the point of each slot.
     void fill(const Coordinates<T>& points, std::span<const int64_t> index, int64_t count, int dimension,
               const std::array<double, 3>& centre, const backend::Executor& executor) {
-        const T* from[3] = {points.x, points.y, points.z};
         executor.for_blocks(count, 16384, [&](int64_t begin, int64_t end, int) {
-            for (int axis = 0; axis < dimension; ++axis) {
-                V *to = high(axis).data(), *rests = rest(axis).data();
-                V none;
-                for (int64_t s = begin; s < end; ++s)
-                    split(from[axis][index.empty() ? s : index[static_cast<size_t>(s)]], centre[axis], to[s],
-                          low ? rests[s] : none);
-            }
+            fill_part(points, index, begin, end - begin, begin, dimension, centre);
         });
     }
 };

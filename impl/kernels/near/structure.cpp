@@ -164,14 +164,6 @@ std::span<const T> span_of(const core::Buffer<T>& buffer) {
     return {buffer.data(), static_cast<size_t>(buffer.size())};
 }
 
-int64_t lanes_of(Precision precision) {
-    return precision == Precision::fp64 ? 8 : 16; // of a 64-byte vector
-}
-
-int64_t rounded(int64_t count, int64_t to) {
-    return (count + to - 1) / to * to;
-}
-
 } // namespace
 
 Structure OwnedStructure::view() const {
@@ -228,19 +220,6 @@ Shape shape_of(const Structure& structure, const Sums& sums) {
     };
     for (int64_t b = 0; b < shape.source_boxes; ++b)
         shape.largest = std::max(shape.largest, count(structure.source_offset, b));
-    const int64_t lanes = lanes_of(sums.precision);
-    for (int64_t b = 0; b < shape.boxes; ++b) {
-        const int64_t targets = count(structure.target_offset, b);
-        int64_t sources = 0;
-        for (int64_t k = structure.neighbour_offset[static_cast<size_t>(b)];
-             k < structure.neighbour_offset[static_cast<size_t>(b) + 1]; ++k)
-            sources += count(structure.source_offset, structure.neighbour[static_cast<size_t>(k)]);
-        shape.largest = std::max(shape.largest, targets);
-        shape.most_sources = std::max(shape.most_sources, sources);
-        shape.pairs += targets * sources;
-        shape.warp_pairs += static_cast<double>(rounded(targets, 32)) * static_cast<double>(sources);
-        shape.lane_pairs += static_cast<double>(rounded(targets, lanes)) * static_cast<double>(sources);
-    }
     shape.mean = shape.boxes > 0 ? static_cast<double>(shape.targets) / static_cast<double>(shape.boxes) : 0;
     shape.dimension = sums.dimension;
     shape.components = sums.components;

@@ -130,9 +130,19 @@ TEST_F(NearRates, KernelsAndPrecisions) {
     }
 }
 
+/// Enough boxes that the last wave hardly counts.
+TEST_F(NearRates, TiledPrecisions) {
+    using near::Precision;
+    for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 64, 16}}) {
+        layouts<float>(c, sums_of(near::Kernel::laplace, Precision::fp32, 3), {Layout::tiled});
+        layouts<double>(c, sums_of(near::Kernel::laplace, Precision::mixed, 3), {Layout::tiled});
+        layouts<double>(c, sums_of(near::Kernel::laplace, Precision::fp64, 3), {Layout::tiled});
+    }
+}
+
 TEST_F(NearRates, ShapesOfTiles) {
     const near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
-    for (const Case& c : {Case{3, 32, 64}, Case{3, 64, 8}, Case{3, 64, 2}}) {
+    for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 64, 16}}) {
         const NearScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
@@ -142,10 +152,10 @@ TEST_F(NearRates, ShapesOfTiles) {
             int p, y, window, threads;
         };
         for (const Shape& s :
-             {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{32, 1, 1 << 16, 128},
-              Shape{16, 2, 1 << 16, 128}, Shape{8, 4, 1 << 16, 128}, Shape{4, 8, 1 << 16, 128},
-              Shape{2, 16, 1 << 16, 128}, Shape{1, 32, 1 << 16, 128}, Shape{1, 8, 1 << 16, 128},
-              Shape{1, 4, 1 << 16, 128}, Shape{1, 2, 1 << 16, 128}, Shape{1, 1, 1 << 16, 128}}) {
+             {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{0, 0, 256, 128}, Shape{0, 0, 1, 128},
+              Shape{8, 4, 1 << 16, 128}, Shape{8, 4, 4096, 128}, Shape{8, 4, 256, 128}, Shape{8, 4, 1, 128},
+              Shape{8, 4, 1, 32}, Shape{16, 2, 4096, 128}, Shape{16, 2, 1, 128}, Shape{4, 8, 4096, 128},
+              Shape{4, 8, 1, 128}, Shape{1, 4, 1 << 16, 128}, Shape{1, 2, 1 << 16, 128}}) {
             near::DeviceLayoutOptions options;
             options.target_lanes = s.p, options.source_lanes = s.y, options.window = s.window,
             options.threads = s.threads;

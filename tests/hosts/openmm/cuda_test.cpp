@@ -68,6 +68,21 @@ TEST_F(Cuda, OpenCloudWithExceptions) {
     expect_same_in_each_precision(cloud(500), false);
 }
 
+/// With whatever Graft finds to compute on, and steps, in which both use the GPU in turn.
+TEST_F(Cuda, GraftOnTheGpuToo) {
+    precision("mixed");
+    const Matter matter = cloud(4000, 6);
+    const char* deck = "{method: tree, precision: fp64, order: 4, mac: {type: error, accuracy: 1.0e-6}}";
+    Simulation run(Simulation::of(matter, graft_force(matter, false, deck), "CUDA"));
+    run.integrator().step(20);
+    const State moved = run.state();
+    const std::string log = run.graft().getLog(run.context());
+    std::printf("%s\n", log.substr(0, log.find('\n')).c_str()); // the backend
+    Simulation right(Simulation::of(matter, graft_force(matter, false, exact)));
+    right.context().setPositions(moved.getPositions());
+    expect_same(moved, right.state(), 1e-4);
+}
+
 /// Graft in group 1, Lennard-Jones, whose cutoff makes OpenMM sort.
 std::vector<std::unique_ptr<OpenMM::Force>> liquid(const Matter& matter, const std::string& deck) {
     std::vector<std::unique_ptr<OpenMM::Force>> forces;

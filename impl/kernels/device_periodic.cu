@@ -1,0 +1,298 @@
+// The class DevicePeriodic: buffers, cuts, the order of launches, and what is added up at the end.
+#include "kernels/device_periodic_order.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace graft::kernels {
+
+struct DevicePeriodic::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : tiles(memory, "tiles of waves"), sent(memory, "tiles of waves"), sources(memory), targets(memory),
+          chunks(memory, "chunks of sources"), partial(memory, "periodic box: partial sums"),
+          pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
+          weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
+          charge(memory, "net charge"), field(memory, "field of waves") {
+        GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
+        for (cudaEvent_t* event : {&begun, &done})
+            GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    }
+    ~Work() {
+        for (cudaEvent_t event : {begun, done})
+            (void)cudaEventDestroy(event);
+        (void)cudaStreamDestroy(side);
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+    backend::DeviceBuffer<WaveTile> tiles;
+    backend::PinnedBuffer<WaveTile> sent;
+    PeriodicOrder sources, targets;
+    bool all = true; // the targets' order is the sources'
+    backend::DeviceBuffer<SourceChunk> chunks;
+    backend::DeviceBuffer<double> partial, pair_virial, structure, weighted;
+    backend::DeviceBuffer<uint32_t> rows;
+    backend::DeviceBuffer<double> tile_virial, charge, field;
+    int64_t pair_parts = 0;      // of pair_virial
+    cudaStream_t side = nullptr; // waves beside pairs
+    cudaEvent_t begun = nullptr, done = nullptr;
+};
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+int64_t divided(int64_t n, int64_t by) {
+    return (n + by - 1) / by;
+}
+
+/// The power of two in (1 / (2 value), 1 / value].
+double inverse_power(double value) {
+    return std::ldexp(1.0, -std::ilogb(value) - 1);
+}
+
+template <typename T>
+PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, const DeviceEvaluation& how,
+                          const PeriodicTask& task) {
+    constexpr int64_t full = 132 * 16; // blocks that fill a large GPU twice
+    PeriodicPairs<T> in{};
+    in.sources = task.sources, in.targets = task.targets;
+    in.box = lattice.box;
+    for (int a = 0; a < 3; ++a)
+        in.inverse[a] = 1 / lattice.box.edge[a];
+    in.cutoff = lattice.cutoff, in.reach_square = lattice.cutoff * lattice.cutoff * (1 + 1e-12);
+    in.scale = inverse_power(lattice.cutoff);
+    in.blocks = divided(task.targets.n, periodic_block);
+    in.chunk_count = divided(task.sources.n, chunk_sources);
+    const int64_t steps = divided(in.chunk_count, periodic_part_step);
+    const int64_t wanted = std::clamp<int64_t>(divided(full, in.blocks), 1, steps);
+    in.part = divided(steps, wanted) * periodic_part_step;
+    in.parts = divided(in.chunk_count, in.part);
+    in.length = how.softening_length;
+    in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale);
+    return in;
+}
+
+struct Combination {
+    int64_t n, parts;
+    int components;
+    bool potential;
+    const double* partial;
+    double square, of_potential; // units of forces and potentials of pairs
+    int32_t groups;
+    const double* waves;
+    double wave_unit; // 1 / (charge_scale unit)
+    geometry::Vec3 g[3];
+    const double* charge;
+    double background; // of the potential, per net charge
+    double *ax, *ay, *az, *to_potential;
+    double pairs;
+    backend::DeviceStatus* status;
+};
+
+__device__ double sum_parts(const double* from, int64_t parts, int64_t stride) {
+    double sum = 0;
+#pragma unroll 8
+    for (int64_t part = 0; part < parts; ++part)
+        sum += from[part * stride];
+    return sum;
+}
+
+__global__ void combine(const Combination c) {
+    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+    if (k >= c.n || backend::stopped(c.status))
+        return;
+    if (k == 0)
+        c.status->pairs += c.pairs;
+    const double* const pairs = c.partial + k;
+    const double* const waves = c.waves + k;
+    const int64_t stride = c.components * c.n;
+    constexpr double turn = -2 * pi;
+    double by[3];
+    for (int a = 0; a < 3; ++a)
+        by[a] = turn * c.wave_unit * sum_parts(waves + (1 + a) * c.n, c.groups, 4 * c.n);
+    c.ax[k] =
+        sum_parts(pairs, c.parts, stride) * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
+    c.ay[k] = sum_parts(pairs + c.n, c.parts, stride) * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] +
+              c.g[2].y * by[2];
+    c.az[k] = sum_parts(pairs + 2 * c.n, c.parts, stride) * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] +
+              c.g[2].z * by[2];
+    if (c.potential)
+        c.to_potential[k] = sum_parts(pairs + 3 * c.n, c.parts, stride) * c.of_potential +
+                            c.wave_unit * sum_parts(waves, c.groups, 4 * c.n) + *c.charge * c.background;
+}
+
+struct VirialSums {
+    const double* pairs;
+    int64_t pair_count; // of six numbers each
+    double pair_factor;
+    const double* waves;
+    int64_t wave_count;
+    const double* charge;
+    double background; // of the energy, per square of the net charge
+    double* totals;
+    const backend::DeviceStatus* status;
+};
+
+/// A warp a component.
+__global__ void total_virial(const VirialSums s) {
+    if (backend::stopped(s.status))
+        return;
+    const int c = threadIdx.x / 32, lane = threadIdx.x % 32;
+    double pairs = 0, waves = 0;
+    for (int64_t k = lane; k < s.pair_count; k += 32)
+        pairs += s.pairs[6 * k + c];
+    for (int64_t k = lane; k < s.wave_count; k += 32)
+        waves += s.waves[6 * k + c];
+    for (int step = 16; step > 0; step /= 2) {
+        pairs += __shfl_xor_sync(~0u, pairs, step);
+        waves += __shfl_xor_sync(~0u, waves, step);
+    }
+    if (lane == 0)
+        s.totals[c] = pairs * s.pair_factor + waves - (c < 3 ? *s.charge * *s.charge * s.background : 0);
+}
+
+/// The side stream as the queue's, for as long as this lives.
+class OnSide {
+  public:
+    OnSide(backend::Queue& queue, cudaStream_t side) : queue_(queue), main_(queue.stream()) {
+        queue_.borrow(side);
+    }
+    ~OnSide() { queue_.borrow(main_); }
+    OnSide(const OnSide&) = delete;
+    OnSide& operator=(const OnSide&) = delete;
+
+  private:
+    backend::Queue& queue_;
+    cudaStream_t main_;
+};
+
+void follow(cudaStream_t to, cudaStream_t from, cudaEvent_t event) {
+    GRAFT_CUDA(cudaEventRecord(event, from));
+    GRAFT_CUDA(cudaStreamWaitEvent(to, event, 0));
+}
+
+PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, int64_t tiles) {
+    constexpr int64_t full = 132 * 16; // blocks
+    constexpr int64_t most_chunks = 64, most_groups = 32;
+    PeriodicWaves in{};
+    in.sources = task.sources, in.targets = task.targets;
+    in.box = lattice.box;
+    in.alpha = lattice.alpha, in.largest = lattice.largest_wave;
+    in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    in.unit = 1 / inverse_power(std::cbrt(lattice.box.volume()));
+    in.tile_count = static_cast<int32_t>(tiles);
+    const int64_t items = divided(task.sources.n, 32);
+    const int64_t chunks = std::clamp<int64_t>(full / tiles, 1, std::min(most_chunks, items));
+    in.chunk = divided(items, chunks) * 32;
+    in.chunks = static_cast<int32_t>(divided(task.sources.n, in.chunk));
+    const int64_t groups =
+        std::clamp<int64_t>(full / divided(task.targets.n, 128), 1, std::min(most_groups, tiles));
+    in.group_tiles = static_cast<int32_t>(divided(tiles, groups));
+    in.groups = static_cast<int32_t>(divided(tiles, in.group_tiles));
+    return in;
+}
+
+} // namespace
+
+DevicePeriodic::DevicePeriodic(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
+DevicePeriodic::~DevicePeriodic() {
+    delete work_;
+}
+
+void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
+    if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff)
+        screen_ = Screen(lattice.alpha * lattice.cutoff);
+    const bool same =
+        !tiles_.empty() && lattice.box == lattice_.box && lattice.largest_wave == lattice_.largest_wave;
+    lattice_ = lattice;
+    if (same)
+        return;
+    tiles_ = wave_tiles(lattice.box, lattice.largest_wave);
+    Work& w = *work_;
+    w.tiles.resize(tile_count()), w.sent.resize(tile_count());
+    std::memcpy(w.sent.data(), tiles_.data(), tiles_.size() * sizeof(WaveTile));
+    GRAFT_CUDA(cudaMemcpyAsync(w.tiles.data(), w.sent.data(), tiles_.size() * sizeof(WaveTile),
+                               cudaMemcpyHostToDevice, queue.stream()));
+}
+
+void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& given,
+                              DeviceField& field) {
+    const bool in_double = how.precision == DevicePrecision::fp64;
+    const int64_t n = given.target_count(), tiles = tile_count();
+    Work& w = *work_;
+    PeriodicTask task = given;
+    w.all = task.all;
+    w.chunks.resize(divided(task.sources.n, chunk_sources));
+    task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
+    task.targets = task.all ? task.sources : w.targets.sort(queue, lattice_.box, given.targets, nullptr);
+    PeriodicWaves waves = waves_of(lattice_, task, tiles);
+    w.structure.resize(waves.chunks * tiles * 4 * WaveTile::values);
+    w.weighted.resize(tiles * 4 * WaveTile::values), w.rows.resize(tiles), w.tile_virial.resize(6 * tiles);
+    w.charge.resize(1), w.field.resize(waves.groups * 4 * n);
+    waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.weighted = w.weighted.data();
+    waves.rows = w.rows.data(), waves.tile_virial = w.tile_virial.data(), waves.charge = w.charge.data();
+    waves.field = w.field.data(), waves.status = queue.status();
+
+    const int components = how.pairs.potential || task.virial ? 4 : 3;
+    Combination sum{};
+    const auto pairs = [&]<typename T>() {
+        PeriodicPairs<T> in = pairs_of<T>(lattice_, screen_, how, task);
+        w.partial.resize(in.parts * components * n);
+        w.pair_parts = in.parts * in.blocks;
+        w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
+        in.chunks = w.chunks.data();
+        in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
+        launch_periodic_pairs(queue, pair_kind(how.pairs), how.pairs.potential, task.virial, in);
+        sum.parts = in.parts;
+        sum.of_potential = in.scale / in.charge_scale, sum.square = in.scale * sum.of_potential;
+    };
+    follow(w.side, queue.stream(), w.begun);
+    {
+        const OnSide on_side(queue, w.side);
+        in_double ? launch_periodic_waves_double(queue, waves) : launch_periodic_waves_float(queue, waves);
+    }
+    in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
+    follow(queue.stream(), w.side, w.done);
+
+    sum.n = n, sum.components = components, sum.potential = how.pairs.potential;
+    sum.partial = w.partial.data();
+    sum.groups = waves.groups, sum.waves = w.field.data(),
+    sum.wave_unit = 1 / (waves.charge_scale * waves.unit);
+    for (int a = 0; a < 3; ++a)
+        sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
+    sum.charge = w.charge.data();
+    sum.background = -pi / (lattice_.box.volume() * lattice_.alpha * lattice_.alpha);
+    sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
+    sum.to_potential = field.potential.data();
+    sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
+    sum.status = queue.status();
+    combine<<<backend::blocks_for(n, 64), 64, 0, queue.stream()>>>(sum);
+    GRAFT_CUDA_LAUNCHED("sums of a periodic box");
+    ++queue.launches;
+}
+
+const int32_t* DevicePeriodic::target_order() const {
+    return (work_->all ? work_->sources : work_->targets).order();
+}
+
+void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task) {
+    const Work& w = *work_;
+    const double scale = inverse_power(lattice_.cutoff);
+    const double charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    const VirialSums sums{w.pair_virial.data(),
+                          w.pair_parts,
+                          -0.5 * scale / charge_scale,
+                          w.tile_virial.data(),
+                          tile_count(),
+                          w.charge.data(),
+                          -0.5 * pi / (lattice_.box.volume() * lattice_.alpha * lattice_.alpha),
+                          task.totals,
+                          queue.status()};
+    total_virial<<<1, 6 * 32, 0, queue.stream()>>>(sums);
+    GRAFT_CUDA_LAUNCHED("virial of a periodic box");
+    ++queue.launches;
+}
+
+} // namespace graft::kernels

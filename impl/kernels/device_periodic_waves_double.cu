@@ -1,0 +1,10 @@
+// The waves of a periodic box in double: the instances of device_periodic_waves.cuh.
+#include "kernels/device_periodic_waves.cuh"
+
+namespace graft::kernels {
+
+void launch_periodic_waves_double(backend::Queue& queue, const PeriodicWaves& in) {
+    periodic_waves::launch<double>(queue, in);
+}
+
+} // namespace graft::kernels

@@ -1,0 +1,78 @@
+// `graft bench p2p --density`: what the JSON says is consistent, caps and names are kept, mistakes are named.
+#include "program.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+#include <yaml-cpp/yaml.h> // JSON is YAML
+
+namespace command_test {
+
+namespace {
+
+class BenchNear : public Program {
+  protected:
+    YAML::Node bench(const std::string& words) {
+        return YAML::Load(ok("bench p2p --n 2000 --repeats 2 --threads 1 " + words));
+    }
+};
+
+double total(const YAML::Node& layout, const char* which = "time_s") {
+    return layout[which]["total"].as<double>();
+}
+
+} // namespace
+
+TEST_F(BenchNear, AllLayoutsHaveTimesPredictionsAndTheChoiceIsOneOfThem) {
+    const YAML::Node answer = bench("--density 6 --dimension 2 --layout all --executes 10 --json");
+    EXPECT_EQ(answer["kernel"].as<std::string>(), "logarithm");
+    ASSERT_EQ(answer["layouts"].size(), 7u);
+    double best_s = 1e9, chosen_s = 0;
+    for (const YAML::Node& one : answer["layouts"]) {
+        const auto name = one["layout"].as<std::string>();
+        const YAML::Node t = one["time_s"];
+        EXPECT_GT(t["collection"].as<double>(), 0) << name;
+        EXPECT_GT(t["kernel"].as<double>(), 0) << name;
+        EXPECT_GT(total(one, "predicted_s"), 0) << name;
+        EXPECT_GT(one["bytes"].as<double>(), 0) << name;
+        EXPECT_NEAR(one["pairs_per_s"].as<double>() * total(one) / answer["pairs"].as<double>(), 1, 1e-3)
+            << name;
+        best_s = std::min(best_s, total(one));
+        if (name == answer["choice"].as<std::string>())
+            chosen_s = total(one);
+    }
+    ASSERT_GT(chosen_s, 0) << "the choice is among the layouts";
+    EXPECT_NEAR(answer["regret"].as<double>(), chosen_s / best_s - 1, 1e-3);
+}
+
+TEST_F(BenchNear, NamedLayoutsUnderACapAreMadeInChunks) {
+    const YAML::Node free = bench("--density 8 --layout ranges,tiled,replicated_group --precision fp32");
+    ASSERT_EQ(free["layouts"].size(), 3u);
+    for (const YAML::Node& one : free["layouts"])
+        EXPECT_EQ(one["chunks"].as<int>(), 1);
+    const YAML::Node capped =
+        bench("--density 8 --layout ranges,tiled,replicated_group --precision fp32 --memory 30000");
+    for (const YAML::Node& one : capped["layouts"]) {
+        EXPECT_GT(one["chunks"].as<int>(), 1) << one["layout"].as<std::string>();
+        EXPECT_LE(one["bytes"].as<double>(), 30000) << one["layout"].as<std::string>();
+    }
+}
+
+TEST_F(BenchNear, ThePapersTreeAndItsSerialLoop) {
+    const YAML::Node answer = bench("--height 5 --dimension 2 --layout indexed,replicated --serial 2");
+    EXPECT_EQ(answer["boxes"].as<int>(), 256) << "2^(5 - 1) along each axis";
+    EXPECT_GT(answer["serial_s"].as<double>(), 0);
+}
+
+TEST_F(BenchNear, MistakesAreNamed) {
+    for (const auto& [words, part] :
+         {std::pair{"--layout nosuch", "nosuch"}, std::pair{"--dimension 4", "dimension"},
+          std::pair{"--kernel gauss", "gauss"}, std::pair{"--executes 0", "executes"},
+          std::pair{"--machine /no/such/file.yaml", "/no/such/file.yaml"}}) {
+        const Outcome outcome = graft(std::string("bench p2p --n 100 --density 4 ") + words);
+        EXPECT_NE(outcome.status, 0) << words;
+        EXPECT_NE(outcome.err.find(part), std::string::npos) << words << ": " << outcome.err;
+    }
+}
+
+} // namespace command_test

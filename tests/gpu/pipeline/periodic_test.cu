@@ -1,0 +1,353 @@
+// Periodic boxes on the GPU: the oracle's Ewald sum, Madelung constants, and the CPU's solver.
+#include "engine_scene.cuh"
+#include "kernels/reciprocal.hpp"
+#include "kernels/wave_tiles.hpp"
+#include "reference/ewald_sum.hpp"
+
+namespace {
+
+using namespace graft::test;
+using graft::pipeline::DeviceReport;
+using graft::pipeline::Interaction;
+using graft::pipeline::Method;
+using graft::pipeline::Precision;
+using graft::pipeline::Settings;
+using graft::pipeline::Softening;
+
+struct PeriodicBox {
+    double edge[3] = {1, 1, 1}, lower[3] = {0, 0, 0}, tilt[3] = {0, 0, 0};
+};
+const PeriodicBox cube{}, brick{{1, 1.5, 0.7}, {-3, 2, 10}}, tilted{{1, 1, 1.2}, {0, 0, 0}, {0.4, -0.3, 0.5}};
+
+Settings periodic_settings(const PeriodicBox& box, Precision precision = Precision::fp64,
+                           Method method = Method::direct) {
+    Settings s;
+    s.method = method, s.precision = precision;
+    s.interaction = Interaction::coulomb;
+    s.theta = 0; // all pairs: what the lattice sum alone gives
+    s.has_box = s.periodic = true;
+    for (int a = 0; a < 3; ++a) {
+        s.box_lower[a] = box.lower[a], s.box_upper[a] = box.lower[a] + box.edge[a];
+        s.box_tilt[a] = box.tilt[a];
+    }
+    return s;
+}
+
+void add(Cloud& cloud, double x, double y, double z, double q) {
+    cloud.x.push_back(x), cloud.y.push_back(y), cloud.z.push_back(z), cloud.q.push_back(q);
+    cloud.softening.push_back(0.02 + 0.01 * static_cast<double>(cloud.x.size() % 5));
+}
+
+/// Random charges, some of them some cells away; +-1 alternating or all positive.
+Cloud random_charges(const PeriodicBox& box, int64_t n, bool neutral = true, unsigned seed = 7) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> uniform;
+    Cloud cloud;
+    for (int64_t i = 0; i < n; ++i) {
+        const double far = i % 7 == 0 ? 2 : 0;
+        const double a = uniform(random) + far, b = uniform(random) - far, c = uniform(random);
+        add(cloud, box.lower[0] + a * box.edge[0] + b * box.tilt[0] + c * box.tilt[1],
+            box.lower[1] + b * box.edge[1] + c * box.tilt[2], box.lower[2] + c * box.edge[2],
+            neutral ? (i % 2 != 0 ? -1 : 1) : 0.5 + 0.5 * uniform(random));
+    }
+    return cloud;
+}
+
+/// What the oracle says, with Coulomb's signs.
+Answer oracle(const Cloud& cloud, const Settings& s, double reach = 0) {
+    const size_t n = cloud.x.size();
+    Answer r{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n),
+             std::vector<double>(n), std::vector<double>(6), 0};
+    const graft::reference::Cell cell{{{s.box_upper[0] - s.box_lower[0], 0, 0},
+                                       {s.box_tilt[0], s.box_upper[1] - s.box_lower[1], 0},
+                                       {s.box_tilt[1], s.box_tilt[2], s.box_upper[2] - s.box_lower[2]}}};
+    const graft::reference::Points points{cloud.size(), cloud.x.data(), cloud.y.data(), cloud.z.data(),
+                                          nullptr};
+    graft::reference::ewald_sum(cell, points, cloud.q.data(), points,
+                                static_cast<graft::reference::Softening>(s.softening), s.softening_length,
+                                reach, 2, {r.ax.data(), r.ay.data(), r.az.data(), r.potential.data()},
+                                &r.energy, r.virial.data());
+    for (size_t i = 0; i < n; ++i)
+        r.ax[i] *= -1, r.ay[i] *= -1, r.az[i] *= -1;
+    for (double& v : r.virial)
+        v *= -1;
+    return r;
+}
+
+double rms_error(const Answer& a, const Answer& b) {
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < b.ax.size(); ++i) {
+        const double x = a.ax[i] - b.ax[i], y = a.ay[i] - b.ay[i], z = a.az[i] - b.az[i];
+        difference += x * x + y * y + z * z;
+        size += b.ax[i] * b.ax[i] + b.ay[i] * b.ay[i] + b.az[i] * b.az[i];
+    }
+    const double error = std::sqrt(difference / size);
+    return std::isfinite(error) ? error : 1e300;
+}
+
+class Periodic : public EngineTest {
+  protected:
+    Answer run(const Settings& s, const Cloud& cloud, const Wish& wish = {},
+               MemorySpace space = MemorySpace::device) {
+        return engine().run(s, cloud, wish, Layout::soa64, space);
+    }
+    Engine& engine() {
+        if (!engine_)
+            engine_ = std::make_unique<Engine>();
+        return *engine_;
+    }
+    /// Double precision; two splittings, each as accurate as 1e-13.
+    void expect_like(const Answer& gpu, const Answer& cpu, const std::string& what) {
+        const double limit = 2e-12;
+        EXPECT_LT(rms_error(gpu, cpu), limit) << what;
+        EXPECT_LT(worst(gpu.potential, cpu.potential), 4 * limit) << what;
+        EXPECT_LT(worst(gpu.virial, cpu.virial), 20 * limit) << what;
+        EXPECT_NEAR(gpu.energy, cpu.energy, 20 * limit * std::abs(cpu.energy)) << what;
+    }
+    std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(Periodic, MadelungConstants) {
+    struct Crystal {
+        const char* name;
+        std::vector<std::array<double, 4>> ions;
+        double nearest, madelung;
+    };
+    const Crystal crystals[] = {
+        {"NaCl",
+         {{0, 0, 0, 1},
+          {.5, .5, 0, 1},
+          {.5, 0, .5, 1},
+          {0, .5, .5, 1},
+          {.5, 0, 0, -1},
+          {0, .5, 0, -1},
+          {0, 0, .5, -1},
+          {.5, .5, .5, -1}},
+         0.5,
+         1.7475645946331822},
+        {"CsCl", {{0, 0, 0, 1}, {.5, .5, .5, -1}}, 0.8660254037844386, 1.7626747730709883},
+        {"ZnS",
+         {{0, 0, 0, 1},
+          {.5, .5, 0, 1},
+          {.5, 0, .5, 1},
+          {0, .5, .5, 1},
+          {.25, .25, .25, -1},
+          {.75, .75, .25, -1},
+          {.75, .25, .75, -1},
+          {.25, .75, .75, -1}},
+         0.4330127018922193,
+         1.6380550533887893}};
+    for (const Crystal& c : crystals)
+        for (const int repeats : {1, 3, 6}) {
+            Cloud cloud;
+            for (int cell = 0; cell < repeats * repeats * repeats; ++cell)
+                for (const auto& ion : c.ions)
+                    add(cloud, ion[0] + cell % repeats, ion[1] + cell / repeats % repeats,
+                        ion[2] + cell / repeats / repeats, ion[3]);
+            const double edge = repeats;
+            const Answer r = run(periodic_settings({{edge, edge, edge}}), cloud);
+            const double madelung = -2 * r.energy / static_cast<double>(cloud.size()) * c.nearest;
+            EXPECT_NEAR(madelung / c.madelung, 1, 1e-11) << c.name << " " << repeats;
+            for (size_t i = 0; i < r.ax.size(); ++i)
+                EXPECT_LT(std::hypot(r.ax[i], r.ay[i], r.az[i]), 1e-9) << c.name << " " << i;
+        }
+}
+
+TEST_F(Periodic, ForcesPotentialsEnergyAndVirialAreTheOracles) {
+    for (const bool neutral : {true, false})
+        for (const PeriodicBox& box : {cube, brick, tilted})
+            for (const int n : {1, 50, 203}) {
+                if (neutral && n == 1)
+                    continue;
+                const Cloud cloud = random_charges(box, n, neutral);
+                const Settings s = periodic_settings(box);
+                const Answer r = run(s, cloud), expected = oracle(cloud, s);
+                const std::string what = std::to_string(n) + (neutral ? " neutral" : " positive");
+                if (n > 1) {
+                    EXPECT_LT(rms_error(r, expected), 2e-12) << what;
+                }
+                EXPECT_LT(worst(r.potential, expected.potential), 1e-11) << what;
+                EXPECT_NEAR(r.energy, expected.energy, 1e-11 * n) << what;
+                EXPECT_LT(worst(r.virial, expected.virial), 1e-11) << what;
+            }
+}
+
+TEST_F(Periodic, EqualsTheCpuInEveryPrecision) {
+    for (const PeriodicBox& box : {brick, tilted})
+        for (const int n : {65, 3000})
+            for (Method method : {Method::direct, Method::tree}) {
+                const Cloud cloud = random_charges(box, n, n != 65);
+                const Settings full = periodic_settings(box, Precision::fp64, method);
+                const Answer exact = on_cpu(full, cloud, {});
+                const std::string what =
+                    std::to_string(n) + " method " + std::to_string(static_cast<int>(method));
+                expect_like(run(full, cloud), exact, what);
+                for (Precision precision : {Precision::fp32, Precision::mixed}) { // as near the exact sum
+                    const Settings s = periodic_settings(box, precision, method);
+                    const Answer gpu = run(s, cloud), cpu = on_cpu(s, cloud, {});
+                    EXPECT_LT(rms_error(gpu, exact), 1.5 * rms_error(cpu, exact) + 6e-6) << what;
+                    EXPECT_LT(worst(gpu.potential, exact.potential),
+                              2 * worst(cpu.potential, exact.potential) + 2e-6)
+                        << what;
+                    EXPECT_LT(worst(gpu.virial, exact.virial), 2 * worst(cpu.virial, exact.virial) + 1e-5)
+                        << what;
+                    EXPECT_NEAR(gpu.energy, exact.energy, 2 * std::abs(cpu.energy - exact.energy) + 1e-6 * n);
+                }
+            }
+}
+
+TEST_F(Periodic, AnyAccuracyAndSplitting) {
+    const Cloud cloud = random_charges(cube, 400);
+    Settings s = periodic_settings(cube);
+    const Answer expected = oracle(cloud, s);
+    for (const double alpha : {2.0, 6.0, 14.0}) { // one image to many; few waves to many tiles
+        s.ewald_alpha = alpha;
+        EXPECT_LT(rms_error(run(s, cloud), expected), 2e-12) << alpha;
+    }
+    s.ewald_alpha = 0;
+    for (const double accuracy : {1e-3, 1e-5, 1e-8}) {
+        s.ewald_accuracy = accuracy;
+        const double error = rms_error(run(s, cloud), expected);
+        EXPECT_LT(error, accuracy);
+        EXPECT_GT(error, accuracy * 1e-3); // or the splitting has not been asked for
+    }
+    s.precision = Precision::fp32;
+    for (const double accuracy : {1e-3, 1e-5}) {
+        s.ewald_accuracy = accuracy;
+        EXPECT_LT(rms_error(run(s, cloud), expected), 1.5 * accuracy);
+    }
+}
+
+TEST_F(Periodic, Softened) {
+    const Cloud cloud = random_charges(tilted, 700, false);
+    for (Precision precision : {Precision::mixed, Precision::fp64})
+        for (const bool each : {false, true}) {
+            Settings s = periodic_settings(tilted, precision);
+            s.interaction = Interaction::gravity;
+            s.softening = Softening::spline, s.softening_length = 0.05;
+            Wish wish;
+            wish.softening = each;
+            const Answer gpu = run(s, cloud, wish), cpu = on_cpu(s, cloud, wish);
+            const std::string what = each ? "each" : "one";
+            if (precision == Precision::fp64)
+                expect_like(gpu, cpu, what);
+            else
+                EXPECT_LT(rms_error(gpu, cpu), 1e-5) << what;
+        }
+    Settings s = periodic_settings(tilted);
+    s.softening = Softening::plummer, s.softening_length = 0.05;
+    EXPECT_THROW(run(s, cloud), graft::core::Error); // the CPU's
+}
+
+TEST_F(Periodic, SomeTargetsAndPoints) {
+    const Cloud cloud = random_charges(brick, 1500), points = random_charges(brick, 333, true, 9);
+    const Settings s = periodic_settings(brick);
+    Wish wish;
+    wish.sums = false;
+    for (int i = 0; i < 1500; ++i)
+        wish.active.push_back(i % 9 == 0);
+    for (MemorySpace space : {MemorySpace::host, MemorySpace::device}) {
+        const Answer gpu = run(s, cloud, wish, space), cpu = on_cpu(s, cloud, wish);
+        EXPECT_LT(worst(gpu.ax, cpu.ax), 1e-11);
+        EXPECT_LT(worst(gpu.potential, cpu.potential), 1e-11);
+    }
+    Wish at;
+    at.points = &points;
+    EXPECT_LT(rms_error(run(s, cloud, at), on_cpu(s, cloud, at)), 2e-12);
+    EXPECT_LT(worst(run(s, cloud, at).potential, on_cpu(s, cloud, at).potential), 1e-11);
+    wish.sums = true;
+    EXPECT_THROW(run(s, cloud, wish), graft::core::Error); // no virial of some
+}
+
+/// The same bits, and once warm no memory and no wait but the last; small ones as one graph.
+TEST_F(Periodic, SteadyStateTakesNothing) {
+    const Cloud cloud = random_charges(tilted, 3000);
+    for (Precision precision : {Precision::mixed, Precision::fp64}) {
+        const Settings s = periodic_settings(tilted, precision);
+        Call call(cloud, {}, Layout::soa64, MemorySpace::device);
+        Answer before;
+        DeviceReport first;
+        for (int k = 0; k < 5; ++k) {
+            engine().begin(s, call);
+            const DeviceReport report = engine().end();
+            const Answer now = call.answer();
+            if (k > 0) {
+                EXPECT_EQ(report.allocations, first.allocations) << k;
+                EXPECT_EQ(report.waits, first.waits + 1) << k;
+                EXPECT_EQ(now.ax, before.ax) << k;
+                EXPECT_EQ(now.virial, before.virial) << k;
+            }
+            EXPECT_EQ(report.graph, k > 0 ? 1 : 0) << k;
+            before = now, first = report;
+        }
+        std::printf("precision %d: %lld launches, %.1f us\n", static_cast<int>(precision),
+                    static_cast<long long>(first.launches), 1e6 * first.time_s.total);
+    }
+}
+
+/// As hosts come to it: the solver chooses the GPU for both methods, also by itself.
+TEST_F(Periodic, TheSolverTakesTheGpu) {
+#ifdef GRAFT_CUDA_REAL
+    setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
+#endif
+    const Cloud cloud = random_charges(brick, 2500);
+    const Settings full = periodic_settings(brick);
+    const Answer cpu = on_cpu(full, cloud, {});
+    for (const auto backend : {graft::pipeline::Backend::cuda, graft::pipeline::Backend::auto_})
+        for (Method method : {Method::direct, Method::tree}) {
+            Settings s = periodic_settings(brick, Precision::fp64, method);
+            s.backend = backend;
+            graft::core::Memory memory;
+            graft::pipeline::Solver solver(s, memory);
+            Call call(cloud, {}, Layout::aos64, MemorySpace::host);
+            solver.compute(call.input, call.outputs);
+            expect_like(call.answer(), cpu, "method " + std::to_string(static_cast<int>(method)));
+            EXPECT_EQ(solver.report().backend, "cuda");
+            std::vector<double> work(2500);
+            solver.work_of_particles(work.data());
+            EXPECT_EQ(work[0], work[2499]);
+        }
+}
+
+/// Nothing is kept of a box that has changed.
+TEST_F(Periodic, TheBoxMayChange) {
+    Settings s = periodic_settings(cube);
+    for (const double edge : {1.0, 1.01, 0.6, 3.0}) {
+        for (int a = 0; a < 3; ++a)
+            s.box_upper[a] = edge;
+        const Cloud cloud = random_charges({{edge, edge, edge}}, 300);
+        for (int k = 0; k < 2; ++k)
+            EXPECT_LT(rms_error(run(s, cloud), oracle(cloud, s)), 2e-12) << edge;
+    }
+}
+
+TEST(PeriodicTiles, HoldEveryVectorOnce) {
+    for (const PeriodicBox& box : {cube, brick, tilted})
+        for (const double largest : {0.0, 5.0, 60.0, 130.0}) {
+            graft::geometry::Lattice lattice;
+            for (int a = 0; a < 3; ++a)
+                lattice.lower[a] = box.lower[a], lattice.edge[a] = box.edge[a];
+            lattice.xy = box.tilt[0], lattice.xz = box.tilt[1], lattice.yz = box.tilt[2];
+            const graft::kernels::Waves waves(lattice, 5, largest);
+            int64_t vectors = 0;
+            double sum = 0, expected = 0;
+            for (const graft::kernels::WaveTile& tile : graft::kernels::wave_tiles(lattice, largest))
+                for (int v = 0; v < graft::kernels::WaveTile::values; ++v) {
+                    const int i = tile.i + v / 64, j = tile.j + v / 8 % 8, k = tile.k + v % 8;
+                    const double plus = graft::kernels::has_plus(i, j, k)
+                                            ? graft::kernels::wave_weight(lattice, 5, largest, i, j, k)
+                                            : 0;
+                    const double minus = graft::kernels::has_minus(i, j, k)
+                                             ? graft::kernels::wave_weight(lattice, 5, largest, i, j, -k)
+                                             : 0;
+                    vectors += (plus != 0) + (minus != 0);
+                    sum += plus + minus;
+                }
+            for (int64_t value = 0; value < waves.value_count(); ++value)
+                expected += waves.plus(value) + waves.minus(value);
+            EXPECT_EQ(vectors, waves.vector_count()) << largest;
+            EXPECT_NEAR(sum, expected, 1e-12 * expected);
+        }
+}
+
+} // namespace

@@ -1,0 +1,144 @@
+// Periodic boxes: time against the number of particles, all pairs within the cut-off (theta 0) and with the
+// tree's cells.
+//
+//     periodic_study uniform|clusters ORDER PRECISION ACCURACY N...
+//
+// PRECISION: fp32, mixed or fp64; ACCURACY: mac.accuracy. Both ways have ewald.accuracy 1e-5 and one thread;
+// times are of the processor (the second call of two), which others on the machine change little. The error
+// is the rms difference of the two fields over their rms: that of the cells and of both splittings.
+#include "pipeline/periodic.hpp"
+#include "pipeline/solver.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <random>
+#include <vector>
+
+using namespace graft;
+
+namespace {
+
+struct Cloud {
+    std::vector<double> x, y, z, m;
+    void add(double a, double b, double c) {
+        x.push_back(a - std::floor(a)), y.push_back(b - std::floor(b)), z.push_back(c - std::floor(c)),
+            m.push_back(1);
+    }
+};
+
+/// Uniform in the unit cube; or a tenth of that, and the rest in 20 Plummer spheres of radius 0.003 to 0.023.
+Cloud make_cloud(bool clusters, int64_t n) {
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<double> uniform;
+    std::normal_distribution<double> normal;
+    std::vector<std::array<double, 4>> spheres;
+    for (int k = 0; k < 20; ++k)
+        spheres.push_back(
+            {uniform(random), uniform(random), uniform(random), 0.003 + 0.02 * uniform(random)});
+    Cloud cloud;
+    for (int64_t i = 0; i < n; ++i) {
+        if (!clusters || i % 10 == 0) {
+            const double a = uniform(random), b = uniform(random);
+            cloud.add(a, b, uniform(random));
+            continue;
+        }
+        const std::array<double, 4>& sphere = spheres[random() % 20];
+        const double a = normal(random), b = normal(random), c = normal(random);
+        const double r = sphere[3] / std::sqrt(std::pow(0.001 + 0.98 * uniform(random), -2.0 / 3) - 1);
+        const double f = r / std::sqrt(a * a + b * b + c * c);
+        cloud.add(sphere[0] + f * a, sphere[1] + f * b, sphere[2] + f * c);
+    }
+    return cloud;
+}
+
+particles::ArrayView view(std::vector<double>& values) {
+    return {reinterpret_cast<char*>(values.data()),
+            particles::ElementType::f64,
+            1,
+            static_cast<int64_t>(values.size()),
+            8,
+            8};
+}
+
+struct Run {
+    std::vector<double> field[3];
+    double time_s = 0;
+    pipeline::Report report;
+};
+
+Run run(Cloud& cloud, pipeline::Settings settings, double theta) {
+    settings.theta = theta;
+    core::Memory memory;
+    pipeline::Solver solver(settings, memory);
+    pipeline::ParticleInput input;
+    input.n = static_cast<int64_t>(cloud.x.size());
+    input.position[0] = view(cloud.x), input.position[1] = view(cloud.y), input.position[2] = view(cloud.z);
+    input.charge = view(cloud.m);
+    Run result;
+    pipeline::Outputs outputs;
+    for (int a = 0; a < 3; ++a) {
+        result.field[a].resize(cloud.x.size());
+        outputs.acceleration[a] = view(result.field[a]);
+    }
+    for (int call = 0; call < 2; ++call) {
+        const std::clock_t begin = std::clock();
+        solver.compute(input, outputs);
+        result.time_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    }
+    result.report = solver.report();
+    return result;
+}
+
+double difference(const Run& a, const Run& b) {
+    double error = 0, size = 0;
+    for (int c = 0; c < 3; ++c)
+        for (size_t i = 0; i < a.field[c].size(); ++i) {
+            error += (a.field[c][i] - b.field[c][i]) * (a.field[c][i] - b.field[c][i]);
+            size += b.field[c][i] * b.field[c][i];
+        }
+    return std::sqrt(error / size);
+}
+
+void study(bool clusters, int64_t n, const pipeline::Settings& settings) {
+    Cloud cloud = make_cloud(clusters, n);
+    const Run pairs = run(cloud, settings, 0), cells = run(cloud, settings, 1);
+    const auto per = [&](double count) { return count / static_cast<double>(n); };
+    std::printf(
+        "%-8s %9lld  all pairs %9.4f s, %6.0f pairs  |  now %9.4f s, %6.0f pairs, %5.0f cells  |  %5.2f  |  "
+        "error %.1e\n",
+        clusters ? "clusters" : "uniform", static_cast<long long>(n), pairs.time_s, per(pairs.report.pairs),
+        cells.time_s, per(cells.report.pairs), per(cells.report.cells), pairs.time_s / cells.time_s,
+        difference(cells, pairs));
+    std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    if (argc < 6) {
+        std::fprintf(stderr, "periodic_study uniform|clusters ORDER fp32|mixed|fp64 ACCURACY N...\n");
+        return 2;
+    }
+    pipeline::Settings settings;
+    settings.has_box = settings.periodic = true;
+    for (double& edge : settings.box_upper)
+        edge = 1;
+    settings.order = std::atoi(argv[2]);
+    settings.precision = std::strcmp(argv[3], "fp64") == 0   ? pipeline::Precision::fp64
+                         : std::strcmp(argv[3], "fp32") == 0 ? pipeline::Precision::fp32
+                                                             : pipeline::Precision::mixed;
+    settings.accuracy = std::atof(argv[4]);
+    settings.ewald_accuracy = 1e-5;
+    settings.threads = 1, settings.tuned = false;
+    for (int k = 5; k < argc; ++k)
+        study(argv[1][0] == 'c', static_cast<int64_t>(std::atof(argv[k])), settings);
+    return 0;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "periodic_study: %s\n", error.what());
+    return 1;
+}
