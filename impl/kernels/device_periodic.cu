@@ -209,12 +209,15 @@ void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
     lattice_ = lattice;
     if (same)
         return;
-    tiles_ = wave_tiles(lattice.box, lattice.largest_wave);
+    tiles_.clear(); // until they are on their way: memory may be refused
+    std::vector<WaveTile> tiles = wave_tiles(lattice.box, lattice.largest_wave);
     Work& w = *work_;
-    w.tiles.resize(tile_count()), w.sent.resize(tile_count());
-    std::memcpy(w.sent.data(), tiles_.data(), tiles_.size() * sizeof(WaveTile));
-    GRAFT_CUDA(cudaMemcpyAsync(w.tiles.data(), w.sent.data(), tiles_.size() * sizeof(WaveTile),
+    const auto count = static_cast<int64_t>(tiles.size());
+    w.tiles.resize(count), w.sent.resize(count);
+    std::memcpy(w.sent.data(), tiles.data(), tiles.size() * sizeof(WaveTile));
+    GRAFT_CUDA(cudaMemcpyAsync(w.tiles.data(), w.sent.data(), tiles.size() * sizeof(WaveTile),
                                cudaMemcpyHostToDevice, queue.stream()));
+    tiles_ = std::move(tiles);
 }
 
 void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& given,

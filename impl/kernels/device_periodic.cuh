@@ -68,7 +68,8 @@ class DevicePeriodic {
 /// (may be null): lengths above `longest` stop the computation with too_small and the status word below.
 void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int64_t n, double* x, double* y,
                    double* z, const double* softening, double longest);
-/// Of DeviceStatus::spare: the bits of the largest length above `longest`.
-inline constexpr int longest_softening_word = 0;
+/// Of DeviceStatus::spare (0: lists/device_points.cu, 1: device_evaluate.cuh): the bits of the largest length
+/// above `longest`.
+inline constexpr int longest_softening_word = 2;
 
 } // namespace graft::kernels

@@ -86,6 +86,7 @@ std::vector<uint64_t> DeviceForce::graph_key() const {
     key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
     key.add(job_.outputs.add).add(job_.outputs.force);
     key.add(memory_.allocations()).add(batches_).add(last_n_);
+    key.add(job_.settings.periodic ? split_.longest : 0.0); // the launches have it, and the splitting hangs on it
     key.add(reusing_).add(reusing_ ? kept_.status.levels : int64_t{0});
     return std::move(key).words();
 }

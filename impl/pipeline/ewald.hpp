@@ -22,6 +22,7 @@ struct Crowding {
     std::vector<double> factor;      // of each radius, >= 1
     /// At most that of the next smaller radius; 1 in a uniform box.
     double at(double radius) const;
+    bool operator==(const Crowding&) const = default;
 };
 
 /// What the tree's cells may be used for, and cost.
@@ -34,6 +35,7 @@ struct CellModel {
     double leaf = 0;       // most particles of one; 0: chosen
     double direct = 3;     // cells of so many particles are summed pair by pair
     double group = 64;
+    bool operator==(const CellModel&) const = default;
 };
 
 struct EwaldProblem {
@@ -49,6 +51,7 @@ struct EwaldProblem {
     double group = 64; // tree: targets that share a list, the cut-off being met around all of them
     CellModel cells;
     Crowding crowding;
+    bool operator==(const EwaldProblem&) const = default;
 };
 
 struct EwaldSplit {

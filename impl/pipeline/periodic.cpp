@@ -132,8 +132,11 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
         const EwaldSplit before = split_;
         charge_ = totals.charge;
         density_ = static_cast<double>(all_particles) / lattice_.volume();
-        split_ = split_ewald(p);
-        typical_field_ = pipeline::typical_field(p);
+        if (split_problem_ != p) {
+            split_ = split_ewald(p);
+            typical_field_ = pipeline::typical_field(p);
+            split_problem_ = p;
+        }
         const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = kernels::Screen(split_.alpha * split_.cutoff);

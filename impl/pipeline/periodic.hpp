@@ -28,6 +28,7 @@
 #include "pipeline/problem.hpp"
 #include "pipeline/settings.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,7 @@ class PeriodicSum {
                         const double* z);
 
     geometry::Lattice lattice_;
+    std::optional<EwaldProblem> split_problem_; // that split_ answers: MD asks the same thousands of times
     EwaldSplit split_;
     kernels::Screen screen_;
     kernels::Waves waves_;

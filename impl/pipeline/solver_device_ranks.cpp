@@ -73,18 +73,19 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
                                const Outputs& outputs) {
     const auto backend = static_cast<int64_t>(settings_.backend);
     comm_->guarded([&] {
-        int64_t most[] = {backend, -backend};
+        const char* const refused = why_not_over_ranks();
+        int64_t most[] = {backend, -backend, refused != nullptr ? 1 : 0};
         comm_->allreduce(most, std::size(most), comm::Operation::max);
         comm_->together([&] {
             if (most[0] != -most[1])
                 fail(Status::argument, "the backend differs between ranks; expected the same on all");
         });
         ranks_why_.clear();
-        const char* const refused = why_not_over_ranks();
         if (settings_.backend == Backend::cpu)
             ranks_why_ = "backend cpu";
-        else if (settings_.backend == Backend::auto_ && refused != nullptr)
-            ranks_why_ = refused;
+        else if (settings_.backend == Backend::auto_ &&
+                 most[2] != 0) // on one rank: settings that differ, see agree_on()
+            ranks_why_ = refused != nullptr ? refused : "another rank's settings are the CPU's";
         if (!ranks_why_.empty())
             return;
         comm_->together([&] {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 
 namespace graft::pipeline {
 namespace {
@@ -113,6 +114,30 @@ TEST_P(Failures, SettingsThatDiffer) {
         EXPECT_EQ(host.compute(), Status::argument);
         EXPECT_TRUE(host.is_untouched());
     });
+}
+
+/// Where to compute is agreed on before the settings are: what one rank could only do on its CPU must not
+/// part the ranks.
+TEST_P(Failures, SettingsOfWhichOneRefusesTheGpuDiffer) {
+    const Cloud cloud = make_cloud(60);
+    const std::function<void(Settings&)> of_rank_0[] = {
+        [](Settings& s) { s.method = Method::direct; },
+        [](Settings& s) { s.tree_scope = TreeScope::global; },
+        [](Settings& s) { s.open_axis = 2; },
+    };
+    for (const auto& change : of_rank_0)
+        comm::run_ranks(2, [&](comm::Communicator& comm) {
+            core::Memory memory;
+            Host host(cloud, GetParam(), comm, memory);
+            Settings& settings = host.solver.settings();
+            settings.backend = Backend::auto_, settings.method = Method::tree;
+            settings.tree_scope = TreeScope::local, settings.open_axis = -1;
+            if (comm.rank() == 0)
+                change(settings);
+            EXPECT_EQ(host.compute(), Status::argument) << host.text;
+            EXPECT_NE(host.text.find("differ"), std::string::npos) << host.text;
+            EXPECT_TRUE(host.is_untouched());
+        });
 }
 
 /// Refuses the n-th allocation.
