@@ -135,11 +135,11 @@ double Crowding::at(double radius) const {
 EwaldSplit split_ewald(const EwaldProblem& p) {
     const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
     const double error = std::max(p.accuracy, 1e-15) * typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
-    if (p.particles == 0 || !(error > 0))
-        return {1, 1, 0};
     double width = p.lattice.width(0);
     for (int a = 1; a < 3; ++a)
         width = std::min(width, p.lattice.width(a));
+    if (p.particles == 0 || !(error > 0)) // no charge: any splitting will do
+        return {2 / width, 0.5 * width, 0};
     EwaldSplit best;
     double least = -1;
     constexpr int steps = 80;

@@ -1,6 +1,7 @@
 // See periodic.hpp.
 #include "pipeline/periodic.hpp"
 
+#include "core/error.hpp"
 #include "pipeline/forest.hpp"
 
 #include <algorithm>
@@ -105,11 +106,9 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Set
 void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
                           int64_t all_particles, const core::Log& log) {
     const Totals totals = find_totals(comm, settings, problem);
-    const geometry::Lattice before_this = lattice_;
     lattice_ = lattice_of(settings);
     widen(settings, totals);
     find_moments(comm, problem);
-    const bool same_box = before_this == lattice_;
     const bool full = settings.precision == Precision::fp64;
     const bool plummer = settings.softening == Softening::plummer;
     EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
@@ -129,23 +128,45 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
     if (cells.allowed)
         p.crowding = find_crowding(comm, problem, all_particles);
     comm.together([&] {
-        const EwaldSplit before = split_;
         charge_ = totals.charge;
         density_ = static_cast<double>(all_particles) / lattice_.volume();
-        if (split_problem_ != p) {
-            split_ = split_ewald(p);
-            typical_field_ = pipeline::typical_field(p);
-            split_problem_ = p;
-        }
         const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
+        if (split_problem_ == p && waves_.softening() == softening)
+            return;
+        split_problem_.reset(); // until all is there: memory may be refused
+        split_ = split_ewald(p);
+        typical_field_ = pipeline::typical_field(p);
+        check_size(settings, totals);
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = kernels::Screen(split_.alpha * split_.cutoff);
-        if (!same_box || waves_.alpha() != split_.alpha || before.largest_wave != split_.largest_wave ||
-            waves_.softening() != softening)
-            waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
+        waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
+        split_problem_ = p;
     });
     if (comm.rank() == 0 && log.wants(core::LogLevel::info))
         say(settings, problem, totals, log);
+}
+
+/// Edges that differ by orders of magnitude, a slab with a stray, or a softening length of many edges would
+/// be a sum without end.
+void PeriodicSum::check_size(const Settings& settings, const Totals& totals) const {
+    constexpr double pi = 3.14159265358979323846, most_images = 1e5, most_waves = 1e8;
+    double images = 1, waves = 1;
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 edge = lattice_.shift(a == 0, a == 1, a == 2);
+        images *= 2 * std::ceil(split_.cutoff / lattice_.width(a)) + 1;
+        waves *=
+            split_.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
+    }
+    if (images <= most_images && waves <= most_waves)
+        return;
+    core::fail(
+        core::Status::argument,
+        "the lattice sum of this box would take %.2g images and %.2g wave vectors; expected at most %.0g "
+        "and %.0g. Edges %g x %g x %g%s; longest softening length %g. Edges of like size, softening "
+        "lengths below a few edges%s and a larger ewald.accuracy make it smaller",
+        images, waves, most_images, most_waves, lattice_.edge[0], lattice_.edge[1], lattice_.edge[2],
+        settings.open_axis >= 0 ? " (of a slab: the extent of its particles and a vacuum)" : "",
+        totals.longest, settings.open_axis >= 0 ? ", a slab without strays" : "");
 }
 
 void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,

@@ -110,6 +110,7 @@ class PeriodicSum {
     void find_moments(comm::Communicator& comm, const Problem& problem);
     Crowding find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles);
     int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
+    void check_size(const Settings& settings, const Totals& totals) const;
     void say(const Settings& settings, const Problem& problem, const Totals& totals, const core::Log& log);
     struct Places { // fractions of points
         explicit Places(core::Memory& memory)

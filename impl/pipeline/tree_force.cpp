@@ -83,6 +83,8 @@ void TreeForce::State::choose_images(const Job& job) {
     moved.resize(0);
     for (int64_t g = 0; g < groups.size(); ++g) {
         job.problem.periodic->images(groups[g].target.box, images);
+        if (images.empty()) // no source is near: the field of its pairs is nothing, and somebody must say so
+            images.push_back({0, 0, 0});
         for (const geometry::Vec3& shift : images) {
             lists::Group group = groups[g];
             for (int a = 0; a < 3; ++a)

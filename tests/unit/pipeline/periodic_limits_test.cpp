@@ -1,0 +1,71 @@
+// Periodic boxes at their limits: points far from all sources, no charge at all, sums that would not end.
+#include "periodic_scene.hpp"
+
+namespace {
+
+using namespace graft;
+using namespace graft::pipeline;
+using namespace graft::pipeline::testing;
+
+TEST(PeriodicLimits, PointsFarFromAllSourcesHaveTheFieldOfTheWaves) {
+    PeriodicBox corner;
+    corner.edge[0] = corner.edge[1] = corner.edge[2] = 0.1;
+    const Cloud cloud = random_charges(corner, 300); // in a corner of a box of edge 1
+    Cloud points;
+    for (int i = 0; i < 200; ++i) // some near, so that memory of other values is about
+        add(points, 0.5 + 1e-3 * i / 200, 0.5, i % 2 == 0 ? 0.5 : 0.05, 0);
+    Choice at;
+    at.points = &points;
+    at.point_owners = all_on(points, 0);
+    at.calls = 2;
+    for (const Precision precision : {Precision::fp64, Precision::mixed}) {
+        Settings s = periodic_settings(PeriodicBox{}, Method::tree, precision);
+        s.ewald_alpha = 20; // a short cut-off
+        const double most = precision == Precision::fp64 ? 1e-11 : 1e-4;
+        EXPECT_LT(rms_error(compute_periodic(cloud, s, at), oracle(cloud, s, 0, &points)), most);
+    }
+}
+
+TEST(PeriodicLimits, WithoutChargeThereIsNoField) {
+    for (const double edge : {1e-6, 0.003, 1.0, 1e6})
+        for (const Method method : {Method::direct, Method::tree}) {
+            PeriodicBox box;
+            box.edge[0] = box.edge[1] = box.edge[2] = edge;
+            Cloud cloud = random_charges(box, 64);
+            std::fill(cloud.q.begin(), cloud.q.end(), 0.0);
+            const Results r = compute_periodic(cloud, periodic_settings(box, method));
+            for (size_t i = 0; i < r.ax.size(); ++i)
+                EXPECT_EQ(std::abs(r.ax[i]) + std::abs(r.potential[i]), 0) << edge;
+        }
+}
+
+/// The message of a computation that is refused.
+std::string refusal(const Cloud& cloud, const Settings& settings) {
+    try {
+        compute_periodic(cloud, settings);
+    } catch (const core::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(PeriodicLimits, SumsWithoutEndAreRefused) {
+    PeriodicBox thin;
+    thin.edge[2] = 1e10;
+    EXPECT_NE(refusal(random_charges(thin, 2), periodic_settings(thin)).find("wave vectors"),
+              std::string::npos);
+    const PeriodicBox box;
+    Settings soft = periodic_settings(box);
+    soft.softening = Softening::spline, soft.softening_length = 1000;
+    EXPECT_NE(refusal(random_charges(box, 4), soft).find("softening length 1000"), std::string::npos);
+    Settings slab = periodic_settings(box);
+    slab.open_axis = 2;
+    Cloud stray = random_charges(box, 4);
+    stray.z[3] = 1e10;
+    EXPECT_NE(refusal(stray, slab).find("strays"), std::string::npos);
+    slab.softening = Softening::plummer, slab.softening_length = 0.1;
+    EXPECT_NE(refusal(random_charges(box, 4), slab).find("plummer in a slab"), std::string::npos);
+    EXPECT_EQ(refusal(random_charges(box, 4), periodic_settings(box)), "");
+}
+
+} // namespace
