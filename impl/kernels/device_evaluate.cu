@@ -1,7 +1,7 @@
 // The class DeviceEvaluator: buffers, the order of launches, and which kernels serve which settings.
 #include "kernels/device_evaluate.cuh"
 
-#include "backend/device_primitives.cuh"
+#include "backend/side_stream.cuh"
 #include "kernels/device_cells.cuh"
 #include "kernels/device_local.cuh"
 #include "kernels/device_pairs.cuh"
@@ -152,31 +152,6 @@ void sum_cells(backend::Queue& queue, const DeviceEvaluation& how, const Evaluat
 
 } // namespace
 
-namespace {
-
-/// The side stream as the queue's stream, for as long as this lives.
-class OnSide {
-  public:
-    OnSide(backend::Queue& queue, cudaStream_t side) : queue_(queue), main_(queue.stream()) {
-        queue_.borrow(side);
-    }
-    ~OnSide() { queue_.borrow(main_); }
-    OnSide(const OnSide&) = delete;
-    OnSide& operator=(const OnSide&) = delete;
-
-  private:
-    backend::Queue& queue_;
-    cudaStream_t main_;
-};
-
-/// `to` goes on when `from` has come this far.
-void follow(cudaStream_t to, cudaStream_t from, cudaEvent_t event) {
-    GRAFT_CUDA(cudaEventRecord(event, from));
-    GRAFT_CUDA(cudaStreamWaitEvent(to, event, 0));
-}
-
-} // namespace
-
 DeviceEvaluator::DeviceEvaluator(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
 DeviceEvaluator::~DeviceEvaluator() {
     delete work_;
@@ -276,9 +251,9 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     const UnitView units = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
     const bool softened = how.pairs.softening == Softening::plummer;
-    follow(w.side, queue.stream(), w.begun);
+    backend::follow(w.side, queue.stream(), w.begun);
     if (fast) {
-        const OnSide on_side(queue, w.side);
+        const backend::OnSide on_side(queue, w.side);
         pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
                    w.signs.data());
         if (local)
@@ -291,18 +266,18 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
     if (local)
-        follow(queue.stream(), w.side, w.packed_all);
+        backend::follow(queue.stream(), w.side, w.packed_all);
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
-    follow(w.side, queue.stream(), w.cut);
+    backend::follow(w.side, queue.stream(), w.cut);
     {
-        const OnSide on_side(queue, w.side);
+        const backend::OnSide on_side(queue, w.side);
         if (local)
             sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
                     w.expansions.data());
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
     }
     sum_pairs(queue, how, view, units);
-    follow(queue.stream(), w.side, w.done);
+    backend::follow(queue.stream(), w.side, w.done);
     gather_slots(queue, view, units, groups, how.add, field);
 }
 

@@ -1,6 +1,8 @@
 // The class DevicePeriodic: buffers, cuts, the order of launches, and what is added up at the end.
 #include "kernels/device_periodic_order.cuh"
 
+#include "backend/side_stream.cuh"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -153,26 +155,6 @@ __global__ void total_virial(const VirialSums s) {
         s.totals[c] = pairs * s.pair_factor + waves - (c < 3 ? *s.charge * *s.charge * s.background : 0);
 }
 
-/// The side stream as the queue's, for as long as this lives.
-class OnSide {
-  public:
-    OnSide(backend::Queue& queue, cudaStream_t side) : queue_(queue), main_(queue.stream()) {
-        queue_.borrow(side);
-    }
-    ~OnSide() { queue_.borrow(main_); }
-    OnSide(const OnSide&) = delete;
-    OnSide& operator=(const OnSide&) = delete;
-
-  private:
-    backend::Queue& queue_;
-    cudaStream_t main_;
-};
-
-void follow(cudaStream_t to, cudaStream_t from, cudaEvent_t event) {
-    GRAFT_CUDA(cudaEventRecord(event, from));
-    GRAFT_CUDA(cudaStreamWaitEvent(to, event, 0));
-}
-
 PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, int64_t tiles) {
     constexpr int64_t full = 132 * 16; // blocks
     constexpr int64_t most_chunks = 64, most_groups = 32;
@@ -251,13 +233,13 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
         sum.parts = in.parts;
         sum.of_potential = in.scale / in.charge_scale, sum.square = in.scale * sum.of_potential;
     };
-    follow(w.side, queue.stream(), w.begun);
+    backend::follow(w.side, queue.stream(), w.begun);
     {
-        const OnSide on_side(queue, w.side);
+        const backend::OnSide on_side(queue, w.side);
         in_double ? launch_periodic_waves_double(queue, waves) : launch_periodic_waves_float(queue, waves);
     }
     in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
-    follow(queue.stream(), w.side, w.done);
+    backend::follow(queue.stream(), w.side, w.done);
 
     sum.n = n, sum.components = components, sum.potential = how.pairs.potential;
     sum.partial = w.partial.data();

@@ -1,4 +1,5 @@
 // Periodic boxes on the GPU: the oracle's Ewald sum, Madelung constants, and the CPU's solver.
+#include "crystals.hpp"
 #include "engine_scene.cuh"
 #include "kernels/reciprocal.hpp"
 #include "kernels/wave_tiles.hpp"
@@ -108,35 +109,6 @@ class Periodic : public EngineTest {
 };
 
 TEST_F(Periodic, MadelungConstants) {
-    struct Crystal {
-        const char* name;
-        std::vector<std::array<double, 4>> ions;
-        double nearest, madelung;
-    };
-    const Crystal crystals[] = {
-        {"NaCl",
-         {{0, 0, 0, 1},
-          {.5, .5, 0, 1},
-          {.5, 0, .5, 1},
-          {0, .5, .5, 1},
-          {.5, 0, 0, -1},
-          {0, .5, 0, -1},
-          {0, 0, .5, -1},
-          {.5, .5, .5, -1}},
-         0.5,
-         1.7475645946331822},
-        {"CsCl", {{0, 0, 0, 1}, {.5, .5, .5, -1}}, 0.8660254037844386, 1.7626747730709883},
-        {"ZnS",
-         {{0, 0, 0, 1},
-          {.5, .5, 0, 1},
-          {.5, 0, .5, 1},
-          {0, .5, .5, 1},
-          {.25, .25, .25, -1},
-          {.75, .75, .25, -1},
-          {.75, .25, .75, -1},
-          {.25, .75, .75, -1}},
-         0.4330127018922193,
-         1.6380550533887893}};
     for (const Crystal& c : crystals)
         for (const int repeats : {1, 3, 6}) {
             Cloud cloud;
