@@ -1,8 +1,8 @@
 // GraftForce on OpenMM's CUDA platform against itself on Reference: the same sums at the same positions, in
 // all of the platform's precisions, after OpenMM has sorted its particles, in another box, with other
-// charges. Skipped without a CUDA platform (openmm-cuda-12 or -13 and a GPU). In the environment
-// GRAFT_OPENMM_PLUGINS, the folder of OpenMM's plugins, and GRAFT_OPENMM_CUDA_PLUGIN, if not where they were
-// when this was compiled.
+// charges, from device arrays and through the host's memory. Skipped without a CUDA platform (openmm-cuda-12
+// or -13 and a GPU). In the environment GRAFT_OPENMM_PLUGINS, the folder of OpenMM's plugins, and
+// GRAFT_OPENMM_CUDA_PLUGIN, if not where they were when this was compiled.
 #include "systems.hpp"
 
 #include <chrono>
@@ -18,6 +18,7 @@ using OpenMM::Platform;
 using OpenMM::State;
 
 const char* exact = "{method: direct, precision: fp64, backend: cpu}";
+const char* exact_there = "{method: direct, precision: fp64, backend: cuda}";
 
 bool present() {
     for (int i = 0; i < Platform::getNumPlatforms(); ++i)
@@ -49,15 +50,24 @@ void expect_same(const State& found, const State& expected, double tolerance) {
     EXPECT_NEAR(found.getPotentialEnergy(), expected.getPotentialEnergy(), tolerance * size);
 }
 
+/// What Graft computed on last.
+std::string backend(Simulation& run) {
+    return run.graft().getReport(run.context()).find("\"backend\":\"cuda\"") != std::string::npos ? "cuda"
+                                                                                                   : "cpu";
+}
+
+/// With Graft on the processor, through the host's memory, and on the GPU, where the arrays are.
 void expect_same_in_each_precision(const Matter& matter, bool periodic) {
     Simulation right(Simulation::of(matter, graft_force(matter, periodic, exact)));
     for (const auto& [name, tolerance] :
-         {std::pair("single", 1e-5), std::pair("mixed", 1e-9), std::pair("double", 1e-9)}) {
-        SCOPED_TRACE(name);
-        Platform::getPlatformByName("CUDA").setPropertyDefaultValue("Precision", name);
-        Simulation run(Simulation::of(matter, graft_force(matter, periodic, exact), "CUDA"));
-        expect_same(run.state(), right.state(), tolerance);
-    }
+         {std::pair("single", 1e-5), std::pair("mixed", 1e-9), std::pair("double", 1e-9)})
+        for (const char* deck : {exact, exact_there}) {
+            SCOPED_TRACE(std::string(name) + " " + deck);
+            Platform::getPlatformByName("CUDA").setPropertyDefaultValue("Precision", name);
+            Simulation run(Simulation::of(matter, graft_force(matter, periodic, deck), "CUDA"));
+            expect_same(run.state(), right.state(), tolerance);
+            EXPECT_EQ(backend(run), deck == exact ? "cpu" : "cuda");
+        }
 }
 
 TEST_F(Cuda, PeriodicWater) {
@@ -66,6 +76,77 @@ TEST_F(Cuda, PeriodicWater) {
 
 TEST_F(Cuda, OpenCloudWithExceptions) {
     expect_same_in_each_precision(cloud(500), false);
+}
+
+/// The library would leave so few to the processor, were they not on the GPU already.
+TEST_F(Cuda, FewParticlesStayOnTheGpu) {
+    precision("mixed");
+    const Matter matter = water(4);
+    Simulation run(Simulation::of(matter, graft_force(matter, true), "CUDA"));
+    Simulation right(Simulation::of(matter, graft_force(matter, true, exact)));
+    const State found = run.state();
+    std::printf("192 atoms, default deck: rms force error %.1e\n",
+                relative_error(found.getForces(), right.state().getForces()));
+    expect_same(found, right.state(), 1e-5);
+    EXPECT_EQ(backend(run), "cuda");
+}
+
+TEST_F(Cuda, SameBits) {
+    precision("mixed");
+    const Matter matter = water(6);
+    Simulation one(Simulation::of(matter, graft_force(matter, true), "CUDA"));
+    Simulation other(Simulation::of(matter, graft_force(matter, true), "CUDA"));
+    for (Simulation* run : {&one, &other})
+        for (int k = 0; k < 4; ++k)
+            run->state();
+    EXPECT_EQ(relative_error(one.state().getForces(), other.state().getForces()), 0);
+    EXPECT_EQ(one.state().getPotentialEnergy(), other.state().getPotentialEnergy());
+}
+
+TEST_F(Cuda, ExceptionsAcrossTheBox) {
+    precision("mixed");
+    Matter matter = water(4);
+    for (int i = 0; i < matter.size(); ++i)
+        matter.positions[i] += matter.box[i % 3] * (i % 4 - 1);
+    const auto force = [&](const char* deck) {
+        auto made = graft_force(matter, true, deck);
+        made->setExceptionsUsePeriodicBoundaryConditions(true);
+        return made;
+    };
+    Simulation run(Simulation::of(matter, force(exact_there), "CUDA"));
+    Simulation right(Simulation::of(matter, force(exact)));
+    expect_same(run.state(), right.state(), 1e-9);
+}
+
+/// What only the processor does goes through the host's memory, unless the deck insists on the GPU.
+TEST_F(Cuda, BoxesOfTheProcessor) {
+    precision("mixed");
+    const Matter matter = melt(4);
+    const std::string softened = "method: direct, precision: fp64, softening: {kind: plummer, length: 0.01}";
+    Simulation run(Simulation::of(matter, graft_force(matter, true, "{" + softened + "}"), "CUDA"));
+    Simulation right(Simulation::of(matter, graft_force(matter, true, "{" + softened + ", backend: cpu}")));
+    expect_same(run.state(), right.state(), 1e-9);
+    EXPECT_EQ(backend(run), "cpu");
+    EXPECT_NE(run.graft().getLog(run.context()).find("device memory"), std::string::npos)
+        << run.graft().getLog(run.context());
+    Simulation insists(
+        Simulation::of(matter, graft_force(matter, true, "{" + softened + ", backend: cuda}"), "CUDA"));
+    EXPECT_THROW(insists.state(), OpenMM::OpenMMException);
+}
+
+/// OpenMM has a CUDA context for each of its Contexts; Graft works in each, and leaves with it.
+TEST_F(Cuda, ContextsComeAndGo) {
+    precision("mixed");
+    const Matter matter = water(5);
+    Simulation right(Simulation::of(matter, graft_force(matter, true, exact)));
+    Simulation first(Simulation::of(matter, graft_force(matter, true, exact_there), "CUDA"));
+    for (int k = 0; k < 3; ++k) {
+        Simulation second(Simulation::of(matter, graft_force(matter, true, exact_there), "CUDA"));
+        expect_same(second.state(), right.state(), 1e-9);
+        expect_same(first.state(), right.state(), 1e-9);
+    }
+    first.context().reinitialize(true);
+    expect_same(first.state(), right.state(), 1e-9);
 }
 
 /// With whatever Graft finds to compute on, and steps, in which both use the GPU in turn.
@@ -109,10 +190,9 @@ TEST_F(Cuda, SortedParticlesKeepTheirForces) {
     expect_same(moved, right.state(), 1e-5); // the default deck's error
 }
 
-TEST_F(Cuda, OtherBoxAndCharges) {
-    precision("double");
+void expect_other_box_and_charges(const char* deck) {
     Matter matter = melt(6);
-    Simulation run(Simulation::of(matter, graft_force(matter, true, exact), "CUDA"));
+    Simulation run(Simulation::of(matter, graft_force(matter, true, deck), "CUDA"));
     run.state();
     for (Vec3& at : matter.positions)
         at *= 1.02;
@@ -129,9 +209,14 @@ TEST_F(Cuda, OtherBoxAndCharges) {
     expect_same(run.state(), right.state(), 1e-9);
 }
 
-TEST_F(Cuda, BesidePmeOfOpenMM) {
-    precision("mixed");
-    const Matter matter = water(10);
+TEST_F(Cuda, OtherBoxAndCharges) {
+    precision("double");
+    for (const char* deck : {exact, exact_there})
+        expect_other_box_and_charges(deck);
+}
+
+void time_beside_pme(int cells) {
+    const Matter matter = water(cells);
     Simulation ours(matter, liquid(matter, ""), "CUDA");
     std::vector<std::unique_ptr<OpenMM::Force>> one;
     one.push_back(nonbonded(matter, NonbondedForce::PME, 1e-5, true, true));
@@ -144,13 +229,21 @@ TEST_F(Cuda, BesidePmeOfOpenMM) {
         run->integrator().step(200);
         run->state();
         const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
-        std::printf("3000 atoms of water on CUDA, %s: %.3f ms a step\n", run == &ours ? "Graft" : "PME",
-                    wall.count() / 200);
+        std::printf("%d atoms of water on CUDA, %s: %.3f ms a step\n", matter.size(),
+                    run == &ours ? "Graft" : "PME", wall.count() / 200);
     }
-    const std::string log = ours.graft().getLog(ours.context());
-    std::printf("%s\n", log.substr(0, log.find('\n')).c_str()); // the backend
-    std::printf("of a call in Graft: %.2f\n", ours.graft().getFigure(ours.context(), "adapter.graft_s") /
-                                                  ours.graft().getFigure(ours.context(), "adapter.call_s"));
+    const auto figure = [&](const char* key) { return ours.graft().getFigure(ours.context(), key); };
+    std::printf("backend %s; of a call in Graft: %.2f; a call %.3f ms, of these on the GPU %.3f; launches "
+                "%.0f, graph %.0f\n",
+                backend(ours).c_str(), figure("adapter.graft_s") / figure("adapter.call_s"),
+                1e3 * figure("adapter.call_s") / figure("adapter.calls"), 1e3 * figure("time_s.total"),
+                figure("device.launches"), figure("device.graph"));
+}
+
+TEST_F(Cuda, BesidePmeOfOpenMM) {
+    precision("mixed");
+    for (int cells : {10, 20})
+        time_beside_pme(cells);
 }
 
 } // namespace
