@@ -203,7 +203,8 @@ class Table(unittest.TestCase):
         return re.findall(r"(\w+)(?:\[\d\])?;", body)
 
     def test_structs_have_the_headers_members(self):
-        for name, ours in (("graft_array", graft._Array), ("graft_particles", graft._Particles), ("graft_results", graft._Results)):
+        for name, ours in (("graft_array", graft._Array), ("graft_particles", graft._Particles), ("graft_results", graft._Results),
+                           ("graft_box", graft._Box)):
             self.assertEqual([field[0] for field in ours._fields_], self.members(name))
         text = re.sub(r"/\*.*?\*/", "", (HEADERS / "comm.h").read_text(), flags=re.S)
         entries = re.findall(r"\(\*(\w+)\)", text)

@@ -50,7 +50,7 @@ TEST_F(Check, PrintsThePromisedObject) {
 // Errors against all pairs of the open system would be of the forces' own size.
 TEST_F(Check, AndBenchForceHonourTheBoxOfTheDeck) {
     write("box.yaml", "box: {periodic: xyz, x: 1, y: 1, z: 1}\nmac: {accuracy: 1e-3}\n");
-    const auto nodes = answers("--ic uniform --n 3000 --targets 200 --deck box.yaml");
+    const auto nodes = answers("--ic cube --n 3000 --targets 200 --deck box.yaml");
     ASSERT_EQ(nodes.size(), 1u);
     EXPECT_LT(nodes[0]["error"]["p99"].as<double>(), 1e-3);
     const YAML::Node bench = YAML::Load(
