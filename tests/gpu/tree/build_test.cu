@@ -228,8 +228,8 @@ TEST_P(TreeKinds, TooFewNodesAreNamed) {
 TEST_F(TreeBuild, DepthsOfTheTop) {
     for (int depth = 1; depth <= 9; ++depth)
         for (const Shape shape : {Shape::plummer, Shape::uniform})
-            expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(30011, 3011)), {}, tree::DeviceBuild::two_phase,
-                            depth);
+            expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(30011, 3011)), {},
+                            tree::DeviceBuild::two_phase, depth);
     EXPECT_EQ(compared, 18);
 }
 
