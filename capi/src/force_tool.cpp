@@ -130,6 +130,7 @@ std::string force_tool(const graft_options_values& options, const ToolArguments&
     pipeline::ForceBench bench;
     bench.settings = read_options(options);
     bench.leaf_given = options.tree_leaf != 0, bench.group_given = options.tree_group != 0;
+    take_box(options, bench.settings);
     if (bench.settings.backend == pipeline::Backend::cuda)
         backend::require_cuda();
     bench.on_device =
