@@ -2,7 +2,7 @@
 // there as they are, in whatever memory.
 #include "backend/cuda_library.hpp"
 #include "kernels/near/device_near.hpp"
-#include "pipeline/near_side.hpp"
+#include "pipeline/near_devices.hpp"
 
 #include <algorithm>
 
@@ -16,16 +16,27 @@ namespace {
 /// Points a box below which ranges wins on an H200, charges gathered anew by each execution (gpu/near.md).
 constexpr double few_targets = 3;
 
+struct LayoutChoice {
+    near::Layout layout;
+    const char* reason;
+};
+
+LayoutChoice choose(const NearSideInput& input) {
+    if (input.options.layout != near_layout_auto)
+        return {static_cast<near::Layout>(input.options.layout), "as near_field.layout says"};
+    if (input.shape.mean < few_targets)
+        return {near::Layout::ranges, "ranges is the fastest on GPUs with few points a box"};
+    return {near::Layout::tiled, "tiled is the fastest on GPUs in general"};
+}
+
 class DeviceSide : public NearSide {
   public:
-    DeviceSide(const NearSideInput& input, const near::DeviceNearTable& table, int32_t device)
-        : table_(table), asked_(input.options.layout != near_layout_auto) {
+    DeviceSide(const NearSideInput& input, const near::DeviceNearTable& table, int32_t device,
+               const LayoutChoice& choice)
+        : table_(table), reason_(choice.reason) {
         near::DeviceNearOptions options;
         options.device = device;
-        few_ = input.shape.mean < few_targets;
-        options.layout = asked_ ? static_cast<near::Layout>(input.options.layout)
-                         : few_ ? near::Layout::ranges
-                                : near::Layout::tiled;
+        options.layout = choice.layout;
         options.most_bytes = static_cast<int64_t>(input.options.most_bytes);
         options.host_threads = input.options.threads;
         layout_ = options.layout;
@@ -65,9 +76,7 @@ class DeviceSide : public NearSide {
     void report(NearReport& report) const override {
         report.backend = "cuda";
         report.layout = layout_;
-        report.reason = asked_ ? "as near_field.layout says"
-                        : few_ ? "ranges is the fastest on GPUs with few points a box"
-                               : "tiled is the fastest on GPUs in general";
+        report.reason = reason_;
         report.times = done_.times;
         report.bytes_layout = done_.bytes;
         report.bytes_copies = done_.bytes_pinned;
@@ -77,7 +86,7 @@ class DeviceSide : public NearSide {
 
   private:
     const near::DeviceNearTable& table_;
-    bool asked_, few_ = false;
+    const char* reason_;
     near::Layout layout_ = near::Layout::tiled;
     void* plan_ = nullptr;
     near::DeviceNearReport done_;
@@ -114,7 +123,11 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
         fail(Status::device, "near field: no GPU can be used: %s", why.c_str());
     if (cuda == nullptr || cuda->near == nullptr)
         return nullptr;
-    return std::make_unique<DeviceSide>(input, *cuda->near, device_of(*cuda, input.options, points));
+    const LayoutChoice choice = choose(input);
+    const int32_t device = device_of(*cuda, input.options, points);
+    if (input.options.devices > 1)
+        return make_near_devices(input, *cuda, device, input.options.devices, choice.layout, choice.reason);
+    return std::make_unique<DeviceSide>(input, *cuda->near, device, choice);
 }
 
 } // namespace graft::pipeline

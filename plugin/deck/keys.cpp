@@ -245,6 +245,10 @@ constexpr Key keys[] = {
          "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken "
          "as 10",
          count, &Values::near_expected_executes),
+    // Kept in the word of graft_options_values where 0 stood.
+    whole("near_field.devices", "GPUs",
+          "GPUs of this host, from cuda.device on, that sum one near-field plan; 0: one", {0, 64},
+          &Values::near_pad),
     choice("ranks.exchange",
            "push: ranks send what the domains of the others may need; fetch: they fetch nodes on demand",
            exchanges, &Values::ranks_exchange),
