@@ -29,6 +29,7 @@ struct Bench {
     double most_pairs = 3e6;      // of a structure: up to 15 ms of a plain loop
     double long_pairs = 1e6;      // measured twice only
     double most_bytes = 2.5e8;    // of a layout that is measured
+    double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // of one more structure, whose points leave the caches; 0: none
 
     std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
@@ -76,8 +77,11 @@ double least(const std::vector<near::Times>& times, double near::Times::*field) 
 
 void measure_kernel(model::Machine& machine, const Bench& bench, const near::BenchCase& dense,
                     const near::Sums& sums, int repetitions) {
-    const auto times = bench.run({near::Layout::tiled, near::Layout::indexed}, dense, sums, repetitions);
-    if (times[0].second.empty() || times[1].second.empty())
+    const bool cuda = bench.way.backend == model::NearBackend::cuda; // no plain loop there
+    const std::vector<near::Layout> both = {near::Layout::tiled, near::Layout::indexed};
+    const auto times =
+        bench.run(cuda ? std::vector<near::Layout>{near::Layout::tiled} : both, dense, sums, repetitions);
+    if (times.front().second.empty() || times.back().second.empty())
         return;
     const near::Shape shape = near::shape_of(dense.structure(), sums);
     const double slots = static_cast<double>(shape.pairs);
@@ -87,7 +91,8 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const near::Ben
     costs.precision = static_cast<double>(sums.precision);
     costs.dimension = sums.dimension, costs.outputs = sums.outputs;
     costs.vector_s = least(times[0].second, &near::Times::kernel_s) / slots;
-    costs.scalar_s = least(times[1].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
+    if (!cuda)
+        costs.scalar_s = least(times[1].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
     model::put(machine.near, costs);
 }
 
@@ -119,7 +124,9 @@ void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sum
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
-        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes)
+        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes &&
+            (static_cast<near::Layout>(k) != near::Layout::indexed ||
+             static_cast<double>(shape.most_targets * shape.most_sources) < bench.most_chain))
             names.push_back(static_cast<near::Layout>(k));
     const bool once = static_cast<double>(shape.pairs) > bench.long_pairs;
     const auto times = bench.run(names, one, sums, once ? std::min(repetitions, 2) : repetitions);
@@ -169,6 +176,7 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
     bench.dense_points = 100000;
     std::copy_n(std::initializer_list<double>{2000, 20000, 60000, 200000}.begin(), 4, bench.points);
     bench.most_pairs = 1e8, bench.long_pairs = 3e7, bench.most_bytes = 5e8, bench.large_points = 0;
+    bench.most_chain = 5e4; // 5 to 20 ms of one thread
     measure_kernels(machine, bench, std::min(repetitions, 2));
     for (const Precision precision : {Precision::fp64, Precision::fp32})
         measure_layouts(machine, bench, precision, std::min(repetitions, 2));

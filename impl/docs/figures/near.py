@@ -3,8 +3,8 @@
 
   near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|cuda] [--most-pairs P] [--out FILE]
   near.py measure paper [...]       quadtrees of height 3 + i ..., N = 4^(L-1): figures 4 to 6; --repeats 20 is the paper's
-  near.py draw                      data/near_sweep.jsonl, data/near_paper.jsonl -> near_*.svg
-  near.py table                     prediction error, regret for E = 1, 10, 1000, crossovers, his constants fitted here
+  near.py draw                      data/near_sweep.jsonl, near_paper.jsonl, near_gpu.jsonl -> near_*.svg
+  near.py table [--data NAME]       (near_sweep.jsonl; near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, his constants fitted here
 
 Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: for other E the collection's share is 1/E
 and the choice is that of the predictions alone.
@@ -81,6 +81,9 @@ def total(times, executes, chunked):
 
 
 def by_layout(line, executes, which="time_s"):
+    if line["backend"] == "cuda":  # phases of a GPU overlap: from call to return
+        return {one["layout"]: one[which]["total"] - (1 - (1 if one["chunks"] > 1 else 1 / executes)) * one[which]["collection"]
+                for one in line["layouts"] if not one.get("refused")}
     return {one["layout"]: total(one[which], executes, one["chunks"] > 1) for one in line["layouts"] if not one.get("refused")}
 
 
@@ -130,8 +133,8 @@ def fits(data):
             "lambda_gpu_mean": mean("kernel"), "alpha": shares[0], "beta": shares[1], "points": len(ups)}
 
 
-def table(_):
-    data = lines("near_sweep.jsonl")
+def table(options):
+    data = lines(options.data)
     print("points %d, layouts measured %d" % (len(data), sum(len(by_layout(line, 1)) for line in data)))
     for executes in EXECUTES:
         errors, best_errors = [], []
@@ -153,6 +156,8 @@ def table(_):
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),
               "choice", line["choice"], "regret %.3f" % line.get("regret", float("nan")),
               "serial/best %.1f" % (line.get("serial_s", 0) / min(by_layout(line, 1).values())))
+    if options.data != "near_sweep.jsonl":
+        return
     everything = data + lines("near_paper.jsonl")
     if any(map(speed_ups, everything)):
         print("his constants here:", {k: round(v, 4) for k, v in fits(everything).items()})
@@ -164,9 +169,9 @@ def figure(path, title, x, y, series):
         chart(os.path.join(HERE, path), title, x, y, series)
 
 
-def draw_sweep(data):
+def draw_sweep(data, prefix="near", machine="one thread", precisions=("fp64", "fp64")):
     for dimension in (2, 3):
-        chosen = [line for line in data if line["dimension"] == dimension and line["precision"] == "fp64"]
+        chosen = [line for line in data if line["dimension"] == dimension and line["precision"] == precisions[dimension - 2]]
         if not chosen:
             continue
         counts = [line["n"] for line in chosen]
@@ -176,12 +181,12 @@ def draw_sweep(data):
             for line in sorted((one for one in chosen if one["n"] == n), key=lambda one: one["density"]):
                 for name, seconds in by_layout(line, executes).items():
                     series.setdefault(name, []).append((line["density"], 1e9 * seconds / line["pairs"]))
-            figure("near_density_%dd_e%d.svg" % (dimension, executes), "%d-D, N = %d, E = %d: an execution with its "
-                   "share of the collection" % (dimension, n, executes), "points a box", "ns a pair, one thread",
+            figure("%s_density_%dd_e%d.svg" % (prefix, dimension, executes), "%d-D, N = %d, E = %d: an execution with its "
+                   "share of the collection" % (dimension, n, executes), "points a box", "ns a pair, " + machine,
                    [(name, points, "both") for name, points in series.items()])
     pairs = [(by_layout(line, 1), by_layout(line, 1, "predicted_s")) for line in data]
     names = sorted({name for measured, _ in pairs for name in measured})
-    figure("near_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
+    figure(prefix + "_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
            "predicted / measured", [(name, [(m[name], p[name] / m[name]) for m, p in pairs if name in m], "dots")
                                     for name in names])
 
@@ -214,6 +219,7 @@ def draw_paper(data):
 def draw(_):
     draw_sweep(lines("near_sweep.jsonl"))
     draw_paper(lines("near_paper.jsonl"))
+    draw_sweep(lines("near_gpu.jsonl"), "near_gpu", "one H200", ("fp64", "fp32"))
 
 
 def main():
@@ -228,6 +234,7 @@ def main():
     parser.add_argument("--memory", default="6e8", help="cap of a layout's arrays, bytes")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
+    parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")
     options = parser.parse_args()
     {"measure": measure, "draw": draw, "table": table}[options.action](options)
 

@@ -21,10 +21,10 @@ double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOpti
     switch (layout) {
     case Layout::ranges:
         return structure + fixed;
-    case Layout::tiled: // units, warps (at most one a unit), meetings; units of 16 targets at least
-        return structure + fixed + 24 * boxes + targets;
+    case Layout::tiled: // units, warps (at most one a unit, at most one a box and 32 targets), meetings
+        return structure + fixed + 24 * boxes + 16 * targets / 32;
     case Layout::tiled_split:
-        return structure + fixed + 2 * (24 * boxes + targets) + runs + 24 * boxes;
+        return structure + fixed + 2 * (24 * boxes + 16 * targets / 32) + runs + 24 * boxes;
     case Layout::indexed:
         fixed += 8 * (boxes + 1) + 4 * targets, copies = 4 * gathered;
         break;

@@ -124,7 +124,6 @@ class Tiled final : public LayoutBase<precision> {
         cost.pair = pair_slots(this->form_, precision, components);
         cost.values = components * ((sums.outputs & gradient) != 0 ? 1 + sums.dimension : 1);
         cost.most = most_tile_targets(this->form_, precision, components);
-        cost.through_shared = precision == Precision::mixed;
         cost.every = every_tile_target(this->form_, precision, components);
         cost.target_lanes = options.target_lanes, cost.source_lanes = options.source_lanes;
         cost.window = options.window;

@@ -3,9 +3,8 @@
 // A box's targets stand in P lanes of a warp, T to a lane in registers; Y lanes sum different sources for
 // each of them, so that the box takes P x Y lanes (BX x BY of liu2022) and a warp holds 32 / (P Y) boxes of
 // one shape. Y = 1 is the one-dimensional shape. Boxes of more targets than P T are cut. Sources come from
-// memory to each lane's registers: lanes of several boxes find their own way (direct); a warp with one box
-// follows its runs (walk; mixed precision: 32 at a time through shared memory, where their coordinates are
-// split once). Warps are sorted by T within windows of boxes: loops of several T at one time miss the
+// memory to each lane's registers (direct), or, where a warp has one box, 32 at a time through shared memory
+// (shared). Warps are sorted by T within windows of boxes: loops of several T at one time miss the
 // instruction caches.
 #pragma once
 
@@ -23,7 +22,7 @@ struct TileWarp {
     int32_t first_unit;
     uint8_t targets;                            // T
     uint8_t log_target_lanes, log_source_lanes; // of P, Y
-    uint8_t units_and_kind;                     // units, + 128: a warp has one box
+    uint8_t units_and_kind;                     // units, + 128: through shared memory
 };
 
 struct TilesView {
@@ -38,7 +37,6 @@ struct TileCost {
     int32_t values = 4;                         // sums of a target
     int32_t most = 8;                           // T at most
     bool every = true;                          // every T up to most has code; else powers of two
-    bool through_shared = false;                // a warp's only box
     int32_t target_lanes = 0, source_lanes = 0; // fixed by the caller, or 0
     int32_t window = 1 << 16;
 };

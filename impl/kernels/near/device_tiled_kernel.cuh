@@ -85,48 +85,6 @@ struct TileCursor {
     }
 };
 
-/// Steps through the stretches of a box's runs, the same for all lanes of a warp. A stretch: the part
-/// [begin, end) of a run before, inside, or behind the sources that are to be checked; none is empty.
-struct RunWalk {
-    int32_t begin = 0, end = 0, offset = 0; // slots; k = slot + offset
-    bool checked = false;
-
-    __device__ __forceinline__ RunWalk(const int2* run, int32_t runs, int2 check) {
-        fetch(run, runs);
-        advance(run, runs, check);
-    }
-    /// False: there is no other.
-    __device__ __forceinline__ bool advance(const int2* run, int32_t runs, int2 check) {
-        while (end == run_end_) {
-            if (next_ == runs)
-                return false;
-            if ((next_ & 31) == 0 && next_ > 0)
-                fetch(run, runs);
-            const int32_t first = __shfl_sync(~0u, mine_.x, next_ & 31);
-            run_end_ = __shfl_sync(~0u, mine_.y, next_ & 31);
-            offset = sources_ - first;
-            sources_ += run_end_ - first;
-            end = first;
-            ++next_;
-        }
-        begin = end;
-        const int32_t k = begin + offset;
-        checked = k >= check.x && k < check.y;
-        const int32_t left = (k < check.x ? check.x : checked ? check.y : INT32_MAX) - k;
-        end = left < run_end_ - begin ? begin + left : run_end_;
-        return true;
-    }
-
-  private:
-    /// Each lane the run of its number of the next 32.
-    __device__ __forceinline__ void fetch(const int2* run, int32_t runs) {
-        const int32_t own = next_ + static_cast<int32_t>(threadIdx.x % 32);
-        mine_ = own < runs ? __ldg(run + own) : make_int2(0, 0);
-    }
-    int2 mine_;
-    int32_t next_ = 0, run_end_ = 0, sources_ = 0;
-};
-
 template <Form form, Precision precision, int components, bool slope, int dimension, int T>
 struct TileLoop {
     using View = SumView<precision>;
@@ -148,37 +106,22 @@ struct TileLoop {
     int32_t self, step_self; // k of target 0, and from target to target
 
     __device__ __forceinline__ Raw read(const TileCursor& cursor) const {
-        if (cursor.inside())
-            return read_at(cursor.pos);
         Raw raw;
         raw.point = centre;
-        clear_charges(raw);
-        return raw;
-    }
-    __device__ __forceinline__ Raw read_at(int32_t slot) const {
-        Raw raw;
-        raw.point = load_point(v.source + slot);
-        if constexpr (components > 1)
-#pragma unroll
-            for (int c = 0; c < components; ++c)
-                raw.more[c] = c < v.components
-                                  ? __ldg(v.charge + (v.first_component + c) * v.charge_stride + slot)
-                                  : Stored(0);
-        return raw;
-    }
-    /// Beyond the end the last source, without charges.
-    __device__ __forceinline__ Raw read_before(int32_t slot, int32_t end) const {
-        Raw raw = read_at(min(slot, end - 1));
-        if (slot >= end)
-            clear_charges(raw);
-        return raw;
-    }
-    __device__ __forceinline__ static void clear_charges(Raw& raw) {
         raw.point.charge = 0;
         if constexpr (components > 1)
-#pragma unroll
             for (int c = 0; c < components; ++c)
                 raw.more[c] = 0;
+        if (cursor.inside()) {
+            raw.point = load_point(v.source + cursor.pos);
+            if constexpr (components > 1)
+#pragma unroll
+                for (int c = 0; c < components; ++c)
+                    if (c < v.components)
+                        raw.more[c] =
+                            __ldg(v.charge + (v.first_component + c) * v.charge_stride + cursor.pos);
+        }
+        return raw;
     }
     __device__ __forceinline__ Source prepare(const Raw& raw) const {
         Source s;
@@ -259,50 +202,6 @@ struct TileLoop {
         }
     }
 
-    /// One box a warp, whose runs are the same for all lanes: part y of Y sums the sources y, y + Y, ... of
-    /// each run. A source on its way to the registers while the one before is summed; where a stretch (a run,
-    /// cut where the test for distance zero begins and ends) is at its end, the next one's first.
-    __device__ __forceinline__ void walk(const int2* run, int32_t runs, int2 check, int part, int parts) {
-        if (runs == 0)
-            return;
-        RunWalk walk(run, runs, check);
-        int32_t at = walk.begin + part;
-        Raw next = read_before(at, walk.end);
-        for (bool more = true; more;) {
-            const bool checked = walk.checked;
-            const int32_t offset = walk.offset; // k of source 0
-            if (unchecked && !checked) {        // while the next step is whole; two in a turn
-                const int32_t turns = (walk.end - walk.begin) / parts - 1 >> 1;
-                const int32_t last = at + 2 * parts * turns;
-                walk.begin += 2 * parts * max(turns, 0);
-#pragma unroll 1
-                for (int32_t second = at + parts; at < last;) {
-                    const Source s = prepare(next);
-                    next = read_at(second);
-                    add<false>(s, 0);
-                    const Source t = prepare(next);
-                    at += 2 * parts;
-                    next = read_at(at);
-                    add<false>(t, 0);
-                    second += 2 * parts;
-                }
-            }
-            const Source s = prepare(next);
-            const int32_t k = at + offset;
-            walk.begin += parts, at += parts;
-            if (walk.begin >= walk.end) {
-                more = walk.advance(run, runs, check);
-                at = walk.begin + part;
-            }
-            if (more)
-                next = read_before(at, walk.end);
-            if (!unchecked || checked)
-                add<true>(s, k);
-            else
-                add<false>(s, 0);
-        }
-    }
-
     /// Adds the parts of the box's lanes, in a fixed order, and writes.
     __device__ __forceinline__ void finish(int log_p, int log_y, int part, int32_t first, int32_t count,
                                            int place, bool valid) {
@@ -336,7 +235,7 @@ __device__ __forceinline__ void run_warp(const SumView<precision>& v, const Tile
     TileLoop<form, precision, components, slope, dimension, T> loop{v};
     const int log_p = warp.log_target_lanes, log_y = warp.log_source_lanes, lane = threadIdx.x % 32;
     const int units = warp.units_and_kind & 127, sub = lane >> (log_p + log_y);
-    const bool valid = sub < units, alone = warp.units_and_kind >= 128;
+    const bool valid = sub < units, through_shared = warp.units_and_kind >= 128;
     const TileUnit unit = tiles.units[warp.first_unit + min(sub, units - 1)];
     const int place = lane & ((1 << log_p) - 1), part = (lane >> log_p) & ((1 << log_y) - 1);
     const int32_t box_begin = v.boxes.target_offset[unit.box], box_end = v.boxes.target_offset[unit.box + 1];
@@ -354,15 +253,10 @@ __device__ __forceinline__ void run_warp(const SumView<precision>& v, const Tile
     }
     const int32_t m = valid ? v.runs.sources[unit.box] : 0;
     const int2* const run = v.runs.run + v.runs.offset[unit.box];
-    const int2 check =
-        tiles.check != nullptr && loop.unchecked ? tiles.check[unit.box] : make_int2(0, INT32_MAX);
-    if (alone) {
-        if constexpr (precision == Precision::mixed)
-            loop.shared(TileCursor(run, lane, m, 32), check, tile, part, 1 << log_y);
-        else
-            loop.walk(run, static_cast<int32_t>(v.runs.offset[unit.box + 1] - v.runs.offset[unit.box]), check,
-                      part, 1 << log_y);
-    } else
+    const int2 check = tiles.check != nullptr ? tiles.check[unit.box] : make_int2(0, INT32_MAX);
+    if (through_shared)
+        loop.shared(TileCursor(run, lane, m, 32), check, tile, part, 1 << log_y);
+    else
         loop.direct(TileCursor(run, part, m, 1 << log_y), check);
     loop.finish(log_p, log_y, part, unit.first, count, place, valid);
 }
@@ -403,10 +297,7 @@ void launch_tiles(backend::Queue& queue, const SumView<precision>& view, const T
                   int threads) {
     threads = threads > tile_threads ? tile_threads : threads;
     const int warps = threads / 32;
-    const size_t bytes =
-        precision == Precision::mixed
-            ? static_cast<size_t>(threads) * sizeof(TileSource<precision, components, dimension>)
-            : 0;
+    const size_t bytes = static_cast<size_t>(threads) * sizeof(TileSource<precision, components, dimension>);
     sum_tiles_kernel<form, precision, components, slope, dimension>
         <<<backend::blocks_for(view.count, warps), threads, bytes, queue.stream()>>>(view, tiles);
     GRAFT_CUDA_LAUNCHED("near field, tiles");
