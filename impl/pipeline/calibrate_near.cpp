@@ -119,8 +119,21 @@ std::vector<near::BenchCase> structures(const Bench& bench, int32_t dimension) {
     return list;
 }
 
-void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sums& sums, int repetitions,
-                 double most_bytes, std::vector<model::NearSample> (&samples)[near::layouts]) {
+/// A GPU's execution beside its kernel and the transfers that the link's numbers predict: calls and waits,
+/// too.
+double charges_s_of(const near::BenchTimes& times, const model::NearSample& sample, near::Layout layout,
+                    const Bench& bench, const model::Machine& machine) {
+    if (bench.way.backend == model::NearBackend::cpu)
+        return least(times.second, &near::Times::charges_s);
+    const double transfer_s =
+        model::near_time(static_cast<model::NearLayout>(layout), sample.problem, bench.way, machine)
+            .transfer_s;
+    return std::max(1e-6, least(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
+}
+
+void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
+                 const near::Sums& sums, int repetitions, double most_bytes,
+                 std::vector<model::NearSample> (&samples)[near::layouts]) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
@@ -136,8 +149,8 @@ void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sum
         model::NearSample sample;
         sample.problem = near::problem_of(names[k], shape, 1);
         sample.collection_s = *std::min_element(times[k].once_s.begin(), times[k].once_s.end());
-        sample.charges_s = least(times[k].second, &near::Times::charges_s);
         sample.kernel_s = least(times[k].second, &near::Times::kernel_s);
+        sample.charges_s = charges_s_of(times[k], sample, names[k], bench, machine);
         sample.scatter_s = least(times[k].second, &near::Times::scatter_s);
         samples[static_cast<size_t>(names[k])].push_back(sample);
     }
@@ -148,10 +161,10 @@ void measure_layouts(model::Machine& machine, const Bench& bench, Precision prec
     for (const int32_t dimension : {2, 3}) {
         const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
         for (const near::BenchCase& one : structures(bench, dimension))
-            add_samples(bench, one, sums_of(kernel, dimension, precision, near::potential), repetitions,
-                        bench.most_bytes, samples);
+            add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential),
+                        repetitions, bench.most_bytes, samples);
         if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
-            add_samples(bench, case_of(bench.large_points, 3, dimension, 1, false),
+            add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
                         sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
     }
     for (int k = 0; k < near::layouts; ++k)
