@@ -27,7 +27,7 @@ class DeviceChoice {
             machine_ = *input.options.machine;
         options_.way.backend = model::NearBackend::cuda;
         options_.way.host_arrays = host_arrays;
-        options_.way.most_bytes = input.options.most_bytes;
+        options_.way.most_bytes = asked_ ? 0 : input.options.most_bytes; // the device refuses or cuts it
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
         choice_ = near::choose(shape_, machine_, options_);
         reason_ = "predicted to be fastest";
