@@ -23,20 +23,30 @@ void PeriodicSum::find_extent(const Problem& problem, int axis, const geometry::
     }
 }
 
+double PeriodicSum::slab_gap(const Settings& settings) {
+    const geometry::Lattice lattice = lattice_of(settings);
+    double longest = 0; // wave length along the slab
+    for (int a = 0; a < 3; ++a)
+        if (a != settings.open_axis)
+            longest = std::max(longest, lattice.width(a));
+    return longest / (2 * pi) * std::log(10 / accuracy_of(settings));
+}
+
+geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double lower, double upper) {
+    geometry::Lattice lattice = lattice_of(settings);
+    constexpr double step = 0.02; // so that a slab that breathes keeps its waves for a while
+    const double width = upper - lower + slab_gap(settings);
+    lattice.edge[settings.open_axis] = std::exp(step * std::ceil(std::log(width) / step));
+    lattice.lower[settings.open_axis] = lower;
+    return lattice;
+}
+
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
 void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
     open_axis_ = settings.open_axis;
     if (open_axis_ < 0)
         return;
-    double longest = 0; // wave length along the slab
-    for (int a = 0; a < 3; ++a)
-        if (a != open_axis_)
-            longest = std::max(longest, lattice_.width(a));
-    const double gap = longest / (2 * pi) * std::log(10 / accuracy_of(settings));
-    constexpr double step = 0.02; // so that a slab that breathes keeps its waves for a while
-    const double width = totals.upper - totals.lower + gap;
-    lattice_.edge[open_axis_] = std::exp(step * std::ceil(std::log(width) / step));
-    lattice_.lower[open_axis_] = totals.lower;
+    lattice_ = slab_lattice(settings, totals.lower, totals.upper);
     middle_ = 0.5 * totals.lower + 0.5 * totals.upper;
 }
 
