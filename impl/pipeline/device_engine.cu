@@ -5,6 +5,7 @@
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
 #include "pipeline/device_host_tree.cuh"
+#include "pipeline/lattice_kind.hpp"
 #include "pipeline/local_choice.hpp"
 
 #include <algorithm>
@@ -108,6 +109,8 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     if (settings.method == Method::reference)
         core::fail(core::Status::unsupported,
                    "method reference runs on the CPU only; expected direct or tree");
+    if (const char* why = why_no_gpu_lattice(settings); why != nullptr)
+        core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
     if (settings.periodic && settings.open_axis >= 0 && softened && settings.softening == Softening::plummer)
         refuse_plummer_slab();
     if (settings.periodic) // no screened cells here: both methods are this one sum
