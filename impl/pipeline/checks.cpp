@@ -48,11 +48,11 @@ void refuse_virial_of_some() {
 }
 
 void refuse_plummer_slab() {
-    fail(
-        Status::unsupported,
-        "softening.kind plummer in a slab: its tail reaches the images across the slab, which this version "
-        "does not take off; expected spline or none, or a box with images along three axes that has a vacuum "
-        "of its own");
+    fail(Status::unsupported, "softening.kind plummer in a slab or wire: its tail reaches the images across, "
+                              "which this version does "
+                              "not take off; expected spline or none, or a box with images along three axes "
+                              "that has a vacuum of its "
+                              "own");
 }
 
 void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {
