@@ -40,16 +40,6 @@ TEST(PeriodicLimits, WithoutChargeThereIsNoField) {
         }
 }
 
-/// The message of a computation that is refused.
-std::string refusal(const Cloud& cloud, const Settings& settings) {
-    try {
-        compute_periodic(cloud, settings);
-    } catch (const core::Error& error) {
-        return error.what();
-    }
-    return "";
-}
-
 TEST(PeriodicLimits, SumsWithoutEndAreRefused) {
     PeriodicBox thin;
     thin.edge[2] = 1e10;

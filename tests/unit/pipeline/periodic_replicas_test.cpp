@@ -16,15 +16,6 @@ Settings replica_settings(const PeriodicBox& box, Method method = Method::tree, 
     return s;
 }
 
-std::string refusal(const Cloud& cloud, const Settings& settings) {
-    try {
-        compute_periodic(cloud, settings);
-    } catch (const core::Error& error) {
-        return error.what();
-    }
-    return "";
-}
-
 TEST(Replicas, AreEwaldsSumToTheAccuracyAskedFor) {
     for (const PeriodicBox& box : {straight, tilted, flat})
         for (const bool neutral : {true, false}) {

@@ -49,6 +49,16 @@ inline Results compute_periodic(const Cloud& cloud, const Settings& settings, co
     return compute_over(1, cloud, all_on(cloud, 0), settings, choice);
 }
 
+/// The message of a computation that is refused; empty: it was not.
+inline std::string refusal(const Cloud& cloud, const Settings& settings) {
+    try {
+        compute_periodic(cloud, settings);
+    } catch (const core::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
 /// What the oracle says, with Coulomb's signs.
 inline Results oracle(const Cloud& cloud, const Settings& s, double reach = 0, const Cloud* points = nullptr,
                       bool lengths = false) {
