@@ -75,7 +75,10 @@ constexpr Choice near_precisions[] = {{"same", 0},
                                       {"fp32", GRAFT_NEAR_PRECISION_FP32},
                                       {"mixed", GRAFT_NEAR_PRECISION_MIXED},
                                       {"fp64", GRAFT_NEAR_PRECISION_FP64}};
-constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}, {"yz", 2}, {"xz", 3}, {"xy", 4}};
+constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}, {"yz", 2}, {"xz", 3},
+                                    {"xy", 4},   {"x", 5},   {"y", 6},  {"z", 7}};
+/// Kept in the padding of graft_options_values, where 0 stood.
+constexpr Choice lattice_methods[] = {{"split", 0}, {"replicas", 1}};
 constexpr Choice log_levels[] = {{"error", GRAFT_LOG_ERROR},
                                  {"warning", GRAFT_LOG_WARNING},
                                  {"info", GRAFT_LOG_INFO},
@@ -127,6 +130,18 @@ constexpr Key log_level = {.name = "log.level",
                            .choices = log_levels,
                            .fallback = "warning"};
 
+constexpr Choice tree_sizes_words[] = {{"fixed", 0}, {"model", 1}, {"trial", 2}};
+constexpr Key tree_sizes = {
+    .name = "tree.sizes",
+    .type = Type::choice,
+    .unit = "",
+    .meaning =
+        "what chooses leaf and group, where these are 0, on one rank's CPU: fixed numbers; a model of the "
+        "first evaluation's counts; or trials among the model's best over the first 21 evaluations, "
+        "whose last bits may then differ from run to run",
+    .choices = tree_sizes_words,
+    .fallback = "fixed"};
+
 constexpr Key keys[] = {
     choice("method",
            "how forces are summed: all pairs, a tree code, or slow compensated sums to compare with", methods,
@@ -156,6 +171,7 @@ constexpr Key keys[] = {
           &Values::tree_leaf),
     whole("tree.group", "particles", "most targets that share one list; 0: chosen for what computes",
           {0, 1024}, &Values::tree_group),
+    tree_sizes,
     choice("tree.scope",
            "many ranks: local, a root for each rank's tree; global, one for all (all particles: same forces "
            "for any number of ranks)",
@@ -180,7 +196,7 @@ constexpr Key keys[] = {
         "box.periodic",
         "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a "
         "uniform background against a net charge or mass; xy, xz, yz: a slab, images along two axes and none "
-        "along the third",
+        "along the third; x, y, z: a wire, images along one axis",
         periodicities, &Values::box_periodic),
     real("box.x", "length", "edge along x; box.x, box.y, box.z all 0: no box", not_negative, &Values::box_x),
     real("box.y", "length", "edge along y", not_negative, &Values::box_y),
@@ -194,6 +210,11 @@ constexpr Key keys[] = {
          &Values::box_xz),
     real("box.yz", "length", "periodic: tilt of the edge z along y, at most half of box.y", any_number,
          &Values::box_yz),
+    choice("ewald.method",
+           "periodic boxes: split (Ewald's splitting), or replicas: near images by the tree as in open "
+           "boxes, far "
+           "ones by moments of the whole box; for method tree, refused where mac.accuracy is beyond it",
+           lattice_methods, &Values::box_pad),
     real("ewald.accuracy", "",
          "periodic boxes: rms force error of the lattice sum over the rms force; mac.accuracy is that of the "
          "tree's cells, which large or crowded boxes use. 0: chosen for precision and method",
