@@ -26,13 +26,20 @@ struct FieldPointers {
     }
 };
 
-/// Adds `units` slots, `count` apart, in order; loads go ahead of the sums.
+/// Adds `units` slots, `count` apart, in order; four loads are under way together, whatever their number.
 template <typename Real>
 __device__ void add_slots(const Slot<Real>* slots, int32_t units, int32_t count, double (&sum)[4]) {
-#pragma unroll 8
-    for (int32_t u = 0; u < units; ++u) {
-        const Slot<Real> slot = slots[int64_t{u} * count];
-        sum[0] += slot.x, sum[1] += slot.y, sum[2] += slot.z, sum[3] += slot.potential;
+    constexpr int ahead = 4;
+    for (int32_t base = 0; base < units; base += ahead, slots += int64_t{ahead} * count) {
+        Slot<Real> slot[ahead];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u)
+            if (base + u < units)
+                slot[u] = slots[int64_t{u} * count];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u)
+            if (base + u < units)
+                sum[0] += slot[u].x, sum[1] += slot[u].y, sum[2] += slot[u].z, sum[3] += slot[u].potential;
     }
 }
 
