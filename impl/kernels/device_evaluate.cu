@@ -251,13 +251,15 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     const UnitView units = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
     const bool softened = how.pairs.softening == Softening::plummer;
+    const auto pack = [&] {
+        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
+                   w.signs.data());
+    };
     backend::follow(w.side, queue.stream(), w.begun);
     if (fast) {
         const backend::OnSide on_side(queue, w.side);
-        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
-                   w.signs.data());
-        if (local)
-            lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
+        local ? lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far)
+              : pack();
     }
     if (local)
         w.see_far(view);
@@ -265,8 +267,10 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     if (!w.sizes.empty())
         size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
-    if (local)
+    if (local) {
+        pack();
         backend::follow(queue.stream(), w.side, w.packed_all);
+    }
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
     backend::follow(w.side, queue.stream(), w.cut);
     {

@@ -11,6 +11,7 @@ __device__ void raise_to(int64_t* word, unsigned long long value) {
 
 struct FieldPointers {
     double *ax, *ay, *az, *potential;
+    double unit; // 1 / charge_scale, exact
     bool add;
 
     __device__ void put(int64_t to, const double (&sum)[4], double square, double inverse) const {
@@ -25,13 +26,20 @@ struct FieldPointers {
     }
 };
 
-/// Adds `units` slots, `count` apart, in order; loads go ahead of the sums.
+/// Adds `units` slots, `count` apart, in order; four loads are under way together, whatever their number.
 template <typename Real>
 __device__ void add_slots(const Slot<Real>* slots, int32_t units, int32_t count, double (&sum)[4]) {
-#pragma unroll 8
-    for (int32_t u = 0; u < units; ++u) {
-        const Slot<Real> slot = slots[int64_t{u} * count];
-        sum[0] += slot.x, sum[1] += slot.y, sum[2] += slot.z, sum[3] += slot.potential;
+    constexpr int ahead = 4;
+    for (int32_t base = 0; base < units; base += ahead, slots += int64_t{ahead} * count) {
+        Slot<Real> slot[ahead];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u)
+            if (base + u < units)
+                slot[u] = slots[int64_t{u} * count];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u)
+            if (base + u < units)
+                sum[0] += slot[u].x, sum[1] += slot[u].y, sum[2] += slot[u].z, sum[3] += slot[u].potential;
     }
 }
 
@@ -40,39 +48,59 @@ constexpr unsigned large_blocks = 256; // for groups of many units, a block each
 
 struct Unscale {
     double square, inverse; // back to the caller's units: force, potential
-    __device__ Unscale(const EvaluationView& v, const GroupFrame& frame)
-        : square(frame.scale * (frame.scale / v.charge_scale)), inverse(frame.scale / v.charge_scale) {}
+    __device__ Unscale(const FieldPointers& field, const GroupFrame& frame)
+        : square(frame.scale * (frame.scale * field.unit)), inverse(frame.scale * field.unit) {}
 };
 
-/// Adds the field of the group's polynomial at one target, where the group has one.
-__device__ __forceinline__ void add_polynomial(const EvaluationView& v, int64_t g, const GroupFrame& frame,
-                                               int64_t target, bool potential, double (&sum)[4]) {
-    if (near_cells(v, g) == all_cells(v, g))
-        return;
-    using Body = PointBody<DeviceLocalOps, device_local_degree>;
-    const float h[3] = {static_cast<float>(fma(v.target_x[target], frame.scale, -frame.centre[0])),
-                        static_cast<float>(fma(v.target_y[target], frame.scale, -frame.centre[1])),
-                        static_cast<float>(fma(v.target_z[target], frame.scale, -frame.centre[2]))};
-    float value[4] = {0, 0, 0, 0};
-    const float* terms = v.expansions + g * device_local_terms;
-    potential ? Body::add<true>(terms, h, value) : Body::add<false>(terms, h, value);
-    for (int i = 0; i < 4; ++i)
-        sum[i] += value[i];
+/// A group's polynomial and one of its targets, read ahead of the slots.
+struct Polynomial {
+    const float* terms; // null: the group has none
+    float h[3];
+
+    __device__ __forceinline__ Polynomial(const EvaluationView& v, int64_t g, bool has_one,
+                                          const GroupFrame& frame, int64_t target)
+        : terms(has_one ? v.expansions + g * device_local_terms : nullptr),
+          h{static_cast<float>(fma(v.target_x[target], frame.scale, -frame.centre[0])),
+            static_cast<float>(fma(v.target_y[target], frame.scale, -frame.centre[1])),
+            static_cast<float>(fma(v.target_z[target], frame.scale, -frame.centre[2]))} {}
+
+    /// Adds the field at the target.
+    __device__ __forceinline__ void add_to(double (&sum)[4], bool potential) const {
+        if (terms == nullptr)
+            return;
+        using Body = PointBody<DeviceLocalOps, device_local_degree>;
+        float value[4] = {0, 0, 0, 0};
+        potential ? Body::add<true>(terms, h, value) : Body::add<false>(terms, h, value);
+        for (int i = 0; i < 4; ++i)
+            sum[i] += value[i];
+    }
+};
+
+/// Asks for a group's polynomial, which is wanted behind the slots.
+__device__ __forceinline__ void ask_for_polynomial(const EvaluationView& v, int64_t g) {
+    const float* from = v.expansions + g * device_local_terms + threadIdx.x % 8 * 8; // sectors
+    if (threadIdx.x % 32 * 8 < device_local_terms)
+        asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
 }
 
-/// A warp a group of few units.
+/// Group g of few units, by `chunks` warps of which this is number `chunk`.
 template <typename Real, bool local>
-__device__ void gather_small(const EvaluationView& v, const UnitView& view, int64_t g,
-                             const FieldPointers& field) {
-    const GroupFrame& frame = view.frames[g];
-    const Unscale unscale(v, frame);
+__device__ __forceinline__ void gather_small(const EvaluationView& v, const UnitView& view,
+                                             const GroupFrame& frame, int64_t g, bool has_polynomial,
+                                             int chunk, int chunks, const FieldPointers& field) {
     const int32_t units = frame.pairs.units + frame.cells.units;
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
-    for (int32_t k = threadIdx.x % 32; k < frame.count; k += 32) {
+    const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+    const Unscale unscale(field, frame);
+    for (int32_t k = chunk * 32 + lane; k < frame.count; k += chunks * 32) {
         double sum[4] = {0, 0, 0, 0};
-        add_slots(slots + k, units, frame.count, sum);
-        if constexpr (local)
-            add_polynomial(v, g, frame, frame.first + int64_t{k}, field.potential != nullptr, sum);
+        if constexpr (local) {
+            const Polynomial polynomial(v, g, has_polynomial, frame, frame.first + int64_t{k});
+            add_slots(slots + k, units, frame.count, sum);
+            polynomial.add_to(sum, field.potential != nullptr);
+        } else {
+            add_slots(slots + k, units, frame.count, sum);
+        }
         field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
     }
 }
@@ -83,7 +111,8 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                              const FieldPointers& field) {
     __shared__ double part[gather_warps][4][32];
     const GroupFrame& frame = view.frames[g];
-    const Unscale unscale(v, frame);
+    const Unscale unscale(field, frame);
+    const bool has_polynomial = local && near_cells(v, g) != all_cells(v, g);
     const int32_t units = frame.pairs.units + frame.cells.units, count = frame.count;
     const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
     const int chunks = min(gather_warps, (count + 31) / 32), segments = gather_warps / chunks;
@@ -103,45 +132,62 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                 for (int i = 0; i < 4; ++i)
                     sum[i] += part[w][i][lane];
             if constexpr (local)
-                add_polynomial(v, g, frame, frame.first + int64_t{k}, field.potential != nullptr, sum);
+                Polynomial(v, g, has_polynomial, frame, frame.first + int64_t{k})
+                    .add_to(sum, field.potential != nullptr);
             field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
         }
         __syncthreads();
     }
 }
 
-/// The first blocks take the groups of many units, the others gather_warps groups each.
+/// The first blocks take the groups of many units; the others' warps 32 targets each of the other groups,
+/// 2^log_chunks warps a group.
 template <typename Real, bool local>
-__global__ void gather_kernel(EvaluationView v, UnitView view, FieldPointers field) {
+__global__ void __launch_bounds__(32 * gather_warps, 3)
+    gather_kernel(EvaluationView v, UnitView view, int log_chunks, FieldPointers field) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         raise_to(&v.status->units_needed, max(view.counters->pairs(), view.counters->cells()));
         raise_to(&v.status->slots_needed, view.counters->slots);
     }
-    if (backend::stopped(v.status))
-        return;
     if (blockIdx.x < large_blocks) {
+        if (backend::stopped(v.status))
+            return;
         for (unsigned i = blockIdx.x; i < view.counters->large; i += large_blocks)
             gather_large<Real, local>(v, view, view.large[i], field);
         return;
     }
-    const int64_t g = int64_t{blockIdx.x - large_blocks} * gather_warps + threadIdx.x / 32;
-    if (g < batch_group_count(v) && !is_large(view.frames[g]))
-        gather_small<Real, local>(v, view, g, field);
+    const int64_t warp = int64_t{blockIdx.x - large_blocks} * gather_warps + threadIdx.x / 32;
+    const int64_t g = warp >> log_chunks;
+    if ((g >= batch_group_count(v)) | backend::stopped(v.status))
+        return;
+    const GroupFrame frame = view.frames[g];
+    if constexpr (local)
+        ask_for_polynomial(v, g);
+    const bool has_polynomial = local && near_cells(v, g) != all_cells(v, g);
+    const int chunks = 1 << log_chunks;
+    if (!is_large(frame))
+        gather_small<Real, local>(v, view, frame, g, has_polynomial, static_cast<int>(warp) & (chunks - 1),
+                                  chunks, field);
 }
 
 } // namespace
 
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field) {
-    const FieldPointers out{field.ax.data(), field.ay.data(), field.az.data(),
-                            field.potential.empty() ? nullptr : field.potential.data(), add};
-    const unsigned blocks = large_blocks + backend::blocks_for(group_capacity, gather_warps);
+    const FieldPointers out{field.ax.data(),       field.ay.data(),
+                            field.az.data(),       field.potential.empty() ? nullptr : field.potential.data(),
+                            1 / view.charge_scale, add};
+    const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
+    const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
     if (view.near_count != nullptr)
-        gather_kernel<float, true><<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, out);
+        gather_kernel<float, true>
+            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, log_chunks, out);
     else if (view.single_precision)
-        gather_kernel<float, false><<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, out);
+        gather_kernel<float, false>
+            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, log_chunks, out);
     else
-        gather_kernel<double, false><<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, out);
+        gather_kernel<double, false>
+            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, log_chunks, out);
     GRAFT_CUDA_LAUNCHED("gather_slots");
     ++queue.launches;
 }

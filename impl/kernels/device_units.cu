@@ -124,13 +124,14 @@ __device__ double nearest_of_points(const EvaluationView& v, int64_t g, bool is_
 /// the sum goes to a slot, which is added in double: as often as the CPU's mixed precision does. Up to 32
 /// targets four lanes are a part and an eighth of 4,096 items is theirs; more targets have fewer items anyway
 /// (65,536 interactions, parts of p > 4 lanes have more than 4 p targets, a lane p / 32 of the items).
-constexpr int64_t most_items = 4096;
+constexpr int most_items = 4096;
 
 /// Items times targets into units of about `interactions`, whole warps of items each.
-__device__ ListCut cut(int64_t total, int32_t targets, int interactions, int least) {
-    const int64_t most = min(most_items, max(int64_t{least}, int64_t{interactions} / targets / 32 * 32));
-    const int64_t units = (total + most - 1) / most;
-    const int64_t chunk = units > 0 ? ((total + units - 1) / units + 31) / 32 * 32 : 32;
+__device__ ListCut cut(int64_t items, int32_t targets, int interactions, int least) {
+    const auto total = static_cast<uint32_t>(items); // a list's: below 2^31
+    const auto most = static_cast<uint32_t>(min(most_items, max(least, interactions / targets / 32 * 32)));
+    const uint32_t units = (total + most - 1) / most;
+    const uint32_t chunk = units > 0 ? ((total + units - 1) / units + 31) / 32 * 32 : 32;
     return {static_cast<int32_t>(total), static_cast<int32_t>(chunk),
             static_cast<int32_t>((total + chunk - 1) / chunk), 0};
 }
@@ -182,6 +183,36 @@ __device__ void take_numbers(BlockCounts& block, UnitCounters& c, backend::Devic
     }
 }
 
+using Wide = unsigned long long;
+
+/// Sum of the lanes' values, in all lanes.
+__device__ Wide sum_of_warp(Wide value) {
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_xor_sync(all_lanes, value, step);
+    return value;
+}
+
+/// Where this lane's `value` numbers begin, if the warp takes its own from the counter: one addition a warp,
+/// as shared memory adds 64 bits by comparing again and again.
+__device__ Wide take_of(Wide& counter, Wide value) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    Wide sum = value;
+    for (int step = 1; step < 32; step *= 2) {
+        const Wide other = __shfl_up_sync(all_lanes, sum, step);
+        sum += lane >= step ? other : 0;
+    }
+    Wide begin = 0;
+    if (lane == 31 && sum > 0)
+        begin = atomicAdd(&counter, sum);
+    return __shfl_sync(all_lanes, begin, 31) + sum - value;
+}
+
+__device__ void add_of_warp(Wide& counter, Wide value) {
+    const Wide sum = sum_of_warp(value);
+    if (threadIdx.x % 32 == 0 && sum > 0)
+        atomicAdd(&counter, sum);
+}
+
 /// A thread a group.
 __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames, UnitView view) {
     __shared__ BlockCounts block;
@@ -198,18 +229,20 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
         valid && box.lower[0] == box.upper[0] && box.lower[1] == box.upper[1] && box.lower[2] == box.upper[2];
     const double nearest = nearest_of_points(v, g, point, box);
     GroupFrame frame{};
+    Wide targets = 0, far = 0;
     if (valid) {
         frame = make_group_frame(v, size, g, view.entries, group, nearest);
-        const auto targets = static_cast<unsigned long long>(frame.count);
+        targets = static_cast<Wide>(frame.count);
         frame.pairs.unit = atomicAdd(&block.pair_units[frame.unit_class], frame.pairs.units);
         frame.cells.unit = atomicAdd(&block.cell_units[frame.unit_class], frame.cells.units);
-        frame.slot =
-            static_cast<int64_t>(atomicAdd(&block.slots, targets * (frame.pairs.units + frame.cells.units)));
-        atomicAdd(&block.pairs, targets * frame.pairs.total);
-        atomicAdd(&block.cells, targets * frame.cells.total);
-        if (v.near_count != nullptr)
-            atomicAdd(&block.far_cells, static_cast<unsigned long long>(all_cells(v, g) - frame.cells.total));
+        far = static_cast<Wide>(all_cells(v, g) - frame.cells.total);
     }
+    frame.slot =
+        static_cast<int64_t>(take_of(block.slots, targets * (frame.pairs.units + frame.cells.units)));
+    add_of_warp(block.pairs, targets * frame.pairs.total);
+    add_of_warp(block.cells, targets * frame.cells.total);
+    if (v.near_count != nullptr)
+        add_of_warp(block.far_cells, far);
     __syncthreads();
     take_numbers(block, *view.counters, v.status);
     __syncthreads();

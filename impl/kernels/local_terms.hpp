@@ -43,11 +43,16 @@ struct Step {
     int axis = 0, lower = 0, lowest = -1; // lowest -1: none
     int factor = 0;
 };
+/// Along the axis with the least power, z among equals: fewest operations, as lowest is then mostly missing
+/// or has the factor 1, and of the levels before only terms without z are wanted.
 constexpr Step step_of(int index) {
     const moments::Term t = local_term(index);
-    const int axis = t.a > 0 ? 0 : (t.b > 0 ? 1 : 2);
-    const int x = axis == 0, y = axis == 1, z = axis == 2;
-    const int along = x ? t.a : (y ? t.b : t.c);
+    const int power[3] = {t.a, t.b, t.c};
+    int axis = -1;
+    for (int a = 2; a >= 0; --a)
+        if (power[a] > 0 && (axis < 0 || power[a] < power[axis]))
+            axis = a;
+    const int x = axis == 0, y = axis == 1, z = axis == 2, along = power[axis];
     return {axis, moments::term_index(t.a - x, t.b - y, t.c - z),
             along > 1 ? moments::term_index(t.a - 2 * x, t.b - 2 * y, t.c - 2 * z) : -1, along - 1};
 }

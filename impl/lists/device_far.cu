@@ -1,4 +1,5 @@
-// The cut of node lists, see device_far.cuh. A warp a group, 32 entries at a time.
+// The cut of node lists, see device_far.cuh. A warp a group, 128 entries at a time: four a lane, whose loads
+// are under way together.
 #include "lists/device_far.cuh"
 
 #include "lists/far_cells.hpp"
@@ -9,7 +10,7 @@ namespace graft::lists {
 
 namespace {
 
-constexpr int threads = 128;
+constexpr int threads = 128, a_lane = 4;
 constexpr unsigned all_lanes = ~0u;
 
 struct Cut {
@@ -46,20 +47,28 @@ __global__ void cut_kernel(const Cut c, const backend::DeviceStatus* status) {
     const bool few = group.count < least_far_targets;
     const int64_t end = c.offset[g + 1];
     int64_t near = c.offset[g], far = end - 1;
-    for (int64_t base = c.offset[g]; base < end; base += 32) {
-        const bool valid = base + lane < end;
-        const int32_t k = valid ? c.list[base + lane] : 0;
-        bool is = false;
-        if (valid && !few) {
-            const DeviceFarNode node = c.nodes[k];
-            is = is_far(limit, node.magnitude, node.x, node.y, node.z);
+    for (int64_t base = c.offset[g]; base < end; base += 32 * a_lane) {
+        int32_t k[a_lane];
+        DeviceFarNode node[a_lane];
+#pragma unroll
+        for (int i = 0; i < a_lane; ++i)
+            k[i] = base + 32 * i + lane < end ? c.list[base + 32 * i + lane] : -1;
+#pragma unroll
+        for (int i = 0; i < a_lane; ++i)
+            node[i] = c.nodes[max(k[i], 0)];
+#pragma unroll
+        for (int i = 0; i < a_lane; ++i) {
+            const bool valid = k[i] >= 0;
+            const bool is =
+                valid && !few && is_far(limit, node[i].magnitude, node[i].x, node[i].y, node[i].z);
+            const unsigned fars = __ballot_sync(all_lanes, is),
+                           nears = __ballot_sync(all_lanes, valid && !is);
+            if (is)
+                c.entries[far - __popc(fars & before)] = k[i];
+            else if (valid)
+                c.entries[near + __popc(nears & before)] = k[i];
+            near += __popc(nears), far -= __popc(fars);
         }
-        const unsigned fars = __ballot_sync(all_lanes, is), nears = __ballot_sync(all_lanes, valid && !is);
-        if (is)
-            c.entries[far - __popc(fars & before)] = k;
-        else if (valid)
-            c.entries[near + __popc(nears & before)] = k;
-        near += __popc(nears), far -= __popc(fars);
     }
     if (lane == 0)
         c.near_count[g] = static_cast<int32_t>(near - c.offset[g]);

@@ -4,8 +4,8 @@
 // A cell of sum |q| = m at distance d from the centre of a group of radius r: the first term that its
 // polynomial of degree N leaves out is about m (r/d)^N / d^2. With the error MAC a cell's own error may be
 // accuracy * a_g = factor^-(p+3); a share of that is what the polynomial may add. With q = d^2 / r^2 that is
-// m <= limit r^2 q^(N/2 + 1): no quotient and no power but q's. No fused multiply-adds, roots as IEEE has
-// them: the same bits on host and device.
+// m <= limit r^2 q^(N/2 + 1), or its square: no quotient, no root and no power but q's. No fused
+// multiply-adds: the same bits on host and device.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -62,7 +62,7 @@ GRAFT_HD inline bool is_far(const FarLimit& limit, double magnitude, double x, d
     for (int k = 0; k < limit.degree / 2; ++k)
         most *= ratio;
     if (limit.degree % 2 != 0)
-        most *= std::sqrt(ratio);
+        return ratio >= far_least_ratio && magnitude * magnitude <= most * most * ratio;
     return ratio >= far_least_ratio && magnitude <= most;
 }
 

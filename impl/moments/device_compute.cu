@@ -37,7 +37,8 @@ device::Problem make_problem(backend::Queue& queue, const tree::DeviceTree& tree
             pending,
             pending + capacity,
             tree.counts.data(),
-            queue.status()};
+            queue.status(),
+            tree.options.leaf};
 }
 
 constexpr int block_nodes = 64, fill_threads = 128;

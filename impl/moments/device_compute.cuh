@@ -1,14 +1,19 @@
 // Moments of all nodes, one order: the kernels behind compute_moments; a file each order instantiates them.
 //
 // Every node by the host's bodies (node_moments.hpp), so every number has the host's bits. Leaves: a thread
-// each. Inner nodes must follow their children: 8 lanes begin at each inner node that has only leaves below
-// it, and go on to the parent when they are the last to finish one of its children; nobody waits. Within a
-// node each lane shifts one child's moments, then adds up one term, in the children's order. Bytes: 32 a
-// particle, about 100 + 8 terms a node; the time of the way up is that of the longest chain of parents.
+// each, whose particles the warp has read for it. Inner nodes must follow their children: 8 lanes begin at
+// each inner node that has only leaves below it, and go on to the parent when they are the last to finish one
+// of its children; nobody waits. Within a node each lane shifts one child's moments, then adds up one term,
+// in the children's order. Bytes: 32 a particle, about 100 + 8 terms a node; the time of the way up is that
+// of the longest chain of parents.
 #pragma once
 
 #include "moments/device_moments.cuh"
 #include "moments/node_moments.hpp"
+
+#ifdef __CUDACC__
+#include "tree/device_rows.cuh"
+#endif
 
 namespace graft::moments {
 
@@ -23,6 +28,7 @@ struct Problem {
     int32_t* finished;       // those done; zero before
     const tree::DeviceTreeCounts* counts;
     const backend::DeviceStatus* status;
+    int32_t leaf; // most particles of a leaf, but for heaps
 };
 
 /// Enqueues all kernels for moments up to Order.
@@ -31,6 +37,15 @@ void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_c
 
 #ifdef __CUDACC__
 
+/// Moments of a leaf from its particles where `near` has them.
+template <int Order>
+__device__ void one_leaf(const Problem& p, const TreeArrays& near, int32_t node) {
+    leaf_frame(near, node, p.moments);
+    p2m<Order>(near, node, p.moments, p.moments.values + int64_t{node} * term_count(Order));
+    if (p.tree.softening != nullptr)
+        node_softening(p.tree, node, p.moments);
+}
+
 /// Leaves' moments; inner nodes tell their parents to wait for them.
 template <int Order>
 __global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
@@ -38,15 +53,32 @@ __global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
     if (backend::stopped(p.status) || node >= p.counts->nodes)
         return;
     const tree::Node known = p.tree.nodes[node];
-    if (known.child_count > 0) {
-        if (known.parent >= 0)
-            atomicAdd(p.inner_children + known.parent, 1);
+    if (known.child_count == 0)
+        one_leaf<Order>(p, p.tree, node);
+    else if (known.parent >= 0)
+        atomicAdd(p.inner_children + known.parent, 1);
+}
+
+/// The same where leaves are short: the warp, which is the block, reads those of its 32 nodes first. What
+/// finds no room, and heaps of coincident particles, are read from memory by their own thread.
+template <int Order>
+__global__ void __launch_bounds__(32) leaf_moments_in_rows(const Problem p) {
+    __shared__ tree::device::LeafRows<4> rows;
+    const int32_t node = static_cast<int32_t>(blockIdx.x * 32 + threadIdx.x);
+    if (backend::stopped(p.status) || static_cast<int32_t>(blockIdx.x * 32) >= p.counts->nodes)
         return;
-    }
-    leaf_frame(p.tree, node, p.moments);
-    p2m<Order>(p.tree, node, p.moments, p.moments.values + int64_t{node} * term_count(Order));
-    if (p.tree.softening != nullptr)
-        node_softening(p.tree, node, p.moments);
+    const bool there = node < p.counts->nodes;
+    const tree::Node known = there ? p.tree.nodes[node] : tree::Node{};
+    const bool leaf = there && known.child_count == 0;
+    TreeArrays near = p.tree;
+    const int32_t row = rows.read({near.x, near.y, near.z, near.charge}, known.first, leaf ? known.count : 0);
+    if (there && !leaf && known.parent >= 0)
+        atomicAdd(p.inner_children + known.parent, 1);
+    if (row >= 0)
+        near.x = rows.column(0, row, known.first), near.y = rows.column(1, row, known.first),
+        near.z = rows.column(2, row, known.first), near.charge = rows.column(3, row, known.first);
+    if (leaf)
+        one_leaf<Order>(p, near, node);
 }
 
 /// What the lanes of one node tell each other.
@@ -140,7 +172,11 @@ __global__ void __launch_bounds__(64) inner_nodes(const Problem p) {
 
 template <int Order>
 void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_capacity) {
-    leaf_moments<Order><<<backend::blocks_for(node_capacity, 128), 128, 0, queue.stream()>>>(problem);
+    if (problem.leaf <= tree::device::most_in_row)
+        leaf_moments_in_rows<Order>
+            <<<backend::blocks_for(node_capacity, 32), 32, 0, queue.stream()>>>(problem);
+    else
+        leaf_moments<Order><<<backend::blocks_for(node_capacity, 128), 128, 0, queue.stream()>>>(problem);
     GRAFT_CUDA_LAUNCHED("leaf_moments");
     inner_nodes<Order><<<backend::blocks_for(node_capacity, 64 / lanes), 64, 0, queue.stream()>>>(problem);
     GRAFT_CUDA_LAUNCHED("inner_nodes");

@@ -1,5 +1,5 @@
 // One thread an item; what is a type or a choice at run time is the same for all threads of a launch.
-#include "particles/device_transfer.cuh"
+#include "particles/device_records.cuh"
 
 #include "particles/charge_scale.hpp"
 
@@ -201,27 +201,81 @@ __device__ void export_one(const View& view, int64_t item, double value, bool ad
           static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
 }
 
+/// Value of array a, which is `raw` in the engine's units, to its place `to`; `item` is what weights know it
+/// by.
+__device__ void export_value(const ExportBatch& batch, int a, double raw, int64_t item, int64_t to,
+                             double scale) {
+    double factor = batch.factor[a] / scale;
+    if (batch.scale_power[a] == 2)
+        factor /= scale;
+    if (batch.weight[a] != nullptr)
+        factor = __dmul_rn(factor, batch.weight[a][item]);
+    const double value = __dmul_rn(factor, raw);
+    batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add)
+                            : export_one<double>(batch.view[a], to, value, batch.add);
+}
+
 __global__ void export_kernel(const ExportBatch batch, const int32_t* index, const DeviceImportState* state,
                               const backend::DeviceStatus* status) {
     const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (k >= batch.n || backend::stopped(status))
         return;
     const int64_t item = index != nullptr ? index[k] : k;
-    const double scale = state->scale;
 #pragma unroll
     for (int a = 0; a < most_device_exports; ++a) {
         if (a >= batch.count)
             break;
-        double factor = batch.factor[a] / scale;
-        if (batch.scale_power[a] == 2)
-            factor /= scale;
-        if (batch.weight[a] != nullptr)
-            factor = __dmul_rn(factor, batch.weight[a][item]);
-        const double value = __dmul_rn(factor, batch.value[a][k]);
-        const int64_t to = batch.packed ? k : item;
-        batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add)
-                                : export_one<double>(batch.view[a], to, value, batch.add);
+        export_value(batch, a, batch.value[a][k], item, batch.packed ? k : item, state->scale);
     }
+}
+
+/// Two lanes a particle write its record to its place, a whole sector a request; several particles a lane.
+constexpr int record_items = 4;
+__global__ void __launch_bounds__(threads)
+    scatter_kernel(const ExportBatch batch, const int32_t* index, ExportRecord* records,
+                   const backend::DeviceStatus* status) {
+    constexpr int stride = threads / 2;
+    if (backend::stopped(status))
+        return;
+    const int half = static_cast<int>(threadIdx.x) % 2;
+    const int64_t begin = int64_t{blockIdx.x} * (stride * record_items) + threadIdx.x / 2;
+    const double* const first = batch.value[2 * half];
+    const double* const second = batch.value[2 * half + 1];
+#pragma unroll
+    for (int r = 0; r < record_items; ++r) {
+        const int64_t k = begin + r * stride;
+        if (k < batch.n)
+            reinterpret_cast<double2*>(records + index[k])[half] = {first != nullptr ? first[k] : 0.0,
+                                                                    second != nullptr ? second[k] : 0.0};
+    }
+}
+
+/// As export_kernel, from records in the host's order.
+__global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* records,
+                              const DeviceImportState* state, const backend::DeviceStatus* status) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= batch.n || backend::stopped(status))
+        return;
+    const auto* from = reinterpret_cast<const double2*>(records + i);
+    const double2 low = from[0], high = batch.count > 2 ? from[1] : double2{0, 0};
+    const double raw[most_device_exports] = {low.x, low.y, high.x, high.y};
+#pragma unroll
+    for (int a = 0; a < most_device_exports; ++a) {
+        if (a >= batch.count)
+            break;
+        export_value(batch, a, raw[a], i, i, state->scale);
+    }
+}
+
+ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, bool packed, bool add) {
+    ExportBatch batch{};
+    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
+    for (int a = 0; a < count; ++a) {
+        batch.view[a] = device_view(exports[a].view);
+        batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
+        batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
+    }
+    return batch;
 }
 
 } // namespace
@@ -304,17 +358,26 @@ void export_reals(backend::Queue& queue, int count, const DeviceRealExport* expo
                   int64_t n, bool packed, bool add, const DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
-    ExportBatch batch{};
-    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
-    for (int a = 0; a < count; ++a) {
-        batch.view[a] = device_view(exports[a].view);
-        batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
-        batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
-    }
+    const ExportBatch batch = export_batch(count, exports, n, packed, add);
     export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
                                                                                    queue.status());
     GRAFT_CUDA_LAUNCHED("export_reals");
     ++queue.launches;
+}
+
+void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
+                       const int32_t* index, int64_t n, bool add, const DeviceImportState* state,
+                       ExportRecord* records) {
+    if (n == 0 || count == 0)
+        return;
+    const ExportBatch batch = export_batch(count, exports, n, false, add);
+    scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
+        batch, index, records, queue.status());
+    GRAFT_CUDA_LAUNCHED("records of results");
+    unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, records, state,
+                                                                                   queue.status());
+    GRAFT_CUDA_LAUNCHED("results from records");
+    queue.launches += 2;
 }
 
 } // namespace graft::particles

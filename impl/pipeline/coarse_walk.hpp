@@ -30,9 +30,14 @@ GRAFT_HD inline void coarse_add(double magnitude, double edge, double extent, do
     const double s2 = r2 + (edge * edge > r2 || extent * extent > r2 ? soft * soft : 0);
     if (s2 == 0)
         return;
-    const double force = magnitude / (s2 * sqrt(s2));
+#ifdef __CUDA_ARCH__ // roots and divisions in double are most of the walk
+    const double inverse = rsqrt(s2), force = magnitude * inverse * inverse * inverse;
+    const double distance = s2 == r2 ? r2 * inverse : sqrt(r2);
+#else
+    const double force = magnitude / (s2 * sqrt(s2)), distance = sqrt(r2);
+#endif
     sum.x += force * x, sum.y += force * y, sum.z += force * z;
-    sum.total += force * sqrt(r2);
+    sum.total += force * distance;
 }
 
 /// A place where forces cancel does not ask for the impossible.

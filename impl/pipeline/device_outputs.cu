@@ -1,6 +1,7 @@
 // The raw field to the host's arrays: Solver::write there.
 #include "pipeline/device_engine.cuh"
 
+#include "particles/device_records.cuh"
 #include "particles/pack.hpp"
 #include "particles/transfer.hpp"
 
@@ -78,7 +79,17 @@ void DeviceForce::enqueue_output() {
     for (int a = 0; a < count; ++a)
         if (all[a].view.on_device())
             here[here_count++] = all[a];
-    particles::export_reals(queue_, here_count, here, origin_, job_.targets, false, job_.outputs.add, state);
+    // Node lists that nobody keeps are scratch for results on their way to the host's order.
+    const bool all_items = job_.with_points || job_.all_targets;
+    const bool spare = all_items && job_.is_tree() && !keeps_lists() && !job_.empty() &&
+                       lists_.nodes.size() * int64_t{sizeof(int32_t)} >=
+                           job_.targets * int64_t{sizeof(particles::ExportRecord)};
+    if (spare && particles::serves_records(job_.targets))
+        particles::export_by_records(queue_, here_count, here, origin_, job_.targets, job_.outputs.add, state,
+                                     reinterpret_cast<particles::ExportRecord*>(lists_.nodes.data()));
+    else
+        particles::export_reals(queue_, here_count, here, origin_, job_.targets, false, job_.outputs.add,
+                                state);
     stage_results(all, count);
     export_sums();
 }

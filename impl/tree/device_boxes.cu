@@ -1,11 +1,12 @@
 // Tight boxes of all nodes on the device, without a loop over levels.
 //
-// Leaves from their particles, 8 lanes each; 32 leaves in a row make a chunk, 32 chunks the next level's,
+// Leaves from their particles, a thread each; 32 leaves in a row make a chunk, 32 chunks the next level's,
 // three levels in all, the last block to arrive doing the next level. An inner node is a row of leaves: its
 // box is that of the leaves up to the next chunk, of chunks, of chunks of chunks, and the same down again, a
 // warp a node. Smallest and largest values are exact in any order, but for the sign of a zero, which is the
 // first particle's, as on the host. Bytes: 24 a particle, 48 a leaf, about 60 boxes of 48 an inner node (L2).
 #include "tree/device_detail.cuh"
+#include "tree/device_rows.cuh"
 
 #include <algorithm>
 
@@ -56,12 +57,13 @@ __device__ void check_depth(const Bound& b, int32_t count, const Box& box) {
     }
 }
 
-__device__ Box bound_leaf(const Bound& b, int32_t k) {
+/// The box of leaf k from its particles, wherever they are.
+__device__ Box bound_leaf(const Bound& b, int32_t k, const double* x, const double* y, const double* z) {
     const int32_t begin = b.leaf_start[k], end = b.leaf_start[k + 1];
     Box box;
 #pragma unroll 4
     for (int32_t i = begin; i < end; ++i)
-        box.include(b.x[i], b.y[i], b.z[i]);
+        box.include(x[i], y[i], z[i]);
     b.leaf_boxes[k] = box;
     check_depth(b, end - begin, box);
     return box;
@@ -108,7 +110,28 @@ __global__ void __launch_bounds__(threads) bound_leaves(const Bound b) {
     const int32_t at = k / chunk;
     if (at * chunk >= leaves)
         return;
-    raise_chunk(b, k < leaves ? bound_leaf(b, k) : Box{}, at, leaves);
+    raise_chunk(b, k < leaves ? bound_leaf(b, k, b.x, b.y, b.z) : Box{}, at, leaves);
+}
+
+/// The same where leaves are short: the warp, which is the block, reads its 32 leaves first.
+__global__ void __launch_bounds__(32) bound_leaves_in_rows(const Bound b) {
+    __shared__ device::LeafRows<3> rows;
+    if (!all_listed(b))
+        return;
+    const int32_t leaves = b.counts->leaves, k = static_cast<int32_t>(blockIdx.x * 32 + threadIdx.x);
+    const auto at = static_cast<int32_t>(blockIdx.x);
+    if (at * chunk >= leaves)
+        return;
+    const bool there = k < leaves;
+    const int32_t begin = there ? b.leaf_start[k] : 0, count = there ? b.leaf_start[k + 1] - begin : 0;
+    const int32_t row = rows.read({b.x, b.y, b.z}, begin, count);
+    Box box;
+    if (there && row >= 0)
+        box = bound_leaf(b, k, rows.column(0, row, begin), rows.column(1, row, begin),
+                         rows.column(2, row, begin));
+    else if (there)
+        box = bound_leaf(b, k, b.x, b.y, b.z);
+    raise_chunk(b, box, at, leaves);
 }
 
 /// Boxes of a level below the inner nodes: of leaves, or of chunks.
@@ -243,8 +266,12 @@ Bound make_bound(DeviceTreeBuilder::Work& work, backend::Queue& queue, DeviceTre
 
 void DeviceTreeBuilder::Work::bound_leaves_beside(backend::Queue& queue, DeviceTree& tree) {
     follow(queue, listed);
-    bound_leaves<<<backend::blocks_for(leaf_capacity(tree), threads), threads, 0, beside>>>(
-        make_bound(*this, queue, tree));
+    const Bound b = make_bound(*this, queue, tree);
+    const int64_t leaves = leaf_capacity(tree);
+    if (b.leaf <= device::most_in_row)
+        bound_leaves_in_rows<<<backend::blocks_for(leaves, 32), 32, 0, beside>>>(b);
+    else
+        bound_leaves<<<backend::blocks_for(leaves, threads), threads, 0, beside>>>(b);
     GRAFT_CUDA_LAUNCHED("bound_leaves");
     ++queue.launches;
 }

@@ -1,6 +1,7 @@
 // Whole force evaluations, timed by events: data on the device, single precision. Prints a table; sizes and
 // settings by GRAFT_ENGINE_SPEED, e.g. "plummer:1e6:64:64:2:1e-3 uniform:8e6:64:64:2:1e-3"
-// (shape:n:leaf:group:order:accuracy, a 0 leaf or group: the GPU's own). Errors are relative to an fp64
+// (shape:n:leaf:group:order:accuracy, a 0 leaf or group: the GPU's own; "plummer" ends at 99.9 % of the mass,
+// "whole" is not cut). Errors are relative to an fp64
 // direct sum at about 1,000 targets.
 #include "engine_scene.cuh"
 
@@ -23,15 +24,15 @@ __device__ double random_of(uint64_t i, uint64_t stream) {
     return (static_cast<double>((h ^ (h >> 31)) >> 11) + 0.5) * 0x1p-53;
 }
 
-/// x, y, z, m: n floats each. Plummer: scale length 1, cut at 99.9 % of the mass.
-__global__ void make_particles(bool plummer, int64_t n, float* out) {
+/// x, y, z, m: n floats each. Plummer: scale length 1, cut where `mass` is inside.
+__global__ void make_particles(bool plummer, double mass, int64_t n, float* out) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= n)
         return;
     const double u = random_of(i, 0), v = random_of(i, 1), w = random_of(i, 2);
     double x = u, y = v, z = w;
     if (plummer) {
-        const double r = rsqrt(pow(0.999 * u, -2.0 / 3) - 1), c = 2 * v - 1, s = sqrt(1 - c * c);
+        const double r = rsqrt(pow(mass * u, -2.0 / 3) - 1), c = 2 * v - 1, s = sqrt(1 - c * c);
         x = r * s * cospi(2 * w), y = r * s * sinpi(2 * w), z = r * c;
     }
     out[i] = static_cast<float>(x), out[n + i] = static_cast<float>(y),
@@ -77,7 +78,8 @@ class EngineSpeed : public EngineTest {
         release();
         GRAFT_CUDA(cudaMalloc(&in_, static_cast<size_t>(16 * c.n)));
         GRAFT_CUDA(cudaMalloc(&out_, static_cast<size_t>(12 * c.n)));
-        make_particles<<<graft::backend::blocks_for(c.n, 256), 256>>>(c.shape == "plummer", c.n, in_);
+        make_particles<<<graft::backend::blocks_for(c.n, 256), 256>>>(
+            c.shape != "uniform", c.shape == "whole" ? 1 : 0.999, c.n, in_);
         GRAFT_CUDA(cudaDeviceSynchronize());
         arrays_ = {};
         arrays_.input.n = c.n;
