@@ -16,7 +16,7 @@ namespace {
 
 constexpr int tag = 12;
 constexpr double smallest_box = 1e-280; // below it all trees are points
-constexpr int64_t most_runs = 8192;     // that domains are covered from
+constexpr int64_t most_runs = 2048;     // that domains are covered from
 
 /// A step of the device's, whose error is thrown.
 template <typename Function, typename... Arguments>
@@ -48,11 +48,13 @@ RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
     meet_ranks(comm, job);
     pack(comm, job, RankContent::all);
     comm.together([&] { call(job.table.evaluate_own, job.engine); });
+    times_.meeting_s = timer.lap();
     start(comm, job, RankContent::all);
     finish(comm, job, RankContent::all);
-    times_.exchange_s = timer.lap();
+    times_.messages_s = timer.lap();
     RankOutcome outcome{};
     comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
+    times_.rest_s = timer.lap();
     comm.allreduce(outcome.totals, 7, comm::Operation::sum);
     return outcome;
 }
@@ -72,7 +74,7 @@ void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
     frame.all_particles = comm.sum(facts_.n);
     find_centre(comm, facts_, frame.centre);
     if (frame.all_particles > 0) {
-        const KeyRange root = find_root(comm, job.settings, facts_.corners, [](const KeyRange&) {});
+        const KeyRange root = find_local_root(comm, job.settings, facts_.corners, [](const KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
         for (int a = 0; a < 3; ++a)
             frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];
