@@ -8,7 +8,7 @@ row "pairs" of the same run, else an H200's. Derivations: impl/docs/gpu/engine.m
 H200 = {"mix_pairs_per_s": 2.297e12, "fma_fp64_per_s": 1.63e13, "read_bytes_per_s": 4.5e12, "copy_bytes_per_s": 4.2e12}
 SLOTS_OF_MIX = 13          # 12 multiply-adds and one reciprocal root
 PAIR_SLOTS = 12            # scaled form, evaluate.md
-CELL_SLOTS = 31            # order 2, evaluate.md
+CELL_SLOTS = 30            # order 2, evaluate.md
 FAR_SLOTS = 448            # M2L of degree 5 in SASS, local.md
 ENTRY_SLOTS = 313          # two passes of the walk for an entry that it finds, lists.md
 SORT_KEYS_PER_S = 1.4e10   # CUB, 63 bits and an index, targets.md section 2

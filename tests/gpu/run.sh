@@ -165,21 +165,29 @@ run_tests() {
     done
 }
 
-# Small inputs only: a sanitizer takes 10 to 100 times as long.
+# Small inputs only: a sanitizer takes 10 to 100 times as long. Each program in shards, each shard a process of its own, so
+# that cores share the work; what ran in each stays readable in its log.
 run_sanitize() {
-    local tool program
+    local tool program shard shards
     command -v compute-sanitizer >/dev/null || { step sanitize sanitize failed 0 "no compute-sanitizer (CUDA Toolkit)"; return; }
     export GRAFT_TEST_SMALL=1
     for tool in memcheck racecheck initcheck synccheck; do
         for program in $(programs); do
-            pool $(($(nproc) > 8 ? 8 : $(nproc)))
-            run_limited 240 sanitize "$tool.$(basename "$program")" compute-sanitizer --tool $tool --error-exitcode 86 \
-                --print-limit 5 "$program" --gtest_brief=1 --gtest_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*' &
+            shards=$(("$(tests_of "$program" | wc -l)" / sanitize_tests + 1))
+            for ((shard = 0; shard < shards; ++shard)); do
+                pool "$(nproc)"
+                GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard run_limited 240 sanitize \
+                    "$tool.$(basename "$program").$((shard + 1))of$shards" compute-sanitizer --tool $tool --error-exitcode 86 \
+                    --print-limit 5 "$program" --gtest_filter="$sanitize_filter" &
+            done
         done
     done
     wait
     unset GRAFT_TEST_SMALL
 }
+sanitize_tests=5 # of a shard
+sanitize_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*'
+tests_of() { "$1" --gtest_list_tests --gtest_filter="$sanitize_filter" 2>/dev/null | grep '^  '; }
 
 # The lines of bench.txt of one stage, see there: "NAME|PROGRAM arguments".
 bench_rows() { # stage

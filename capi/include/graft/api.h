@@ -155,8 +155,8 @@ typedef struct graft_api_v1 {
      * Deck key backend: auto takes a CUDA device where there is one (the log says what was chosen and why), cuda fails
      * without one (DEVICE; the message says what was tried), cpu never looks. libgraft_cuda.so is opened then, and only
      * then. compute, compute_begin and field_at take arrays in host, device and managed memory in any mix
-     * (GRAFT_MEMORY_*); nothing that lives on the device is copied through the host. A context works on one device, and
-     * leaves the calling thread's current device as it was. */
+     * (GRAFT_MEMORY_*); nothing that lives on the device is copied through the host. A context works on one device, in the CUDA
+     * context of it that is current (else the primary one), which must outlive it; the thread's current one stays as it was. */
 
     /* compute, in two halves: enqueues everything on the context's stream and returns, on the GPU without waiting for it
      * (over many ranks, and on the CPU, this call does all the work). Collective as compute is.
