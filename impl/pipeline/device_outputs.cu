@@ -16,7 +16,6 @@ namespace {
 /// Results of at most so many bytes travel to page-locked memory with the computation; others piece by piece
 /// in end().
 constexpr int64_t small_results = int64_t{64} << 20;
-constexpr int64_t piece_items = int64_t{1} << 20;
 
 double sign_of(const Settings& settings) {
     return settings.interaction == Interaction::gravity ? 1 : -1;
@@ -185,43 +184,41 @@ void DeviceForce::write_host_outputs() {
     write_host_sums();
 }
 
-/// Piece by piece, all columns of some items, so that a struct's memory is still in the cache for its next
-/// one: while the host writes one, the next one is on its way.
+/// Piece by piece: while the host writes one, the next one is on its way.
 void DeviceForce::write_large_results() {
-    const int64_t n = job_.targets;
-    int64_t bytes_an_item = staged_packed_ ? 4 : 0;
+    const int64_t n = job_.targets, piece = small_results / 16;
+    host_result_.resize(std::max(host_result_.size(), 2 * 12 * piece));
+    const char* const index_from = result_.data() + staged_bytes_ - 4 * n;
+    struct Piece {
+        const Staged* staged;
+        int64_t first, count;
+    };
+    std::vector<Piece> pieces;
     for (const Staged& staged : staged_)
-        bytes_an_item += particles::element_size(staged.type);
-    host_result_.resize(std::max(host_result_.size(), 2 * bytes_an_item * piece_items));
-    const auto half = [&](int64_t p) { return host_result_.data() + p % 2 * bytes_an_item * piece_items; };
-    const auto count_of = [&](int64_t p) { return std::min(piece_items, n - p * piece_items); };
-    const auto send = [&](int64_t p) {
-        char* to = half(p);
-        const auto send_column = [&](const char* column, int64_t size) {
-            GRAFT_CUDA(cudaMemcpyAsync(to, column + p * piece_items * size,
-                                       static_cast<size_t>(count_of(p) * size), cudaMemcpyDeviceToHost,
-                                       queue_.stream()));
-            to += piece_items * size;
-        };
-        for (const Staged& staged : staged_)
-            send_column(result_.data() + staged.offset, particles::element_size(staged.type));
+        for (int64_t first = 0; first < n; first += piece)
+            pieces.push_back({&staged, first, std::min(piece, n - first)});
+    const auto send = [&](size_t p) {
+        char* to = host_result_.data() + static_cast<int64_t>(p % 2) * 12 * piece;
+        const int64_t size = particles::element_size(pieces[p].staged->type);
+        GRAFT_CUDA(cudaMemcpyAsync(to, result_.data() + pieces[p].staged->offset + pieces[p].first * size,
+                                   static_cast<size_t>(pieces[p].count * size), cudaMemcpyDeviceToHost,
+                                   queue_.stream()));
         if (staged_packed_)
-            send_column(result_.data() + staged_bytes_ - 4 * n, 4);
+            GRAFT_CUDA(cudaMemcpyAsync(to + 8 * piece, index_from + 4 * pieces[p].first,
+                                       static_cast<size_t>(4 * pieces[p].count), cudaMemcpyDeviceToHost,
+                                       queue_.stream()));
         GRAFT_CUDA(cudaEventRecord(piece_done_[p % 2], queue_.stream()));
     };
     send(0);
-    for (int64_t p = 0; p * piece_items < n; ++p) {
-        if ((p + 1) * piece_items < n)
+    for (size_t p = 0; p < pieces.size(); ++p) {
+        if (p + 1 < pieces.size())
             send(p + 1);
         GRAFT_CUDA(cudaEventSynchronize(piece_done_[p % 2]));
         ++waits_;
-        const char* const index = half(p) + (bytes_an_item - 4) * piece_items;
-        const char* from = half(p);
-        for (const Staged& staged : staged_) {
-            write_items_of(staged, from, staged_packed_ ? reinterpret_cast<const int32_t*>(index) : nullptr,
-                           p * piece_items, count_of(p));
-            from += piece_items * particles::element_size(staged.type);
-        }
+        const char* from = host_result_.data() + static_cast<int64_t>(p % 2) * 12 * piece;
+        write_items_of(*pieces[p].staged, from,
+                       staged_packed_ ? reinterpret_cast<const int32_t*>(from + 8 * piece) : nullptr,
+                       pieces[p].first, pieces[p].count);
     }
 }
 
