@@ -58,7 +58,7 @@ typedef struct graft_api_v1 {
     int32_t (*context_destroy)(graft_context **context);
     /* Messages up to `level` go to `function` (NULL: nowhere, the default). */
     int32_t (*context_set_log)(graft_context *context, graft_log_function function, void *user, int32_t level);
-    /* NULL returns to "no box". ARGUMENT: empty, not finite, tilted too far. UNSUPPORTED: periodic along some axes only. */
+    /* NULL returns to "no box". ARGUMENT: empty, not finite, tilted too far. UNSUPPORTED: periodic, but not in three dimensions. */
     int32_t (*context_set_box)(graft_context *context, const graft_box *box);
     int32_t (*context_set_units)(graft_context *context, const graft_units *units);
     /* Field and potential of all particles at the active ones. Cost O(n log n) (tree) or O(n^2) (direct).
