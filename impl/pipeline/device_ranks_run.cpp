@@ -48,13 +48,11 @@ RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
     meet_ranks(comm, job);
     pack(comm, job, RankContent::all);
     comm.together([&] { call(job.table.evaluate_own, job.engine); });
-    times_.meeting_s = timer.lap();
     start(comm, job, RankContent::all);
     finish(comm, job, RankContent::all);
-    times_.messages_s = timer.lap();
+    times_.exchange_s = timer.lap();
     RankOutcome outcome{};
     comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
-    times_.rest_s = timer.lap();
     comm.allreduce(outcome.totals, 7, comm::Operation::sum);
     return outcome;
 }

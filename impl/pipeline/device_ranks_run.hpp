@@ -29,11 +29,9 @@ class RanksOnDevice {
         void* stream;
         RankWish wish;
     };
-    /// What it took on this rank, on the host's clock.
+    /// What it took on this rank.
     struct Times {
-        double meeting_s = 0;  // between the tree and the own sums: pieces, domains, masses, packing
-        double messages_s = 0; // until all messages are there; the own sums are under way
-        double rest_s = 0;     // until the device is done
+        double exchange_s = 0; // talking and waiting, without the own sums that hide it
     };
     /// Collective: everything up to the results, which write() brings out after the ranks have concluded.
     /// Throws core::Error, the same on all ranks.

@@ -80,12 +80,6 @@ std::vector<Figure> figures(const Report& report) {
             {"ranks", "particles", static_cast<double>(r.particles)},
         };
         list.insert(list.end(), ranks.begin(), ranks.end());
-        if (report.on_device())
-            list.insert(list.end(), {{"ranks", "meeting_s", r.meeting_s},
-                                     {"ranks", "messages_s", r.messages_s},
-                                     {"ranks", "rest_s", r.rest_s},
-                                     {"ranks", "own_s", r.own_s},
-                                     {"ranks", "remote_s", r.remote_s}});
     }
     list.push_back({"bytes", "total", static_cast<double>(report.bytes_total)});
     list.push_back({"bytes", "peak", static_cast<double>(report.bytes_peak)});

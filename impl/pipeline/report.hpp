@@ -39,10 +39,6 @@ struct Report {
         double imbalance = 1;                                  // largest work of a rank over the mean
         int64_t rounds = 0;                                    // of questions (fetch), else 1
         int64_t nodes = 0, particles = 0;                      // that came from other ranks
-        // On GPUs. By the host's clock: between tree and sums (pieces of cells, domains, masses, packing);
-        // messages, beside the sums over the own tree; the wait for what the device has left to do then.
-        double meeting_s = 0, messages_s = 0, rest_s = 0;
-        double own_s = 0, remote_s = 0; // on the device: lists and sums over the own tree, over the others'
     } ranks;
     int64_t allocations = 0; // by the context since its creation; on the host
     /// What a GPU did; there when backend is "cuda". Counts are since the context's creation but launches.

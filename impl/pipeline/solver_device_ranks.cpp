@@ -132,12 +132,8 @@ void Solver::begin_over_ranks(const ParticleInput& particles, const ParticleInpu
         measure_ranks(before);
         report_.ranks.rounds = 1;
         report_.ranks.nodes = outcome.nodes, report_.ranks.particles = outcome.particles;
-        const RanksOnDevice::Times& times = ranks_on_device_->times();
-        report_.ranks.meeting_s = times.meeting_s, report_.ranks.messages_s = times.messages_s;
-        report_.ranks.rest_s = times.rest_s;
-        report_.ranks.own_s = outcome.own_s, report_.ranks.remote_s = outcome.remote_s;
         gpu_ranks_ = report_.ranks;
-        gpu_exchange_s_ = times.meeting_s + times.messages_s;
+        gpu_exchange_s_ = ranks_on_device_->times().exchange_s;
         gpu_forces_s_ = outcome.own_s + outcome.remote_s;
         comm_->conclude();
         ranks_on_device_->write(job, outcome);

@@ -109,8 +109,6 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
             EXPECT_GT(with.reports[r].far_cells, 0);
             EXPECT_EQ(without.reports[r].far_cells, 0);
             EXPECT_LT(with.reports[r].cells, 0.6 * without.reports[r].cells);
-            EXPECT_GT(with.reports[r].ranks.own_s, 0);
-            EXPECT_GT(with.reports[r].ranks.remote_s, 0);
         }
         const Results again = compute_over(ranks, cloud, owners, s);
         EXPECT_EQ(again.ax, with.ax);

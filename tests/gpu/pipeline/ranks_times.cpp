@@ -168,11 +168,8 @@ void tell(const Measured& m) {
     if (r.ranks.size > 1)
         std::fprintf(
             stderr,
-            "    between tree and sums %.1f ms, messages %.1f, then until the device is done %.1f; in "
-            "communication %.1f; on the device: own tree %.1f, others' %.1f; %lld nodes and %lld "
-            "particles came, %.1f MB sent\n",
-            1e3 * r.ranks.meeting_s, 1e3 * r.ranks.messages_s, 1e3 * r.ranks.rest_s, 1e3 * m.wait_s,
-            1e3 * r.ranks.own_s, 1e3 * r.ranks.remote_s, static_cast<long long>(r.ranks.nodes),
+            "    exchange %.1f ms, in communication %.1f; %lld nodes and %lld particles came, %.1f MB sent\n",
+            1e3 * m.exchange_s, 1e3 * m.wait_s, static_cast<long long>(r.ranks.nodes),
             static_cast<long long>(r.ranks.particles), 1e-6 * static_cast<double>(r.ranks.bytes_sent));
     std::fprintf(stderr,
                  "    pairs %.3g, cells %.3g, into polynomials %.3g (%s), imbalance %.3f, %.1f GB on the "
