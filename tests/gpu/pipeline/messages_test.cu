@@ -1,7 +1,8 @@
 // Messages of the in-process ranks between memory of GPUs and of the host.
 #include "backend/cuda_library.hpp"
 #include "comm/threads.hpp"
-#include "device_fixture.cuh"
+
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <numeric>
