@@ -245,11 +245,13 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     }
     ForceBenchResult result;
     Solver solver(bench.settings, memory);
+    solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given);
     measure(bench, solver, input_of(points, bench.n, bench.on_device),
             outputs_of(field, bench.potential, bench.on_device), result);
     field.fetch();
     result.backend = solver.report().backend;
     result.device = solver.report().device.name;
+    result.sizes = solver.tuning().told();
     if (bench.targets > 0)
         result.errors = find_errors(bench, arrays, points, field);
     return result;

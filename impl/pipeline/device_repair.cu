@@ -46,7 +46,7 @@ void DeviceForce::repair(const backend::DeviceStatus& status) {
 }
 
 void DeviceForce::grow(const backend::DeviceStatus& status) {
-    bool grown = grow_softening(status);
+    bool grown = plan_again();
     if (job_.is_tree() && status.nodes_needed > tree_.node_capacity()) {
         tree_.resize_nodes(with_spare_room(status.nodes_needed));
         grown = true;
