@@ -8,6 +8,7 @@
 #include "kernels/near/device_near.hpp"
 #include "pipeline/device_table.hpp"
 
+#include <atomic>
 #include <cstdio>
 
 namespace graft::pipeline {
@@ -86,13 +87,17 @@ int device_of(const void* pointer) {
 }
 
 /// Lets the current device reach another's memory over the link between them, where there is one; without,
-/// the driver copies through the host.
+/// the driver copies through the host. Asked for once a pair of devices.
 void reach(int device) {
+    constexpr int most = 64;
+    static std::atomic<bool> asked[most][most];
     int can = 0, current = 0;
     GRAFT_CUDA(cudaGetDevice(&current));
+    if (current >= most || device >= most || asked[current][device].exchange(true))
+        return;
     GRAFT_CUDA(cudaDeviceCanAccessPeer(&can, current, device));
     if (can != 0 && cudaDeviceEnablePeerAccess(device, 0) != cudaSuccess)
-        (void)cudaGetLastError(); // it is enabled already
+        (void)cudaGetLastError(); // the host has enabled it
 }
 
 /// On a stream of its own: it waits for nobody's work, and nobody's waits for it.
