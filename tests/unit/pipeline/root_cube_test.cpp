@@ -24,8 +24,9 @@ KeyRange root_of(const std::vector<geometry::Box>& boxes, const Settings& settin
         double edge = 0; // what a GPU makes of the corners
         for (int a = 0; a < settings.dimension; ++a)
             edge = std::max(edge, corners[3 + a] - -corners[a]);
-        if (!settings.has_box)
+        if (!settings.has_box) {
             EXPECT_EQ(edge, roots[r].root_edge);
+        }
     });
     for (const KeyRange& root : roots) {
         EXPECT_EQ(root.root_edge, roots[0].root_edge);
