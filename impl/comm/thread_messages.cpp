@@ -3,8 +3,11 @@
 //
 // Small payloads are kept by the inbox, so that their sends are complete at once; large ones are copied once,
 // from the sender's buffer to the receiver's, as MPI's rendezvous does: their sends wait for the receive.
+// Either buffer may be in a GPU's memory: then the GPU copies, from one to another without passing through
+// the host's.
 #include "comm/thread_group.hpp"
 
+#include "backend/cuda_library.hpp"
 #include "core/error.hpp"
 
 #include <cstring>
@@ -14,6 +17,26 @@ namespace graft::comm {
 namespace {
 
 constexpr int64_t kept_bytes = 16384; // of the largest message that the inbox keeps
+
+/// Where no GPU has been looked for, nobody has memory on one.
+bool on_device(const backend::CudaTable* cuda, const void* data) {
+    int32_t kind = 0, device = -1;
+    backend::DeviceError error;
+    if (cuda == nullptr)
+        return false;
+    backend::raise(cuda->pointer_kind(data, &kind, &device, &error), error);
+    return device >= 0;
+}
+
+/// Returns when it is done. Throws Error(device).
+void copy_payload(void* to, const void* from, int64_t bytes) {
+    const backend::CudaTable* const cuda = backend::known_cuda();
+    backend::DeviceError error;
+    if (on_device(cuda, to) || on_device(cuda, from))
+        backend::raise(cuda->copy(to, from, bytes, &error), error);
+    else
+        std::memcpy(to, from, static_cast<size_t>(bytes));
+}
 
 } // namespace
 
@@ -31,15 +54,23 @@ void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted) {
             core::format("rank %d sends %lld bytes with tag %d to rank %d, whose receive expects %lld",
                          name(sent.from), static_cast<long long>(sent.bytes), sent.tag, name(sent.to),
                          static_cast<long long>(wanted.bytes)));
+    std::string wrong;
     sent.state = wanted.state = Transfer::State::copying;
     if (sent.bytes > 0) {
         lock.unlock();
-        std::memcpy(wanted.target, sent.source, static_cast<size_t>(sent.bytes));
+        try {
+            copy_payload(wanted.target, sent.source, sent.bytes);
+        } catch (const core::Error& error) {
+            wrong = error.what();
+        }
         lock.lock();
     }
     sent.state = wanted.state = Transfer::State::done;
     inbox(sent.from).changed.notify_all();
     inbox(sent.to).changed.notify_all();
+    if (!wrong.empty())
+        fail_and_throw(core::format("the message from rank %d to rank %d (tag %d) was not copied: %s",
+                                    name(sent.from), name(sent.to), sent.tag, wrong.c_str()));
 }
 
 std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const void* data, int64_t bytes) {
@@ -59,7 +90,9 @@ std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const voi
         return mine;
     }
     if (bytes <= kept_bytes) {
-        mine->kept.assign(mine->source, mine->source + bytes);
+        mine->kept.resize(static_cast<size_t>(bytes));
+        if (bytes > 0)
+            copy_payload(mine->kept.data(), mine->source, bytes);
         mine->source = mine->kept.data();
         mine->state = Transfer::State::done;
     }

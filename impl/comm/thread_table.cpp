@@ -123,7 +123,7 @@ graft_comm_v1* make_thread_table(const std::shared_ptr<ThreadGroup>& group, int 
     made->group = group;
     made->deadline_s = deadline_s;
     made->table = {.struct_size = sizeof(graft_comm_v1),
-                   .flags = 0,
+                   .flags = GRAFT_COMM_DEVICE_AWARE, // of messages: isend, irecv
                    .self = made.get(),
                    .rank = rank,
                    .size = group->size(),

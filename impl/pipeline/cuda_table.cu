@@ -8,6 +8,7 @@
 #include "kernels/near/device_near.hpp"
 #include "pipeline/device_table.hpp"
 
+#include <atomic>
 #include <cstdio>
 
 namespace graft::pipeline {
@@ -78,9 +79,43 @@ void release(int32_t device, void* pointer) {
         (void)cudaGetLastError(); // nothing can be done about it, and nobody is to find it later
 }
 
+/// The device that memory is on; -1: the host's.
+int device_of(const void* pointer) {
+    cudaPointerAttributes attributes;
+    GRAFT_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+    return attributes.type == cudaMemoryTypeDevice ? attributes.device : -1;
+}
+
+/// Lets the current device reach another's memory over the link between them, where there is one; without,
+/// the driver copies through the host. Asked for once a pair of devices.
+void reach(int device) {
+    constexpr int most = 64;
+    static std::atomic<bool> asked[most][most];
+    int can = 0, current = 0;
+    GRAFT_CUDA(cudaGetDevice(&current));
+    if (current >= most || device >= most || asked[current][device].exchange(true))
+        return;
+    GRAFT_CUDA(cudaDeviceCanAccessPeer(&can, current, device));
+    if (can != 0 && cudaDeviceEnablePeerAccess(device, 0) != cudaSuccess)
+        (void)cudaGetLastError(); // the host has enabled it
+}
+
+/// On a stream of its own: it waits for nobody's work, and nobody's waits for it.
 int32_t copy(void* to, const void* from, int64_t bytes, DeviceError* error) {
-    return guarded_device(
-        error, [&] { GRAFT_CUDA(cudaMemcpy(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault)); });
+    return guarded_device(error, [&] {
+        const int target = device_of(to), source = device_of(from);
+        if (target >= 0 || source >= 0)
+            GRAFT_CUDA(cudaSetDevice(target >= 0 ? target : source));
+        if (target >= 0 && source >= 0 && target != source)
+            reach(source);
+        cudaStream_t stream = nullptr;
+        GRAFT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        cudaError_t done = cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream);
+        if (done == cudaSuccess)
+            done = cudaStreamSynchronize(stream);
+        (void)cudaStreamDestroy(stream);
+        GRAFT_CUDA(done);
+    });
 }
 
 } // namespace

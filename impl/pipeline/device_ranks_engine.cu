@@ -246,6 +246,7 @@ OwnNodes DeviceForce::ranks_own_nodes(RankContent content) const {
     own.compact = job_.settings.softening == Softening::spline;
     own.coarse = content == RankContent::masses ? estimate_.nodes() : nullptr;
     own.radius = moments_.radius.data(), own.rho = moments_.rho.data();
+    own.magnitude = moments_.magnitude.data();
     own.softening_square = pointer(moments_.softening_square);
     own.values = moments_.values.data();
     own.records = job_.settings.precision == Precision::fp64

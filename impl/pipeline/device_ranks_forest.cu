@@ -30,10 +30,10 @@ void DeviceForce::ranks_resize_forest(const RemotePlan& plan) {
         values->resize(std::max<int64_t>(particles, 1)); // particle 0 is read where there is none
     r.tree.softening.resize(job_.per_particle ? std::max<int64_t>(particles, 1) : 0);
     r.moments.order = settings.order;
-    for (backend::DeviceBuffer<double>* values :
-         {&r.moments.cx, &r.moments.cy, &r.moments.cz, &r.moments.radius, &r.moments.rho})
+    for (backend::DeviceBuffer<double>* values : {&r.moments.cx, &r.moments.cy, &r.moments.cz,
+                                                  &r.moments.radius, &r.moments.rho, &r.moments.magnitude})
         values->resize(nodes);
-    r.moments.magnitude.resize(1), r.moments.values.resize(r.shape.terms);
+    r.moments.values.resize(r.shape.terms);
     r.moments.softening_square.resize(job_.per_particle ? nodes : 0);
     const bool full = settings.precision == Precision::fp64;
     r.moments.full.resize(full ? nodes * (r.shape.record_bytes / 8) : 0);
@@ -66,6 +66,7 @@ RemoteNodes DeviceForce::ranks_remote_nodes() {
             r.moments.cz.data(),
             r.moments.radius.data(),
             r.moments.rho.data(),
+            r.moments.magnitude.data(),
             r.moments.softening_square.data(),
             job_.settings.precision == Precision::fp64 ? reinterpret_cast<char*>(r.moments.full.data())
                                                        : reinterpret_cast<char*>(r.moments.single.data()),

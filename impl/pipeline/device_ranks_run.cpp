@@ -16,7 +16,7 @@ namespace {
 
 constexpr int tag = 12;
 constexpr double smallest_box = 1e-280; // below it all trees are points
-constexpr int64_t most_runs = 8192;     // that domains are covered from
+constexpr int64_t most_runs = 2048;     // that domains are covered from
 
 /// A step of the device's, whose error is thrown.
 template <typename Function, typename... Arguments>
@@ -72,7 +72,7 @@ void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
     frame.all_particles = comm.sum(facts_.n);
     find_centre(comm, facts_, frame.centre);
     if (frame.all_particles > 0) {
-        const KeyRange root = find_root(comm, job.settings, facts_.corners, [](const KeyRange&) {});
+        const KeyRange root = find_local_root(comm, job.settings, facts_.corners, [](const KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
         for (int a = 0; a < 3; ++a)
             frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];

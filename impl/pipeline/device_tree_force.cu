@@ -87,8 +87,7 @@ void DeviceForce::prepare_walk() {
 const char* DeviceForce::why_not_local() const {
     const Settings& settings = job_.settings;
     const bool plummer_each = job_.pairs.softening == kernels::Softening::plummer && job_.pairs.per_particle;
-    const char* const why = pipeline::why_not_local(
-        settings, plummer_each, job_.over_ranks ? LocalPlace::gpu_ranks : LocalPlace::gpu);
+    const char* const why = pipeline::why_not_local(settings, plummer_each, LocalPlace::gpu);
     if (why == nullptr && settings.local == Local::auto_ && job_.targets / settings.group < least_far_groups)
         return "no faster for so few targets on a GPU";
     return why;

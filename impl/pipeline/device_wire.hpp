@@ -61,7 +61,7 @@ struct OwnNodes {
     double softening_length;
     bool compact;             // softening: no particle may be inside it
     const CoarseNode* coarse; // masses only; the criterion is then their size
-    const double *radius, *rho, *softening_square, *values;
+    const double *radius, *rho, *magnitude, *softening_square, *values;
     const char* records;
     int64_t heap; // leaves of more particles are heaps, one source each
     const double* particle[5];
@@ -78,7 +78,7 @@ struct RankSections {
     CoarseNode* coarse;
     SentNode* nodes;
     geometry::Box* boxes;
-    double *xy, *za, *b, *radius, *rho, *softening, *softening_square;
+    double *xy, *za, *b, *radius, *rho, *magnitude, *softening, *softening_square;
     char* records;
     double* particle[5];
     int64_t bytes; // of the whole message
@@ -106,7 +106,7 @@ GRAFT_HD inline RankSections sections_of(char* message, const RankShape& shape, 
     s.nodes = reinterpret_cast<SentNode*>(take(n, sizeof(SentNode)));
     s.boxes = reinterpret_cast<geometry::Box*>(take(n, sizeof(geometry::Box)));
     s.xy = take_doubles(2 * n), s.za = take_doubles(2 * n), s.b = take_doubles(n);
-    s.radius = take_doubles(n), s.rho = take_doubles(n);
+    s.radius = take_doubles(n), s.rho = take_doubles(n), s.magnitude = take_doubles(n);
     s.softening = take_doubles(shape.lengths ? n : 0);
     s.softening_square = take_doubles(shape.lengths ? n : 0);
     s.records = take(n, shape.record_bytes);
@@ -207,6 +207,7 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
     }
     to.b[place] = own.links[k].b;
     to.radius[place] = own.radius[k], to.rho[place] = own.rho[k];
+    to.magnitude[place] = own.magnitude[k];
     if (shape.lengths)
         to.softening[place] = own.mac_softening[k], to.softening_square[place] = own.softening_square[k];
     const auto* record = reinterpret_cast<const float*>(own.records + int64_t{k} * shape.record_bytes);
@@ -240,7 +241,7 @@ struct RemoteNodes {
     geometry::Box* boxes;
     double *xy, *za;
     RankLink* links;
-    double *mac_softening, *cx, *cy, *cz, *radius, *rho, *softening_square;
+    double *mac_softening, *cx, *cy, *cz, *radius, *rho, *magnitude, *softening_square;
     char* records;
     CoarseNode* coarse;
 };
@@ -274,6 +275,7 @@ GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape,
     to.cx[k] = from.xy[2 * int64_t{j}], to.cy[k] = from.xy[2 * int64_t{j} + 1];
     to.cz[k] = from.za[2 * int64_t{j}];
     to.radius[k] = from.radius[j], to.rho[k] = from.rho[j];
+    to.magnitude[k] = from.magnitude[j];
     if (shape.lengths)
         to.mac_softening[k] = from.softening[j], to.softening_square[k] = from.softening_square[j];
     const auto* record = reinterpret_cast<const float*>(from.records + int64_t{j} * shape.record_bytes);
@@ -301,7 +303,7 @@ GRAFT_HD inline void put_super(const SuperNode& super, const RankShape& shape, i
         to.xy[2 * int64_t{k} + c] = to.za[2 * int64_t{k} + c] = 0;
     to.links[k] = {never, remote_link(super.first_child, super.child_count), 0};
     to.cx[k] = to.cy[k] = to.cz[k] = to.radius[k] = 0;
-    to.rho[k] = 1;
+    to.rho[k] = 1, to.magnitude[k] = 0;
     if (shape.lengths)
         to.mac_softening[k] = to.softening_square[k] = 0;
     auto* const out = reinterpret_cast<float*>(to.records + int64_t{k} * shape.record_bytes);

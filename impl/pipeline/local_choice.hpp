@@ -16,7 +16,7 @@ inline constexpr int64_t m2l_cells = 8;
 /// On a GPU polynomials pay from so many groups on, a warp each (impl/docs/gpu/local.md).
 inline constexpr int64_t least_far_groups = 1024;
 
-enum class LocalPlace { cpu, gpu, gpu_ranks };
+enum class LocalPlace { cpu, gpu };
 
 /// NULL where far cells become polynomials, else why they do not. plummer_each: every particle has a Plummer
 /// length of its own.
@@ -35,8 +35,6 @@ inline const char* why_not_local(const Settings& settings, bool plummer_each, Lo
         return "on a GPU only for order 2 in fp32 and mixed";
     if (settings.device.kernel > 1)
         return "cuda.kernel is one that has no polynomials";
-    if (place == LocalPlace::gpu_ranks)
-        return "not over ranks on GPUs";
     return nullptr;
 }
 

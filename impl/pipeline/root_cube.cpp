@@ -5,6 +5,10 @@
 #include "geometry/box.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 namespace graft::pipeline {
 
@@ -30,15 +34,55 @@ void check_inside(const KeyRange& range, int dimension, const Problem& own) {
     }
 }
 
-} // namespace
-
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
+/// Of the own particles' box.
+void find_corners(const Problem& own, double (&corners)[6]) {
     geometry::Box box;
     for (int64_t i = 0; i < own.n; ++i)
         box.include(own.x[i], own.y[i], own.z[i]);
-    double corners[6];
     for (int a = 0; a < 3; ++a)
         corners[a] = -box.lower[a], corners[3 + a] = box.upper[a];
+}
+
+/// Where a plane parts the spans (lower, upper), as evenly as one does; NaN: nowhere.
+double parting_plane(std::vector<std::pair<double, double>>& spans) {
+    std::sort(spans.begin(), spans.end());
+    double best = std::numeric_limits<double>::quiet_NaN(), reach = -std::numeric_limits<double>::infinity();
+    size_t least = spans.size();
+    for (size_t k = 0; k < spans.size(); ++k) {
+        const size_t before = k, behind = spans.size() - k;
+        const size_t uneven = before > behind ? before - behind : behind - before;
+        if (k > 0 && reach <= spans[k].first && uneven < least)
+            least = uneven, best = 0.5 * reach + 0.5 * spans[k].first;
+        reach = std::max(reach, spans[k].second);
+    }
+    return best;
+}
+
+/// The cube around `corners` of all whose middle planes part the ranks' boxes; false: there is no such plane.
+bool part_in_the_middle(const std::vector<double>& ranks, int dimension, double (&corners)[6]) {
+    constexpr double rounding = 1 + 1e-12; // all particles stay inside
+    double centre[3] = {0, 0, 0}, half = 0;
+    bool parted = false;
+    for (int a = 0; a < dimension; ++a) {
+        std::vector<std::pair<double, double>> spans;
+        for (size_t r = 0; r < ranks.size(); r += 6)
+            if (-ranks[r + static_cast<size_t>(a)] <= ranks[r + 3 + static_cast<size_t>(a)])
+                spans.emplace_back(-ranks[r + static_cast<size_t>(a)], ranks[r + 3 + static_cast<size_t>(a)]);
+        const double plane = parting_plane(spans), lower = -corners[a], upper = corners[3 + a];
+        parted = parted || !std::isnan(plane);
+        centre[a] = std::isnan(plane) ? 0.5 * lower + 0.5 * upper : plane;
+        half = std::max({half, centre[a] - lower, upper - centre[a]});
+    }
+    for (int a = 0; a < dimension && parted; ++a)
+        corners[a] = half * rounding - centre[a], corners[3 + a] = centre[a] + half * rounding;
+    return parted;
+}
+
+} // namespace
+
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
+    double corners[6];
+    find_corners(own, corners);
     return find_root(comm, settings, corners,
                      [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
 }
@@ -64,6 +108,36 @@ KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&
                  "Choose a larger unit of length",
                  range.root_edge);
         range.root_edge = std::max(range.root_edge, smallest_edge);
+    });
+    return range;
+}
+
+KeyRange find_local_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
+    double corners[6];
+    find_corners(own, corners);
+    return find_local_root(comm, settings, corners,
+                           [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
+}
+
+KeyRange find_local_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
+                         const std::function<void(const KeyRange&)>& check) {
+    double own[6];
+    std::copy_n(corners, 6, own);
+    KeyRange range = find_root(comm, settings, corners, check);
+    const bool a_usual_size = range.root_edge > 1e10 * smallest_edge && range.root_edge < 0.25 * largest_edge;
+    if (settings.has_box || settings.periodic || comm.alone() || !a_usual_size)
+        return range;
+    std::vector<double> ranks;
+    comm.together([&] { ranks.resize(6 * static_cast<size_t>(comm.size())); });
+    comm.allgather(own, 6, ranks.data());
+    comm.together([&] {
+        if (!part_in_the_middle(ranks, settings.dimension, corners))
+            return;
+        range.root_edge = 0;
+        for (int a = 0; a < settings.dimension; ++a) {
+            range.root_lower[a] = -corners[a];
+            range.root_edge = std::max(range.root_edge, corners[3 + a] - range.root_lower[a]);
+        }
     });
     return range;
 }

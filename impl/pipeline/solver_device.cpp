@@ -144,9 +144,13 @@ void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* p
 void Solver::end_on_gpu() {
     DeviceReport done;
     backend::DeviceError error;
+    const core::Timer timer;
     backend::raise(device_->table.end(device_->engine, &done, &error), error);
     problem_.last.resize(0); // of the CPU's last call
+    const double output_s = timer.seconds();
     report_on_gpu(done);
+    if (!comm_->alone())
+        report_.time_s.output = output_s;
 }
 
 void Solver::report_on_gpu(const DeviceReport& done) {

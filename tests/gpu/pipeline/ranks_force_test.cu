@@ -41,7 +41,7 @@ Settings on_gpu(MacType mac = MacType::error) {
 
 Settings on_cpu(Settings s) {
     s.backend = Backend::cpu;
-    s.local = Local::off; // as over ranks on GPUs
+    s.local = Local::off; // as for so few targets on GPUs
     return s;
 }
 
@@ -85,6 +85,42 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
         EXPECT_TRUE(as_good("scattered", 3, errors(compute_over(3, cloud, scattered(cloud, 3), s), reference),
                             one, 1.2));
     }
+}
+
+/// Far cells as polynomials of groups, over own trees and those of others: fewer cells meet targets, and the
+/// error is that of one rank; charges of both signs on one rank are no polynomials there. The same bits every
+/// time.
+TEST_F(GpuRanks, FarCellsBecomePolynomials) {
+    const Cloud cloud = make_cloud(40000, 6);
+    Settings s = on_gpu();
+    s.precision = Precision::fp32, s.local = Local::on;
+    Settings plain = s;
+    plain.local = Local::off;
+    const Results whole = exact(cloud, s);
+    const std::vector<double> one = errors(compute_over(1, cloud, all_on(cloud, 0), s), whole);
+    for (int ranks : {2, 3, 4}) {
+        const Owners owners = bisection(cloud, ranks);
+        const Results with = compute_over(ranks, cloud, owners, s);
+        const Results without = compute_over(ranks, cloud, owners, plain);
+        EXPECT_TRUE(as_good("polynomials", ranks, errors(with, whole), one, 1.1));
+        EXPECT_TRUE(as_good("not", ranks, errors(with, whole), errors(without, whole), 1.05));
+        for (size_t r = 0; r < with.reports.size(); ++r) {
+            EXPECT_EQ(with.reports[r].local, "on");
+            EXPECT_GT(with.reports[r].far_cells, 0);
+            EXPECT_EQ(without.reports[r].far_cells, 0);
+            EXPECT_LT(with.reports[r].cells, 0.6 * without.reports[r].cells);
+        }
+        const Results again = compute_over(ranks, cloud, owners, s);
+        EXPECT_EQ(again.ax, with.ax);
+        EXPECT_EQ(again.potential, with.potential);
+    }
+    Cloud mixed = cloud; // rank 0's are of both signs, the others' of one
+    const Owners owners = bisection(cloud, 3);
+    for (size_t i = 0; i < owners.size(); ++i)
+        mixed.q[i] *= owners[i] == 0 && i % 3 == 0 ? -1 : 1;
+    const Results reference = exact(mixed, s);
+    EXPECT_TRUE(as_good("both signs", 3, errors(compute_over(3, mixed, owners, s), reference),
+                        errors(compute_over(3, mixed, owners, plain), reference), 1.05));
 }
 
 /// The same trees, pieces and groups, so nearly the same lists; the top tree of the CPU may accept what

@@ -1,6 +1,9 @@
 // Time of a step over GPUs of one host, in process: threads as ranks, each with its GPU and its part of a
-// Plummer sphere. ranks_times RANKS PARTICLES [CALLS] [ACCURACY]; a line of JSON, with the split of the
-// slowest rank between sums on the device, exchange, and waiting in communication.
+// Plummer sphere. ranks_times RANKS PARTICLES [CALLS] [ACCURACY] [host|device]; arrays in the host's memory,
+// or in the devices'. A line of JSON, with the split of the slowest rank between sums on the device,
+// exchange, and waiting in communication, and a line a rank on stderr with all of it. Every rank has its
+// share of the cores.
+#include "backend/cuda_library.hpp"
 #include "comm/threads.hpp"
 #include "core/timer.hpp"
 #include "pipeline/solver.hpp"
@@ -10,7 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,8 +44,12 @@ void put_plummer(int ranks, int rank, int64_t number, float* at) {
         at[a] = static_cast<float>(point[a]);
 }
 
+int cores() {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 void fill(int ranks, int rank, int64_t n, float* positions) {
-    const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks);
+    const int threads = std::max(1, cores() / ranks);
     std::vector<std::thread> workers;
     for (int t = 0; t < threads; ++t)
         workers.emplace_back([=] {
@@ -53,22 +60,77 @@ void fill(int ranks, int rank, int64_t n, float* positions) {
         worker.join();
 }
 
-particles::ArrayView column(float* data, int64_t n, int64_t stride) {
-    return {reinterpret_cast<char*>(data), particles::ElementType::f32, 1, n, stride, stride};
-}
+/// x y z of n particles behind each other, on a device (>= 0) or in the host's memory.
+class Triples {
+  public:
+    Triples(int64_t n, int device) : n_(n), device_(device) {
+        backend::DeviceError error;
+        void* data = nullptr;
+        if (device_ >= 0)
+            backend::raise(backend::require_cuda().allocate(device_, 12 * n, &data, &error), error);
+        else
+            data = new float[static_cast<size_t>(3 * n)];
+        data_ = static_cast<float*>(data);
+    }
+    ~Triples() {
+        if (device_ >= 0)
+            backend::require_cuda().release(device_, data_);
+        else
+            delete[] data_;
+    }
+    Triples(const Triples&) = delete;
+    Triples& operator=(const Triples&) = delete;
+    void set(const float* values) {
+        backend::DeviceError error;
+        if (device_ >= 0)
+            backend::raise(backend::require_cuda().copy(data_, values, 12 * n_, &error), error);
+        else
+            std::copy_n(values, 3 * n_, data_);
+    }
+    particles::ArrayView column(int axis) const {
+        return {reinterpret_cast<char*>(data_ + axis),
+                particles::ElementType::f32,
+                1,
+                n_,
+                12,
+                12,
+                device_ >= 0 ? particles::MemorySpace::device : particles::MemorySpace::host};
+    }
+
+  private:
+    int64_t n_;
+    int device_;
+    float* data_ = nullptr;
+};
 
 struct Measured {
     double wall_s = 0, sums_s = 0, exchange_s = 0, wait_s = 0;
     Report report;
 };
 
-void run(comm::Communicator& comm, int64_t n, int calls, double accuracy, Measured& best) {
-    const std::unique_ptr<float[]> in(new float[static_cast<size_t>(3 * n)]),
-        out(new float[static_cast<size_t>(3 * n)]);
-    fill(comm.size(), comm.rank(), n, in.get());
+struct Task {
+    int64_t n; // a rank
+    int calls;
+    double accuracy;
+    bool on_device;
+};
+
+void run(comm::Communicator& comm, const Task& task, Measured& best) {
+    const int64_t n = task.n;
+    int32_t devices = 1;
+    backend::DeviceError error;
+    backend::raise(backend::require_cuda().device_count(&devices, &error), error);
+    const int device = task.on_device ? comm.rank() % devices : -1;
+    Triples in(n, device), out(n, device);
+    {
+        const std::unique_ptr<float[]> positions(new float[static_cast<size_t>(3 * n)]);
+        fill(comm.size(), comm.rank(), n, positions.get());
+        in.set(positions.get());
+    }
     core::Memory memory;
     Settings settings;
-    settings.backend = Backend::cuda, settings.tuned = false, settings.accuracy = accuracy;
+    settings.backend = Backend::cuda, settings.tuned = false, settings.accuracy = task.accuracy;
+    settings.threads = std::max(1, cores() / comm.size());
     settings.softening = Softening::plummer, settings.softening_length = 1e-4;
     Solver solver(settings, memory);
     solver.set_communicator(&comm);
@@ -76,11 +138,11 @@ void run(comm::Communicator& comm, int64_t n, int calls, double accuracy, Measur
     Outputs outputs;
     input.n = n, input.charge_all = 1.0 / (static_cast<double>(n) * comm.size());
     for (int a = 0; a < 3; ++a) {
-        input.position[a] = column(in.get() + a, n, 12);
-        outputs.acceleration[a] = column(out.get() + a, n, 12);
+        input.position[a] = in.column(a);
+        outputs.acceleration[a] = out.column(a);
     }
     best.wall_s = 1e30;
-    for (int call = 0; call < calls; ++call) {
+    for (int call = 0; call < task.calls; ++call) {
         comm.barrier();
         const core::Timer timer;
         solver.compute(input, outputs);
@@ -93,11 +155,35 @@ void run(comm::Communicator& comm, int64_t n, int calls, double accuracy, Measur
     }
 }
 
+/// The split of one rank's step.
+void tell(const Measured& m) {
+    const Report& r = m.report;
+    const Report::Times& t = r.time_s;
+    std::fprintf(
+        stderr,
+        "  rank %d on device %d: wall %.1f ms: import %.1f, tree %.1f, moments %.1f, lists %.1f, sums "
+        "%.1f, output %.1f\n",
+        r.ranks.rank, r.device.ordinal, 1e3 * m.wall_s, 1e3 * t.import, 1e3 * t.tree, 1e3 * t.moments,
+        1e3 * t.lists, 1e3 * m.sums_s, 1e3 * t.output);
+    if (r.ranks.size > 1)
+        std::fprintf(
+            stderr,
+            "    exchange %.1f ms, in communication %.1f; %lld nodes and %lld particles came, %.1f MB sent\n",
+            1e3 * m.exchange_s, 1e3 * m.wait_s, static_cast<long long>(r.ranks.nodes),
+            static_cast<long long>(r.ranks.particles), 1e-6 * static_cast<double>(r.ranks.bytes_sent));
+    std::fprintf(stderr,
+                 "    pairs %.3g, cells %.3g, into polynomials %.3g (%s), imbalance %.3f, %.1f GB on the "
+                 "device, repeats %lld, batches %lld\n",
+                 r.pairs, r.cells, r.far_cells, r.local.c_str(), r.ranks.imbalance,
+                 1e-9 * static_cast<double>(r.device.bytes), static_cast<long long>(r.device.repeats),
+                 static_cast<long long>(r.device.batches));
+}
+
 } // namespace
 
 int main(int count, char** words) {
     if (count < 3) {
-        std::printf("ranks_times RANKS PARTICLES [CALLS] [ACCURACY]\n");
+        std::printf("ranks_times RANKS PARTICLES [CALLS] [ACCURACY] [host|device]\n");
         return 2;
     }
 #ifdef GRAFT_CUDA_REAL
@@ -107,12 +193,14 @@ int main(int count, char** words) {
     const auto n = static_cast<int64_t>(std::atof(words[2]));
     const int calls = count > 3 ? std::atoi(words[3]) : 3;
     const double accuracy = count > 4 ? std::atof(words[4]) : 1e-3;
+    const bool on_device = count > 5 && std::string(words[5]) == "device";
     std::vector<Measured> measured(static_cast<size_t>(ranks));
     try {
         comm::run_ranks(
             ranks,
             [&](comm::Communicator& comm) {
-                run(comm, n / ranks, calls, accuracy, measured[static_cast<size_t>(comm.rank())]);
+                run(comm, {n / ranks, calls, accuracy, on_device},
+                    measured[static_cast<size_t>(comm.rank())]);
             },
             0);
     } catch (const std::exception& error) {
@@ -120,27 +208,15 @@ int main(int count, char** words) {
         return 1;
     }
     for (const Measured& m : measured)
-        std::fprintf(
-            stderr,
-            "  rank %d on device %d: wall %.1f ms, import %.1f, tree %.1f, moments %.1f, sums %.1f, exchange "
-            "%.1f "
-            "(wait %.1f); %lld nodes and %lld particles came, %.1f MB sent; pairs %.3g, cells %.3g, "
-            "imbalance "
-            "%.3f, %.1f GB on the device, repeats %lld, batches %lld\n",
-            m.report.ranks.rank, m.report.device.ordinal, 1e3 * m.wall_s, 1e3 * m.report.time_s.import,
-            1e3 * m.report.time_s.tree, 1e3 * m.report.time_s.moments, 1e3 * m.sums_s, 1e3 * m.exchange_s,
-            1e3 * m.wait_s, static_cast<long long>(m.report.ranks.nodes),
-            static_cast<long long>(m.report.ranks.particles),
-            1e-6 * static_cast<double>(m.report.ranks.bytes_sent), m.report.pairs, m.report.cells,
-            m.report.ranks.imbalance, 1e-9 * static_cast<double>(m.report.device.bytes),
-            static_cast<long long>(m.report.device.repeats), static_cast<long long>(m.report.device.batches));
+        tell(m);
     const auto slow = std::max_element(measured.begin(), measured.end(),
                                        [](const auto& a, const auto& b) { return a.sums_s < b.sums_s; });
     std::printf(
-        "{\"what\": \"Plummer %.2g, %d GPUs in process\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
+        "{\"what\": \"Plummer %.2g, %d GPUs in process%s\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
         "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
         "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
-        static_cast<double>(n), ranks, ranks, words[2], static_cast<long long>(n), 1e3 * measured[0].wall_s,
-        1e3 * slow->sums_s, 1e3 * slow->exchange_s, 1e3 * slow->wait_s, slow->report.device.ordinal + 1);
+        static_cast<double>(n), ranks, on_device ? ", arrays on them" : "", ranks, words[2],
+        static_cast<long long>(n), 1e3 * measured[0].wall_s, 1e3 * slow->sums_s, 1e3 * slow->exchange_s,
+        1e3 * slow->wait_s, slow->report.device.ordinal + 1);
     return 0;
 }

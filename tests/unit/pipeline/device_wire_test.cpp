@@ -54,6 +54,7 @@ struct Sender {
         own.mac_softening = lengths ? criterion.softening.data() : nullptr;
         own.softening_length = options.softening_length, own.compact = options.compact_softening;
         own.radius = moments.radius.data(), own.rho = moments.rho.data();
+        own.magnitude = moments.magnitude.data();
         own.softening_square = lengths ? moments.softening_square.data() : nullptr;
         own.values = moments.values.data(), own.records = reinterpret_cast<const char*>(records.data());
         own.heap = lengths ? std::numeric_limits<int64_t>::max() : leaf;
@@ -96,14 +97,15 @@ struct Sender {
     RankShape shape{};
 };
 
-/// What a group sees: centres of accepted nodes with the number in their record, and particles.
-using Seen = std::multiset<std::array<double, 4>>;
+/// What a group sees: accepted nodes (centre, number in the record, sum of |q|), and particles.
+using Seen = std::multiset<std::array<double, 5>>;
 
 void see(const OwnNodes& own, const lists::Target& target, int32_t node, Seen& nodes, Seen& sources) {
     if (!refuses(own, target, node)) {
         float record;
         std::memcpy(&record, own.records + int64_t{node} * 16, sizeof record);
-        nodes.insert({own.xy[2 * node], own.xy[2 * node + 1], own.za[2 * node], double{record}});
+        nodes.insert(
+            {own.xy[2 * node], own.xy[2 * node + 1], own.za[2 * node], double{record}, own.magnitude[node]});
         return;
     }
     const uint32_t link = own.links[node].link;
@@ -116,7 +118,7 @@ void see(const OwnNodes& own, const lists::Target& target, int32_t node, Seen& n
     const bool heap = is_heap(own, leaf);
     for (int64_t i = leaf.first; i < leaf.first + (heap ? 1 : leaf.count); ++i)
         sources.insert({own.particle[0][i], own.particle[1][i], own.particle[2][i],
-                        heap ? own.values[int64_t{node} * 4] : own.particle[3][i]});
+                        heap ? own.values[int64_t{node} * 4] : own.particle[3][i], 0});
 }
 
 /// The receiver's forest on the host.
@@ -127,23 +129,17 @@ struct Receiver {
         const auto n = static_cast<size_t>(plan.nodes);
         nodes.resize(n), boxes.resize(n), xy.resize(2 * n), za.resize(2 * n), links.resize(n);
         softening.resize(n), square.resize(n), cx.resize(n), cy.resize(n), cz.resize(n), radius.resize(n);
-        rho.resize(n), records.resize(4 * n);
+        rho.resize(n), magnitude.resize(n), records.resize(4 * n);
         for (std::vector<double>& column : particle)
             column.resize(static_cast<size_t>(plan.particles));
         const RankShape& shape = first.shape;
-        const RemoteNodes to{nodes.data(),
-                             boxes.data(),
-                             xy.data(),
-                             za.data(),
-                             links.data(),
-                             softening.data(),
-                             cx.data(),
-                             cy.data(),
-                             cz.data(),
-                             radius.data(),
-                             rho.data(),
-                             square.data(),
-                             reinterpret_cast<char*>(records.data()),
+        const RemoteNodes to{nodes.data(),  boxes.data(),
+                             xy.data(),     za.data(),
+                             links.data(),  softening.data(),
+                             cx.data(),     cy.data(),
+                             cz.data(),     radius.data(),
+                             rho.data(),    magnitude.data(),
+                             square.data(), reinterpret_cast<char*>(records.data()),
                              nullptr};
         for (size_t k = 0; k < plan.supers.size(); ++k)
             put_super(plan.supers[k], shape, static_cast<int32_t>(k), to);
@@ -159,6 +155,7 @@ struct Receiver {
         own = first.own;
         own.nodes = nodes.data(), own.boxes = boxes.data(), own.xy = xy.data(), own.za = za.data();
         own.links = links.data(), own.mac_softening = shape.lengths ? softening.data() : nullptr;
+        own.magnitude = magnitude.data();
         own.records = reinterpret_cast<const char*>(records.data());
         own.heap = std::numeric_limits<int64_t>::max();
         for (int c = 0; c < 5; ++c)
@@ -167,7 +164,7 @@ struct Receiver {
     RemotePlan plan;
     std::vector<tree::Node> nodes;
     std::vector<geometry::Box> boxes;
-    std::vector<double> xy, za, softening, square, cx, cy, cz, radius, rho;
+    std::vector<double> xy, za, softening, square, cx, cy, cz, radius, rho, magnitude;
     std::vector<RankLink> links;
     std::vector<float> records;
     std::vector<double> particle[5];
