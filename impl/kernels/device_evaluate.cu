@@ -252,17 +252,19 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     const bool fast = fast_cells_serve(how), local = local_serves(how);
     const bool softened = how.pairs.softening == Softening::plummer;
     backend::follow(w.side, queue.stream(), w.begun);
+    const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
     if (fast) {
         const backend::OnSide on_side(queue, w.side);
-        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
-                   w.signs.data());
+        if (first)
+            pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
+                       w.signs.data());
         if (local)
             lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
     }
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
-    if (!w.sizes.empty())
+    if (first && !w.sizes.empty())
         size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
     if (local)

@@ -67,7 +67,8 @@ bool on_device(const ParticleInput& input, int dimension) {
 bool DeviceForce::may_replay() const {
     const Settings& settings = job_.settings;
     const int wanted = settings.device.graph;
-    if (wanted == 0 || job_.empty() || batches_ > most_batches || (wanted < 0 && job_.n > most_particles))
+    if (wanted == 0 || lean_ || job_.empty() || batches_ > most_batches ||
+        (wanted < 0 && job_.n > most_particles))
         return false;
     if (job_.is_tree() && settings.tree_type == tree::TreeType::orb)
         return false;
@@ -86,7 +87,8 @@ std::vector<uint64_t> DeviceForce::graph_key() const {
     key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
     key.add(job_.outputs.add).add(job_.outputs.force);
     key.add(memory_.allocations()).add(batches_).add(last_n_);
-    key.add(job_.settings.periodic ? split_.longest : 0.0); // the launches have it, and the splitting hangs on it
+    key.add(job_.settings.periodic ? split_.longest
+                                   : 0.0); // the launches have it, and the splitting hangs on it
     key.add(reusing_).add(reusing_ ? kept_.status.levels : int64_t{0});
     return std::move(key).words();
 }
