@@ -2,11 +2,13 @@
 #include "options.hpp"
 
 #include "deck/deck.hpp"
+#include "deck/machine_file.hpp"
 #include "entries.hpp"
 #include "guard.hpp"
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 using graft::core::fail;
@@ -73,6 +75,19 @@ void refuse_unknown(const graft_options_values* values, uint32_t size) {
         fail(Status::abi, "values.near_pad is %d; expected 0", values->near_pad);
     if (size >= offsetof(graft_options_values, box_pad) + sizeof values->box_pad && values->box_pad != 0)
         fail(Status::abi, "values.box_pad is %d; expected 0", values->box_pad);
+}
+
+/// The machine file of near fields: by the deck, else by the environment.
+capi::OptionTexts texts_of(const Settings& settings) {
+    capi::OptionTexts texts;
+    const char* const everywhere = std::getenv("GRAFT_MACHINE");
+    if (settings.has("near_field.machine"))
+        texts.machine_file = settings.get("near_field.machine");
+    else if (everywhere != nullptr)
+        texts.machine_file = everywhere;
+    if (!texts.machine_file.empty())
+        texts.machine = read_machine_file(texts.machine_file);
+    return texts;
 }
 
 } // namespace
@@ -193,7 +208,8 @@ int32_t context_create(const graft_options* options, const graft_allocator* allo
     const int32_t guarded = guard([&] {
         const Use use(options);
         options->settings.check_units();
-        status = capi::context_create(options->settings.values(), allocator, context);
+        status =
+            capi::context_create(options->settings.values(), allocator, context, texts_of(options->settings));
     });
     return guarded != 0 ? guarded : status;
 }

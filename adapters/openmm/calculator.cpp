@@ -92,6 +92,8 @@ void Calculator::read_deck(const GraftForce& force, const Library& library) {
             "GraftForce's deck: softening.kind spline together with exceptions; their correction knows "
             "none and plummer");
     softening2_ = softening == "plummer" ? length * length : 0;
+    may_use_device_ = options.get("backend") != "cpu";
+    must_use_device_ = options.get("backend") == "cuda";
     context_ = std::make_unique<Context>(options);
     context_->set_log(&Calculator::keep_log, &log_, GRAFT_LOG_INFO);
 }
@@ -133,6 +135,7 @@ void Calculator::make_corrections(const GraftForce& force) {
     }
     pairs_ = std::move(pairs);
     corrections_ = std::move(corrections);
+    ++revision_;
 }
 
 void Calculator::update(const GraftForce& force) {
@@ -174,7 +177,6 @@ void Calculator::set_box(const Vec3 box[3]) {
 }
 
 double Calculator::compute(const Vec3* positions, Vec3* forces, bool want_energy, const Vec3 box[3]) {
-    const double begin_s = now_s();
     double energy = 0;
     if (!charges_.empty() && (forces != nullptr || want_energy))
         translated([&] {
@@ -192,9 +194,39 @@ double Calculator::compute(const Vec3* positions, Vec3* forces, bool want_energy
             graft_s_ += now_s() - graft_begin_s;
         });
     energy += correct(positions, forces, box);
-    calls_ += 1;
-    call_s_ += now_s() - begin_s;
     return want_energy ? energy : 0;
+}
+
+bool Calculator::compute_on_device(const DeviceArrays& arrays, double* energy, const Vec3 box[3]) {
+    if (!may_use_device_)
+        return false;
+    const auto there = [&](graft_array array) { return in_memory(array, GRAFT_MEMORY_CUDA, arrays.device); };
+    const double graft_begin_s = now_s();
+    try {
+        if (periodic_)
+            set_box(box);
+        if (arrays.stream != stream_)
+            context_->set_stream(arrays.stream);
+        stream_ = arrays.stream;
+        const auto n = static_cast<int64_t>(charges_.size());
+        Results results;
+        if (arrays.forces != nullptr)
+            results.accelerations(there(view(arrays.forces, n, 3))).as_force();
+        if (energy != nullptr)
+            results.energy(*energy);
+        context_->compute(Particles()
+                              .positions(there(view(arrays.positions, n, 3)))
+                              .charges(there(view(arrays.charges, n))),
+                          results);
+    } catch (const Error& error) {
+        may_use_device_ = must_use_device_ || error.status() != GRAFT_ERROR_UNSUPPORTED;
+        if (may_use_device_)
+            throw OpenMMException(std::string("GraftForce: ") + error.what());
+        keep_log(&log_, 0, error.what());
+        return false;
+    }
+    graft_s_ += now_s() - graft_begin_s;
+    return true;
 }
 
 /// From the second particle to the first; the nearest image for periodic exceptions (exact where the image

@@ -34,6 +34,31 @@ class GRAFT_OPENMM_EXPORT Calculator {
     double compute(const OpenMM::Vec3* positions, OpenMM::Vec3* forces, bool want_energy,
                    const OpenMM::Vec3 box[3]);
 
+    /// A GPU's arrays in the System's order: three doubles a particle, charges one.
+    struct DeviceArrays {
+        const double *positions, *charges;
+        double* forces; // overwritten; NULL: not wanted
+        int device;     // ordinal
+        void* stream;   // which the positions are ready on, and the forces will be
+    };
+    /// The same on that GPU, in the CUDA context that is current, but without the exceptions' correction:
+    /// that is the caller's, as are the forces' sum. False: this is computed on the processor (the deck wants
+    /// it, or the box is one that GPUs do not do); call compute().
+    bool compute_on_device(const DeviceArrays& arrays, double* energy, const OpenMM::Vec3 box[3]);
+
+    struct Correction {
+        int first, second;
+        double product; // of charges, times the constant: what is missing from the full sum
+    };
+    const std::vector<Correction>& corrections() const { return corrections_; }
+    const std::vector<double>& charges() const { return charges_; }
+    /// Grows when charges and corrections change.
+    int revision() const { return revision_; }
+    double softening2() const { return softening2_; }
+    bool periodic_exceptions() const { return periodic_exceptions_; }
+
+    /// A call of this force has taken so long, the adapter's part included.
+    void count_call(double call_s) { calls_ += 1, call_s_ += call_s; }
     /// The exceptions' particles, in their order.
     const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
     double figure(const std::string& key) const;
@@ -41,10 +66,6 @@ class GRAFT_OPENMM_EXPORT Calculator {
     std::string log() const;
 
   private:
-    struct Correction {
-        int first, second;
-        double product; // of charges, times the constant: what is missing from the full sum
-    };
     void read_deck(const GraftForce& force, const Library& library);
     void set_box(const OpenMM::Vec3 box[3]);
     void make_corrections(const GraftForce& force);
@@ -61,6 +82,9 @@ class GRAFT_OPENMM_EXPORT Calculator {
     std::array<OpenMM::Vec3, 3> box_;
     double constant_ = 0, softening2_ = 0;
     bool periodic_, periodic_exceptions_, box_known_ = false;
+    bool may_use_device_ = true, must_use_device_ = false; // deck key backend, and what the library found
+    void* stream_ = nullptr;
+    int revision_ = 1;
     double calls_ = 0, call_s_ = 0, graft_s_ = 0;
 };
 

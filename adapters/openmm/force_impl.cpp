@@ -5,6 +5,8 @@
 #include <openmm/System.h>
 #include <openmm/internal/ContextImpl.h>
 
+#include <chrono>
+
 namespace graft::openmm {
 
 void GraftForceImpl::initialize(OpenMM::ContextImpl& context) {
@@ -17,7 +19,10 @@ double GraftForceImpl::calcForcesAndEnergy(OpenMM::ContextImpl& context, bool fo
                                            int groups) {
     if ((groups & (1 << group_)) == 0)
         return 0;
-    return kernel_.getAs<CalcGraftForceKernel>().execute(context, *calculator_, forces, energy);
+    const auto begin = std::chrono::steady_clock::now();
+    const double sum = kernel_.getAs<CalcGraftForceKernel>().execute(context, *calculator_, forces, energy);
+    calculator_->count_call(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    return sum;
 }
 
 void GraftForceImpl::update(OpenMM::ContextImpl& context) {

@@ -10,12 +10,13 @@
 using graft::core::fail;
 using graft::core::Status;
 
-graft_context::graft_context(const graft_options_values& options, const graft::core::Allocator& allocator)
+graft_context::graft_context(const graft_options_values& options, const graft::capi::OptionTexts& texts,
+                             const graft::core::Allocator& allocator)
     : memory(allocator), solver(graft::capi::read_options(options), memory),
       rank_settings(graft::capi::read_rank_options(options)),
       ranks(std::make_unique<graft::comm::Communicator>()),
       domains(std::make_unique<graft::capi::DomainState>(memory)),
-      near_plans(graft::capi::read_near_options(options)) {
+      near_plans(graft::capi::read_near_options(options, texts)) {
     graft_options_values common = options; // what all ranks must agree on
     common.threads = common.backend = common.cuda_device = 0;
     common.cuda_memory_bytes = common.cuda_list_bytes = 0;
@@ -204,7 +205,7 @@ graft_options_values default_options() noexcept {
 }
 
 int32_t context_create(const graft_options_values& options, const graft_allocator* allocator,
-                       graft_context** context) noexcept {
+                       graft_context** context, const OptionTexts& texts) noexcept {
     return guard([&] {
         if (context == nullptr)
             fail(Status::argument, "context is NULL; expected where to put the new context");
@@ -217,7 +218,7 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
                  settings.softening_length);
         if (settings.backend == pipeline::Backend::cuda)
             backend::require_cuda();
-        *context = new graft_context(options, read_allocator(allocator));
+        *context = new graft_context(options, texts, read_allocator(allocator));
         take_box(options, (*context)->solver.settings());
     });
 }

@@ -12,7 +12,8 @@
 #include <memory>
 
 struct graft_context {
-    graft_context(const graft_options_values& options, const graft::core::Allocator& allocator);
+    graft_context(const graft_options_values& options, const graft::capi::OptionTexts& texts,
+                  const graft::core::Allocator& allocator);
 
     graft::core::Memory memory;
     graft::pipeline::Solver solver;

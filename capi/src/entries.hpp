@@ -10,11 +10,17 @@
 
 namespace graft::capi {
 
+/// What a deck says in words, beside the struct of its values.
+struct OptionTexts {
+    std::string machine_file;                                 // near_field.machine; "": none
+    std::vector<std::pair<std::string, std::string>> machine; // its keys and texts, checked
+};
+
 /// The defaults of every engine option (struct_size set).
 graft_options_values default_options() noexcept;
 
 int32_t context_create(const graft_options_values& options, const graft_allocator* allocator,
-                       graft_context** context) noexcept;
+                       graft_context** context, const OptionTexts& texts = {}) noexcept;
 int32_t context_destroy(graft_context** context) noexcept;
 int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
                         int32_t level) noexcept;

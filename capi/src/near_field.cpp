@@ -1,6 +1,7 @@
 // The near-field entries: the caller's structs in the plan's terms.
 #include "context.hpp"
 #include "entries.hpp"
+#include "pipeline/calibrate.hpp"
 
 #include <algorithm>
 
@@ -119,6 +120,9 @@ void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, 
     options.threads = settings.threads;
     options.backend = settings.backend;
     options.device = settings.device;
+    if (defaults.machine != nullptr)
+        pipeline::require_this_machine(*defaults.machine, defaults.machine_file);
+    options.machine = defaults.machine;
 }
 
 void read_lists(const graft_near_field& d, bool same, near::StructureInput& s) {

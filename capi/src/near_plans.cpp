@@ -11,13 +11,22 @@ using core::fail;
 using core::Status;
 namespace near = kernels::near;
 
-NearDefaults read_near_options(const graft_options_values& v) {
+NearDefaults read_near_options(const graft_options_values& v, const OptionTexts& texts) {
     NearDefaults d;
     d.layout = v.near_layout == 0 ? pipeline::near_layout_auto : v.near_layout - GRAFT_NEAR_LAYOUT_INDEXED;
     d.precision = v.near_precision != 0 ? v.near_precision : v.precision + GRAFT_NEAR_PRECISION_FP32;
     d.box = v.near_box != 0 ? v.near_box : d.box;
     d.memory_bytes = v.near_memory_bytes;
     d.expected_executes = v.near_expected_executes;
+    if (!texts.machine_file.empty()) {
+        model::Machine machine;
+        for (const auto& [key, text] : texts.machine)
+            model::set_machine(machine, key, text);
+        if (machine.name.empty())
+            machine.name = texts.machine_file;
+        d.machine = std::make_shared<const model::Machine>(std::move(machine));
+        d.machine_file = texts.machine_file;
+    }
     return d;
 }
 
@@ -96,7 +105,8 @@ Figures::Content NearPlans::figures() const {
                      {"layout", std::string(near::name(r.layout))},
                      {"kernel", std::string(near::name(r.shape.kernel))},
                      {"precision", std::string(near::name(r.shape.precision))},
-                     {"reason", r.reason}};
+                     {"reason", r.reason},
+                     {"machine", r.machine}};
     if (!r.device_name.empty())
         content.words.emplace_back("device", r.device_name);
     return content;

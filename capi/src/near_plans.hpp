@@ -1,6 +1,7 @@
 // The near-field plans of a context: who owns them, which was used last, what query tells of it.
 #pragma once
 
+#include "entries.hpp"
 #include "figures.hpp"
 
 #include "pipeline/near_plan.hpp"
@@ -25,9 +26,11 @@ struct NearDefaults {
     int32_t precision = 0; // a GRAFT_NEAR_PRECISION_
     int32_t box = 15;
     double memory_bytes = 0, expected_executes = 0;
+    std::shared_ptr<const model::Machine> machine; // of the deck's machine file; NULL: none
+    std::string machine_file;
 };
 
-NearDefaults read_near_options(const graft_options_values& values);
+NearDefaults read_near_options(const graft_options_values& values, const OptionTexts& texts);
 
 class NearPlans {
   public:

@@ -110,7 +110,8 @@ std::string near_answer_json(const NearRequest& request, const NearAnswer& answe
     if (best_s > 0)
         text += format(",\"best\":\"%.*s\"", static_cast<int>(best.size()), best.data());
     if (best_s > 0 && chosen_s > 0)
-        text += format(",\"regret\":%.5f", chosen_s / best_s - 1);
+        text += format(",\"regret\":%.5f", // of the whole job, the trial included
+                       (chosen_s + answer.choice.trial_s / request.choice.expected_executes) / best_s - 1);
     return text + "}";
 }
 

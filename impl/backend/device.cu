@@ -1,6 +1,8 @@
 // Checked calls, counted memory, the queue: see device.cuh.
 #include "backend/device.cuh"
 
+#include "backend/device_context.cuh"
+
 #include <algorithm>
 
 namespace graft::backend {
@@ -15,7 +17,7 @@ void check(cudaError_t error, const char* call) {
 
 int64_t DeviceMemory::bytes_free() const {
     size_t free = 0, total = 0;
-    GRAFT_CUDA(cudaSetDevice(device_));
+    GRAFT_CUDA(use_device(device_));
     GRAFT_CUDA(cudaMemGetInfo(&free, &total));
     const int64_t on_device = static_cast<int64_t>(free);
     return limit_ > 0 ? std::max<int64_t>(0, std::min(on_device, limit_ - bytes_held_)) : on_device;
@@ -28,7 +30,7 @@ void DeviceMemory::count(int64_t bytes) noexcept {
 }
 
 void* DeviceMemory::allocate(int64_t bytes, const char* what) {
-    GRAFT_CUDA(cudaSetDevice(device_));
+    GRAFT_CUDA(use_device(device_));
     void* pointer = nullptr;
     const bool allowed = limit_ == 0 || bytes_held_ + bytes <= limit_;
     const cudaError_t error =
@@ -50,13 +52,13 @@ void* DeviceMemory::allocate(int64_t bytes, const char* what) {
 void DeviceMemory::release(void* pointer, int64_t bytes) noexcept {
     if (pointer == nullptr)
         return;
-    (void)cudaSetDevice(device_);
+    (void)use_device(device_);
     (void)cudaFree(pointer); // waits for work that may still use it
     bytes_held_ -= bytes;
 }
 
 void* DeviceMemory::allocate_pinned(int64_t bytes, const char* what) {
-    GRAFT_CUDA(cudaSetDevice(device_));
+    GRAFT_CUDA(use_device(device_));
     void* pointer = nullptr;
     const cudaError_t error = cudaHostAlloc(&pointer, static_cast<size_t>(bytes), cudaHostAllocPortable);
     if (error == cudaErrorMemoryAllocation) {
@@ -81,7 +83,7 @@ void DeviceMemory::release_pinned(void* pointer, int64_t bytes) noexcept {
 Queue::Queue(DeviceMemory& memory, cudaStream_t stream)
     : memory_(&memory), status_(memory, "status words"), host_status_(memory, "status words"),
       scratch_(memory, "scratch of sorts and scans") {
-    GRAFT_CUDA(cudaSetDevice(memory.device()));
+    GRAFT_CUDA(use_device(memory.device()));
     GRAFT_CUDA(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, memory.device()));
     status_.resize(1);
     host_status_.resize(1);
@@ -90,7 +92,7 @@ Queue::Queue(DeviceMemory& memory, cudaStream_t stream)
 }
 
 Queue::~Queue() {
-    (void)cudaSetDevice(memory_->device());
+    (void)use_device(memory_->device());
     if (own_ != nullptr)
         (void)cudaStreamDestroy(own_);
 }

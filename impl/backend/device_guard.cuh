@@ -2,33 +2,24 @@
 // chosen.
 #pragma once
 
+#include "backend/device_context.cuh"
 #include "backend/device_errors.hpp"
-
-#include <cuda_runtime_api.h>
 
 #include <utility>
 
 namespace graft::backend {
 
-/// While it lives devices may be set; then the one of before is current again. An error that the host left is
-/// forgotten: it is not ours.
+/// While it lives devices may be set; then the context of before is current again, or none: a host whose
+/// ranks have a GPU each gets no context on GPU 0. An error that the host left is forgotten: it is not ours.
 class KeepsDevice {
   public:
-    KeepsDevice() noexcept {
-        (void)cudaGetDevice(&before_);
-        (void)cudaGetLastError();
-    }
-    ~KeepsDevice() {
-        int now = before_;
-        (void)cudaGetDevice(&now);
-        if (now != before_)
-            (void)cudaSetDevice(before_);
-    }
+    KeepsDevice() noexcept : before_(current_context()) { (void)cudaGetLastError(); }
+    ~KeepsDevice() { make_current(before_); }
     KeepsDevice(const KeepsDevice&) = delete;
     KeepsDevice& operator=(const KeepsDevice&) = delete;
 
   private:
-    int before_ = 0;
+    Context before_;
 };
 
 /// Runs `body`, which may set devices; what it throws becomes a status and a message.

@@ -5,6 +5,8 @@
 #include "core/error.hpp"
 #include "pipeline/calibrate_near.hpp"
 
+#include <algorithm>
+
 namespace graft::pipeline {
 
 namespace {
@@ -22,6 +24,25 @@ void calibrate_all_gpu(model::Machine& machine, const Calibration& calibration, 
 }
 
 } // namespace
+
+void require_this_machine(const model::Machine& machine, const std::string& file) {
+    const bool has_layouts = std::ranges::any_of(
+        machine.near.layouts, [](const model::NearLayoutCosts& one) { return one.number_bytes > 0; });
+    if (!has_layouts)
+        core::fail(
+            core::Status::argument,
+            "machine file %s: it has no numbers of the near field's layouts (near.layouts); expected a "
+            "file that graft model calibrate --out FILE has written, by this version",
+            file.c_str());
+    const std::string here = processor_name();
+    if (!machine.cpu_name.empty() && !here.empty() && machine.cpu_name != here)
+        core::fail(
+            core::Status::argument,
+            "machine file %s: measured on the processor '%s' (cpu.name), but this is '%s'; measure this "
+            "one with graft model calibrate --out FILE, or take the line cpu.name out of the file if "
+            "its numbers shall be used all the same",
+            file.c_str(), machine.cpu_name.c_str(), here.c_str());
+}
 
 model::Machine calibrate(const Calibration& calibration, std::string* why) {
     model::Machine machine;

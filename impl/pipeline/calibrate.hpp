@@ -24,6 +24,14 @@ struct Calibration {
     int repetitions = 5;
 };
 
+/// "model name" of /proc/cpuinfo, "" where there is none: cpu.name of a machine file.
+std::string processor_name();
+
+/// Throws Error(argument) when the near field's model cannot use `machine` on this host: it has no numbers of
+/// layouts (near.layouts), or it is of another processor (cpu.name, where the file tells it). `file` is its
+/// name in the message.
+void require_this_machine(const model::Machine& machine, const std::string& file);
+
 /// What the calibration found out, and how long it took. *why says what was left out (no GPU...), else "".
 /// Throws Error: memory, device (gpu_needed and there is none, or it failed).
 model::Machine calibrate(const Calibration& calibration, std::string* why);

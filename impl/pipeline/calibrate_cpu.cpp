@@ -26,21 +26,6 @@ constexpr int64_t most_memory_bytes = int64_t{1} << 30;
 constexpr int64_t largest_cache_bytes = int64_t{16} << 20; // a core's useful share of a shared one
 constexpr double round_s = 5e-3;
 
-/// "model name" of /proc/cpuinfo, "" where there is none.
-std::string processor_name() {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/cpuinfo", "r"), std::fclose);
-    char line[256];
-    while (file && std::fgets(line, sizeof line, file.get()) != nullptr) {
-        const char* colon = std::strchr(line, ':');
-        if (std::strncmp(line, "model name", 10) != 0 || colon == nullptr)
-            continue;
-        std::string name = colon + 2;
-        name.erase(name.find_last_not_of(" \n") + 1);
-        return name;
-    }
-    return "";
-}
-
 /// Bytes a second, read plus written, of every thread copying one half of its part of the array to the other.
 double copy_bandwidth(const backend::Executor& executor, int64_t bytes, int repetitions) {
     const int64_t half = std::max<int64_t>(bytes / executor.threads / 2, 64);
@@ -164,6 +149,20 @@ void measure_memory(model::Cpu& cpu, const backend::Executor& all, int repetitio
 }
 
 } // namespace
+
+std::string processor_name() {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/cpuinfo", "r"), std::fclose);
+    char line[256];
+    while (file && std::fgets(line, sizeof line, file.get()) != nullptr) {
+        const char* colon = std::strchr(line, ':');
+        if (std::strncmp(line, "model name", 10) != 0 || colon == nullptr)
+            continue;
+        std::string name = colon + 2;
+        name.erase(name.find_last_not_of(" \n") + 1);
+        return name;
+    }
+    return "";
+}
 
 void calibrate_cpu(model::Machine& machine, int threads, int repetitions) {
     core::Memory memory;

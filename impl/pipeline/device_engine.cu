@@ -1,6 +1,7 @@
 // DeviceForce: one call from begin to end. See device_engine.cuh.
 #include "pipeline/device_engine.cuh"
 
+#include "backend/device_context.cuh"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
 #include "pipeline/device_host_tree.cuh"
@@ -67,7 +68,7 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
 }
 
 DeviceForce::~DeviceForce() {
-    (void)cudaSetDevice(memory_.device());
+    (void)backend::use_device(memory_.device());
     if (begun_)
         (void)cudaStreamSynchronize(queue_.stream());
     for (cudaEvent_t event : piece_done_)
@@ -132,7 +133,7 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
     if (begun_)
         core::fail(core::Status::call_order,
                    "compute_begin: the last computation was begun but not ended; call compute_end first");
-    GRAFT_CUDA(cudaSetDevice(memory_.device()));
+    GRAFT_CUDA(backend::use_device(memory_.device()));
     valid_ = false;
     accept(settings, particles, points, outputs);
     choose_sizes();
@@ -241,7 +242,7 @@ void DeviceForce::end(DeviceReport& report) {
     if (!begun_)
         core::fail(core::Status::call_order,
                    "compute_end: no computation was begun; expected compute_begin before it");
-    GRAFT_CUDA(cudaSetDevice(memory_.device()));
+    GRAFT_CUDA(backend::use_device(memory_.device()));
     begun_ = false;
     try {
         finish();

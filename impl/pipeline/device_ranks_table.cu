@@ -12,12 +12,11 @@ using backend::DeviceError;
 template <typename Body>
 int32_t step(void* engine, DeviceError* error, Body&& body) noexcept {
     return backend::guarded_device(error, [&] {
-        DeviceForce& force = force_of(engine);
-        GRAFT_CUDA(cudaSetDevice(force.memory().device()));
+        const ForceAt force(engine);
         try {
-            body(force);
+            body(*force);
         } catch (...) {
-            force.ranks_stop();
+            force->ranks_stop();
             throw;
         }
     });

@@ -3,6 +3,7 @@
 #include "pipeline/device_engine.cuh"
 #include "pipeline/device_table.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace graft::pipeline {
@@ -12,23 +13,55 @@ namespace {
 using backend::DeviceError;
 using backend::guarded_device;
 
-/// What a caller holds. An engine that has more memory than it may have from now on makes way for a new one,
-/// whose counters begin anew.
-struct Engine {
-    DeviceOptions options;
-    std::unique_ptr<DeviceForce> force;
-    void obey(int64_t memory_limit) {
-        if (memory_limit > 0 && force->memory().bytes_held() > memory_limit && !force->begun()) {
-            force.reset();
-            force = std::make_unique<DeviceForce>(options);
-        }
+/// What a caller holds. An engine that has more memory than it may have from now on, or whose host now works
+/// in another context of the device, makes way for a new one, whose counters begin anew.
+class Engine {
+  public:
+    explicit Engine(const DeviceOptions& options) : options_(options) { make(); }
+    ~Engine() {
+        const backend::WorksIn here(context_);
+        force_.reset();
     }
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    DeviceForce& force() {
+        if (!force_) // the last one could not be made
+            make();
+        return *force_;
+    }
+    backend::Context context() const { return context_; }
+    void obey(int64_t memory_limit) {
+        DeviceForce& held = force();
+        const bool too_large = memory_limit > 0 && held.memory().bytes_held() > memory_limit;
+        const backend::Context now = backend::current_context();
+        const bool elsewhere =
+            now != nullptr && now != context_ && backend::current_is_of(held.memory().device());
+        if (held.begun() || !(too_large || elsewhere))
+            return;
+        {
+            const backend::WorksIn here(context_);
+            force_.reset();
+        }
+        backend::make_current(elsewhere ? now : context_);
+        make();
+    }
+
+  private:
+    /// In the current context, if that is one of the device.
+    void make() {
+        const bool there = backend::current_is_of(std::max(options_.device, 0));
+        const backend::WorksIn here(there ? backend::current_context() : nullptr);
+        force_ = std::make_unique<DeviceForce>(options_);
+        context_ = backend::current_context();
+    }
+    DeviceOptions options_;
+    std::unique_ptr<DeviceForce> force_;
+    backend::Context context_ = nullptr;
 };
 
 int32_t create(const DeviceOptions* options, void** engine, DeviceError* error) {
-    return guarded_device(error, [&] {
-        *engine = new Engine{*options, std::make_unique<DeviceForce>(*options)};
-    });
+    return guarded_device(error, [&] { *engine = new Engine(*options); });
 }
 
 void destroy(void* engine) {
@@ -40,23 +73,23 @@ int32_t begin(void* engine, const Settings* settings, const ParticleInput* parti
               const ParticleInput* points, const Outputs* outputs, void* stream, DeviceError* error) {
     return guarded_device(error, [&] {
         static_cast<Engine*>(engine)->obey(settings->device.memory_limit);
-        force_of(engine).begin(*settings, *particles, points, *outputs, stream);
+        const ForceAt force(engine);
+        force->begin(*settings, *particles, points, *outputs, stream);
     });
 }
 
 int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
-    return guarded_device(error, [&] { force_of(engine).end(*report); });
+    return guarded_device(error, [&] { ForceAt(engine)->end(*report); });
 }
 
 int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, DeviceError* error) {
-    return guarded_device(error, [&] { force_of(engine).work(expansion_pairs, work, n); });
+    return guarded_device(error, [&] { ForceAt(engine)->work(expansion_pairs, work, n); });
 }
 
 } // namespace
 
-DeviceForce& force_of(void* engine) {
-    return *static_cast<Engine*>(engine)->force;
-}
+ForceAt::ForceAt(void* engine)
+    : here_(static_cast<Engine*>(engine)->context()), force_(static_cast<Engine*>(engine)->force()) {}
 
 const DeviceForceTable* device_force_table() {
     static const DeviceForceTable table = {create, destroy, begin, end, work, device_ranks_table()};

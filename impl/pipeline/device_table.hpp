@@ -1,6 +1,7 @@
 // The engine's part of libgraft_cuda.so's table.
 #pragma once
 
+#include "backend/device_context.cuh"
 #include "pipeline/device_force.hpp"
 #include "pipeline/device_ranks.hpp"
 
@@ -10,7 +11,16 @@ class DeviceForce;
 
 const DeviceForceTable* device_force_table();
 const DeviceRanksTable* device_ranks_table();
-/// What stands behind the engine that create() gave.
-DeviceForce& force_of(void* engine);
+/// What stands behind the engine that create() gave, with its context current.
+class ForceAt {
+  public:
+    explicit ForceAt(void* engine);
+    DeviceForce* operator->() const { return &force_; }
+    DeviceForce& operator*() const { return force_; }
+
+  private:
+    backend::WorksIn here_;
+    DeviceForce& force_;
+};
 
 } // namespace graft::pipeline

@@ -1,4 +1,5 @@
 // How much work each particle was: Solver::work_of_particles on the device.
+#include "backend/device_context.cuh"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_ranks_state.cuh"
 
@@ -78,7 +79,7 @@ void DeviceForce::add_tree_work(double expansion_pairs, bool own) {
 void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
     if (!valid_ || job_.with_points || n != job_.n)
         refuse_work();
-    GRAFT_CUDA(cudaSetDevice(memory_.device()));
+    GRAFT_CUDA(backend::use_device(memory_.device()));
     queue_.borrow(nullptr);
     work_.resize(n);
     particles::fill(queue_, work_.data(), 0, n);

@@ -67,6 +67,7 @@ class HostSide : public NearSide {
     void report(NearReport& report) const override {
         report.layout = choice_.layout;
         report.reason = reason_;
+        report.machine = options_.machine != nullptr ? options_.machine->name : "built-in";
         report.bytes_expected = near::bytes_of(choice_.layout, shape_, executor_.threads);
         const model::NearPrediction& p = choice_.chosen().predicted;
         report.predicted = {p.collection_s, p.charges_s, p.transfer_s,
@@ -91,6 +92,10 @@ class HostSide : public NearSide {
         return fields_[index(component * outputs_a_component() + output)];
     }
 
+    const model::Machine& machine() const {
+        return options_.machine != nullptr ? *options_.machine : built_in_;
+    }
+
     near::ChoiceOptions choice_options() const {
         near::ChoiceOptions options;
         options.way.threads = executor_.threads;
@@ -103,14 +108,14 @@ class HostSide : public NearSide {
     void choose(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
         const near::ChoiceOptions options = choice_options();
         if (options_.layout == near_layout_auto) {
-            choice_ = near::choose_tried<T>(structure_, sums_, targets, sources, machine_, options,
+            choice_ = near::choose_tried<T>(structure_, sums_, targets, sources, machine(), options,
                                             executor_.memory, learned_);
             reason_ = choice_.tried ? "fastest in a short trial" : "predicted to be fastest";
             return;
         }
         const auto layout = static_cast<near::Layout>(options_.layout);
         refuse_over_cap(layout);
-        choice_ = near::choose(shape_, machine_, options);
+        choice_ = near::choose(shape_, machine(), options);
         choice_.layout = layout;
         reason_ = "as near_field.layout says";
     }
@@ -119,7 +124,7 @@ class HostSide : public NearSide {
     void choose_again() {
         if (options_.layout != near_layout_auto)
             return;
-        const near::Choice choice = near::choose(shape_, machine_, choice_options(), learned_);
+        const near::Choice choice = near::choose(shape_, machine(), choice_options(), learned_);
         const near::Candidate& now = choice.candidates[static_cast<size_t>(choice_.layout)];
         if (choice.layout == choice_.layout || choice.chosen().time_s > worth_a_change * now.time_s)
             return;
@@ -200,7 +205,7 @@ class HostSide : public NearSide {
     backend::Executor executor_;
     std::vector<core::Buffer<T>> coordinates_, charges_, fields_;
     std::unique_ptr<near::HostLayout<T>> layout_;
-    model::Machine machine_; // the built-in numbers
+    model::Machine built_in_; // empty: the model's built-in numbers
     near::Learned learned_;
     near::Choice choice_;
     const char* reason_ = "";

@@ -7,6 +7,7 @@
 
 #include "core/log.hpp"
 #include "kernels/near/boxes.hpp"
+#include "model/machine.hpp"
 #include "pipeline/settings.hpp"
 
 #include <array>
@@ -26,6 +27,7 @@ struct NearOptions {
     int threads = 0;     // 0: what the host's OpenMP would use
     Backend backend = Backend::cpu;
     DeviceOptions device;
+    std::shared_ptr<const model::Machine> machine; // that the model reads; NULL: its built-in numbers
 };
 
 /// Where a caller's points are: one view an axis; no source views where the targets are the sources.
@@ -59,7 +61,8 @@ struct NearRequest {
 struct NearReport {
     const char* backend = "cpu";
     near::Layout layout = near::Layout::tiled;
-    std::string reason; // of the choice
+    std::string reason;               // of the choice
+    std::string machine = "built-in"; // whose numbers the predictions come from
     near::Shape shape;
     near::BoxReport boxes; // height 0 and cells 0 where the caller's boxes are used
     near::Times times;     // as measured

@@ -5,6 +5,7 @@
 // device_two_phase.cu, with device_split.cu.
 #pragma once
 
+#include "backend/device_context.cuh"
 #include "geometry/morton.hpp"
 #include "tree/device_tree.cuh"
 
@@ -92,7 +93,7 @@ struct DeviceTreeBuilder::Work {
           draft(memory, "nodes in making"), draft_keys(memory, "keys of nodes"),
           draft_keys_sorted(memory, "keys of nodes"), draft_index(memory, "order of nodes"),
           draft_index_sorted(memory, "order of nodes"), draft_place(memory, "places of nodes") {
-        GRAFT_CUDA(cudaSetDevice(memory.device()));
+        GRAFT_CUDA(backend::use_device(memory.device()));
         GRAFT_CUDA(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
         for (cudaEvent_t* event : {&sorted, &listed, &found, &done})
             GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));

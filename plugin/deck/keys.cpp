@@ -245,6 +245,9 @@ constexpr Key keys[] = {
          "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken "
          "as 10",
          count, &Values::near_expected_executes),
+    kept("near_field.machine", Type::input_path, "",
+         "machine file that `graft model calibrate --out FILE` wrote on this machine: layout auto predicts "
+         "with its numbers; left out: the environment's GRAFT_MACHINE, else built-in numbers"),
     choice("ranks.exchange",
            "push: ranks send what the domains of the others may need; fetch: they fetch nodes on demand",
            exchanges, &Values::ranks_exchange),

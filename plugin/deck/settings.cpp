@@ -1,6 +1,7 @@
 // Checked setting and getting of deck keys.
 #include "deck/settings.hpp"
 
+#include "deck/machine_file.hpp"
 #include "deck/quantity.hpp"
 #include "entries.hpp"
 #include "guard.hpp"
@@ -148,6 +149,8 @@ void Settings::set(std::string_view name, std::string_view text) {
                 std::erase_if(texts_, [](const auto& one) { return one.first.starts_with("units."); });
         } else {
             std::string kept = kept_text(*key, text);
+            if (name == "near_field.machine")
+                (void)read_machine_file(kept); // what is wrong in it is told here, at the deck's line
             if (key->type == Type::integer || key->type == Type::real)
                 check_range(*key, parse_number(kept), printable(text));
             texts_.insert_or_assign(std::string(name), std::move(kept));

@@ -22,6 +22,8 @@ class Settings {
     void set(std::string_view name, std::string_view text);
     /// The value in deck spelling. Throws DECK_KEY (unknown) or ABSENT (a key without value or default).
     std::string get(std::string_view name) const;
+    /// Whether a key that is kept as text was given.
+    bool has(std::string_view name) const { return texts_.contains(name); }
     /// Throws DECK_KEY when some units are given but not all that the force constant needs.
     void check_units() const;
 

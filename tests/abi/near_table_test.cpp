@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -299,6 +303,80 @@ TEST_F(NearTable, TheDeckSpeaks) {
     EXPECT_LE(figure("near.largest"), 2);
     values.near_pad = 1;
     expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "near_pad");
+}
+
+/// A machine file in the test's folder, gone with the test.
+struct MachineFile {
+    explicit MachineFile(const std::string& content)
+        : path(testing::TempDir() + "near_machine_" + std::to_string(getpid()) + ".yaml") {
+        std::ofstream(path) << content;
+    }
+    ~MachineFile() { std::remove(path.c_str()); }
+    MachineFile(const MachineFile&) = delete;
+    MachineFile& operator=(const MachineFile&) = delete;
+    std::string path;
+};
+
+/// `layout` (ranges) sums a slot in its kernel's time and a call in 3 s; of no processor.
+constexpr const char* slow_calls =
+    "name: the slow one\nnear: {layouts: [{backend: 0, layout: 1, number_bytes: 8, "
+    "error: 0.125, kernel_call_s: 3}]}\n";
+
+TEST_F(NearTable, AMachineFileSpeaksForItsMachineOnly) {
+    const auto make = [&] {
+        api->near_field_destroy(context, &plan);
+        EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
+        EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+        return api->near_field_create(context, &field, &plan);
+    };
+    const auto named = [&](const std::string& path) {
+        return api->options_set(options, "near_field.machine", path.c_str());
+    };
+    ASSERT_EQ(make(), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(text("near.machine"), "built-in");
+    EXPECT_LT(figure("near.predicted_s.kernel"), 1e-3);
+    {
+        const MachineFile good(slow_calls);
+        ASSERT_EQ(api->options_set(options, "near_field.layout", "ranges"), GRAFT_OK);
+        ASSERT_EQ(named(good.path), GRAFT_OK) << api->last_error();
+        ASSERT_EQ(make(), GRAFT_OK) << api->last_error();
+        EXPECT_EQ(text("near.machine"), "the slow one");
+        EXPECT_NEAR(figure("near.predicted_s.kernel"), 3, 1e-6);
+        EXPECT_EQ(figure("near.prediction_error"), 0.125);
+    }
+    expect_error(named("/nowhere/m.yaml"), GRAFT_ERROR_DECK_FILE,
+                 "key 'near_field.machine': file '/nowhere/m.yaml'");
+    {
+        const MachineFile misspelt("cpu:\n  core: 3\n");
+        expect_error(named(misspelt.path), GRAFT_ERROR_DECK_KEY, misspelt.path + ":2:3: key 'cpu.core'");
+        const MachineFile deck("method: tree\n");
+        expect_error(named(deck.path), GRAFT_ERROR_DECK_KEY, "'method': no such key of a machine file");
+    }
+    {
+        const MachineFile without("name: old\ncpu: {cores: 2}\n");
+        ASSERT_EQ(named(without.path), GRAFT_OK) << api->last_error();
+        expect_error(make(), GRAFT_ERROR_ARGUMENT, "near.layouts");
+    }
+    {
+        const MachineFile foreign(std::string("cpu: {name: Z80}\n") + slow_calls);
+        ASSERT_EQ(named(foreign.path), GRAFT_OK) << api->last_error();
+        expect_error(make(), GRAFT_ERROR_ARGUMENT,
+                     "measured on the processor 'Z80' (cpu.name), but this is '");
+        EXPECT_EQ(plan, nullptr);
+    }
+}
+
+TEST_F(NearTable, TheEnvironmentNamesAMachineFileWhereTheDeckDoesNot) {
+    const MachineFile file(slow_calls);
+    ASSERT_EQ(setenv("GRAFT_MACHINE", file.path.c_str(), 1), 0);
+    EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
+    EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+    ASSERT_EQ(setenv("GRAFT_MACHINE", "/nowhere", 1), 0);
+    graft_context* none = nullptr;
+    expect_error(api->context_create(options, nullptr, &none), GRAFT_ERROR_DECK_FILE, "/nowhere");
+    ASSERT_EQ(unsetenv("GRAFT_MACHINE"), 0);
+    create();
+    EXPECT_EQ(text("near.machine"), "the slow one");
 }
 
 TEST_F(NearTable, TheOtherKernels) {

@@ -2,13 +2,16 @@
 //
 // A sample is a few runs of consecutive target boxes with all their source boxes, so pairs and their order
 // are the whole's. Its working set is smaller: what is compared is measured over predicted for the sample,
-// not seconds.
+// not seconds. Rounds alternate between the contenders, so that each round gives a ratio of its own; their
+// scatter is the trial's noise.
 #include "kernels/near/choose.hpp"
 
-#include "core/timer.hpp"
+#include "kernels/near/bench.hpp"
 #include "kernels/near/thread_clock.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace graft::kernels::near {
@@ -17,11 +20,15 @@ namespace {
 
 constexpr int64_t pieces = 6; // of consecutive boxes
 constexpr double least_trial_s =
-    200e-6; // of one contender: shorter ones are the timer's and the call's noise
+    600e-6; // of one contender: shorter ones are the timer's and the call's noise
 constexpr int most_contenders = 3;
-// The first round brings the sample's points into the caches, for whoever comes first.
-constexpr int trial_rounds = 2;
+// The first round brings the sample's points into the caches, for whoever comes first, and does not count.
+constexpr int trial_rounds = 6;
 constexpr int trial_runs = 2; // the second counts, what the first takes longer to the collection
+// Of a prediction's error what differs between layouts: the larger part is the machine's and all layouts'.
+constexpr double own_error = 0.5;
+constexpr double deviations_of_error = 1.645; // the model's error is 90 % of a normal distribution
+constexpr double worth_share = 0.5;           // of what a trial may save: no trial is perfect
 
 struct Sample {
     std::vector<int64_t> target_offset{0}, source_offset{0}, neighbour_offset{0}, target_index, source_index;
@@ -112,6 +119,21 @@ std::vector<const Candidate*> contenders(const Choice& choice) {
     return list;
 }
 
+/// Of ln(one / best), by the model's own errors.
+double deviation_of(const Candidate& one, const Candidate& best) {
+    return own_error / deviations_of_error * std::hypot(one.predicted.error, best.predicted.error);
+}
+
+/// Seconds that a trial of these may take.
+double budget_of(const std::vector<const Candidate*>& list, double job_s, const ChoiceOptions& options) {
+    double worth = 0;
+    for (const Candidate* one : list)
+        if (one != list.front())
+            worth = std::max(worth, worth_of_trial(std::log(one->time_s / list.front()->time_s),
+                                                   deviation_of(*one, *list.front())));
+    return std::min(options.most_trial_s, std::min(options.trial_share, worth_share * worth) * job_s);
+}
+
 /// What one contender takes on the sample.
 template <typename T>
 Times try_layout(Layout layout, const Structure& structure, const Sums& sums, const Coordinates<T>& targets,
@@ -154,24 +176,89 @@ int64_t items(std::span<const int64_t> index, int64_t slots) {
     return index.empty() ? slots : 1 + *std::max_element(index.begin(), index.end());
 }
 
+/// Rounds of one contender on the sample, without the first.
+struct Tried {
+    const Candidate* whole = nullptr; // as predicted for all boxes
+    const Candidate* sample = nullptr;
+    std::vector<Times> rounds;
+
+    /// Seconds of an execution of all boxes, with its share of the collection, as this round corrects them.
+    double seconds(size_t round, double executes) const {
+        Learned alone;
+        learn(alone, *sample, rounds[round]);
+        const auto number = static_cast<size_t>(whole->layout);
+        const auto corrected = [&](double predicted_s, double factor) {
+            return predicted_s * (factor > 0 ? factor : 1);
+        };
+        const double execution_s = corrected(whole->predicted.execution_s(), alone.execution[number]);
+        const double collection_s = corrected(whole->predicted.collection_s, alone.collection[number]);
+        return execution_s + (whole->predicted.chunked ? 0 : collection_s / std::max(1.0, executes));
+    }
+    Times middle() const {
+        Times times;
+        for (double Times::*field : {&Times::collection_s, &Times::kernel_s}) {
+            std::vector<double> values;
+            for (const Times& one : rounds)
+                values.push_back(one.*field);
+            times.*field = median(std::move(values));
+        }
+        return times;
+    }
+};
+
+/// The predicted best (the first), or who was faster beyond the noise: then the one that was fastest of all.
+Layout winner(const std::vector<Tried>& all, double executes) {
+    Layout best = all.front().whole->layout;
+    double least = 0;
+    for (const Tried& one : all) {
+        std::vector<double> logarithms;
+        for (size_t r = 0; r < one.rounds.size(); ++r)
+            logarithms.push_back(std::log(one.seconds(r, executes) / all.front().seconds(r, executes)));
+        const TrialRatio ratio = trial_ratio(logarithms);
+        if (ratio.faster() && ratio.middle < least)
+            least = ratio.middle, best = one.whole->layout;
+    }
+    return best;
+}
+
 } // namespace
+
+double worth_of_trial(double gap, double deviation) {
+    if (!(deviation > 0))
+        return 0;
+    const double z = std::max(0.0, gap) / deviation;
+    const double density = 0.3989422804014327 * std::exp(-0.5 * z * z);
+    return deviation * (density - z * 0.5 * std::erfc(z * 0.7071067811865476));
+}
+
+TrialRatio trial_ratio(std::span<const double> logarithms) {
+    if (logarithms.empty())
+        return {0, std::numeric_limits<double>::infinity()};
+    const double middle = median({logarithms.begin(), logarithms.end()});
+    std::vector<double> away;
+    for (const double one : logarithms)
+        away.push_back(std::fabs(one - middle));
+    // 1.4826: deviations to the standard deviation; 1.2533: the standard error of a median.
+    return {middle,
+            1.4826 * 1.2533 * median(std::move(away)) / std::sqrt(static_cast<double>(logarithms.size()))};
+}
 
 template <typename T>
 Choice choose_tried(const Structure& structure, const Sums& sums, const Coordinates<T>& targets,
                     const Coordinates<T>& sources, const model::Machine& machine,
                     const ChoiceOptions& options, core::Memory& memory, Learned& learned) {
     const Shape shape = shape_of(structure, sums);
-    Choice choice = choose(shape, machine, options, learned);
-    const core::Timer timer;
-    const std::vector<const Candidate*> list = contenders(choice);
-    const double job_s = choice.chosen().time_s * std::max(1.0, options.expected_executes);
-    const double budget_s = std::min(options.most_trial_s, options.trial_share * job_s);
+    const Choice predicted = choose(shape, machine, options, learned);
+    Stopwatch watch(options.way.threads == 1);
+    const std::vector<const Candidate*> list = contenders(predicted);
+    const double job_s = predicted.chosen().time_s * std::max(1.0, options.expected_executes);
+    const double budget_s = budget_of(list, job_s, options);
     double whole_s = 0;
     for (const Candidate* one : list)
         whole_s += trial_rounds * (one->collection_s + trial_runs * one->execution_s);
     const double each_s = budget_s / static_cast<double>(std::max<size_t>(list.size(), 1));
     if (!options.trial || list.size() < 2 || each_s < least_trial_s || structure.targets() == 0)
-        return choice;
+        return predicted;
     // The sample as a structure is made at about the speed of a collection.
     const Sample sample = sample_of(structure, std::min(1.0, 0.7 * budget_s / whole_s));
     const Structure view = sample.view();
@@ -179,29 +266,24 @@ Choice choose_tried(const Structure& structure, const Sums& sums, const Coordina
     const int64_t n = std::max(items(structure.target_index, structure.targets()),
                                items(structure.source_index, structure.sources()));
     std::vector<T> scratch(2 * static_cast<size_t>(n), T(1));
-    std::array<bool, layouts> tried{};
-    std::array<Times, layouts> times;
+    std::vector<Tried> all;
+    for (const Candidate* one : list)
+        all.push_back({one, &small.candidates[static_cast<size_t>(one->layout)], {}});
     for (int round = 0; round < trial_rounds; ++round)
-        for (const Candidate* one : list)
-            times[static_cast<size_t>(one->layout)] =
-                try_layout<T>(one->layout, view, sums, targets, sources, scratch, options, memory);
-    for (const Candidate* one : list) {
-        const auto number = static_cast<size_t>(one->layout);
-        learn(learned, small.candidates[number], times[number]);
-        tried[number] = true;
-    }
-    choice = choose(shape, machine, options, learned);
-    // Only those that ran may win: the others were judged slower, and the trial has not changed that.
-    const Candidate* best = nullptr;
-    for (Candidate& one : choice.candidates) {
-        one.tried = tried[static_cast<size_t>(one.layout)];
-        if (one.tried && one.possible && (best == nullptr || one.time_s < best->time_s))
-            best = &one;
-    }
-    if (best != nullptr)
-        choice.layout = best->layout;
+        for (Tried& one : all) {
+            const Times times =
+                try_layout<T>(one.whole->layout, view, sums, targets, sources, scratch, options, memory);
+            if (round > 0)
+                one.rounds.push_back(times);
+        }
+    for (const Tried& one : all)
+        learn(learned, *one.sample, one.middle());
+    Choice choice = choose(shape, machine, options, learned);
+    for (const Tried& one : all)
+        choice.candidates[static_cast<size_t>(one.whole->layout)].tried = true;
+    choice.layout = winner(all, options.expected_executes);
     choice.tried = true;
-    choice.trial_s = timer.seconds();
+    choice.trial_s = watch.lap();
     return choice;
 }
 

@@ -139,6 +139,65 @@ TEST(NearChoose, TrialDecidesWhereTheModelCannot) {
     expect_trial<float>(3, gradient);
 }
 
+TEST(NearChoose, ATrialTellsDifferencesBeyondItsNoiseOnly) {
+    const auto faster = [](std::vector<double> logarithms) { return trial_ratio(logarithms).faster(); };
+    EXPECT_TRUE(faster({-0.2, -0.21, -0.19, -0.2, -0.2}));
+    EXPECT_TRUE(faster({-0.2, -0.21, -0.19, 0.9, -0.2})) << "one disturbed round";
+    EXPECT_FALSE(faster({-0.2, 0.3, -0.5, 0.4, -0.1})) << "scatter";
+    EXPECT_FALSE(faster({0.2, 0.21, 0.19, 0.2, 0.2})) << "slower";
+    EXPECT_FALSE(faster({-0.01, -0.01, -0.01})) << "less than a sample can tell";
+    EXPECT_FALSE(faster({}));
+    EXPECT_NEAR(trial_ratio(std::vector<double>{1, 2, 3, 4, 5}).middle, 3, 1e-12);
+    EXPECT_NEAR(trial_ratio(std::vector<double>{1, 2, 3, 4, 5}).error, 1.4826 * 1.2533 / std::sqrt(5.0),
+                1e-12);
+}
+
+TEST(NearChoose, WorthOfATrialIsTheExpectedLossOfNotKnowing) {
+    EXPECT_NEAR(worth_of_trial(0, 1), 0.39894, 1e-5); // 1 / sqrt(2 pi)
+    EXPECT_NEAR(worth_of_trial(1, 1), 0.08332, 1e-5); // tables of the unit normal loss
+    EXPECT_NEAR(worth_of_trial(0.2, 0.1), 0.1 * 0.008491, 1e-7);
+    EXPECT_EQ(worth_of_trial(0.1, 0), 0) << "a model without error needs no trial";
+}
+
+/// The built-in numbers, but with one layout's times multiplied.
+model::Machine machine_with(Layout layout, double factor) {
+    model::Machine machine;
+    machine.near = model::near_defaults();
+    for (model::NearLayoutCosts& one : machine.near.layouts) {
+        one.error = 0.6;
+        if (one.layout != static_cast<double>(layout))
+            continue;
+        for (model::NearPhase* phase : {&one.collection, &one.charges, &one.kernel, &one.scatter})
+            for (double model::NearPhase::*field :
+                 {&model::NearPhase::call_s, &model::NearPhase::neighbour_s, &model::NearPhase::target_s,
+                  &model::NearPhase::run_s, &model::NearPhase::entry, &model::NearPhase::cache_s,
+                  &model::NearPhase::memory_s, &model::NearPhase::random})
+                phase->*field *= factor;
+    }
+    return machine;
+}
+
+TEST(NearChoose, ATrialOverrulesAModelThatIsFarOff) {
+    const BenchCase one = case_of(20000, 12, 3); // the paper's records are many times slower than tiles
+    const Coordinates<double> points{one.x.data(), one.y.data(), one.z.data()};
+    ChoiceOptions options;
+    options.expected_executes = 1000;
+    core::Memory memory;
+    const Structure structure = one.structure();
+    const Shape shape = shape_of(structure, sums_of(3));
+    const Choice honest = choose(shape, machine_with(Layout::replicated, 1), options);
+    const double slower =
+        honest.candidates[static_cast<size_t>(Layout::replicated)].time_s / honest.chosen().time_s;
+    ASSERT_GT(slower, 3);
+    const model::Machine machine = machine_with(Layout::replicated, 0.8 / slower);
+    ASSERT_EQ(choose(shape, machine, options).layout, Layout::replicated);
+    Learned learned;
+    const Choice choice =
+        choose_tried<double>(structure, sums_of(3), points, points, machine, options, memory, learned);
+    EXPECT_TRUE(choice.tried);
+    EXPECT_NE(choice.layout, Layout::replicated);
+}
+
 TEST(NearBench, CaseHasEveryPointOnceAndSymmetricLists) {
     for (const int32_t dimension : {2, 3}) {
         const BenchCase one = case_of(777, 3, dimension);

@@ -1,0 +1,83 @@
+// See device_context.cuh. The driver's few functions are looked up: the library does not link libcuda.so, so
+// that it opens where there is no driver.
+#include "backend/device_context.cuh"
+
+#include <cuda.h>
+
+#include <dlfcn.h>
+
+namespace graft::backend {
+
+namespace {
+
+struct Driver {
+    decltype(&cuCtxGetCurrent) get_current = nullptr;
+    decltype(&cuCtxSetCurrent) set_current = nullptr;
+    CUresult (*get_device)(CUdevice*) = nullptr;
+    decltype(&cuDeviceGet) device = nullptr;
+    bool complete() const {
+        return get_current != nullptr && set_current != nullptr && get_device != nullptr && device != nullptr;
+    }
+};
+
+template <typename Function>
+void find(void* library, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+Driver open_driver() {
+    Driver driver;
+    if (void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) { // stays: the runtime has it, too
+        find(library, "cuCtxGetCurrent", driver.get_current);
+        find(library, "cuCtxSetCurrent", driver.set_current);
+        find(library, "cuCtxGetDevice", driver.get_device);
+        find(library, "cuDeviceGet", driver.device);
+    }
+    return driver;
+}
+
+const Driver& driver() {
+    static const Driver found = open_driver();
+    return found;
+}
+
+thread_local Context chosen = nullptr;
+
+} // namespace
+
+Context current_context() noexcept {
+    CUcontext context = nullptr; // stays where the driver has not been initialised
+    if (driver().complete())
+        (void)driver().get_current(&context);
+    return context;
+}
+
+void make_current(Context context) noexcept {
+    if (driver().complete() && current_context() != context)
+        (void)driver().set_current(static_cast<CUcontext>(context));
+}
+
+bool current_is_of(int device) noexcept {
+    CUdevice wanted, now;
+    return current_context() != nullptr && driver().get_device(&now) == CUDA_SUCCESS &&
+           driver().device(&wanted, device) == CUDA_SUCCESS && now == wanted;
+}
+
+cudaError_t use_device(int device) noexcept {
+    if (chosen == nullptr)
+        return cudaSetDevice(device);
+    make_current(chosen);
+    return current_context() == chosen ? cudaSuccess : cudaErrorDeviceUninitialized;
+}
+
+WorksIn::WorksIn(Context context) noexcept : before_(chosen) {
+    chosen = context;
+    if (context != nullptr)
+        make_current(context);
+}
+
+WorksIn::~WorksIn() {
+    chosen = before_;
+}
+
+} // namespace graft::backend
