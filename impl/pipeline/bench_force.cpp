@@ -265,6 +265,7 @@ ForceBenchResult bench_force(const ForceBench& bench) {
         measure(bench, solver, input_of(points, bench.n), outputs_of(field, bench.potential), result);
         result.backend = solver.report().backend;
         result.device = solver.report().device.name;
+        result.note = solver.report().device.note;
     }
     const int64_t arrays_bytes = points.bytes() + field.bytes();
     result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);

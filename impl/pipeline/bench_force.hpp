@@ -22,7 +22,7 @@ using kernels::Cloud;
 
 struct ForceBench {
     Settings settings;
-    Cloud cloud = Cloud::plummer; // scale radius 1 and total mass 1; or the unit cube
+    Cloud cloud = Cloud::plummer; // total mass 1
     int64_t n = 1000000;
     uint64_t seed = 42;
     particles::ElementType type = particles::ElementType::f32; // of all arrays
@@ -40,7 +40,7 @@ struct ForceBenchResult {
     std::vector<double> errors;           // ascending, |a - a_reference| / |a_reference|
     bool checked_on_device = false;       // against all pairs on the GPU
     std::string backend;                  // that computed
-    std::string device;                   // its name; "" on the CPU
+    std::string device, note;             // its name, and what it has to say; "" on the CPU
 };
 
 /// Throws what Solver::compute throws, Error(device) for device arrays without a GPU. Memory: 28 n bytes
