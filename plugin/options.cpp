@@ -73,8 +73,6 @@ void refuse_unknown(const graft_options_values* values, uint32_t size) {
         fail(Status::abi, "values.flags is 0x%x; this library knows no flags", values->flags);
     if (size >= offsetof(graft_options_values, near_pad) + sizeof values->near_pad && values->near_pad != 0)
         fail(Status::abi, "values.near_pad is %d; expected 0", values->near_pad);
-    if (size >= offsetof(graft_options_values, box_pad) + sizeof values->box_pad && values->box_pad != 0)
-        fail(Status::abi, "values.box_pad is %d; expected 0", values->box_pad);
 }
 
 /// The machine file of near fields: by the deck, else by the environment.

@@ -58,6 +58,11 @@ class _Results(ctypes.Structure):
                 ("pad", c_int32), ("reserved", c_uint64 * 4)]
 
 
+class _Box(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint32), ("flags", c_uint32), ("lower", c_double * 3), ("upper", c_double * 3),
+                ("periodic", c_int32 * 3), ("pad", c_int32), ("tilt", c_double * 3), ("reserved", c_uint64)]
+
+
 class _Communicator(ctypes.Structure):  # graft_comm_v1, as far as its `free`: ten functions stand before it
     _fields_ = [("struct_size", c_uint32), ("flags", c_uint32), ("self", c_void_p), ("rank", c_int32), ("size", c_int32),
                 ("functions", c_void_p * 9), ("free", ctypes.CFUNCTYPE(None, c_void_p))]
@@ -238,6 +243,23 @@ class Context:
     def __del__(self):
         if getattr(self, "_context", None):
             self.api.context_destroy(byref(self._context))
+
+    def set_box(self, upper, lower=(0.0, 0.0, 0.0), periodic=True, tilt=(0.0, 0.0, 0.0)):
+        """The box from now on, in place of the options' (keys box.*). upper, lower: its corners; periodic: whether images act,
+        along all axes or along each (three truths: a slab has two, a wire one); tilt: xy, xz, yz, as LAMMPS has them. None for
+        `upper` takes the box away. ARGUMENT: empty, not finite, tilted too far; UNSUPPORTED: periodic in two dimensions."""
+        if upper is None:
+            return self._check(self.api.context_set_box(self._context, None))
+        along = [periodic] * 3 if isinstance(periodic, (bool, int)) else list(periodic)
+        given = {"upper": list(upper), "lower": list(lower), "periodic": along, "tilt": list(tilt)}
+        for name, values in given.items():
+            if len(values) != 3:
+                raise ValueError(f"{name} has {len(values)} items; expected 3")
+        box = _Box(struct_size=ctypes.sizeof(_Box))
+        for axis in range(3):
+            box.upper[axis], box.lower[axis] = float(given["upper"][axis]), float(given["lower"][axis])
+            box.periodic[axis], box.tilt[axis] = int(bool(along[axis])), float(given["tilt"][axis])
+        self._check(self.api.context_set_box(self._context, byref(box)))
 
     def set_communicator(self, communicator):
         """Collective. From now on calls are collective over this mpi4py communicator. Free contexts before MPI_Finalize."""

@@ -3,6 +3,7 @@
 
 #include "backend/cuda_library.hpp"
 #include "entries.hpp"
+#include "pipeline/lattice_kind.hpp"
 
 #include <cmath>
 #include <new>
@@ -29,22 +30,24 @@ namespace graft::capi {
 
 namespace {
 
-/// The axis without images of a box that is periodic along two.
-int open_axis(const graft_box& box) {
+int periodic_axes(const graft_box& box) {
+    return box.periodic[0] + box.periodic[1] + box.periodic[2];
+}
+
+/// The first axis with this in `periodic`; -1: none.
+int first_axis(const graft_box& box, int32_t periodic) {
     for (int a = 0; a < 3; ++a)
-        if (box.periodic[a] == 0)
+        if (box.periodic[a] == periodic)
             return a;
     return -1;
 }
 
 /// True when the box is periodic.
 bool check_periodic(const graft_box& box, int dimension) {
-    int count = 0;
-    for (int a = 0; a < 3; ++a) {
+    for (int a = 0; a < 3; ++a)
         if (box.periodic[a] != 0 && box.periodic[a] != 1)
             fail(Status::argument, "box.periodic[%d] is %d; expected 0 or 1", a, box.periodic[a]);
-        count += box.periodic[a];
-    }
+    const int count = periodic_axes(box);
     constexpr const char* names[3] = {"xy", "xz", "yz"};
     constexpr int along[3] = {0, 0, 1};
     for (int t = 0; t < 3; ++t) {
@@ -58,22 +61,19 @@ bool check_periodic(const graft_box& box, int dimension) {
                  "a tilt within. Add or take off whole edges",
                  names[t], tilt, edge);
     }
-    if (count == 1 || (count != 0 && dimension != 3))
-        fail(Status::unsupported,
-             "box.periodic is %d %d %d in %d dimensions; this version computes boxes in three dimensions "
-             "that are "
-             "periodic along three axes (1 1 1), along two (slabs) or along none (0 0 0). A wire (one axis) "
-             "can be "
-             "approximated by a slab or a box that is wide against the wire's distance from its images",
-             box.periodic[0], box.periodic[1], box.periodic[2], dimension);
+    if (count != 0 && dimension != 3)
+        fail(
+            Status::unsupported,
+            "box.periodic is %d %d %d in %d dimensions; periodic boxes are computed in three dimensions. Set "
+            "dimension: 3, or an open box (0 0 0)",
+            box.periodic[0], box.periodic[1], box.periodic[2], dimension);
     constexpr int across[3] = {1, 2, 2};
-    for (int t = 0; count == 2 && t < 3; ++t)
-        if (box.tilt[t] != 0 && (along[t] == open_axis(box) || across[t] == open_axis(box)))
+    for (int t = 0; count != 0 && t < 3; ++t)
+        if (box.tilt[t] != 0 && (box.periodic[along[t]] == 0 || box.periodic[across[t]] == 0))
             fail(Status::argument,
-                 "box.tilt (%s) is %g, but axis %d has no images; expected 0, a tilt between the two "
-                 "periodic axes "
-                 "only",
-                 names[t], box.tilt[t], open_axis(box));
+                 "box.tilt (%s) is %g, but axis %d has no images; expected 0, a tilt between two "
+                 "periodic axes only",
+                 names[t], box.tilt[t], first_axis(box, 0));
     return count != 0;
 }
 
@@ -88,14 +88,17 @@ void check_box(const graft_box& box, int dimension) {
 void take_box(const graft_box& b, pipeline::Settings& settings) {
     check_box(b, settings.dimension);
     settings.periodic = check_periodic(b, settings.dimension);
-    settings.open_axis = settings.periodic ? open_axis(b) : -1;
+    settings.open_axis = periodic_axes(b) == 1   ? pipeline::wire_along(first_axis(b, 1))
+                         : periodic_axes(b) == 2 ? first_axis(b, 0)
+                                                 : -1;
     std::copy(b.lower, b.lower + 3, settings.box_lower);
     std::copy(b.upper, b.upper + 3, settings.box_upper);
     std::copy(b.tilt, b.tilt + 3, settings.box_tilt);
     settings.has_box = true;
 }
 
-/// The box of the options (deck keys box.*), if they have one.
+} // namespace
+
 void take_box(const graft_options_values& v, pipeline::Settings& settings) {
     const double edge[3] = {v.box_x, v.box_y, v.box_z},
                  lower[3] = {v.box_lower_x, v.box_lower_y, v.box_lower_z};
@@ -108,11 +111,15 @@ void take_box(const graft_options_values& v, pipeline::Settings& settings) {
     graft_box box{};
     for (int a = 0; a < 3; ++a) {
         box.lower[a] = lower[a], box.upper[a] = lower[a] + edge[a];
-        box.periodic[a] = v.box_periodic != 0 && v.box_periodic != 2 + a; // 2, 3, 4: all but x, y, z
+        // 2, 3, 4: all but x, y, z; 5, 6, 7: x, y, z only
+        box.periodic[a] =
+            v.box_periodic > 4 ? v.box_periodic == 5 + a : v.box_periodic != 0 && v.box_periodic != 2 + a;
     }
     box.tilt[0] = v.box_xy, box.tilt[1] = v.box_xz, box.tilt[2] = v.box_yz;
     take_box(box, settings);
 }
+
+namespace {
 
 double constant_of(const graft_units& units, pipeline::Interaction interaction) {
     if (units.constant != 0) {

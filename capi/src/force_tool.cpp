@@ -133,6 +133,7 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
 std::string force_tool(const graft_options_values& options, const ToolArguments& arguments) {
     pipeline::ForceBench bench;
     bench.settings = read_options(options);
+    take_box(options, bench.settings);
     if (bench.settings.backend == pipeline::Backend::cuda)
         backend::require_cuda();
     bench.on_device =

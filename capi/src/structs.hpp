@@ -38,6 +38,8 @@ pipeline::ParticleInput read_points(const graft_particles* points, int dimension
 pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
                                const Places& places = {});
 pipeline::Settings read_options(const graft_options_values& values);
+/// The box of the options (deck keys box.*), if they have one. Throws Error(argument, unsupported).
+void take_box(const graft_options_values& values, pipeline::Settings& settings);
 core::Allocator read_allocator(const graft_allocator* allocator);
 
 } // namespace graft::capi

@@ -65,7 +65,7 @@ EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::L
     p.particles = particles;
     p.square_sum = square_sum;
     p.accuracy = accuracy_of(settings);
-    p.alpha = settings.ewald_alpha;
+    p.alpha = std::max(0.0, settings.ewald_alpha);
     p.least_cutoff = least_cutoff(settings, longest, lattice);
     p.leaf = settings.leaf, p.group = settings.group;
     return p;
@@ -87,28 +87,34 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Set
         most = std::max(most, length);
     }
     comm.allreduce(sums, 4, comm::Operation::sum);
-    double corners[9] = {-box.lower[0], -box.lower[1], -box.lower[2], box.upper[0], box.upper[1],
-                         box.upper[2],  most,          -box.lower[0], box.upper[0]};
-    if (settings.open_axis >= 0)
-        find_extent(problem, settings.open_axis, box, corners[7], corners[8]);
-    comm.allreduce(corners, 9, comm::Operation::max);
-    for (int a = 0; a < 3; ++a)
-        sources_.lower[a] = -corners[a], sources_.upper[a] = corners[3 + a];
+    double corners[13] = {most};
+    for (int a = 0; a < 3; ++a) {
+        corners[1 + a] = corners[7 + a] = -box.lower[a], corners[4 + a] = corners[10 + a] = box.upper[a];
+        if (a == slab_axis(settings) || (wire_axis(settings) >= 0 && a != wire_axis(settings)))
+            find_extent(problem, a, box, corners[7 + a], corners[10 + a]);
+    }
+    comm.allreduce(corners, 13, comm::Operation::max);
     const double mean = sums[2] > 0 ? sums[3] / sums[2] : 0;
-    return {sums[0],
-            sums[1],
-            corners[6],
-            problem.per_particle_softening ? mean : settings.softening_length * settings.softening_length,
-            -corners[7],
-            corners[8]};
+    Totals totals{sums[0], sums[1], corners[0],
+                  problem.per_particle_softening ? mean
+                                                 : settings.softening_length * settings.softening_length};
+    for (int a = 0; a < 3; ++a) {
+        sources_.lower[a] = -corners[1 + a], sources_.upper[a] = corners[4 + a];
+        totals.lower[a] = -corners[7 + a], totals.upper[a] = corners[10 + a];
+    }
+    return totals;
 }
 
-void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
-                          int64_t all_particles, const core::Log& log) {
+void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator& comm,
+                          const Settings& settings, const Problem& problem, int64_t all_particles,
+                          const core::Log& log) {
     const Totals totals = find_totals(comm, settings, problem);
     lattice_ = lattice_of(settings);
+    replicas_ = has_replicas(settings);
+    if (replicas_)
+        return prepare_replicas(executor, comm, settings, problem, all_particles, totals, log);
     widen(settings, totals);
-    find_moments(comm, problem);
+    find_moments(comm, settings, problem);
     const bool full = settings.precision == Precision::fp64;
     const bool plummer = settings.softening == Softening::plummer;
     EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
@@ -136,7 +142,7 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
         split_problem_.reset(); // until all is there: memory may be refused
         split_ = split_ewald(p);
         typical_field_ = pipeline::typical_field(p);
-        check_size(settings, totals);
+        check_size(totals);
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = kernels::Screen(split_.alpha * split_.cutoff);
         waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
@@ -148,7 +154,7 @@ void PeriodicSum::prepare(comm::Communicator& comm, const Settings& settings, co
 
 /// Edges that differ by orders of magnitude, a slab with a stray, or a softening length of many edges would
 /// be a sum without end.
-void PeriodicSum::check_size(const Settings& settings, const Totals& totals) const {
+void PeriodicSum::check_size(const Totals& totals) const {
     constexpr double pi = 3.14159265358979323846, most_images = 1e5, most_waves = 1e8;
     double images = 1, waves = 1;
     for (int a = 0; a < 3; ++a) {
@@ -165,8 +171,13 @@ void PeriodicSum::check_size(const Settings& settings, const Totals& totals) con
         "and %.0g. Edges %g x %g x %g%s; longest softening length %g. Edges of like size, softening "
         "lengths below a few edges%s and a larger ewald.accuracy make it smaller",
         images, waves, most_images, most_waves, lattice_.edge[0], lattice_.edge[1], lattice_.edge[2],
-        settings.open_axis >= 0 ? " (of a slab: the extent of its particles and a vacuum)" : "",
-        totals.longest, settings.open_axis >= 0 ? ", a slab without strays" : "");
+        open_axis_ >= 0   ? " (of a slab: the extent of its particles and a vacuum)"
+        : wire_axis_ >= 0 ? " (of a wire: the extent of its particles and a vacuum)"
+                          : "",
+        totals.longest,
+        open_axis_ >= 0   ? ", a slab without strays"
+        : wire_axis_ >= 0 ? ", a wire without strays"
+                          : "");
 }
 
 void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,
@@ -178,7 +189,14 @@ void PeriodicSum::say(const Settings& settings, const Problem& problem, const To
     if (open_axis_ >= 0)
         text +=
             core::format("; a slab in a cell of %.4g along %c", lattice_.edge[open_axis_], 'x' + open_axis_);
-    else if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
+    else if (wire_axis_ >= 0) {
+        text += core::format("; a wire along %c in a square cell of %.4g", 'x' + wire_axis_,
+                             lattice_.edge[WireImages::across(wire_axis_, 0)]);
+        if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
+            text += core::format("; the potential of its net %s %.6g is 0 at a distance of one period",
+                                 settings.interaction == Interaction::gravity ? "mass" : "charge",
+                                 charge_ / problem.charge_scale);
+    } else if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
         text += core::format("; the net %s %.6g has a uniform background",
                              settings.interaction == Interaction::gravity ? "mass" : "charge",
                              charge_ / problem.charge_scale);
@@ -189,7 +207,11 @@ void PeriodicSum::say(const Settings& settings, const Problem& problem, const To
 
 Settings PeriodicSum::tree_settings(const Settings& settings) const {
     Settings s = settings;
-    if (!split_.cells)
+    if (replicas_) {
+        s.periodic = s.has_box = false; // to the tree, an open box of which there are several
+        if (!settings.tuned)
+            s.leaf = Settings().leaf, s.group = Settings().group;
+    } else if (!split_.cells)
         s.theta = 0;
     else if (!settings.tuned)
         s.leaf = split_.leaf, s.group = cell_group;
@@ -198,14 +220,17 @@ Settings PeriodicSum::tree_settings(const Settings& settings) const {
 
 double PeriodicSum::typical_field(int64_t count, double edge) const {
     const double here = static_cast<double>(count) / (edge * edge * edge);
-    return count < 4 || !(here > density_) ? typical_field_
-                                           : typical_field_ * std::pow(here / density_, 2.0 / 3);
+    return count < 4 || edge == 0 || !(here > density_) // points at one place do not act on each other
+               ? typical_field_
+               : typical_field_ * std::pow(here / density_, 2.0 / 3);
 }
 
 void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sources,
                          std::vector<geometry::Vec3>& shifts) const {
     shifts.clear();
-    if (targets.empty() || sources.empty())
+    if (replicas_)
+        shifts = far_.near().shifts;
+    if (replicas_ || targets.empty() || sources.empty())
         return;
     // In fractions the sources' and targets' boxes are apart by at most what the corners say.
     double reach[3], centre[3];

@@ -15,6 +15,12 @@
 // on each other by -2 pi |z| / A, in the lattice by 2 pi / A (-|z| + z^2 / L + L / 6); the difference is
 // added. What is left are the waves across the vacuum, exp(-g gap) of the slab's own field, g the smallest
 // wave along it: the gap is chosen so that this is the accuracy.
+//
+// A wire (images along one axis) is a lattice with a square of vacuum around it, less what its images across
+// the vacuum and the background do to it, which is a sum in two dimensions (wire_images.hpp).
+//
+// Or (ewald.method: replicas) there is no splitting: near images act as they are, through the tree, and all
+// the others and the background by moments of the whole box (far_images.hpp).
 #pragma once
 
 #include "backend/executor.hpp"
@@ -25,8 +31,11 @@
 #include "kernels/reciprocal.hpp"
 #include "kernels/screen.hpp"
 #include "pipeline/ewald.hpp"
+#include "pipeline/far_images.hpp"
+#include "pipeline/lattice_kind.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/settings.hpp"
+#include "pipeline/wire_images.hpp"
 
 #include <optional>
 #include <string>
@@ -58,9 +67,12 @@ class PeriodicSum {
 
     /// Collective. Splits the sum for all ranks' particles; charges are scaled already. Says in the log what
     /// it chose, when that changes. Throws Error(memory, communication) on all ranks.
-    void prepare(comm::Communicator& comm, const Settings& settings, const Problem& problem,
-                 int64_t all_particles, const core::Log& log);
+    void prepare(const backend::Executor& executor, comm::Communicator& comm, const Settings& settings,
+                 const Problem& problem, int64_t all_particles, const core::Log& log);
 
+    /// Whether pairs and cells keep only what the splitting leaves of them.
+    bool screened() const { return !replicas_; }
+    /// Infinity where nothing ends.
     double cutoff() const { return split_.cutoff; }
     double alpha() const { return split_.alpha; }
     /// What the tree makes of these settings: theta 0 where cells are not used; leaves and groups that suit
@@ -68,14 +80,15 @@ class PeriodicSum {
     Settings tree_settings(const Settings& settings) const;
     /// What the pairs of a frame with this scale keep.
     kernels::Screening screening(double scale) const {
-        return {&screen_, split_.cutoff * scale, waves_.softening() * scale};
+        return replicas_ ? kernels::Screening()
+                         : kernels::Screening{&screen_, split_.cutoff * scale, waves_.softening() * scale};
     }
     /// Size of the field at which the error MAC measures errors, for `count` targets in a box with this
     /// longest edge: that of neighbours in the whole box, or closer ones here.
     double typical_field(int64_t count, double edge) const;
 
     /// Lattice vectors that bring some point of a target box within the cut-off of a box of sources (all
-    /// ranks' where none is given); 0 0 0 first, in fixed order.
+    /// ranks' where none is given); 0 0 0 first, in fixed order. Replicas: all near ones.
     void images(const geometry::Box& targets, std::vector<geometry::Vec3>& shifts) const {
         images(targets, sources_, shifts);
     }
@@ -94,23 +107,37 @@ class PeriodicSum {
     void add_slab(const Problem& problem, bool with_potential, const int32_t* origin, RawField& field,
                   double (&virial)[6]) const;
 
+    /// Collective. Of a wire, whose field is complete: replaces what the strain across it says by the sum of
+    /// place and force, which is the same, since nothing has images across. raw: of all ranks, as Solver's
+    /// totals. Nothing for other boxes.
+    void finish_virial(comm::Communicator& comm, const Problem& problem, const int32_t* origin,
+                       const RawField& field, double (&virial)[7]) const;
+
     const EwaldSplit& split() const { return split_; }
     int64_t wave_count() const { return waves_.vector_count(); }
 
   private:
     struct Totals { // of all ranks' particles
         double charge = 0, square = 0, longest = 0, softening_square = 0;
-        double lower = 0, upper = 0; // places of sources and targets along the open axis
+        double lower[3] = {0, 0, 0}, upper[3] = {0, 0, 0}; // places of sources and targets along open axes
     };
     Totals find_totals(comm::Communicator& comm, const Settings& settings, const Problem& problem);
     static double accuracy_of(const Settings& settings);
     static void find_extent(const Problem& problem, int axis, const geometry::Box& sources, double& lower,
                             double& upper);
+    void prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,
+                          const Settings& settings, const Problem& problem, int64_t all_particles,
+                          const Totals& totals, const core::Log& log);
+    void check_replicas(const Settings& settings, const Totals& totals) const;
+    void add_far_images(const backend::Executor& executor, comm::Communicator& comm, const Problem& problem,
+                        const int32_t* origin, bool with_potential, RawField& field,
+                        double (&virial)[6]) const;
     void widen(const Settings& settings, const Totals& totals);
-    void find_moments(comm::Communicator& comm, const Problem& problem);
+    void widen_wire(const Settings& settings, const Totals& totals);
+    void find_moments(comm::Communicator& comm, const Settings& settings, const Problem& problem);
     Crowding find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles);
     int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
-    void check_size(const Settings& settings, const Totals& totals) const;
+    void check_size(const Totals& totals) const;
     void say(const Settings& settings, const Problem& problem, const Totals& totals, const core::Log& log);
     struct Places { // fractions of points
         explicit Places(core::Memory& memory)
@@ -132,8 +159,13 @@ class PeriodicSum {
     kernels::Waves waves_;
     geometry::Box sources_; // of all ranks
     double charge_ = 0, typical_field_ = 0, density_ = 0;
-    int open_axis_ = -1;
-    double middle_ = 0, moments_[2] = {0, 0}; // slab: of charge along the open axis, about its middle
+    bool replicas_ = false;
+    FarImages far_;
+    int open_axis_ = -1, wire_axis_ = -1;
+    double middle_[3] = {0, 0, 0}; // of a slab or a wire, along its open axes
+    double moments_[2] = {0, 0};   // slab: of charge along the open axis, about its middle
+    double wire_reach_ = 0;        // largest distance across the wire over the edge of its cell
+    WireImages wire_;
     core::Buffer<double> sample_; // places of some particles of all ranks, and how many each stands for
     Places places_;
     core::Buffer<double> sums_; // structure factors, per chunk of particles; the first ends as the total

@@ -1,4 +1,4 @@
-// A lattice sum, third part: slabs. See periodic.hpp.
+// A lattice sum, third part: slabs and wires. See periodic.hpp.
 #include "pipeline/periodic.hpp"
 
 #include <algorithm>
@@ -9,6 +9,12 @@ namespace graft::pipeline {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
+
+/// The next of lengths in ratios of 1.02: a slab that breathes keeps its waves for a while.
+double in_steps(double length) {
+    constexpr double step = 0.02;
+    return std::exp(step * std::ceil(std::log(length) / step));
+}
 
 } // namespace
 
@@ -25,7 +31,11 @@ void PeriodicSum::find_extent(const Problem& problem, int axis, const geometry::
 
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
 void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
-    open_axis_ = settings.open_axis;
+    open_axis_ = slab_axis(settings), wire_axis_ = wire_axis(settings);
+    for (int a = 0; a < 3; ++a)
+        middle_[a] = 0.5 * totals.lower[a] + 0.5 * totals.upper[a];
+    if (wire_axis_ >= 0)
+        return widen_wire(settings, totals);
     if (open_axis_ < 0)
         return;
     double longest = 0; // wave length along the slab
@@ -33,21 +43,38 @@ void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
         if (a != open_axis_)
             longest = std::max(longest, lattice_.width(a));
     const double gap = longest / (2 * pi) * std::log(10 / accuracy_of(settings));
-    constexpr double step = 0.02; // so that a slab that breathes keeps its waves for a while
-    const double width = totals.upper - totals.lower + gap;
-    lattice_.edge[open_axis_] = std::exp(step * std::ceil(std::log(width) / step));
-    lattice_.lower[open_axis_] = totals.lower;
-    middle_ = 0.5 * totals.lower + 0.5 * totals.upper;
+    const double width = totals.upper[open_axis_] - totals.lower[open_axis_] + gap;
+    lattice_.edge[open_axis_] = in_steps(width);
+    lattice_.lower[open_axis_] = totals.lower[open_axis_];
 }
 
-/// Collective. Moments of charge across a slab.
-void PeriodicSum::find_moments(comm::Communicator& comm, const Problem& problem) {
+/// The box of a wire becomes a square one that leaves a vacuum around its particles: as wide as the accuracy
+/// wants, and such that the series of its images' field converges.
+void PeriodicSum::widen_wire(const Settings& settings, const Totals& totals) {
+    const double gap = lattice_.edge[wire_axis_] / (2 * pi) * std::log(10 / accuracy_of(settings));
+    double widest = 0, diagonal = 0;
+    for (int a = 0; a < 3; ++a)
+        if (const double extent = totals.upper[a] - totals.lower[a]; a != wire_axis_)
+            widest = std::max(widest, extent), diagonal = std::hypot(diagonal, extent);
+    const double edge = in_steps(std::max(widest + gap, diagonal / WireImages::most_reach));
+    wire_reach_ = diagonal / edge;
+    for (int a = 0; a < 3; ++a)
+        if (a != wire_axis_)
+            lattice_.edge[a] = edge, lattice_.lower[a] = totals.lower[a];
+}
+
+/// Collective. Moments of charge across a slab or a wire.
+void PeriodicSum::find_moments(comm::Communicator& comm, const Settings& settings, const Problem& problem) {
     moments_[0] = moments_[1] = 0;
+    if (wire_axis_ >= 0)
+        wire_.prepare(comm, problem, wire_axis_, lattice_.edge[wire_axis_],
+                      lattice_.edge[WireImages::across(wire_axis_, 0)], middle_, wire_reach_,
+                      accuracy_of(settings));
     if (open_axis_ < 0)
         return;
     const core::Buffer<double>* const axes[3] = {&problem.x, &problem.y, &problem.z};
     for (int64_t i = 0; i < problem.n; ++i) {
-        const double z = (*axes[open_axis_])[i] - middle_;
+        const double z = (*axes[open_axis_])[i] - middle_[open_axis_];
         moments_[0] += problem.charge[i] * z, moments_[1] += problem.charge[i] * z * z;
     }
     comm.allreduce(moments_, 2, comm::Operation::sum);
@@ -55,6 +82,10 @@ void PeriodicSum::find_moments(comm::Communicator& comm, const Problem& problem)
 
 void PeriodicSum::add_slab(const Problem& problem, bool with_potential, const int32_t* origin,
                            RawField& field, double (&virial)[6]) const {
+    if (wire_axis_ >= 0) {
+        wire_.take_off(problem, with_potential, origin, field);
+        virial[wire_axis_] += wire_.strain_along(); // the others: finish_virial
+    }
     if (open_axis_ < 0)
         return;
     const double factor = 2 * pi / lattice_.volume(), edge = lattice_.edge[open_axis_];
@@ -64,7 +95,7 @@ void PeriodicSum::add_slab(const Problem& problem, bool with_potential, const in
     core::Buffer<double>* const to[3] = {&field.ax, &field.ay, &field.az};
     const int64_t count = problem.target_count();
     for (int64_t k = 0; k < count; ++k) {
-        const double z = (*from[open_axis_])[origin != nullptr ? origin[k] : k] - middle_;
+        const double z = (*from[open_axis_])[origin != nullptr ? origin[k] : k] - middle_[open_axis_];
         (*to[open_axis_])[k] -= 2 * factor * (charge_ * z - moments_[0]);
         if (with_potential)
             field.potential[k] -=
@@ -74,6 +105,29 @@ void PeriodicSum::add_slab(const Problem& problem, bool with_potential, const in
         factor * (moments_[0] * moments_[0] - charge_ * moments_[1] - charge_ * charge_ * edge * edge / 12);
     for (int a = 0; a < 3; ++a) // as if the vacuum were strained, too
         virial[a] += a == open_axis_ ? energy : -energy;
+}
+
+void PeriodicSum::finish_virial(comm::Communicator& comm, const Problem& problem, const int32_t* origin,
+                                const RawField& field, double (&virial)[7]) const {
+    if (wire_axis_ < 0)
+        return;
+    const core::Buffer<double>* const place[3] = {&problem.x, &problem.y, &problem.z};
+    const core::Buffer<double>* const slope[3] = {&field.ax, &field.ay, &field.az};
+    constexpr int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
+    double sums[6] = {};
+    for (int c = 0; c < 6;
+         ++c) { // a shear of the wire against its axis moves places only: the open one's arm
+        const int arm = rows[c] == wire_axis_ ? columns[c] : rows[c];
+        const int force = arm == rows[c] ? columns[c] : rows[c];
+        for (int64_t k = 0; arm != wire_axis_ && k < problem.target_count(); ++k) {
+            const int64_t i = origin != nullptr ? origin[k] : k;
+            sums[c] += problem.charge[i] * ((*place[arm])[i] - middle_[arm]) * (*slope[force])[k];
+        }
+    }
+    comm.allreduce(sums, 6, comm::Operation::sum);
+    for (int c = 0; c < 6; ++c)
+        if (c != wire_axis_)
+            virial[c] = sums[c];
 }
 
 } // namespace graft::pipeline

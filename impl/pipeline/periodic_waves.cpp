@@ -55,7 +55,14 @@ void PeriodicSum::add_field(const backend::Executor& executor, const Problem& pr
                             bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted,
                             RawField& field) {
     weighted.resize(kernels::wave_size * waves_.value_count());
+    // Potentials of about 1 / edge leave single precision in very small or large units: a power of two on the
+    // way.
+    const double scale = std::exp2(std::round(std::log2(std::cbrt(lattice_.volume())))), unscale = 1 / scale;
+    for (int64_t k = 0; k < kernels::structure_size * waves_.value_count(); ++k)
+        sums_[k] *= scale;
     kernels::weigh_structure(waves_, sums_.data(), weighted.data());
+    for (int64_t k = 0; k < kernels::structure_size * waves_.value_count(); ++k)
+        sums_[k] *= unscale;
     const int64_t room = kernels::wave_scratch(waves_), count = problem.target_count();
     const double background = charge_ * waves_.background() / lattice_.volume();
     const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
@@ -83,10 +90,11 @@ void PeriodicSum::add_field(const backend::Executor& executor, const Problem& pr
         core::Buffer<double>* to[3] = {&field.ax, &field.ay, &field.az};
         for (int64_t k = 0; k < n; ++k) {
             for (int c = 0; c < 3; ++c)
-                (*to[c])[begin + k] += g[0][c] * sum[field_block + k] + g[1][c] * sum[2 * field_block + k] +
-                                       g[2][c] * sum[3 * field_block + k];
+                (*to[c])[begin + k] +=
+                    unscale * (g[0][c] * sum[field_block + k] + g[1][c] * sum[2 * field_block + k] +
+                               g[2][c] * sum[3 * field_block + k]);
             if (with_potential)
-                field.potential[begin + k] += sum[k] + background;
+                field.potential[begin + k] += unscale * sum[k] + background;
         }
     });
 }
@@ -94,6 +102,8 @@ void PeriodicSum::add_field(const backend::Executor& executor, const Problem& pr
 void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicator& comm,
                             const Settings& settings, const Problem& problem, const int32_t* origin,
                             bool with_potential, RawField& field, double (&virial)[6]) {
+    if (replicas_)
+        return add_far_images(executor, comm, problem, origin, with_potential, field, virial);
     const bool full = settings.precision == Precision::fp64;
     const int64_t size = kernels::structure_size * waves_.value_count();
     comm.together([&] {

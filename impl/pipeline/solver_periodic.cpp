@@ -6,6 +6,8 @@
 #include "reference/ewald_sum.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <vector>
 
 namespace graft::pipeline {
@@ -13,14 +15,48 @@ namespace graft::pipeline {
 using core::fail;
 using core::Status;
 
-/// Moves particles, or points, into the box.
+namespace {
+
+constexpr double furthest = 1e9; // edges from the box: rounding then moves a point by 1e-7 of an edge
+
+[[noreturn]] void refuse_far(bool points, int64_t i, const geometry::Vec3& fractions) {
+    fail(Status::value,
+         "%s %lld lies %.3g, %.3g, %.3g edges from the lower corner of the periodic box, where double "
+         "precision no "
+         "longer tells where in the box it is; expected at most %.0g. Wrap positions into the box from time "
+         "to time",
+         points ? "point" : "particle", static_cast<long long>(i), fractions.x, fractions.y, fractions.z,
+         furthest);
+}
+
+} // namespace
+
+/// Moves particles, or points, into the box. Throws Error(value) for one that is too far away.
 void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const (&axes)[3]) {
     if (!settings_.periodic)
         return;
     const geometry::Lattice lattice = PeriodicSum::lattice_of(settings_);
+    const int wire = wire_axis(settings_), slab = slab_axis(settings_);
+    const auto far = [&](int64_t i) {
+        const geometry::Vec3 f = lattice.fractions((*axes[0])[i], (*axes[1])[i], (*axes[2])[i]);
+        bool found = false;
+        for (int a = 0; a < 3; ++a)
+            found = found || (a != slab && (wire < 0 || a == wire) && !(std::abs(f[a]) <= furthest));
+        return found;
+    };
+    std::atomic<bool> any{false};
     executor.for_each(axes[0]->size(), [&](int64_t i) {
-        lattice.wrap((*axes[0])[i], (*axes[1])[i], (*axes[2])[i], settings_.open_axis);
+        if (far(i))
+            any.store(true, std::memory_order_relaxed);
+        else if (double& at = (*axes[std::max(wire, 0)])[i]; wire >= 0)
+            at -= std::floor((at - lattice.lower[wire]) / lattice.edge[wire]) * lattice.edge[wire];
+        else
+            lattice.wrap((*axes[0])[i], (*axes[1])[i], (*axes[2])[i], slab);
     });
+    for (int64_t i = 0; any && i < axes[0]->size(); ++i)
+        if (far(i))
+            refuse_far(axes[0] == &problem_.point_x, i,
+                       lattice.fractions((*axes[0])[i], (*axes[1])[i], (*axes[2])[i]));
 }
 
 /// Collective. Splits the lattice sum; pairs are then summed with what it says.
@@ -36,13 +72,14 @@ void Solver::begin_periodic() {
         if (settings_.open_axis >= 0 && settings_.softening == Softening::plummer &&
             (settings_.softening_length > 0 || problem_.per_particle_softening))
             core::fail(core::Status::unsupported,
-                       "softening.kind plummer in a slab: its tail reaches the images across the slab, which "
+                       "softening.kind plummer in a slab or wire: its tail reaches the images across, which "
                        "this version does not take off; expected spline or none, or a box with images along "
                        "three axes that has a vacuum of its own");
         if (!periodic_)
             periodic_ = std::make_shared<PeriodicSum>(memory_);
     });
-    periodic_->prepare(*comm_, settings_, problem_, all_particles_, log_);
+    periodic_->prepare({memory_, backend::resolve_threads(settings_.threads)}, *comm_, settings_, problem_,
+                       all_particles_, log_);
     problem_.periodic = spread_.periodic = periodic_.get();
 }
 
@@ -117,12 +154,15 @@ void Solver::finish_periodic(const backend::Executor& executor) {
         if (with_sums_)
             sum_up(executor);
         std::copy_n(field_.image_virial, 6, totals_);
+        if (with_sums_)
+            periodic_->finish_virial(*comm_, problem_, origin_, field_, totals_);
         return;
     }
-    double virial[6] = {}, pairs[6] = {};
+    double virial[6] = {}, pairs[6] = {}, places[6] = {};
     if (with_sums_) {
         sum_up(executor);
         std::copy_n(totals_, 6, pairs);
+        std::copy_n(totals_, 6, places);
         std::copy_n(field_.image_virial, 6, virial);
         comm_->allreduce(virial, 6, comm::Operation::sum);
         for (int c = 0; c < 6; ++c)
@@ -135,7 +175,8 @@ void Solver::finish_periodic(const backend::Executor& executor) {
         return;
     sum_up(executor);
     for (int c = 0; c < 6; ++c)
-        totals_[c] = pairs[c] + virial[c];
+        totals_[c] = pairs[c] + virial[c] + (periodic_->screened() ? 0 : totals_[c] - places[c]);
+    periodic_->finish_virial(*comm_, problem_, origin_, field_, totals_);
 }
 
 } // namespace graft::pipeline

@@ -120,7 +120,7 @@ void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int3
     const bool plummer = pair.softening == kernels::Softening::plummer;
     const PeriodicSum* const periodic = job.problem.periodic;
     const kernels::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
-                                       pair.potential, periodic != nullptr};
+                                       pair.potential, periodic != nullptr && periodic->screened()};
     int32_t* const far_begin = near_end(job, group, variant, begin, end);
     sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
     near_count = far_begin - begin;

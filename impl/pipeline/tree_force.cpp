@@ -122,7 +122,7 @@ void TreeForce::State::build_own(const Job& job) {
 
 /// Whether expansions need the traces of the moments.
 bool TreeForce::State::has_traces(const Job& job) const {
-    return job.problem.periodic != nullptr ||
+    return (job.problem.periodic != nullptr && job.problem.periodic->screened()) ||
            pair_variant(job.settings, job.problem, false).softening == kernels::Softening::plummer;
 }
 

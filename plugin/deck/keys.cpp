@@ -75,7 +75,10 @@ constexpr Choice near_precisions[] = {{"same", 0},
                                       {"fp32", GRAFT_NEAR_PRECISION_FP32},
                                       {"mixed", GRAFT_NEAR_PRECISION_MIXED},
                                       {"fp64", GRAFT_NEAR_PRECISION_FP64}};
-constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}, {"yz", 2}, {"xz", 3}, {"xy", 4}};
+constexpr Choice periodicities[] = {{"none", 0}, {"xyz", 1}, {"yz", 2}, {"xz", 3},
+                                    {"xy", 4},   {"x", 5},   {"y", 6},  {"z", 7}};
+/// Kept in the padding of graft_options_values, where 0 stood.
+constexpr Choice lattice_methods[] = {{"split", 0}, {"replicas", 1}};
 constexpr Choice log_levels[] = {{"error", GRAFT_LOG_ERROR},
                                  {"warning", GRAFT_LOG_WARNING},
                                  {"info", GRAFT_LOG_INFO},
@@ -180,7 +183,7 @@ constexpr Key keys[] = {
         "box.periodic",
         "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a "
         "uniform background against a net charge or mass; xy, xz, yz: a slab, images along two axes and none "
-        "along the third",
+        "along the third; x, y, z: a wire, images along one axis",
         periodicities, &Values::box_periodic),
     real("box.x", "length", "edge along x; box.x, box.y, box.z all 0: no box", not_negative, &Values::box_x),
     real("box.y", "length", "edge along y", not_negative, &Values::box_y),
@@ -194,6 +197,11 @@ constexpr Key keys[] = {
          &Values::box_xz),
     real("box.yz", "length", "periodic: tilt of the edge z along y, at most half of box.y", any_number,
          &Values::box_yz),
+    choice("ewald.method",
+           "periodic boxes: split (Ewald's splitting), or replicas: near images by the tree as in open "
+           "boxes, far "
+           "ones by moments of the whole box; for method tree, refused where mac.accuracy is beyond it",
+           lattice_methods, &Values::box_pad),
     real("ewald.accuracy", "",
          "periodic boxes: rms force error of the lattice sum over the rms force; mac.accuracy is that of the "
          "tree's cells, which large or crowded boxes use. 0: chosen for precision and method",

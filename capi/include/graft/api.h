@@ -58,7 +58,7 @@ typedef struct graft_api_v1 {
     int32_t (*context_destroy)(graft_context **context);
     /* Messages up to `level` go to `function` (NULL: nowhere, the default). */
     int32_t (*context_set_log)(graft_context *context, graft_log_function function, void *user, int32_t level);
-    /* NULL returns to "no box". ARGUMENT: empty, not finite, tilted too far. UNSUPPORTED: periodic along some axes only. */
+    /* NULL returns to "no box". ARGUMENT: empty, not finite, tilted too far. UNSUPPORTED: periodic, but not in three dimensions. */
     int32_t (*context_set_box)(graft_context *context, const graft_box *box);
     int32_t (*context_set_units)(graft_context *context, const graft_units *units);
     /* Field and potential of all particles at the active ones. Cost O(n log n) (tree) or O(n^2) (direct).
@@ -155,8 +155,8 @@ typedef struct graft_api_v1 {
      * Deck key backend: auto takes a CUDA device where there is one (the log says what was chosen and why), cuda fails
      * without one (DEVICE; the message says what was tried), cpu never looks. libgraft_cuda.so is opened then, and only
      * then. compute, compute_begin and field_at take arrays in host, device and managed memory in any mix
-     * (GRAFT_MEMORY_*); nothing that lives on the device is copied through the host. A context works on one device, and
-     * leaves the calling thread's current device as it was. */
+     * (GRAFT_MEMORY_*); nothing that lives on the device is copied through the host. A context works on one device, in the CUDA
+     * context of it that is current (else the primary one), which must outlive it; the thread's current one stays as it was. */
 
     /* compute, in two halves: enqueues everything on the context's stream and returns, on the GPU without waiting for it
      * (over many ranks, and on the CPU, this call does all the work). Collective as compute is.

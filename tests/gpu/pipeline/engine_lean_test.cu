@@ -84,7 +84,7 @@ TEST_F(EngineLean, ResumesBehindTheTree) {
         free_engine.run(free_settings(s), cloud, wish, Layout::soa64, MemorySpace::device);
     s.device.memory_limit =
         footprint_bytes(footprint_shape(cloud.size(), s.leaf, s.group, s.order, true, true)) +
-        (int64_t{24} << 20);
+        (int64_t{8} << 20);
     EXPECT_TRUE(same_field(engine.run(s, cloud, wish, Layout::soa64, MemorySpace::device), expected));
     ASSERT_TRUE(was_lean(engine));
     EXPECT_GT(engine.report.batches, 1);

@@ -57,6 +57,27 @@ class Forces(unittest.TestCase):
         self.assertAlmostEqual(found.energy, 0.5 * (m * phi).sum(), delta=1e-13)
         self.assertAlmostEqual(found.virial[3], (m * (a[:, 0] * x[:, 1] + a[:, 1] * x[:, 0])).sum() / 2, delta=1e-13)
 
+    def test_boxes(self):
+        salt = numpy.array([(i & 1, i >> 1 & 1, i >> 2 & 1) for i in range(8)], float)
+        charge = 1.0 - 2 * (salt.sum(1) % 2)
+        with graft.Context({"interaction": "coulomb", "precision": "fp64", "method": "direct"}) as coulomb:
+            open_energy = coulomb.compute(salt, charge, energy=True).energy
+            coulomb.set_box((2, 2, 2))
+            self.assertAlmostEqual(coulomb.compute(salt, charge, energy=True).energy, -4 * 1.7475645946331822, delta=1e-9)
+            coulomb.set_box((1.5, 2, 1.5), lower=(-0.5, 0, -0.5), periodic=(False, True, False))  # rows along y
+            row = coulomb.compute(salt[[0, 2]], charge[[0, 2]], energy=True).energy
+            self.assertAlmostEqual(row, -2 * numpy.log(2), delta=1e-9)
+            coulomb.set_box((4, 2, 2), tilt=(1, 0, 0))
+            self.assertTrue(numpy.isfinite(coulomb.compute(salt, charge, energy=True).energy))
+            coulomb.set_box(None)
+            self.assertEqual(coulomb.compute(salt, charge, energy=True).energy, open_energy)
+            with self.assertRaises(ValueError):
+                coulomb.set_box((2, 2))
+            for wrong in ({"upper": (2, 2, -1)}, {"upper": (2, 2, 2), "tilt": (1.5, 0, 0)},
+                          {"upper": (2, 2, 2), "periodic": (True, False, False), "tilt": (1, 0, 0)}):
+                with self.assertRaises(graft.Error):
+                    coulomb.set_box(**wrong)
+
     def test_every_layout_gives_the_same_bits(self):
         x, m = cloud()
         wide = numpy.zeros((len(m), 5))
@@ -182,7 +203,8 @@ class Table(unittest.TestCase):
         return re.findall(r"(\w+)(?:\[\d\])?;", body)
 
     def test_structs_have_the_headers_members(self):
-        for name, ours in (("graft_array", graft._Array), ("graft_particles", graft._Particles), ("graft_results", graft._Results)):
+        for name, ours in (("graft_array", graft._Array), ("graft_particles", graft._Particles), ("graft_results", graft._Results),
+                           ("graft_box", graft._Box)):
             self.assertEqual([field[0] for field in ours._fields_], self.members(name))
         text = re.sub(r"/\*.*?\*/", "", (HEADERS / "comm.h").read_text(), flags=re.S)
         entries = re.findall(r"\(\*(\w+)\)", text)

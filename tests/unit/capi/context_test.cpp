@@ -110,8 +110,10 @@ TEST(Context, BoxesAndUnits) {
     EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_VALUE)
         << "particles outside the box";
     box.periodic[0] = 1;
-    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_UNSUPPORTED) << "along one axis";
-    box.periodic[0] = 2;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_OK) << "a wire: " << capi::last_error();
+    box.tilt[2] = 100;
+    EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT) << "a wire with a tilt";
+    box.tilt[2] = 0, box.periodic[0] = 2;
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT);
     box.periodic[0] = 0, box.tilt[1] = 1;
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT) << "an open box has no tilt";

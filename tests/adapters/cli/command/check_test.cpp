@@ -47,6 +47,20 @@ TEST_F(Check, PrintsThePromisedObject) {
                  node["mac"].as<std::string>().empty());
 }
 
+// Errors against all pairs of the open system would be of the forces' own size.
+TEST_F(Check, AndBenchForceHonourTheBoxOfTheDeck) {
+    write("box.yaml", "box: {periodic: xyz, x: 1, y: 1, z: 1}\nmac: {accuracy: 1e-3}\n");
+    const auto nodes = answers("--ic cube --n 3000 --targets 200 --deck box.yaml");
+    ASSERT_EQ(nodes.size(), 1u);
+    EXPECT_LT(nodes[0]["error"]["p99"].as<double>(), 1e-3);
+    const YAML::Node bench = YAML::Load(
+        ok("bench force --ic uniform --n 3000 --check --targets 200 --backend cpu --repeat 1 --precision "
+           "fp64 --set box.x=1 --set box.y=1 --set box.z=1 --set box.periodic=xyz --set "
+           "ewald.method=replicas"));
+    EXPECT_LT(bench["error"]["p99"].as<double>(), 1e-2);
+    EXPECT_GT(bench["error"]["p99"].as<double>(), 1e-9) << "replicas, against the splitting";
+}
+
 TEST_F(Check, SweepsAreAllCombinationsAndErrorsFallWithTheta) {
     const auto nodes = answers("--n 4000 --precision fp64 --sweep order=1,2 --sweep theta=0.9,0.5,0.3");
     ASSERT_EQ(nodes.size(), 6u);

@@ -1,0 +1,132 @@
+// Periodic boxes by replicas: near images through the tree, far ones by moments of the box, against Ewald's
+// sum.
+#include "periodic_scene.hpp"
+#include "pipeline/far_images.hpp"
+#include "pipeline/lattice_kind.hpp"
+
+namespace graft::pipeline::testing {
+namespace {
+
+const PeriodicBox straight{{1, 1, 1}}, tilted{{1, 1.2, 0.8}, {-2, 3, 0}, {0.3, -0.2, 0.4}},
+    flat{{1, 1.5, 0.6}};
+
+Settings replica_settings(const PeriodicBox& box, Method method = Method::tree, double accuracy = 1e-6) {
+    Settings s = periodic_settings(box, method);
+    s.ewald_alpha = no_splitting, s.ewald_accuracy = accuracy;
+    return s;
+}
+
+std::string refusal(const Cloud& cloud, const Settings& settings) {
+    try {
+        compute_periodic(cloud, settings);
+    } catch (const core::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Replicas, AreEwaldsSumToTheAccuracyAskedFor) {
+    for (const PeriodicBox& box : {straight, tilted, flat})
+        for (const bool neutral : {true, false}) {
+            const Cloud cloud = random_charges(box, 60, neutral);
+            const Results expected = oracle(cloud, periodic_settings(box));
+            const double size = 60 * std::cbrt(60 / (box.edge[0] * box.edge[1] * box.edge[2])); // of energies
+            for (const Method method : {Method::direct, Method::tree})
+                for (const double accuracy : {1e-2, 1e-4, 1e-6}) {
+                    const Results r = compute_periodic(cloud, replica_settings(box, method, accuracy));
+                    EXPECT_LT(rms_error(r, expected), accuracy) << neutral << box.edge[1];
+                    EXPECT_NEAR(r.energy, expected.energy, accuracy * size);
+                    for (size_t i = 0; i < cloud.x.size(); ++i)
+                        EXPECT_NEAR(r.potential[i], expected.potential[i], 0.3 * accuracy * size);
+                    for (int c = 0; c < 6; ++c)
+                        EXPECT_NEAR(r.virial[c], expected.virial[c], 3 * accuracy * size) << c;
+                }
+        }
+}
+
+TEST(Replicas, MoreImagesReachEightDigits) {
+    const Cloud cloud = random_charges(straight, 40, false);
+    const Results expected = oracle(cloud, periodic_settings(straight));
+    const Results r = compute_periodic(cloud, replica_settings(straight, Method::direct, 1e-8));
+    EXPECT_LT(rms_error(r, expected), 1e-8);
+}
+
+TEST(Replicas, MadelungOfRockSalt) { // symmetric: the orders that are looked at vanish, others do not
+    const PeriodicBox box{{2, 2, 2}};
+    Cloud cloud;
+    for (int i = 0; i < 8; ++i)
+        add(cloud, i & 1, (i >> 1) & 1, (i >> 2) & 1, ((i ^ (i >> 1) ^ (i >> 2)) & 1) != 0 ? -1 : 1);
+    const Results r = compute_periodic(cloud, replica_settings(box, Method::tree, 1e-7));
+    EXPECT_NEAR(r.energy, -1.7475645946331822 * 4, 1e-6);
+}
+
+TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
+    const Cloud cloud = random_charges(tilted, 5000, false);
+    for (const Softening softening : {Softening::none, Softening::spline}) {
+        Settings s = periodic_settings(tilted, Method::tree);
+        s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.03;
+        const Results expected = compute_periodic(cloud, s); // all pairs
+        s.ewald_alpha = no_splitting, s.theta = 1, s.order = 4, s.accuracy = 1e-4,
+        s.precision = Precision::mixed;
+        for (const TreeScope scope : {TreeScope::local, TreeScope::global})
+            for (const Exchange exchange : {Exchange::push, Exchange::fetch})
+                for (const int ranks : {1, 2, 3, 4}) {
+                    s.tree_scope = scope, s.exchange = exchange;
+                    const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s);
+                    double cells = 0;
+                    for (const Report& report : r.reports)
+                        cells += report.far_cells;
+                    EXPECT_GT(cells, 0);
+                    EXPECT_LT(rms_error(r, expected), 1e-4) << ranks;
+                    // Sums of near images, which cancel; their errors do not.
+                    EXPECT_NEAR(r.energy, expected.energy, 1e-3 * std::abs(expected.energy));
+                    for (int c = 0; c < 6; ++c)
+                        EXPECT_NEAR(r.virial[c], expected.virial[c], 1e-2 * std::abs(expected.energy)) << c;
+                }
+    }
+}
+
+TEST(Replicas, PointsAndSubsets) {
+    const Cloud cloud = random_charges(tilted, 300, true), points = random_charges(tilted, 40, true, 9);
+    const Settings s = replica_settings(tilted, Method::tree, 1e-6);
+    Choice at;
+    at.points = &points;
+    at.point_owners = all_on(points, 0);
+    EXPECT_LT(rms_error(compute_periodic(cloud, s, at), oracle(cloud, periodic_settings(tilted), 0, &points)),
+              1e-6);
+    Choice some;
+    some.virial = false;
+    for (int64_t i = 0; i < cloud.size(); ++i)
+        some.active.push_back(i % 3 == 0);
+    const Results expected = oracle(cloud, periodic_settings(tilted)),
+                  active = compute_periodic(cloud, s, some);
+    for (size_t i = 0; i < cloud.x.size(); i += 3)
+        EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-4 * size_of(expected, i));
+}
+
+TEST(Replicas, AreRefusedWhereTheyCannotBeExactEnough) {
+    const Cloud cloud = random_charges(straight, 60);
+    EXPECT_NE(refusal(cloud, replica_settings(straight, Method::tree, 1e-13)).find("asks for 1e-13"),
+              std::string::npos);
+    const PeriodicBox thin{{1, 1, 60}};
+    EXPECT_NE(refusal(random_charges(thin, 60), replica_settings(thin)).find("near images"),
+              std::string::npos);
+    Settings s = replica_settings(straight);
+    s.softening = Softening::plummer, s.softening_length = 0.01;
+    EXPECT_NE(refusal(cloud, s).find("plummer with ewald.method replicas"), std::string::npos);
+    s.softening = Softening::spline, s.softening_length = 0.5;
+    EXPECT_NE(refusal(cloud, s).find("softening length 0.5"), std::string::npos);
+    s = replica_settings(straight);
+    s.open_axis = 2;
+    EXPECT_NE(refusal(cloud, s).find("slab or wire"), std::string::npos);
+    s.open_axis = wire_along(2);
+    EXPECT_NE(refusal(cloud, s).find("slab or wire"), std::string::npos);
+    s = replica_settings(straight);
+    s.ewald_accuracy = 0, s.accuracy = 1e-3; // mac.accuracy then
+    EXPECT_EQ(refusal(cloud, s), "");
+    s.accuracy = 1e-13;
+    EXPECT_NE(refusal(cloud, s).find("asks for 1e-13"), std::string::npos);
+}
+
+} // namespace
+} // namespace graft::pipeline::testing
