@@ -192,8 +192,7 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
         settings.backend = Backend::cuda;
     } else {
         settings.method = Method::reference, settings.backend = Backend::cpu;
-        if (settings
-                .periodic) { // the oracle of boxes takes hours for many: their own exact way, which it judged
+        if (settings.periodic) { // the oracle of boxes takes hours: their own exact way, which it has judged
             settings.method = Method::tree, settings.theta = 0;
             settings.precision = Precision::fp64;
             settings.ewald_accuracy = 1e-10, settings.ewald_alpha = 0;
