@@ -85,6 +85,7 @@ capi::OptionTexts texts_of(const Settings& settings) {
         texts.machine_file = everywhere;
     if (!texts.machine_file.empty())
         texts.machine = read_machine_file(texts.machine_file);
+    texts.tree_sizes = settings.get("tree.sizes");
     return texts;
 }
 

@@ -70,6 +70,8 @@ std::string force_tool(const capi::ToolArguments& arguments) {
         else
             others.emplace_back(key, value);
     settings.check_units();
+    if (settings.has("tree.sizes")) // no value of the struct
+        others.emplace_back("tree.sizes", settings.get("tree.sizes"));
     return capi::force_tool(settings.values(), others);
 }
 

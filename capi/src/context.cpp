@@ -23,6 +23,8 @@ graft_context::graft_context(const graft_options_values& options, const graft::c
     common.cuda_memory_bytes = common.cuda_list_bytes = 0;
     common.near_layout = common.near_precision = common.near_box = 0; // plans are each rank's own
     common.near_memory_bytes = common.near_expected_executes = 0;
+    solver.set_tree_sizes(graft::capi::tree_sizes_by(texts.tree_sizes), options.tree_leaf != 0,
+                          options.tree_group != 0);
     options_fingerprint = graft::capi::fingerprint(&common, sizeof common);
 }
 
@@ -152,6 +154,12 @@ void finish_flight(graft_context& context) noexcept {
 }
 
 } // namespace
+
+pipeline::TreeSizesBy tree_sizes_by(const std::string& word) {
+    return word == "trial"   ? pipeline::TreeSizesBy::trial
+           : word == "model" ? pipeline::TreeSizesBy::model
+                             : pipeline::TreeSizesBy::fixed;
+}
 
 Use::Use(graft_context* context) : context_(context) {
     if (context == nullptr)

@@ -48,6 +48,9 @@ class Use {
     graft_context* context_;
 };
 
+/// Of deck key tree.sizes: fixed, model, trial.
+pipeline::TreeSizesBy tree_sizes_by(const std::string& word);
+
 /// What a call on this context may be given: device arrays, where the call works on them.
 Places places_of(const graft_context& context, bool device_arrays);
 

@@ -14,6 +14,7 @@ namespace graft::capi {
 struct OptionTexts {
     std::string machine_file;                                 // near_field.machine; "": none
     std::vector<std::pair<std::string, std::string>> machine; // its keys and texts, checked
+    std::string tree_sizes = "fixed";                         // or model, trial
 };
 
 /// The defaults of every engine option (struct_size set).

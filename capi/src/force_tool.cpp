@@ -2,6 +2,7 @@
 #include "force_tool.hpp"
 
 #include "backend/cuda_library.hpp"
+#include "context.hpp"
 #include "device_tool.hpp"
 #include "pipeline/bench_force.hpp"
 #include "structs.hpp"
@@ -61,6 +62,8 @@ void set(pipeline::ForceBench& bench, const std::string& key, const std::string&
         bench.warm_up = static_cast<int>(whole_of(key, text, 0, 1000));
     else if (key == "repeat")
         bench.repeats = static_cast<int>(whole_of(key, text, 1, 1000));
+    else if (key == "tree.sizes")
+        bench.sizes = tree_sizes_by(text);
     else if (key == "targets")
         bench.targets = whole_of(key, text, 0, 1e6);
     else
@@ -117,6 +120,12 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
                          result.allocations);
     if (!result.note.empty())
         text += ",\"note\":" + json_words(result.note);
+    if (const model::TreeTimes& t = result.sizes.predicted; t.total_s() > 0)
+        text += core::format(",\"sizes\":{\"leaf\":%d,\"group\":%d,\"by\":%s,\"predicted_s\":{\"sort\":%.9g,"
+                             "\"tree\":%.9g,\"moments\":%.9g,\"lists\":%.9g,\"forces\":%.9g,\"total\":%.9g}}",
+                             result.sizes.sizes.leaf, result.sizes.sizes.group,
+                             json_words(result.sizes.by).c_str(), t.sort_s, t.tree_s, t.moments_s, t.lists_s,
+                             t.forces_s, t.total_s());
     if (!result.errors.empty())
         text +=
             core::format(",\"checked\":\"%s\",", result.checked_on_device ? "gpu fp64" : "cpu reference") +
@@ -133,6 +142,7 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
 std::string force_tool(const graft_options_values& options, const ToolArguments& arguments) {
     pipeline::ForceBench bench;
     bench.settings = read_options(options);
+    bench.leaf_given = options.tree_leaf != 0, bench.group_given = options.tree_group != 0;
     take_box(options, bench.settings);
     if (bench.settings.backend == pipeline::Backend::cuda)
         backend::require_cuda();

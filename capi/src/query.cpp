@@ -20,9 +20,27 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
             {"wait_s", traffic.wait_s}};
 }
 
-/// Refreshes "comm", which is there from set_communicator on, and "near".
+/// N_leaf and N_group of the last tree that was built on the CPU, and what its phases were predicted to take.
+Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told) {
+    Figures::Content content{{{"leaf", told.sizes.leaf}, {"group", told.sizes.group}}};
+    if (const model::TreeTimes& t = told.predicted; t.total_s() > 0)
+        content.numbers.insert(content.numbers.end(), {{"predicted_s.sort", t.sort_s},
+                                                       {"predicted_s.tree", t.tree_s},
+                                                       {"predicted_s.moments", t.moments_s},
+                                                       {"predicted_s.lists", t.lists_s},
+                                                       {"predicted_s.forces", t.forces_s},
+                                                       {"predicted_s.total", t.total_s()}});
+    content.words = {{"by", told.by}};
+    return content;
+}
+
+/// Refreshes "comm", which is there from set_communicator on, "sizes" and "near".
 const Figures& figures_of(graft_context* context) {
     context->figures.set("comm", {communicator_figures(*context->ranks)});
+    const pipeline::Report& report = context->solver.report();
+    if (const auto& told = context->solver.tuning().told();
+        report.valid && report.has_tree && !report.on_device() && told.sizes.leaf > 0)
+        context->figures.set("sizes", sizes_figures(told));
     if (context->near_plans.last() != nullptr)
         context->figures.set("near", context->near_plans.figures());
     return context->figures;

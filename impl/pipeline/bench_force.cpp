@@ -268,10 +268,12 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     ForceBenchResult result;
     { // what the solver holds makes way for the check
         Solver solver(bench.settings, memory);
+        solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given);
         measure(bench, solver, input_of(points, bench.n), outputs_of(field, bench.potential), result);
         result.backend = solver.report().backend;
         result.device = solver.report().device.name;
         result.note = solver.report().device.note;
+        result.sizes = solver.tuning().told();
     }
     const int64_t arrays_bytes = points.bytes() + field.bytes();
     result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);

@@ -28,7 +28,9 @@ struct ForceBench {
     particles::ElementType type = particles::ElementType::f32; // of all arrays
     bool on_device = false;                                    // the arrays
     bool potential = false;
-    int warm_up = 2;
+    TreeSizesBy sizes = TreeSizesBy::fixed;
+    bool leaf_given = false, group_given = false;
+    int warm_up = 2; // trials of the tree's sizes take 21
     int repeats = 7;
     int64_t targets = 0; // random ones whose error is measured; 0: none
 };
@@ -41,6 +43,7 @@ struct ForceBenchResult {
     bool checked_on_device = false;       // against all pairs on the GPU
     std::string backend;                  // that computed
     std::string device, note;             // its name, and what it has to say; "" on the CPU
+    TreeTuning::Told sizes;               // leaf and group of the last evaluation
 };
 
 /// Throws what Solver::compute throws, Error(device) for device arrays without a GPU. Memory: 28 n bytes

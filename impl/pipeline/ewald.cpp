@@ -132,18 +132,17 @@ double Crowding::at(double radius) const {
     return factor[k];
 }
 
-EwaldSplit split_ewald(const EwaldProblem& p) {
-    const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
-    const double error = std::max(p.accuracy, 1e-15) * typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
-    double width = p.lattice.width(0);
-    for (int a = 1; a < 3; ++a)
-        width = std::min(width, p.lattice.width(a));
-    if (p.particles == 0 || !(error > 0)) // no charge: any splitting will do
-        return {2 / width, 0.5 * width, 0};
-    EwaldSplit best;
-    double least = -1;
+namespace {
+
+struct Found {
+    EwaldSplit split;
+    double cost = -1; // < 0: nothing
+};
+
+/// The cheapest cut-off: of all pairs, or (leaves) of the tree's cells.
+Found cheapest(const EwaldProblem& p, double width, double error, const std::vector<Leaves>* leaves) {
     constexpr int steps = 80;
-    const std::vector<Leaves> leaves = p.cells.allowed ? possible_leaves(p) : std::vector<Leaves>();
+    Found best;
     for (int step = 0; step <= steps; ++step) { // cut-offs from width / 40 to 2.5 width
         EwaldSplit split;
         split.cutoff =
@@ -153,19 +152,37 @@ EwaldSplit split_ewald(const EwaldProblem& p) {
         if (p.alpha > 0 && p.alpha * split.cutoff < product && step < steps)
             continue;
         split.largest_wave = wave_for(p, split.alpha, error);
-        const double pairs = p.pair_cost * pairs_of(p, split.cutoff);
-        double cells = pairs;
-        for (const Leaves& one : leaves)
-            if (const double work = cell_work(p, split.cutoff, one.edge);
-                work < std::min(cells, worth_it * pairs))
-                cells = work, split.cells = true, split.leaf = one.most;
-        const double cost = cells + waves_of(p, split.largest_wave);
-        if (least < 0 || cost < least)
-            least = cost, best = split;
+        double work = p.pair_cost * pairs_of(p, split.cutoff);
+        const double most = worth_it * work;
+        for (size_t k = 0; leaves != nullptr && k < leaves->size(); ++k)
+            if (const double one = cell_work(p, split.cutoff, (*leaves)[k].edge); one < std::min(work, most))
+                work = one, split.cells = true, split.leaf = (*leaves)[k].most;
+        const double cost = work + waves_of(p, split.largest_wave);
+        if ((split.cells || leaves == nullptr) && (best.cost < 0 || cost < best.cost))
+            best = {split, cost};
         if (p.alpha > 0)
             break; // a longer cut-off only costs more
     }
     return best;
+}
+
+} // namespace
+
+EwaldSplit split_ewald(const EwaldProblem& p) {
+    const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
+    const double unit = typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
+    const double width = std::min({p.lattice.width(0), p.lattice.width(1), p.lattice.width(2)});
+    if (p.particles == 0 || !(unit > 0)) // no charge: any splitting will do
+        return {2 / width, 0.5 * width, 0};
+    const Found pairs = cheapest(p, width, std::max(p.accuracy, 1e-15) * unit, nullptr);
+    if (!p.cells.allowed)
+        return pairs.split;
+    const std::vector<Leaves> leaves = possible_leaves(p);
+    const Found cells = cheapest(p, width, std::max(p.accuracy, 1e-15) * unit, &leaves);
+    if (cells.cost < 0 || cells.cost >= pairs.cost) // as exact a splitting: cells must gain by themselves
+        return pairs.split;
+    const Found rough = cheapest(p, width, std::max(p.accuracy, p.cells.accuracy) * unit, &leaves);
+    return rough.cost >= 0 && rough.cost < cells.cost ? rough.split : cells.split;
 }
 
 } // namespace graft::pipeline

@@ -31,9 +31,11 @@ struct CellModel {
     int order = 2;
     double opening = 0.85; // radius / distance of an accepted cell, at most
     double error = 0;      // error MAC: of a cell, over the typical field; 0: the opening angle alone
-    double cost = 10;      // of a cell and a target, in units of a particle and a wave vector
-    double leaf = 0;       // most particles of one; 0: chosen
-    double direct = 3;     // cells of so many particles are summed pair by pair
+    double accuracy =
+        0; // of the splitting, where cells are used: their own error is above it; 0: as for all pairs
+    double cost = 10;  // of a cell and a target, in units of a particle and a wave vector
+    double leaf = 0;   // most particles of one; 0: chosen
+    double direct = 3; // cells of so many particles are summed pair by pair
     double group = 64;
     bool operator==(const CellModel&) const = default;
 };

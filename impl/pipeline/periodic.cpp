@@ -27,7 +27,8 @@ constexpr double pair_costs[2] = {4.2, 4.4}; // single, double
 constexpr double direct_cost = 3;            // of a pair of method direct
 constexpr double cell_costs[2][5] = {{15, 17, 20, 27, 35}, {12, 14, 17, 24, 32}}; // by order
 constexpr int cell_group = 64;                                                    // what suits cells
-constexpr int64_t least_for_cells = 2048;                                         // particles
+constexpr double share_of_splitting = 0.2; // of mac.accuracy: as large an error as that of cells of order 4
+constexpr int64_t least_for_cells = 2048;  // particles
 
 } // namespace
 
@@ -127,6 +128,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     cells.order = settings.order;
     cells.opening = std::min(settings.theta, settings.mac == MacType::error ? 0.85 : 1.0);
     cells.error = settings.mac == MacType::error ? settings.accuracy : 0;
+    cells.accuracy = settings.ewald_accuracy > 0 ? 0 : share_of_splitting * cells.error;
     cells.cost = cell_costs[full][settings.order];
     cells.direct = static_cast<double>(direct_count(settings));
     cells.leaf = settings.tuned ? settings.leaf : 0;

@@ -75,8 +75,12 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
     });
     work_.resize(0);
     problem_.range = {};
-    const Settings settings =
+    Settings settings =
         problem_.periodic != nullptr ? problem_.periodic->tree_settings(settings_) : settings_;
+    tuning_.before(settings, problem_.n, problem_.all_targets && !problem_.points,
+                   !comm_->alone()                ? "several ranks"
+                   : problem_.periodic != nullptr ? "the box is periodic"
+                                                  : "");
     if (!comm_->alone() && settings_.tree_type == tree::TreeType::octree &&
         settings_.tree_scope == TreeScope::local)
         problem_.range = find_root(*comm_, settings, problem_);
@@ -98,6 +102,7 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
                                 spread_work_, field_, work_);
         std::copy_n(spread_field_.image_virial, 6, field_.image_virial);
     }
+    tuning_.after(report_);
     comm_->together([&] { remember(); });
 }
 

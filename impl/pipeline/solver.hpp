@@ -18,6 +18,7 @@
 #include "pipeline/report.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/settings.hpp"
+#include "pipeline/tree_tuning.hpp"
 #include "pipeline/workspace.hpp"
 
 #include <functional>
@@ -80,6 +81,13 @@ class Solver {
     /// that succeeded needs its end, before any other call (else Error(call_order)); errors as compute().
     void begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream);
     void end_compute();
+
+    /// Who chooses N_leaf and N_group (tree_tuning.hpp); leaf_given, group_given: the settings', which stay.
+    void set_tree_sizes(TreeSizesBy by, bool leaf_given, bool group_given) {
+        tuning_.set(by, leaf_given, group_given);
+    }
+
+    const TreeTuning& tuning() const { return tuning_; }
 
     /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
     /// so that device arrays must be complete). begin_compute() sets it.
@@ -162,6 +170,7 @@ class Solver {
     lists::TargetSet direct_targets_; // direct method: the targets in compact blocks
     AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
+    TreeTuning tuning_;
     Ring ring_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;

@@ -130,6 +130,18 @@ constexpr Key log_level = {.name = "log.level",
                            .choices = log_levels,
                            .fallback = "warning"};
 
+constexpr Choice tree_sizes_words[] = {{"fixed", 0}, {"model", 1}, {"trial", 2}};
+constexpr Key tree_sizes = {
+    .name = "tree.sizes",
+    .type = Type::choice,
+    .unit = "",
+    .meaning =
+        "what chooses leaf and group, where these are 0, on one rank's CPU: fixed numbers; a model of the "
+        "first evaluation's counts; or trials among the model's best over the first 21 evaluations, "
+        "whose last bits may then differ from run to run",
+    .choices = tree_sizes_words,
+    .fallback = "fixed"};
+
 constexpr Key keys[] = {
     choice("method",
            "how forces are summed: all pairs, a tree code, or slow compensated sums to compare with", methods,
@@ -159,6 +171,7 @@ constexpr Key keys[] = {
           &Values::tree_leaf),
     whole("tree.group", "particles", "most targets that share one list; 0: chosen for what computes",
           {0, 1024}, &Values::tree_group),
+    tree_sizes,
     choice("tree.scope",
            "many ranks: local, a root for each rank's tree; global, one for all (all particles: same forces "
            "for any number of ranks)",

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -179,6 +180,60 @@ TEST_F(Table, DecksAreAllOrNothing) {
                  "/no/such/deck.yaml");
     EXPECT_EQ(api->options_read_text(options, "order: 3", 8, nullptr), GRAFT_OK) << api->last_error();
     EXPECT_EQ(value("order"), "3");
+}
+
+graft_array doubles(std::vector<double>& data) {
+    graft_array a{};
+    a.struct_size = sizeof a;
+    a.data = data.data();
+    a.dtype = GRAFT_F64;
+    a.memory = GRAFT_MEMORY_HOST;
+    a.components = 1;
+    a.n = static_cast<int64_t>(data.size());
+    a.bytes = a.n * 8;
+    return a;
+}
+
+TEST_F(Table, SizesOfTheTreeAreChosenAndTold) {
+    expect_error(api->options_set(options, "tree.sizes", "guess"), GRAFT_ERROR_DECK_RANGE,
+                 "fixed, model, trial");
+    EXPECT_EQ(value("tree.sizes"), "fixed");
+    ASSERT_EQ(api->options_set(options, "tree.sizes", "model"), GRAFT_OK) << api->last_error();
+    ASSERT_EQ(api->options_set(options, "backend", "cpu"), GRAFT_OK);
+    graft_context* context = nullptr;
+    ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+    const size_t n = 4000;
+    std::vector<double> x(n), y(n), z(n), m(n, 1.0), ax(n), ay(n), az(n);
+    for (size_t i = 0; i < n; ++i) // even, without a generator
+        x[i] = std::fmod(0.8191725 * static_cast<double>(i), 1),
+        y[i] = std::fmod(0.6710436 * static_cast<double>(i), 1),
+        z[i] = std::fmod(0.5497005 * static_cast<double>(i), 1);
+    const graft_array vx = doubles(x), vy = doubles(y), vz = doubles(z), vm = doubles(m), fx = doubles(ax),
+                      fy = doubles(ay), fz = doubles(az);
+    graft_particles particles{};
+    particles.struct_size = sizeof particles;
+    particles.n = static_cast<int64_t>(n);
+    particles.position[0] = &vx, particles.position[1] = &vy, particles.position[2] = &vz;
+    particles.charge = &vm;
+    graft_results results{};
+    results.struct_size = sizeof results;
+    results.acceleration[0] = &fx, results.acceleration[1] = &fy, results.acceleration[2] = &fz;
+    double leaf = 0, seconds = 0;
+    ASSERT_EQ(api->compute(context, &particles, &results), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(api->query(context, "sizes.leaf", &leaf), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(leaf, 64);
+    expect_error(api->query(context, "sizes.predicted_s.total", &seconds), GRAFT_ERROR_ABSENT, "no figure");
+    ASSERT_EQ(api->compute(context, &particles, &results), GRAFT_OK) << api->last_error();
+    for (const char* key :
+         {"sizes.predicted_s.sort", "sizes.predicted_s.tree", "sizes.predicted_s.moments",
+          "sizes.predicted_s.lists", "sizes.predicted_s.forces", "sizes.predicted_s.total"}) {
+        EXPECT_EQ(api->query(context, key, &seconds), GRAFT_OK) << api->last_error();
+        EXPECT_GT(seconds, 0) << key;
+    }
+    std::string by;
+    EXPECT_EQ(api->query_text(context, "sizes.by", append, &by), GRAFT_OK);
+    EXPECT_EQ(by.substr(0, 12), "by the model") << by;
+    EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
 }
 
 TEST_F(Table, IncompleteUnitsDoNotMakeAContext) {

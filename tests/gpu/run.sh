@@ -168,7 +168,7 @@ run_tests() {
 # Small inputs only: a sanitizer takes 10 to 100 times as long. Each program in shards, each shard a process of its own, so
 # that cores share the work; what ran in each stays readable in its log.
 run_sanitize() {
-    local tool program shard shards
+    local tool program shard shards first=0
     command -v compute-sanitizer >/dev/null || { step sanitize sanitize failed 0 "no compute-sanitizer (CUDA Toolkit)"; return; }
     export GRAFT_TEST_SMALL=1
     for tool in memcheck racecheck initcheck synccheck; do
@@ -176,7 +176,9 @@ run_sanitize() {
             shards=$(("$(tests_of "$program" | wc -l)" / sanitize_tests + 1))
             for ((shard = 0; shard < shards; ++shard)); do
                 pool "$(nproc)"
-                GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard run_limited 240 sanitize \
+                first=$(((first + 1) % devices))
+                CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-$(devices_from $first)} \
+                    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard run_limited 240 sanitize \
                     "$tool.$(basename "$program").$((shard + 1))of$shards" compute-sanitizer --tool $tool --error-exitcode 86 \
                     --print-limit 5 "$program" --gtest_filter="$sanitize_filter" &
             done
@@ -187,6 +189,11 @@ run_sanitize() {
 }
 sanitize_tests=5 # of a shard
 sanitize_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*'
+devices_from() { # first: all devices, that one in front
+    local k list=$1
+    for ((k = 1; k < devices; ++k)); do list+=,$((($1 + k) % devices)); done
+    echo "$list"
+}
 tests_of() { "$1" --gtest_list_tests --gtest_filter="$sanitize_filter" 2>/dev/null | grep '^  '; }
 
 # The lines of bench.txt of one stage, see there: "NAME|PROGRAM arguments".

@@ -3,8 +3,12 @@
 
   near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|cuda] [--most-pairs P] [--out FILE]
   near.py measure paper [...]       quadtrees of height 3 + i ..., N = 4^(L-1): figures 4 to 6; --repeats 20 is the paper's
-  near.py draw                      data/near_sweep.jsonl, data/near_paper.jsonl -> near_*.svg
-  near.py table                     prediction error, regret for E = 1, 10, 1000, crossovers, his constants fitted here
+  near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
+                                    points: figures 1 to 3; --repeats 20 is the paper's
+  near.py measure threads [...]     every layout by one and two threads (wall time: an idle machine, please)
+  near.py draw                      data/near_{sweep,steps,paper}.jsonl -> near_*.svg
+  near.py table                     prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of two threads, our best
+                                    layout against his, his constants fitted here
 
 Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: for other E the collection's share is 1/E
 and the choice is that of the predictions alone.
@@ -21,6 +25,7 @@ DATA = os.path.join(HERE, "data")
 POINTS = (1000, 10000, 100000, 1000000)
 DENSITIES = (0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXECUTES = (1, 10, 1000)
+HIS = ("indexed", "replicated")
 PAPER_HEIGHTS, PAPER_GROWTH = (4, 5, 6, 7, 8, 9, 10, 11), (-3, -2, -1, 0, 1, 2, 3)
 
 
@@ -51,8 +56,34 @@ def paper(options):
                        "--layout", "indexed,replicated"]
 
 
+def height_for(n, options, most=15):
+    """The least height at which no box has more than CT points (his rule), found as the bench counts them."""
+    height = 3
+    while 4 ** (height - 1) * most < n:
+        height += 1  # fewer boxes than that cannot do
+    while True:
+        answer = bench(argparse.Namespace(**{**vars(options), "repeats": 1}),
+                       ["--n", str(n), "--height", str(height), "--dimension", "2", "--layout", "indexed", "--no-trial"])
+        if not answer or json.loads(answer)["largest"] <= most:
+            return height
+        height += 1
+
+
+def steps(options):
+    for n in (list(range(1000, 100001, 1000)) + list(range(150000, 1000001, 50000)))[::options.every]:
+        yield ["--n", str(n), "--height", str(height_for(n, options)), "--dimension", "2", "--serial", "3",
+               "--layout", "indexed,replicated"]
+
+
+def threads(_):
+    for dimension in (2, 3):
+        for n, density in ((20000, 4), (20000, 64), (200000, 4), (200000, 64)):
+            for count in (1, 2):
+                yield ["--n", str(n), "--density", str(density), "--dimension", str(dimension), "--threads", str(count)]
+
+
 def measure(options):
-    cases = {"sweep": sweep, "paper": paper}[options.what](options)
+    cases = {"sweep": sweep, "paper": paper, "steps": steps, "threads": threads}[options.what](options)
     with open(options.out or os.path.join(DATA, "near_%s.jsonl" % options.what), "w", encoding="utf-8") as file:
         for words in cases:
             answer = bench(options, words)
@@ -153,7 +184,20 @@ def table(_):
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),
               "choice", line["choice"], "regret %.3f" % line.get("regret", float("nan")),
               "serial/best %.1f" % (line.get("serial_s", 0) / min(by_layout(line, 1).values())))
-    everything = data + lines("near_paper.jsonl")
+    ours = [min(s for k, s in by_layout(line, 1).items() if k not in HIS) for line in data]
+    his = [min(s for k, s in by_layout(line, 1).items() if k in HIS) for line in data]
+    if data:
+        print("better of his two / our best: %.2f to %.2f" % (min(h / o for h, o in zip(his, ours)),
+                                                             max(h / o for h, o in zip(his, ours))))
+    alone = {}
+    for line in lines("near_threads.jsonl"):
+        key = (line["n"], line["dimension"], round(line["density"]))
+        if line["threads"] == 1:
+            alone[key] = line
+        elif key in alone:
+            one, two = by_layout(alone[key], 1000), by_layout(line, 1000)
+            print("two threads n %d %d-D D %d:" % key, " ".join("%s %.2f" % (k, one[k] / two[k]) for k in two if k in one))
+    everything = data + lines("near_steps.jsonl") + lines("near_paper.jsonl")
     if any(map(speed_ups, everything)):
         print("his constants here:", {k: round(v, 4) for k, v in fits(everything).items()})
 
@@ -187,10 +231,11 @@ def draw_sweep(data):
 
 
 def draw_paper(data):
-    ups = sorted((u for u in map(speed_ups, data) if u and 0.5 <= u["d"] <= 5), key=lambda u: u["n"])
+    his = lines("near_steps.jsonl") or data
+    ups = sorted((u for u in map(speed_ups, his) if u and 0.5 <= u["d"] <= 5), key=lambda u: u["n"])
     if not ups:
         return
-    c = fits(data)
+    c = fits(his)
     for number, key, factor in ((1, "collect", c["lambda_ram"]), (2, "kernel", c["lambda_gpu"])):
         figure("near_paper_%d.svg" % number, "Figure %d: replicated over indexed, %s" % (number, key), "N", "speed-up",
                [("measured", [(u["n"], u[key]) for u in ups], "dots"),
@@ -219,13 +264,14 @@ def draw(_):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["measure", "draw", "table"])
-    parser.add_argument("what", nargs="?", choices=["sweep", "paper"], default="sweep")
+    parser.add_argument("what", nargs="?", choices=["sweep", "paper", "steps", "threads"], default="sweep")
     parser.add_argument("--graft", default="graft", help="the command to use")
     parser.add_argument("--machine", default="", help="machine file of graft model calibrate")
     parser.add_argument("--backend", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", default="6e8", help="cap of a layout's arrays, bytes")
+    parser.add_argument("--every", type=int, default=1, help="steps: take every so many of his N")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
     options = parser.parse_args()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graft_loader.h"
+#include "small.hpp"
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -14,10 +15,6 @@
 #include <vector>
 
 namespace graft::test {
-
-inline int64_t test_size(int64_t usual) {
-    return std::getenv("GRAFT_TEST_SMALL") != nullptr ? std::min<int64_t>(usual, 1500) : usual;
-}
 
 /// What a graft_array of T says.
 template <typename T>

@@ -117,6 +117,7 @@ void expect_close(const Answer& found, const Answer& expected, DevicePrecision p
 }
 
 TEST_F(Direct, MatchesTheReferenceInAllVariants) {
+    graft::test::Cases cases(7);
     for (int64_t n : {1, 2, 31, 33, 1000}) {
         const Particles p = cube(n, 1, 0.3, false, static_cast<unsigned>(n));
         for (Softening softening : {Softening::none, Softening::plummer, Softening::spline})
@@ -124,6 +125,8 @@ TEST_F(Direct, MatchesTheReferenceInAllVariants) {
                 for (bool potential : {false, true})
                     for (auto precision :
                          {DevicePrecision::fp32, DevicePrecision::mixed, DevicePrecision::fp64}) {
+                        if (cases.skip())
+                            continue;
                         if (each && softening == Softening::none)
                             continue;
                         kernels::DeviceEvaluation how;
@@ -139,11 +142,14 @@ TEST_F(Direct, MatchesTheReferenceInAllVariants) {
 }
 
 TEST_F(Direct, StagesMatchTheReference) {
+    graft::test::Cases cases(7);
     for (int64_t n : {1, 31, 997, 3000}) {
         const Particles p = cube(n, 1, 0, false, 5), at = cube(n / 2 + 1, 1, 0.2, false, 6);
         for (auto stage : {DirectStage::plain, DirectStage::grouped, DirectStage::tiled})
             for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64})
                 for (int threads : {0, 16, 1024}) {
+                    if (cases.skip())
+                        continue;
                     kernels::DeviceEvaluation how;
                     how.pairs = {Softening::plummer, false, true};
                     how.softening_length = 0.01;
@@ -184,6 +190,7 @@ TEST_F(Direct, TenThousandFarFromTheOrigin) {
 }
 
 TEST_F(Direct, ManyTargetsTakeWholeTiles) {
+    graft::test::Cases cases(7);
     // So many targets that a part of the sources is longer than a tile, in every shape; some of them checked.
     const Particles p = cube(4000, 1, 0, false, 21), at = cube(300001, 1, 0.1, false, 22);
     Particles some;
@@ -196,6 +203,8 @@ TEST_F(Direct, ManyTargetsTakeWholeTiles) {
     for (Softening softening : {Softening::none, Softening::plummer, Softening::spline})
         for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed, DevicePrecision::fp64})
             for (bool potential : {false, true}) {
+                if (cases.skip())
+                    continue;
                 kernels::DeviceEvaluation how;
                 how.pairs = {softening, softening != Softening::none, potential}, how.precision = precision;
                 const Answer all = run(p, at, how, DirectStage::best);

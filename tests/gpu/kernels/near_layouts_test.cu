@@ -99,6 +99,7 @@ class NearLayouts : public DeviceTest {
 };
 
 TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
+    Cases cases(5);
     struct Form {
         int components, outputs;
         bool same, shuffled;
@@ -110,6 +111,8 @@ TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
         for (const int dimension : {3, 2})
             for (const Precision precision : precisions) {
                 for (const int f : {0, 1 + turn++ % 5}) {
+                    if (cases.skip())
+                        continue;
                     const Form& form = forms[f];
                     NearSceneOptions o;
                     o.dimension = dimension, o.side = dimension == 3 ? 4 : 8, o.components = 6;
@@ -122,9 +125,12 @@ TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
 }
 
 TEST_F(NearLayouts, OddSizes) {
+    Cases cases(7);
     for (const int64_t n : {0, 1, 2, 33, 700})
         for (const int side : {1, 2, 8})
             for (const bool same : {true, false}) {
+                if (cases.skip())
+                    continue;
                 NearSceneOptions o;
                 o.targets = n, o.sources = n == 33 ? 0 : n + 1, o.side = side, o.same = same;
                 const NearScene scene = make_near_scene(o);
@@ -147,6 +153,7 @@ TEST_F(NearLayouts, ClusteredAndFarFromTheOrigin) {
 }
 
 TEST_F(NearLayouts, CoincidentPoints) {
+    Cases cases(7);
     for (const bool same : {true, false})
         for (const double softening : {0.0, 0.25}) {
             NearSceneOptions o;
@@ -168,6 +175,8 @@ TEST_F(NearLayouts, CoincidentPoints) {
                                 scene.target.at[axis][static_cast<size_t>(scene.target.offset[b])];
             for (const Kernel kernel : kernels_of_all)
                 for (const Precision precision : precisions) {
+                    if (cases.skip())
+                        continue;
                     near::Sums sums = sums_of(kernel, precision, 3, 2, 3);
                     scene.charge[1] = scene.charge[0];
                     sums.kernel.softening = kernel == Kernel::laplace ? softening : 0;
@@ -188,12 +197,15 @@ TEST_F(NearLayouts, MissingNeighbourIsSeen) {
 }
 
 TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
+    Cases cases(5);
     NearSceneOptions o;
     o.targets = 3000, o.sources = 2800, o.side = 8, o.shuffled = true, o.components = 3;
     for (const bool same : {true, false})
         for (const int components : {1, 3})
             for (const Layout layout : {Layout::indexed, Layout::replicated, Layout::replicated_interleaved,
                                         Layout::replicated_group}) {
+                if (cases.skip())
+                    continue;
                 o.same = same;
                 const NearScene scene = make_near_scene(o);
                 const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, components, 3);
@@ -214,6 +226,7 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
 }
 
 TEST_F(NearLayouts, ShapesOfTiles) {
+    Cases cases(5);
     NearSceneOptions o;
     o.targets = 5000;
     const NearScene scene = make_near_scene(o);
@@ -223,6 +236,8 @@ TEST_F(NearLayouts, ShapesOfTiles) {
         for (const int y : {0, 1, 2, 32})
             if (p * y <= 32)
                 for (const int threads : {32, 128}) {
+                    if (cases.skip())
+                        continue;
                     near::DeviceLayoutOptions options;
                     options.target_lanes = p, options.source_lanes = y, options.threads = threads,
                     options.window = 7;

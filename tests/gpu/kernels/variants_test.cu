@@ -117,11 +117,14 @@ void send_group(kernels::PaperFeed& feed, const kernels::PaperFeedOptions& o, co
 }
 
 TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
+    graft::test::Cases cases(7);
     const Particles p = test::plummer_sphere(3000);
     for (const DeviceKernel kernel : all_kernels)
         for (const Softening softening : {Softening::none, Softening::plummer})
             for (int order = 0; order <= 2; ++order)
                 for (const bool potential : {false, true}) {
+                    if (cases.skip())
+                        continue;
                     SceneOptions o;
                     o.softening = softening, o.order = order,
                     o.length = softening == Softening::none ? 0 : 0.05;

@@ -39,11 +39,14 @@ class DeviceCriterionTest : public ListsTest {
 };
 
 TEST_F(DeviceCriterionTest, HasTheHostsBits) {
+    Cases cases(7);
     for (const TreeType type : {TreeType::octree, TreeType::orb})
         for (const int dimension : {2, 3})
             for (const Mac mac : {Mac::edge, Mac::box, Mac::error})
                 for (const double theta : {0.0, 0.3, 0.9})
                     for (const int64_t direct : {0, 40}) {
+                        if (cases.skip())
+                            continue;
                         Scene scene(3000, type, 8, dimension);
                         scene.options.mac = mac, scene.options.theta = theta;
                         scene.options.direct_count = direct;

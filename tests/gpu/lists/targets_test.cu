@@ -50,10 +50,13 @@ class DeviceTargetsTest : public ListsTest {
 };
 
 TEST_F(DeviceTargetsTest, AllParticlesOfAnOctree) {
+    Cases cases(7);
     for (const int dimension : {2, 3})
         for (const int64_t n : {0, 1, 2, 17, 5000})
             for (const int leaf : {1, 16, 200})
                 for (const int group : {1, 7, 64, 128, 10000}) {
+                    if (cases.skip())
+                        continue;
                     Scene scene(n, TreeType::octree, leaf, dimension);
                     SCOPED_TRACE(testing::Message() << dimension << " " << n << " " << leaf << " " << group);
                     set_all(scene, group);
@@ -62,10 +65,13 @@ TEST_F(DeviceTargetsTest, AllParticlesOfAnOctree) {
 }
 
 TEST_F(DeviceTargetsTest, ActiveParticlesOfAnOctree) {
+    Cases cases(7);
     for (const int64_t n : {1, 2, 17, 5000})
         for (const int leaf : {1, 16, 200})
             for (const int group : {1, 7, 64})
                 for (const int step : {1, 2, 13, 100000}) {
+                    if (cases.skip())
+                        continue;
                     Scene scene(n, TreeType::octree, leaf, 3);
                     SCOPED_TRACE(testing::Message() << n << " " << leaf << " " << group << " " << step);
                     set_some(scene, step, group);
@@ -141,9 +147,12 @@ TEST_F(DeviceTargetsTest, AllAndActiveParticlesOfAKdTree) {
 }
 
 TEST_F(DeviceTargetsTest, Points) {
+    Cases cases(3);
     for (const int dimension : {2, 3})
         for (const int64_t n : {0, 1, 2, 33, 5000})
             for (const int group : {1, 64}) {
+                if (cases.skip())
+                    continue;
                 Scene scene(1);
                 const lists::testing::Points points = lists::testing::two_balls(n, 5);
                 backend::DeviceBuffer<double> x(*memory, "x"), y(*memory, "y"), z(*memory, "z");

@@ -43,11 +43,14 @@ class DeviceWalkTest : public ListsTest {
 };
 
 TEST_F(DeviceWalkTest, EveryCriterionAndTree) {
+    Cases cases(7);
     for (const TreeType type : {TreeType::octree, TreeType::orb})
         for (const int dimension : {2, 3})
             for (const Mac mac : {Mac::edge, Mac::box, Mac::error})
                 for (const bool compact : {false, true})
                     for (const bool softened : {false, true}) {
+                        if (cases.skip())
+                            continue;
                         Scene scene(4000, type, 8, dimension);
                         scene.options.mac = mac, scene.options.theta = 0.7;
                         scene.options.compact_softening = compact;
@@ -62,7 +65,8 @@ TEST_F(DeviceWalkTest, EveryCriterionAndTree) {
 }
 
 TEST_F(DeviceWalkTest, EverySize) {
-    for (const int64_t n : {1, 2, 3, 33, 1000, 100000})
+    for (const int64_t n :
+         {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{33}, int64_t{1000}, test_size(100000, 10000)})
         for (const double theta : {0.0, 0.5}) {
             if (n > 1000 && theta == 0)
                 continue;
@@ -76,9 +80,12 @@ TEST_F(DeviceWalkTest, EverySize) {
 
 /// Groups that one warp does not finish within its patience, all of them and a few.
 TEST_F(DeviceWalkTest, LongLists) {
+    Cases cases(3);
     for (const TreeType type : {TreeType::octree, TreeType::orb})
         for (const int dimension : {2, 3})
             for (const double theta : {0.02, 0.2}) {
+                if (cases.skip())
+                    continue;
                 Scene scene(30000, type, 4, dimension);
                 scene.options.theta = theta;
                 SCOPED_TRACE(testing::Message() << static_cast<int>(type) << dimension << " theta " << theta);

@@ -31,7 +31,7 @@ class EngineLife : public EngineTest {
 /// sources that reached a target, by whatever operator.
 TEST_F(EngineLife, UnitCharges) {
     Engine engine;
-    for (int64_t n : {1, 100, 20011})
+    for (int64_t n : {int64_t{1}, int64_t{100}, graft::test::test_size(20011, 4011)})
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})
             for (int64_t limit : {int64_t{0}, int64_t{1} << 16}) {
                 Cloud cloud = make_cloud(n, 21);

@@ -152,11 +152,14 @@ class EngineReuse : public EngineTest {
 /// Ten steps of a drift within the skin: built once every reuse + 1 computations; errors stay those of fresh
 /// lists.
 TEST_F(EngineReuse, SlowDrift) {
+    graft::test::Cases cases(5);
     constexpr double skin = 1e-3;
     Wish wish;
     wish.sums = wish.potential = false;
     for (const MacType mac : {MacType::error, MacType::box, MacType::edge})
         for (const int graph : {0, 1}) {
+            if (cases.skip())
+                continue;
             Cloud cloud = make_cloud(30000, 51);
             Settings s = settings_of(mac, 4, skin), exact;
             s.device.graph = graph;

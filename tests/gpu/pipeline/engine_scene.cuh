@@ -6,6 +6,8 @@
 #include "pipeline/device_table.hpp"
 #include "pipeline/solver.hpp"
 
+#include "small.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -4,6 +4,8 @@
 
 #include "backend/cuda_library.hpp"
 
+#include "small.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -64,12 +66,15 @@ bool as_good(const char* what, int ranks, const std::vector<double>& several, co
 }
 
 TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
+    graft::test::Cases cases(2);
     const Cloud cloud = make_cloud(20000);
     for (MacType mac : {MacType::error, MacType::box, MacType::edge}) {
         const Settings s = on_gpu(mac);
         const Results reference = exact(cloud, s);
         const std::vector<double> one = errors(compute_over(1, cloud, all_on(cloud, 0), s), reference);
         for (int ranks : {2, 3, 4}) {
+            if (cases.skip())
+                continue;
             EXPECT_TRUE(as_good("bisection", ranks,
                                 errors(compute_over(ranks, cloud, bisection(cloud, ranks), s), reference),
                                 one, 1.1));
@@ -85,10 +90,13 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
 /// The same trees, pieces and groups, so nearly the same lists; the top tree of the CPU may accept what
 /// stands as two roots here.
 TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
+    graft::test::Cases cases(5);
     const Cloud cloud = make_cloud(12000, 2, true);
     for (MacType mac : {MacType::box, MacType::error})
         for (int order : {0, 2, 4})
             for (bool softening : {false, true}) {
+                if (cases.skip())
+                    continue;
                 Settings s = on_gpu(mac);
                 s.order = order, s.precision = Precision::fp64;
                 s.softening = softening ? Softening::plummer : Softening::none;
@@ -116,11 +124,14 @@ TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
 
 /// A length far above the system's: potential * length counts the sources that reached a target.
 TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
-    for (int64_t n : {3, 200, 9001}) {
+    graft::test::Cases cases(5);
+    for (int64_t n : {int64_t{3}, int64_t{200}, graft::test::test_size(9001, 2001)}) {
         Cloud cloud = make_cloud(n, 7);
         std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})
             for (int ranks : {2, 3, 4}) {
+                if (cases.skip())
+                    continue;
                 Settings s = on_gpu(mac);
                 s.theta = 0.8, s.accuracy = 0.01, s.precision = Precision::fp64, s.order = 1, s.leaf = 8;
                 s.group = 32;

@@ -3,6 +3,8 @@
 
 #include "backend/device.cuh"
 
+#include "small.hpp"
+
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -120,21 +120,27 @@ constexpr Shape shapes[] = {Shape::plummer, Shape::uniform, Shape::clustered, Sh
 class TreeKinds : public TreeBuild, public ::testing::WithParamInterface<tree::DeviceBuild> {};
 
 TEST_P(TreeKinds, ShapesAndSizes) {
+    graft::test::Cases cases(11);
     for (const Shape shape : shapes)
         for (const int64_t n : {0, 1, 2, 3, 31, 32, 33, 1000, 20011})
             for (const int dimension : {3, 2}) {
+                if (cases.skip())
+                    continue;
                 tree::TreeOptions options;
                 options.dimension = dimension;
                 expect_cpu_tree(test::make_cloud(shape, n), options, GetParam());
                 if (HasFatalFailure())
                     return;
             }
-    EXPECT_GE(compared, 160); // of 180: few need keys below the keys
+    EXPECT_GE(compared, graft::test::test_size(160, 14)); // of 180 (17): few need keys below the keys
 }
 
 TEST_P(TreeKinds, LeafSizes) {
+    graft::test::Cases cases(5);
     for (const Shape shape : {Shape::plummer, Shape::heaps, Shape::clustered})
         for (const int leaf : {1, 2, 7, 64, 1000, 100000}) {
+            if (cases.skip())
+                continue;
             tree::TreeOptions options;
             options.leaf = leaf;
             expect_cpu_tree(test::make_cloud(shape, 5003), options, GetParam());
@@ -146,7 +152,7 @@ TEST_P(TreeKinds, LeafSizes) {
 TEST_P(TreeKinds, ManyParticles) {
     for (const Shape shape : {Shape::plummer, Shape::uniform, Shape::clustered, Shape::zeros}) {
         tree::TreeOptions options;
-        expect_cpu_tree(test::make_cloud(shape, 300007), options, GetParam());
+        expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(300007, 30007)), options, GetParam());
         if (HasFatalFailure())
             return;
     }
@@ -222,7 +228,8 @@ TEST_P(TreeKinds, TooFewNodesAreNamed) {
 TEST_F(TreeBuild, DepthsOfTheTop) {
     for (int depth = 1; depth <= 9; ++depth)
         for (const Shape shape : {Shape::plummer, Shape::uniform})
-            expect_cpu_tree(test::make_cloud(shape, 30011), {}, tree::DeviceBuild::two_phase, depth);
+            expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(30011, 3011)), {},
+                            tree::DeviceBuild::two_phase, depth);
     EXPECT_EQ(compared, 18);
 }
 

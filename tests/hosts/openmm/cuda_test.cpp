@@ -119,18 +119,17 @@ TEST_F(Cuda, ExceptionsAcrossTheBox) {
 }
 
 /// What only the processor does goes through the host's memory, unless the deck insists on the GPU.
-TEST_F(Cuda, BoxesOfTheProcessor) {
+TEST_F(Cuda, WhatIsTheProcessors) {
     precision("mixed");
-    const Matter matter = melt(4);
-    const std::string softened = "method: direct, precision: fp64, softening: {kind: plummer, length: 0.01}";
-    Simulation run(Simulation::of(matter, graft_force(matter, true, "{" + softened + "}"), "CUDA"));
-    Simulation right(Simulation::of(matter, graft_force(matter, true, "{" + softened + ", backend: cpu}")));
+    const Matter matter = cloud(300);
+    Simulation run(Simulation::of(matter, graft_force(matter, false, "{method: reference}"), "CUDA"));
+    Simulation right(Simulation::of(matter, graft_force(matter, false, exact)));
     expect_same(run.state(), right.state(), 1e-9);
     EXPECT_EQ(backend(run), "cpu");
     EXPECT_NE(run.graft().getLog(run.context()).find("device memory"), std::string::npos)
         << run.graft().getLog(run.context());
     Simulation insists(
-        Simulation::of(matter, graft_force(matter, true, "{" + softened + ", backend: cuda}"), "CUDA"));
+        Simulation::of(matter, graft_force(matter, false, "{method: reference, backend: cuda}"), "CUDA"));
     EXPECT_THROW(insists.state(), OpenMM::OpenMMException);
 }
 

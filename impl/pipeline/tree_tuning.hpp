@@ -1,0 +1,66 @@
+// N_leaf and N_group by the model, or by the model and then by trial over the first evaluations.
+//
+// The first evaluation of all particles counts with the settings' sizes. `model` takes the model's best from
+// then on, if it is a tenth better: built-in costs only, so the same bits in every run. `trial` evaluates
+// with the start's sizes and the most promising others by turns (results are right all the while, nothing is
+// computed twice) and keeps the start unless another was faster beyond the scatter that was seen. Both begin
+// again when the number of particles has changed by half. One rank, on the CPU, boxes without images;
+// elsewhere the settings' sizes stay. Source: liu2022, section 4 (sizes matter), model/tree_sizes.hpp.
+#pragma once
+
+#include "model/tree_sizes.hpp"
+#include "pipeline/settings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace graft::pipeline {
+
+struct Report;
+
+enum class TreeSizesBy : int32_t { fixed = 0, model = 1, trial = 2 };
+
+class TreeTuning {
+  public:
+    /// leaf_given, group_given: the user's, which stay.
+    void set(TreeSizesBy by, bool leaf_given, bool group_given);
+
+    /// Puts the sizes of the next evaluation into `settings`. whole: of all particles at themselves; others
+    /// use what is known by then and teach nothing. why_not: "" or why sizes stay as they are.
+    void before(Settings& settings, int64_t particles, bool whole, const char* why_not);
+    /// After it: learns from the report's counts and times, fills told().
+    void after(const Report& report);
+
+    /// What is told of the last evaluation.
+    struct Told {
+        model::TreeSizes sizes;     // in use; 0: no tree has been built
+        model::TreeTimes predicted; // all 0: nothing was predicted
+        std::string by;             // who chose them: "fixed", ...
+    };
+    const Told& told() const { return told_; }
+
+  private:
+    struct Contender {
+        model::TreeChoice choice;
+        std::vector<double> seconds; // of its rounds
+    };
+    void begin_again(model::TreeSizes start, int64_t particles);
+    void rank(const Report& report);
+    void next_turn();
+    void settle();
+
+    TreeSizesBy by_ = TreeSizesBy::fixed;
+    bool leaf_given_ = false, group_given_ = false;
+    int64_t particles_ = -1;
+    model::TreeSizes start_, now_;
+    int dimension_ = 3, order_ = 2;
+    std::vector<Contender> contenders_; // the start first; empty: nothing counted yet
+    size_t chosen_ = 0, turn_ = 0;
+    int round_ = 0;
+    double ratio_ = 0; // of this machine over the model's; 0: not timed yet
+    bool settled_ = false, whole_ = false;
+    std::string why_not_, verdict_;
+    Told told_;
+};
+
+} // namespace graft::pipeline

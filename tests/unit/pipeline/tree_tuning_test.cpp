@@ -1,0 +1,179 @@
+// Who chooses N_leaf and N_group: the turns of a trial with times as the test makes them, and a real solver
+// whose forces stay right all the while.
+#include "pipeline/report.hpp"
+#include "pipeline/solver.hpp"
+
+#include "../../support/cloud.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace graft::pipeline {
+namespace {
+
+constexpr int64_t many = 100000;
+
+/// What an evaluation would report; seconds of its forces by the sizes and the call.
+struct Scene {
+    TreeTuning tuning;
+    Settings settings;
+    Report report;
+    int call = 0;
+    std::function<double(int leaf, int group, int call)> seconds = [](int, int, int) { return 1.0; };
+
+    explicit Scene(TreeSizesBy by, bool leaf_given = false, bool group_given = false) {
+        tuning.set(by, leaf_given, group_given);
+    }
+    /// The sizes that one evaluation had.
+    model::TreeSizes evaluate(int64_t n = many, bool whole = true, const char* why_not = "") {
+        Settings now = settings;
+        tuning.before(now, n, whole, why_not);
+        const model::TreeSizes sizes{now.leaf, now.group};
+        model::TreeCounts known;
+        known.sizes = {64, 128};
+        known.targets = static_cast<double>(n), known.groups = known.targets / 86,
+        known.leaves = known.targets / 18;
+        known.pairs = 30000 * known.targets, known.cells = 227 * known.targets;
+        known.far_cells = 540 * known.groups;
+        const model::TreeCounts counts = model::counts_at(known, sizes);
+        report.groups = std::llround(counts.groups), report.leaves = std::llround(counts.leaves);
+        report.pairs = counts.pairs, report.cells = counts.cells, report.far_cells = counts.far_cells;
+        report.time_s = {};
+        report.time_s.forces = seconds(sizes.leaf, sizes.group, call++);
+        tuning.after(report);
+        return sizes;
+    }
+};
+
+TEST(TreeTuning, FixedSizesStay) {
+    Scene scene(TreeSizesBy::fixed);
+    for (int k = 0; k < 3; ++k)
+        EXPECT_EQ(scene.evaluate(), (model::TreeSizes{64, 128}));
+    EXPECT_EQ(scene.tuning.told().by, "fixed");
+    Scene given(TreeSizesBy::trial, true, true); // the user's are the user's
+    for (int k = 0; k < 3; ++k)
+        EXPECT_EQ(given.evaluate(), (model::TreeSizes{64, 128}));
+}
+
+TEST(TreeTuning, TheModelSpeaksAfterTheFirstEvaluationWhateverTheClockSays) {
+    model::TreeSizes chosen[2];
+    for (const int slow : {0, 1}) {
+        Scene scene(TreeSizesBy::model);
+        scene.seconds = [slow](int, int, int call) { return slow == 0 ? 1.0 : 1.0 + call; };
+        EXPECT_EQ(scene.evaluate(), (model::TreeSizes{64, 128}));
+        EXPECT_EQ(scene.tuning.told().predicted.total_s(), 0);
+        chosen[slow] = scene.evaluate();
+        EXPECT_GT(scene.tuning.told().predicted.forces_s, 0);
+        EXPECT_EQ(scene.tuning.told().by, "by the model");
+        EXPECT_EQ(scene.evaluate(), chosen[slow]);
+    }
+    EXPECT_EQ(chosen[0], chosen[1]);
+    EXPECT_NE(chosen[0], (model::TreeSizes{64, 128})); // this problem likes smaller leaves
+}
+
+TEST(TreeTuning, ATrialKeepsTheFasterAndSaysSo) {
+    Scene scene(TreeSizesBy::trial);
+    model::TreeSizes fast{0, 0};
+    std::set<int> seen;
+    scene.seconds = [&](int leaf, int group, int call) {
+        if (fast.leaf == 0 && (leaf != 64 || group != 128))
+            fast = {leaf, group}; // whoever comes first beside the start
+        return (leaf == fast.leaf && group == fast.group ? 0.7 : 1.0) + 0.01 * (call % 3);
+    };
+    int calls = 0;
+    for (; calls < 30 && scene.tuning.told().by.find("faster than") == std::string::npos; ++calls) {
+        const model::TreeSizes sizes = scene.evaluate();
+        seen.insert(1000 * sizes.leaf + sizes.group);
+        if (calls > 1 && calls < 5) {
+            EXPECT_EQ(scene.tuning.told().by.substr(0, 6), "trial ") << calls;
+        }
+    }
+    EXPECT_LE(calls, 22);
+    EXPECT_GE(seen.size(), 2u);
+    EXPECT_EQ(scene.tuning.told().by.substr(0, 9), "by trial:") << scene.tuning.told().by;
+    EXPECT_EQ(scene.evaluate(), fast);
+    EXPECT_EQ(scene.evaluate(many, false), fast);                     // block steps use what is known
+    EXPECT_EQ(scene.evaluate(2 * many), (model::TreeSizes{64, 128})); // another problem: from the start
+    EXPECT_EQ(scene.tuning.told().by, "fixed: this evaluation is the first, whose counts the model needs");
+}
+
+TEST(TreeTuning, ScatterIsNoReasonToChange) {
+    Scene scene(TreeSizesBy::trial);
+    scene.seconds = [](int leaf, int, int call) { // others a little faster, but all scatter by half
+        const uint32_t mixed = static_cast<uint32_t>(call) * 2654435761u;
+        return (leaf == 64 ? 1.0 : 0.95) + 0.5 * (mixed >> 16) / 65536.0;
+    };
+    for (int k = 0; k < 30; ++k)
+        scene.evaluate();
+    EXPECT_EQ(scene.evaluate(), (model::TreeSizes{64, 128})) << scene.tuning.told().by;
+    EXPECT_EQ(scene.tuning.told().by.substr(0, 13), "kept by trial");
+}
+
+TEST(TreeTuning, WhereItDoesNotApplyItSaysWhy) {
+    Scene scene(TreeSizesBy::trial);
+    EXPECT_EQ(scene.evaluate(many, true, "several ranks"), (model::TreeSizes{64, 128}));
+    EXPECT_EQ(scene.tuning.told().by, "fixed: several ranks");
+    EXPECT_EQ(scene.evaluate(many, false), (model::TreeSizes{64, 128})); // points before anything else
+}
+
+TEST(TreeTuning, ForcesStayRightWhileSizesAreTried) {
+    const int64_t n = 3000;
+    std::vector<double> x(n), y(n), z(n), m(n, 1.0 / n);
+    uint64_t state = 7;
+    const auto random = [&] {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<double>(state >> 11) * 0x1p-53;
+    };
+    for (int64_t i = 0; i < n; ++i)
+        x[i] = random(), y[i] = random(), z[i] = random() * random();
+    const auto view = [n](std::vector<double>& v) {
+        particles::ArrayView one;
+        one.data = reinterpret_cast<char*>(v.data());
+        one.type = particles::ElementType::f64;
+        one.components = 1, one.n = n, one.item_stride = one.component_stride = 8;
+        return one;
+    };
+    Settings settings;
+    settings.precision = Precision::fp64, settings.accuracy = 1e-4, settings.threads = 1;
+    ParticleInput input;
+    input.n = n;
+    input.position[0] = view(x), input.position[1] = view(y), input.position[2] = view(z);
+    input.charge = view(m);
+    std::vector<double> a[3] = {std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)},
+                        exact[3];
+    Outputs outputs;
+    for (int axis = 0; axis < 3; ++axis)
+        outputs.acceleration[axis] = view(a[axis]);
+    core::Memory memory;
+    {
+        Settings reference = settings;
+        reference.method = Method::reference;
+        Solver solver(reference, memory);
+        solver.compute(input, outputs);
+        for (int axis = 0; axis < 3; ++axis)
+            exact[axis] = a[axis];
+    }
+    Solver solver(settings, memory);
+    solver.set_tree_sizes(TreeSizesBy::trial, false, false);
+    std::set<int> groups;
+    for (int call = 0; call < 16; ++call) {
+        solver.compute(input, outputs);
+        double worst = 0;
+        for (int64_t i = 0; i < n; ++i)
+            worst = std::max(worst,
+                             std::hypot(a[0][i] - exact[0][i], a[1][i] - exact[1][i], a[2][i] - exact[2][i]) /
+                                 std::hypot(exact[0][i], exact[1][i], exact[2][i]));
+        EXPECT_LT(worst, 5e-3) << call;
+        const TreeTuning::Told& told = solver.tuning().told();
+        groups.insert(1000 * told.sizes.leaf + told.sizes.group);
+        EXPECT_EQ(told.predicted.total_s() > 0, call > 0);
+        EXPECT_NE(told.by, "");
+    }
+    EXPECT_GE(groups.size(), 2u) << "nothing was tried";
+}
+
+} // namespace
+} // namespace graft::pipeline
