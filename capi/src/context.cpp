@@ -21,7 +21,7 @@ graft_context::graft_context(const graft_options_values& options, const graft::c
     graft_options_values common = options; // what all ranks must agree on
     common.threads = common.backend = common.cuda_device = 0;
     common.cuda_memory_bytes = common.cuda_list_bytes = 0;
-    common.near_layout = common.near_precision = common.near_box = 0; // plans are each rank's own
+    common.near_layout = common.near_precision = common.near_box = common.near_pad = 0; // plans are each rank's own
     common.near_memory_bytes = common.near_expected_executes = 0;
     solver.set_tree_sizes(graft::capi::tree_sizes_by(texts.tree_sizes), options.tree_leaf != 0,
                           options.tree_group != 0);

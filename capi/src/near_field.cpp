@@ -117,6 +117,7 @@ void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, 
     const double executes = not_negative(d.expected_executes, "near_field.expected_executes");
     options.most_bytes = memory > 0 ? memory : defaults.memory_bytes;
     options.executes = executes > 0 ? executes : defaults.expected_executes;
+    options.devices = defaults.devices;
     options.threads = settings.threads;
     options.backend = settings.backend;
     options.device = settings.device;

@@ -25,6 +25,7 @@ struct NearDefaults {
     int32_t layout = pipeline::near_layout_auto;
     int32_t precision = 0; // a GRAFT_NEAR_PRECISION_
     int32_t box = 15;
+    int32_t devices = 1;
     double memory_bytes = 0, expected_executes = 0;
     std::shared_ptr<const model::Machine> machine; // of the deck's machine file; NULL: none
     std::string machine_file;

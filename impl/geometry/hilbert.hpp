@@ -55,10 +55,12 @@ constexpr Tables<dimension> make_tables() {
             const uint32_t corner = rotate_left(gray(w), along + 1, dimension) ^ from;
             const uint32_t next_from = from ^ rotate_left(entry(w), along + 1, dimension);
             const int next_along = (along + direction(w, dimension) + 1) % dimension;
-            const auto next = static_cast<uint8_t>(static_cast<int>(next_from) * dimension + next_along);
+            Step from_corner{static_cast<uint8_t>(w)}, to_corner{static_cast<uint8_t>(corner)};
+            from_corner.state = to_corner.state =
+                static_cast<uint8_t>(static_cast<int>(next_from) * dimension + next_along);
             const auto s = static_cast<size_t>(state);
-            tables.from_morton[s][corner] = {static_cast<uint8_t>(w), next};
-            tables.to_morton[s][w] = {static_cast<uint8_t>(corner), next};
+            tables.from_morton[s][corner] = from_corner;
+            tables.to_morton[s][w] = to_corner;
         }
     }
     return tables;

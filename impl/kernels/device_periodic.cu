@@ -15,7 +15,8 @@ struct DevicePeriodic::Work {
           chunks(memory, "chunks of sources"), partial(memory, "periodic box: partial sums"),
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
-          charge(memory, "net charge"), field(memory, "field of waves") {
+          charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
+          background(memory, "background"), measures(memory, "measures of a periodic box") {
         GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
         for (cudaEvent_t* event : {&begun, &done})
             GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
@@ -35,6 +36,8 @@ struct DevicePeriodic::Work {
     backend::DeviceBuffer<double> partial, pair_virial, structure, weighted;
     backend::DeviceBuffer<uint32_t> rows;
     backend::DeviceBuffer<double> tile_virial, charge, field;
+    backend::DeviceBuffer<WaveEntry> table;
+    backend::DeviceBuffer<double> background, measures;
     int64_t pair_parts = 0;      // of pair_virial
     cudaStream_t side = nullptr; // waves beside pairs
     cudaEvent_t begun = nullptr, done = nullptr;
@@ -71,8 +74,11 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, co
     in.part = divided(steps, wanted) * periodic_part_step;
     in.parts = divided(in.chunk_count, in.part);
     in.length = how.softening_length;
+    const double softening = lattice.softening * in.scale;
+    in.added = std::max(static_cast<T>(softening * softening), pair_tiny<T>());
+    in.facts = task.facts;
     in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
-    in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale);
+    in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale, softening);
     return in;
 }
 
@@ -87,7 +93,11 @@ struct Combination {
     double wave_unit; // 1 / (charge_scale unit)
     geometry::Vec3 g[3];
     const double* charge;
-    double background; // of the potential, per net charge
+    const double* background; // of the potential, per net charge
+    const double* across;     // places of targets along a slab's open axis; null: no slab
+    int open_axis;
+    double middle, edge, slab; // slab: 2 pi / volume
+    const PeriodicFacts* facts;
     double *ax, *ay, *az, *to_potential;
     double pairs;
     backend::DeviceStatus* status;
@@ -99,6 +109,14 @@ __device__ double sum_parts(const double* from, int64_t parts, int64_t stride) {
     for (int64_t part = 0; part < parts; ++part)
         sum += from[part * stride];
     return sum;
+}
+
+/// PeriodicSum::add_slab.
+__device__ void add_slab(const Combination& c, int64_t k) {
+    const double z = c.across[k] - c.middle, q = *c.charge, *const m = c.facts->moments;
+    (c.open_axis == 0 ? c.ax : c.open_axis == 1 ? c.ay : c.az)[k] -= 2 * c.slab * (q * z - m[0]);
+    if (c.potential)
+        c.to_potential[k] -= c.slab * (q * (z * z + c.edge * c.edge / 6) - 2 * z * m[0] + m[1]);
 }
 
 __global__ void combine(const Combination c) {
@@ -122,7 +140,9 @@ __global__ void combine(const Combination c) {
               c.g[2].z * by[2];
     if (c.potential)
         c.to_potential[k] = sum_parts(pairs + 3 * c.n, c.parts, stride) * c.of_potential +
-                            c.wave_unit * sum_parts(waves, c.groups, 4 * c.n) + *c.charge * c.background;
+                            c.wave_unit * sum_parts(waves, c.groups, 4 * c.n) + *c.charge * *c.background;
+    if (c.across != nullptr)
+        add_slab(c, k);
 }
 
 struct VirialSums {
@@ -132,10 +152,22 @@ struct VirialSums {
     const double* waves;
     int64_t wave_count;
     const double* charge;
-    double background; // of the energy, per square of the net charge
+    const double* background; // of the potential, per net charge
+    int open_axis;
+    double slab, edge; // as Combination's; slab 0: none
+    const PeriodicFacts* facts;
     double* totals;
     const backend::DeviceStatus* status;
 };
+
+/// Of a component of the virial.
+__device__ double slab_virial(const VirialSums& s, int c) {
+    if (s.slab == 0 || c >= 3)
+        return 0;
+    const double *const m = s.facts->moments, q = *s.charge;
+    const double energy = s.slab * (m[0] * m[0] - q * m[1] - q * q * s.edge * s.edge / 12);
+    return c == s.open_axis ? energy : -energy;
+}
 
 /// A warp a component.
 __global__ void total_virial(const VirialSums s) {
@@ -152,7 +184,8 @@ __global__ void total_virial(const VirialSums s) {
         waves += __shfl_xor_sync(~0u, waves, step);
     }
     if (lane == 0)
-        s.totals[c] = pairs * s.pair_factor + waves - (c < 3 ? *s.charge * *s.charge * s.background : 0);
+        s.totals[c] = pairs * s.pair_factor + waves + slab_virial(s, c) -
+                      (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
 }
 
 PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, int64_t tiles) {
@@ -161,7 +194,6 @@ PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, i
     PeriodicWaves in{};
     in.sources = task.sources, in.targets = task.targets;
     in.box = lattice.box;
-    in.alpha = lattice.alpha, in.largest = lattice.largest_wave;
     in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
     in.unit = 1 / inverse_power(std::cbrt(lattice.box.volume()));
     in.tile_count = static_cast<int32_t>(tiles);
@@ -186,16 +218,32 @@ DevicePeriodic::~DevicePeriodic() {
 void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
     if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff)
         screen_ = Screen(lattice.alpha * lattice.cutoff);
-    const bool same =
+    const bool same = !tiles_.empty() && lattice == lattice_;
+    const bool same_tiles =
         !tiles_.empty() && lattice.box == lattice_.box && lattice.largest_wave == lattice_.largest_wave;
     lattice_ = lattice;
     if (same)
         return;
+    if (!same_tiles)
+        set_tiles(queue);
+    make_table(queue, nullptr);
+}
+
+/// Of softening lengths per particle, whose mean square only the device knows, or of a plan.
+void DevicePeriodic::make_table(backend::Queue& queue, const PeriodicFacts* facts) {
+    Work& w = *work_;
+    make_wave_table(queue, {lattice_.box, lattice_.alpha, lattice_.largest_wave,
+                            lattice_.softening * lattice_.softening, facts, w.tiles.data(), tile_count(),
+                            w.table.data(), w.background.data()});
+}
+
+void DevicePeriodic::set_tiles(backend::Queue& queue) {
     tiles_.clear(); // until they are on their way: memory may be refused
-    std::vector<WaveTile> tiles = wave_tiles(lattice.box, lattice.largest_wave);
+    std::vector<WaveTile> tiles = wave_tiles(lattice_.box, lattice_.largest_wave);
     Work& w = *work_;
     const auto count = static_cast<int64_t>(tiles.size());
     w.tiles.resize(count), w.sent.resize(count);
+    w.table.resize(count * WaveTile::values), w.background.resize(1);
     std::memcpy(w.sent.data(), tiles.data(), tiles.size() * sizeof(WaveTile));
     GRAFT_CUDA(cudaMemcpyAsync(w.tiles.data(), w.sent.data(), tiles.size() * sizeof(WaveTile),
                                cudaMemcpyHostToDevice, queue.stream()));
@@ -209,6 +257,13 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     Work& w = *work_;
     PeriodicTask task = given;
     w.all = task.all;
+    if (task.sources.softening != nullptr || lattice_.open_axis >= 0) {
+        w.measures.resize(measure_partials);
+        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, w.measures.data(),
+                        task.facts});
+    }
+    if (pair_kind(how.pairs) == DevicePair::plummer)
+        make_table(queue, task.facts);
     w.chunks.resize(divided(task.sources.n, chunk_sources));
     task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
     task.targets = task.all ? task.sources : w.targets.sort(queue, lattice_.box, given.targets, nullptr);
@@ -216,6 +271,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     w.structure.resize(waves.chunks * tiles * 4 * WaveTile::values);
     w.weighted.resize(tiles * 4 * WaveTile::values), w.rows.resize(tiles), w.tile_virial.resize(6 * tiles);
     w.charge.resize(1), w.field.resize(waves.groups * 4 * n);
+    waves.table = w.table.data();
     waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.weighted = w.weighted.data();
     waves.rows = w.rows.data(), waves.tile_virial = w.tile_virial.data(), waves.charge = w.charge.data();
     waves.field = w.field.data(), waves.status = queue.status();
@@ -248,7 +304,14 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     for (int a = 0; a < 3; ++a)
         sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
     sum.charge = w.charge.data();
-    sum.background = -pi / (lattice_.box.volume() * lattice_.alpha * lattice_.alpha);
+    sum.background = w.background.data();
+    sum.facts = task.facts;
+    if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
+        const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};
+        sum.across = places[sum.open_axis];
+        sum.middle = lattice_.middle(), sum.edge = lattice_.box.edge[sum.open_axis];
+        sum.slab = 2 * pi / lattice_.box.volume();
+    }
     sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
     sum.to_potential = field.potential.data();
     sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
@@ -266,13 +329,18 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
     const Work& w = *work_;
     const double scale = inverse_power(lattice_.cutoff);
     const double charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    const bool slab = lattice_.open_axis >= 0;
     const VirialSums sums{w.pair_virial.data(),
                           w.pair_parts,
                           -0.5 * scale / charge_scale,
                           w.tile_virial.data(),
                           tile_count(),
                           w.charge.data(),
-                          -0.5 * pi / (lattice_.box.volume() * lattice_.alpha * lattice_.alpha),
+                          w.background.data(),
+                          lattice_.open_axis,
+                          slab ? 2 * pi / lattice_.box.volume() : 0,
+                          slab ? lattice_.box.edge[lattice_.open_axis] : 0,
+                          task.facts,
                           task.totals,
                           queue.status()};
     total_virial<<<1, 6 * 32, 0, queue.stream()>>>(sums);

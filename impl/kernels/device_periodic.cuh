@@ -15,11 +15,26 @@
 
 namespace graft::kernels {
 
-/// One splitting of the lattice sum.
+/// One splitting of the lattice sum, and what of the particles it was made for.
 struct DeviceLattice {
-    geometry::Lattice box;
+    geometry::Lattice box;        // of a slab: with its vacuum
     double alpha = 1, cutoff = 1; // of the pairs
     double largest_wave = 0;
+    double softening = 0; // Plummer's one length for all; lengths per particle: their mean square is found
+    int open_axis = -1;   // of a slab
+    double gap = 0;       // vacuum that a slab wants
+    double longest = 0;   // softening length, of particles with one each
+    bool measured = true; // false: nothing was known, so that what is found stops the computation
+    GRAFT_HD double middle() const { return box.lower[open_axis] + 0.5 * box.edge[open_axis]; }
+    bool operator==(const DeviceLattice&) const = default;
+};
+
+/// What a computation finds of particles with softening lengths, or of a slab.
+struct PeriodicFacts {
+    double longest;          // softening length
+    double lower, upper;     // places along the open axis; upper < lower where there is none
+    double softening_square; // mean square of the lengths by |charge|
+    double moments[2];       // of charge along the open axis, about middle()
 };
 
 /// What one evaluation reads and writes; particles and targets have been wrapped into the box.
@@ -28,6 +43,7 @@ struct PeriodicTask {
     bool all = true;          // targets are the sources: `targets` is not looked at
     bool virial = false;      // wants all
     double* totals = nullptr; // where the virial's six components go
+    PeriodicFacts* facts = nullptr;
     int64_t target_count() const { return all ? sources.n : targets.n; }
 };
 
@@ -46,8 +62,10 @@ class DevicePeriodic {
     const DeviceLattice& lattice() const { return lattice_; }
     int64_t tile_count() const { return static_cast<int64_t>(tiles_.size()); }
 
-    /// Enqueues all of it (softening: none or the spline): sets the field in an order of its own, see
-    /// target_order(). `how`: pairs, softening_length, precision. Status: pairs.
+    /// Enqueues all of it: sets the field in an order of its own, see target_order(). `how`: pairs,
+    /// softening_length, precision. Particles with softening lengths, and those of slabs, are measured first;
+    /// what exceeds the splitting stops the computation (too_small), the facts then say what it needs.
+    /// Status: pairs.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& task,
                   DeviceField& field);
     /// Entry k of the field is that of target target_order()[k]; on the device, as of the last evaluate().
@@ -58,18 +76,16 @@ class DevicePeriodic {
     struct Work;
 
   private:
+    void set_tiles(backend::Queue& queue);
+    void make_table(backend::Queue& queue, const PeriodicFacts* facts);
     DeviceLattice lattice_;
     Screen screen_;
     std::vector<WaveTile> tiles_;
     Work* work_;
 };
 
-/// Moves points by lattice vectors into the box, as Lattice::wrap; z as the others. Enqueued. `softening`
-/// (may be null): lengths above `longest` stop the computation with too_small and the status word below.
-void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int64_t n, double* x, double* y,
-                   double* z, const double* softening, double longest);
-/// Of DeviceStatus::spare (0: lists/device_points.cu, 1: device_evaluate.cuh): the bits of the largest length
-/// above `longest`.
-inline constexpr int longest_softening_word = 2;
+/// Moves points by lattice vectors into the box, as Lattice::wrap; z as the others. Enqueued.
+void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int open_axis, int64_t n, double* x,
+                   double* y, double* z);
 
 } // namespace graft::kernels

@@ -2,9 +2,10 @@
 #include "kernels/device_periodic_order.cuh"
 
 #include "backend/device_primitives.cuh"
+#include "geometry/hilbert.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 
 namespace graft::kernels {
 
@@ -12,25 +13,66 @@ namespace {
 
 constexpr int threads = 256;
 
-/// Spreads 10 bits to every third one.
-__device__ uint32_t spread(uint32_t v) {
-    v = (v | v << 16) & 0x030000ff;
-    v = (v | v << 8) & 0x0300f00f;
-    v = (v | v << 4) & 0x030c30c3;
-    return (v | v << 2) & 0x09249249;
+constexpr int most_bits = 10; // of a coordinate
+
+/// hilbert_detail's steps: the digit, and the next state times 256, by state and Morton digit.
+struct Curve {
+    static constexpr int states = 24, digits = 8;
+    uint16_t step[states * digits];
+};
+
+Curve make_curve() {
+    const auto& table = geometry::hilbert_detail::tables<3>.from_morton;
+    static_assert(sizeof table == Curve::states * Curve::digits * sizeof(geometry::hilbert_detail::Step));
+    Curve curve;
+    for (size_t k = 0; k < Curve::states * Curve::digits; ++k) {
+        const geometry::hilbert_detail::Step& step = table[k / Curve::digits][k % Curve::digits];
+        curve.step[k] = static_cast<uint16_t>(step.digit | step.state << 8);
+    }
+    return curve;
 }
 
-__global__ void make_keys(const DeviceSources from, const geometry::Lattice box, int bits, uint32_t* keys,
-                          int32_t* index) {
+/// Cubic cells of the box: fractions times `cells`, which are 2^bits along the longest edge.
+struct Cells {
+    geometry::Lattice box;
+    double cells[3];
+    int bits;
+};
+
+__global__ void make_keys(const DeviceSources from, const Cells in, const __grid_constant__ Curve curve,
+                          uint32_t* keys, int32_t* index) {
+    __shared__ uint16_t steps[Curve::states * Curve::digits]; // lanes look up different ones
+    for (int w = threadIdx.x; w < Curve::states * Curve::digits; w += threads)
+        steps[w] = curve.step[w];
+    __syncthreads();
     const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
     if (k >= from.n)
         return;
-    const geometry::Vec3 f = box.fractions(from.x[k], from.y[k], from.z[k]);
-    const auto cell = [&](double value) { // NaN of a stopped computation: 0
-        return spread(static_cast<uint32_t>(fmin(fmax(value, 0.0), 0.999999) * (1 << bits)));
+    const geometry::Vec3 f = in.box.fractions(from.x[k], from.y[k], from.z[k]);
+    const auto place = [](double value, double cells) { // NaN of a stopped computation: 0
+        return static_cast<uint32_t>(fmin(fmax(value, 0.0), 0.999999) * cells);
     };
-    keys[k] = cell(f.x) << 2 | cell(f.y) << 1 | cell(f.z);
+    const uint32_t cell[3] = {place(f.x, in.cells[0]), place(f.y, in.cells[1]), place(f.z, in.cells[2])};
+    uint32_t key = 0, state = 0;
+    for (int b = in.bits - 1; b >= 0; --b) {
+        const uint32_t digit = (cell[0] >> b & 1) << 2 | (cell[1] >> b & 1) << 1 | (cell[2] >> b & 1);
+        const uint32_t step = steps[state * Curve::digits + digit];
+        key = key << 3 | (step & 0xff);
+        state = step >> 8;
+    }
+    keys[k] = key;
     index[k] = static_cast<int32_t>(k);
+}
+
+/// So many that a particle of a uniform box has about eight.
+Cells make_cells(const geometry::Lattice& box, int64_t n) {
+    Cells to{box, {}, 1};
+    const double longest = std::max({box.edge[0], box.edge[1], box.edge[2]});
+    const double wanted = 8 * static_cast<double>(n) * longest * longest * longest / box.volume();
+    to.bits = std::clamp(static_cast<int>(std::ceil(std::log2(wanted) / 3)), 1, most_bits);
+    for (int a = 0; a < 3; ++a)
+        to.cells[a] = std::ldexp(box.edge[a] / longest, to.bits);
+    return to;
 }
 
 struct Ordered {
@@ -72,17 +114,10 @@ __global__ void gather_chunks(const DeviceSources from, const int32_t* order, co
     chunks[k / chunk_sources] = chunk;
 }
 
-__global__ void wrap(const geometry::Lattice box, int64_t n, double* x, double* y, double* z,
-                     const double* softening, double longest, backend::DeviceStatus* status) {
+__global__ void wrap(const geometry::Lattice box, int open_axis, int64_t n, double* x, double* y, double* z) {
     const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
-    if (k >= n)
-        return;
-    box.wrap(x[k], y[k], z[k]);
-    if (softening != nullptr && softening[k] > longest) {
-        atomicMax(reinterpret_cast<long long*>(&status->spare[longest_softening_word]),
-                  __double_as_longlong(softening[k])); // of positive numbers the order is theirs
-        backend::stop_with(status, backend::too_small);
-    }
+    if (k < n)
+        box.wrap(x[k], y[k], z[k], open_axis);
 }
 
 } // namespace
@@ -101,10 +136,11 @@ DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice
     charge_.resize(from.charge != nullptr ? n : 0);
     softening_.resize(from.softening != nullptr ? n : 0);
     const unsigned blocks = backend::blocks_for(n, threads);
-    const int bits = std::min(10, (static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) + 2) / 3 + 1);
-    make_keys<<<blocks, threads, 0, queue.stream()>>>(from, box, bits, keys_.data(), index_.data());
+    const Cells cells = make_cells(box, n);
+    make_keys<<<blocks, threads, 0, queue.stream()>>>(from, cells, make_curve(), keys_.data(), index_.data());
     GRAFT_CUDA_LAUNCHED("keys of a periodic box");
-    backend::sort_pairs(queue, keys_.data(), sorted_.data(), index_.data(), order_.data(), n, 0, 3 * bits);
+    backend::sort_pairs(queue, keys_.data(), sorted_.data(), index_.data(), order_.data(), n, 0,
+                        3 * cells.bits);
     double* const charge = from.charge != nullptr ? charge_.data() : nullptr;
     double* const softening = from.softening != nullptr ? softening_.data() : nullptr;
     gather_chunks<<<blocks, threads, 0, queue.stream()>>>(
@@ -114,12 +150,11 @@ DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice
     return {x_.data(), y_.data(), z_.data(), charge, softening, n};
 }
 
-void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int64_t n, double* x, double* y,
-                   double* z, const double* softening, double longest) {
+void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int open_axis, int64_t n, double* x,
+                   double* y, double* z) {
     if (n == 0)
         return;
-    wrap<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(box, n, x, y, z, softening, longest,
-                                                                          queue.status());
+    wrap<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(box, open_axis, n, x, y, z);
     GRAFT_CUDA_LAUNCHED("particles into the box");
     ++queue.launches;
 }

@@ -1,7 +1,8 @@
 // Particles of a periodic box along a curve, so that those near each other in memory are so in space.
 //
-// Keys are Morton's in units of the edges, of so few bits that a cell has about an eighth of a particle: two
-// or three passes of the radix sort. Equal keys keep their order: the same order every run.
+// Keys are Hilbert's of cubic cells, of so few bits that a cell has about an eighth of a particle: two or
+// three passes of the radix sort. Morton's curve jumps, and a block of targets that straddles a jump is as
+// large as the box. Equal keys keep their order: the same order every run.
 #pragma once
 
 #include "kernels/device_periodic_work.cuh"

@@ -10,8 +10,9 @@
 // beside 32
 // * 2 * 32 for a full queue; of the pairs computed, a share of (4 pi / 3 r^3) / (volume within r of the
 // block's box) is inside the cut-off r. Coordinates in float are relative to the centre of the targets' box,
-// in units of a power of two near the cut-off; in double they are not moved, so that close pairs lose
-// nothing.
+// in units of a power of two near the cut-off; pairs nearer than a sixteenth of the frame, some in a hundred
+// steps of a warp, take what rounding took off their coordinates from beside them, or the nearest pair of all
+// would have most of the error. In double coordinates are not moved, so that close pairs lose nothing.
 #pragma once
 
 #include "kernels/device_periodic_work.cuh"
@@ -28,6 +29,7 @@ struct alignas(16) Source {
 template <typename T, DevicePair kind>
 struct Queue {
     Source<T> source[queue_room];
+    float rest[sizeof(T) == 4 ? queue_room : 1][3]; // what rounding took off the places
     T soft[kind == DevicePair::constant ? 1 : queue_room];
 };
 
@@ -75,27 +77,40 @@ struct Block {
     const PeriodicPairs<T>& in;
     Queue<T, kind>& queue;
     int lane, waiting = 0;
+    T near_square, offset; // of r^2: below it the rests count; of the screen's v
     T x[lanes_targets], y[lanes_targets], z[lanes_targets], soft[lanes_targets];
+    float rest[lanes_targets][3];
     double total[lanes_targets][virial ? 10 : 4] = {};
 
     __device__ __forceinline__ T soften(const double* lengths, int64_t k) const {
         const double length = (lengths != nullptr ? lengths[k] : in.length) * in.scale;
-        return static_cast<T>(length);
+        return static_cast<T>(kind == DevicePair::plummer ? 0.5 * length * length : length);
     }
-    __device__ __forceinline__ T coordinate(double value, double centre) const {
-        return static_cast<T>((in_float ? value - centre : value) * in.scale);
+    /// `value` is relative to the frame's centre in float.
+    __device__ __forceinline__ T coordinate(double value, float& rest) const {
+        const double scaled = value * in.scale;
+        const T rounded = static_cast<T>(scaled);
+        if constexpr (in_float)
+            rest = static_cast<float>(scaled - static_cast<double>(rounded));
+        return rounded;
     }
 
     __device__ __forceinline__ void load_targets(const Place& place, int64_t first, int64_t end) {
 #pragma unroll
         for (int t = 0; t < lanes_targets; ++t) {
             const int64_t k = min(first + 32 * t + lane, end - 1);
-            x[t] = coordinate(in.targets.x[k], place.centre[0]);
-            y[t] = coordinate(in.targets.y[k], place.centre[1]);
-            z[t] = coordinate(in.targets.z[k], place.centre[2]);
-            if constexpr (kind == DevicePair::spline)
+            const double off = in_float ? 1 : 0;
+            x[t] = coordinate(in.targets.x[k] - off * place.centre[0], rest[t][0]);
+            y[t] = coordinate(in.targets.y[k] - off * place.centre[1], rest[t][1]);
+            z[t] = coordinate(in.targets.z[k] - off * place.centre[2], rest[t][2]);
+            if constexpr (kind != DevicePair::constant)
                 soft[t] = soften(in.targets.softening, k);
         }
+        const double frame = fmax(place.half[0], fmax(place.half[1], place.half[2])) + in.cutoff;
+        near_square = static_cast<T>(frame * frame * in.scale * in.scale * (1.0 / 256));
+        offset = in.screen.offset;
+        if constexpr (kind == DevicePair::plummer)
+            offset = static_cast<T>(2 * in.facts->softening_square / (in.cutoff * in.cutoff) - 1);
     }
 
     /// The first `count` of the queue, an even number of them.
@@ -103,7 +118,7 @@ struct Block {
         constexpr int pairs = 2 * lanes_targets;
         ScreenedSum<T> sum[lanes_targets] = {};
         for (int j = 0; j < count; j += 2) {
-            T dx[pairs], dy[pairs], dz[pairs], q[pairs], added[pairs], h[pairs];
+            T dx[pairs], dy[pairs], dz[pairs], r2[pairs], q[pairs], added[pairs], h[pairs];
             ScreenedSum<T>* to[pairs];
 #pragma unroll
             for (int s = 0; s < 2; ++s) {
@@ -113,13 +128,24 @@ struct Block {
                 for (int t = 0; t < lanes_targets; ++t) {
                     const int p = s * lanes_targets + t;
                     dx[p] = source.x - x[t], dy[p] = source.y - y[t], dz[p] = source.z - z[t];
+                    r2[p] = fused(dx[p], dx[p], fused(dy[p], dy[p], dz[p] * dz[p]));
                     q[p] = source.q;
-                    added[p] = pair_tiny<T>();
+                    added[p] = kind == DevicePair::plummer  ? fmax(soft[t] + of_source, pair_tiny<T>())
+                               : kind == DevicePair::spline ? pair_tiny<T>()
+                                                            : in.added;
                     h[p] = kind == DevicePair::spline ? (soft[t] > of_source ? soft[t] : of_source) : T(0);
                     to[p] = &sum[t];
                 }
             }
-            add_screened<kind, potential, virial, terms>(in.screen, dx, dy, dz, q, added, h, to);
+            if constexpr (in_float) {
+                T nearest = r2[0];
+#pragma unroll
+                for (int p = 1; p < pairs; ++p)
+                    nearest = fmin(nearest, r2[p]);
+                if (nearest < near_square)
+                    sharpen(j, dx, dy, dz, r2);
+            }
+            add_screened<kind, potential, virial, terms>(in.screen, offset, dx, dy, dz, r2, q, added, h, to);
         }
 #pragma unroll
         for (int t = 0; t < lanes_targets; ++t)
@@ -128,14 +154,32 @@ struct Block {
                 total[t][c] += static_cast<double>(sum[t].value[c]);
     }
 
+    /// Puts back what rounding took off the coordinates of sources j and j + 1 and the targets.
+    template <int pairs>
+    __device__ __forceinline__ void sharpen(int j, T (&dx)[pairs], T (&dy)[pairs], T (&dz)[pairs],
+                                            T (&r2)[pairs]) {
+#pragma unroll
+        for (int p = 0; p < pairs; ++p) {
+            const float* const of_source = queue.rest[j + p / lanes_targets];
+            const int t = p % lanes_targets;
+            dx[p] += of_source[0] - rest[t][0];
+            dy[p] += of_source[1] - rest[t][1];
+            dz[p] += of_source[2] - rest[t][2];
+            r2[p] = fused(dx[p], dx[p], fused(dy[p], dy[p], dz[p] * dz[p]));
+        }
+    }
+
     /// Lanes with `hit` queue up (all lanes come here).
-    __device__ __forceinline__ void enqueue(bool hit, const Source<T>& source, T source_soft) {
+    __device__ __forceinline__ void enqueue(bool hit, const Source<T>& source, const float (&source_rest)[3],
+                                            T source_soft) {
         const unsigned hits = __ballot_sync(~0u, hit);
         if (hits == 0)
             return;
         if (hit) {
             const int to = waiting + __popc(hits & ((1u << lane) - 1));
             queue.source[to] = source;
+            for (int a = 0; in_float && a < 3; ++a)
+                queue.rest[to][a] = source_rest[a];
             if constexpr (kind != DevicePair::constant)
                 queue.soft[to] = source_soft;
         }
@@ -148,6 +192,8 @@ struct Block {
         waiting -= 32;
         if (lane < waiting) { // no lane reads what another one writes
             queue.source[lane] = queue.source[32 + lane];
+            for (int a = 0; in_float && a < 3; ++a)
+                queue.rest[lane][a] = queue.rest[32 + lane][a];
             if constexpr (kind != DevicePair::constant)
                 queue.soft[lane] = queue.soft[32 + lane];
         }
@@ -219,11 +265,12 @@ struct Block {
                                  gz = fmax(fabs(pz) - place.half[2], 0.0);
                     const bool hit = there && gx * gx + gy * gy + gz * gz <= in.reach_square;
                     Source<T> image;
-                    image.x = static_cast<T>((in_float ? px : sx + s.x) * in.scale);
-                    image.y = static_cast<T>((in_float ? py : sy + s.y) * in.scale);
-                    image.z = static_cast<T>((in_float ? pz : sz + s.z) * in.scale);
+                    float lost[3] = {};
+                    image.x = coordinate(in_float ? px : sx + s.x, lost[0]);
+                    image.y = coordinate(in_float ? py : sy + s.y, lost[1]);
+                    image.z = coordinate(in_float ? pz : sz + s.z, lost[2]);
                     image.q = q;
-                    enqueue(hit, image, of_source);
+                    enqueue(hit, image, lost, of_source);
                 }
     }
 
@@ -232,6 +279,8 @@ struct Block {
             return;
         if (lane == 0) { // to an even number
             queue.source[waiting] = {0, 0, 0, 0};
+            for (int a = 0; in_float && a < 3; ++a)
+                queue.rest[waiting][a] = 0;
             if constexpr (kind != DevicePair::constant)
                 queue.soft[waiting] = 0;
         }

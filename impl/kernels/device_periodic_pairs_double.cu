@@ -7,6 +7,8 @@ void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potentia
                            const PeriodicPairs<double>& in) {
     if (kind == DevicePair::constant)
         periodic_pairs::launch<double, DevicePair::constant, 0>(queue, in, potential, virial);
+    else if (kind == DevicePair::plummer)
+        periodic_pairs::launch<double, DevicePair::plummer, 0>(queue, in, potential, virial);
     else
         periodic_pairs::launch<double, DevicePair::spline, 0>(queue, in, potential, virial);
 }

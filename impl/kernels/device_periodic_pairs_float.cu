@@ -1,4 +1,4 @@
-// Pairs of a periodic box in float, without softening.
+// Pairs of a periodic box in float, softened by one Plummer length or not at all.
 #include "kernels/device_periodic_pairs.cuh"
 
 namespace graft::kernels {
@@ -7,7 +7,7 @@ void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potentia
                            const PeriodicPairs<float>& in) {
     constexpr int usual = 16; // terms, for accuracies down to about 1e-6
     if (kind != DevicePair::constant)
-        launch_periodic_soft_pairs(queue, potential, virial, in);
+        launch_periodic_soft_pairs(queue, kind, potential, virial, in);
     else if (in.screen.force_count <= usual && in.screen.potential_count <= usual)
         periodic_pairs::launch<float, DevicePair::constant, usual>(queue, in, potential, virial);
     else

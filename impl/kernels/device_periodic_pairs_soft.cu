@@ -1,11 +1,14 @@
-// Pairs of a periodic box in float, softened by the spline.
+// Pairs of a periodic box in float, softened by the spline or by Plummer lengths per particle.
 #include "kernels/device_periodic_pairs.cuh"
 
 namespace graft::kernels {
 
-void launch_periodic_soft_pairs(backend::Queue& queue, bool potential, bool virial,
+void launch_periodic_soft_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
                                 const PeriodicPairs<float>& in) {
-    periodic_pairs::launch<float, DevicePair::spline, 0>(queue, in, potential, virial);
+    if (kind == DevicePair::spline)
+        periodic_pairs::launch<float, DevicePair::spline, 0>(queue, in, potential, virial);
+    else
+        periodic_pairs::launch<float, DevicePair::plummer, 0>(queue, in, potential, virial);
 }
 
 } // namespace graft::kernels

@@ -131,15 +131,15 @@ __global__ __launch_bounds__(structure_threads) void structure(const __grid_cons
 }
 
 /// Adds the energy's derivative by the strain of one vector (wave_energy() in waves.cpp).
-__device__ inline void add_strain(const PeriodicWaves& in, int i, int j, int k, double weight, double real,
-                                  double imaginary, double (&virial)[6]) {
+__device__ inline void add_strain(const PeriodicWaves& in, int i, int j, int k, double weight, double slope,
+                                  double real, double imaginary, double (&virial)[6]) {
     if (weight == 0)
         return;
     constexpr double turns = 6.28318530717958647693;
     const geometry::Vec3 g = in.box.reciprocal(i, j, k);
     const double x = turns * g.x, y = turns * g.y, z = turns * g.z;
     const double energy = 0.5 * weight * (real * real + imaginary * imaginary);
-    const double along = 2 * energy * (1 / (x * x + y * y + z * z) + 0.25 / (in.alpha * in.alpha));
+    const double along = 2 * energy * slope;
     virial[0] += along * x * x - energy, virial[1] += along * y * y - energy;
     virial[2] += along * z * z - energy, virial[3] += along * x * y;
     virial[4] += along * x * z, virial[5] += along * y * z;
@@ -168,11 +168,11 @@ __global__ __launch_bounds__(WaveTile::values) void weigh(const __grid_constant_
         *in.charge = sum[0];
     const int row = v / WaveTile::k_count, i = tile.i + row / WaveTile::j_count,
               j = tile.j + row % WaveTile::j_count, k = tile.k + v % WaveTile::k_count;
-    const double plus = has_plus(i, j, k) ? wave_weight(in.box, in.alpha, in.largest, i, j, k) : 0;
-    const double minus = has_minus(i, j, k) ? wave_weight(in.box, in.alpha, in.largest, i, j, -k) : 0;
+    const WaveEntry entry = in.table[int64_t{blockIdx.x} * WaveTile::values + v];
+    const double plus = entry.plus, minus = entry.minus;
     double virial[6] = {};
-    add_strain(in, i, j, k, plus, sum[0] - sum[1], sum[2] + sum[3], virial);
-    add_strain(in, i, j, -k, minus, sum[0] + sum[1], sum[2] - sum[3], virial);
+    add_strain(in, i, j, k, plus, entry.plus_slope, sum[0] - sum[1], sum[2] + sum[3], virial);
+    add_strain(in, i, j, -k, minus, entry.minus_slope, sum[0] + sum[1], sum[2] - sum[3], virial);
     const double factor = in.charge_scale * in.unit;
     const double plus_real = plus * (sum[0] - sum[1]) * factor,
                  plus_imaginary = -plus * (sum[2] + sum[3]) * factor;

@@ -22,7 +22,9 @@ struct PeriodicPairs {
     int64_t chunk_count;
     double cutoff, reach_square, scale;
     int64_t blocks, part, parts; // a part: so many chunks
-    double length;               // one softening length for all
+    double length;               // the spline's one length for all
+    T added;                     // to r^2, where that is one number for all: pair_tiny() or Plummer's eps^2
+    const PeriodicFacts* facts;  // of Plummer lengths per particle
     double charge_scale;
     double* partial; // [part][component][target], units of the frame
     double* virial;  // [part][block][6]
@@ -32,13 +34,41 @@ struct PeriodicPairs {
 inline constexpr int64_t periodic_block = DevicePeriodic::block_targets;
 inline constexpr int64_t periodic_part_step = 4; // chunks
 
-/// Without softening or with the spline, in float (the latter in a file of its own) and double.
+/// In float (softened by more than a constant: in a file of its own) and double.
 void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<float>& in);
-void launch_periodic_soft_pairs(backend::Queue& queue, bool potential, bool virial,
+void launch_periodic_soft_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
                                 const PeriodicPairs<float>& in);
 void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<double>& in);
+
+/// Weights of a value's two waves +k and -k, and their slopes -d/d(k^2) of the weight over the weight.
+struct WaveEntry {
+    double plus, minus, plus_slope, minus_slope;
+};
+
+/// Writes the table of all tiles, and what a net charge of 1 adds to the potential. `facts`: null, or what
+/// the mean square of the softening lengths is taken from; else it is `square`.
+struct WaveTableTask {
+    geometry::Lattice box;
+    double alpha, largest, square;
+    const PeriodicFacts* facts;
+    const WaveTile* tiles;
+    int64_t tile_count;
+    WaveEntry* table;
+    double* background;
+};
+void make_wave_table(backend::Queue& queue, const WaveTableTask& task);
+
+/// Finds the facts, and stops a computation that was split for others (too_small).
+struct MeasureTask {
+    DeviceSources sources, points; // points may be none
+    DeviceLattice lattice;
+    double* partial; // measure_partials
+    PeriodicFacts* facts;
+};
+inline constexpr int64_t measure_partials = 7 * 128;
+void measure(backend::Queue& queue, const MeasureTask& task);
 
 /// What waves add up to for one value of a tile: sums for the field, see device_periodic_waves.cuh.
 template <typename T>
@@ -49,7 +79,7 @@ struct alignas(4 * sizeof(T)) WaveWeights {
 struct PeriodicWaves {
     DeviceSources sources, targets;
     geometry::Lattice box;
-    double alpha, largest;
+    const WaveEntry* table;    // [tile][value]
     double charge_scale, unit; // powers of two: of the charges in T, and of lengths
     const WaveTile* tiles;
     int32_t tile_count;

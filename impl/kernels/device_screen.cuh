@@ -17,17 +17,18 @@ namespace graft::kernels {
 /// The polynomials of a Screen in units of a frame. Behind the counts: zeros.
 template <typename T>
 struct ScreenTerms {
-    T slope = 0; // v = slope r^2 - 1
+    T slope = 0, offset = -1; // v = slope r^2 + offset, that is 2 s^2 / cutoff^2 - 1 with s^2 = r^2 + eps^2
     int force_count = 1, potential_count = 1;
     T force[max_screen_terms] = {}, potential[max_screen_terms] = {};
 };
 
-/// `cutoff` in units of the frame.
+/// `cutoff` and `softening` (Plummer's eps of the long-range part) in units of the frame.
 template <typename T>
-ScreenTerms<T> make_screen_terms(const Screen& screen, double cutoff) {
+ScreenTerms<T> make_screen_terms(const Screen& screen, double cutoff, double softening) {
     ScreenTerms<T> to;
     const double inverse = 1 / cutoff;
     to.slope = static_cast<T>(2 * inverse * inverse);
+    to.offset = static_cast<T>(2 * inverse * inverse * softening * softening - 1);
     const auto copy = [](const std::vector<T>& terms, double factor, T* values) {
         for (size_t k = 0; k < terms.size(); ++k)
             values[k] = static_cast<T>(factor * static_cast<double>(terms[k]));
@@ -69,17 +70,17 @@ struct ScreenedSum {
     T value[10]; // x y z, potential, then xx yy zz xy xz yz
 };
 
-/// Adds charges q at (dx, dy, dz) = source - target, `pairs` pairs at once; soft and h as add_pair's.
+/// Adds charges q at (dx, dy, dz) = source - target, `pairs` pairs at once; r2 without softening; soft and h
+/// as add_pair's. `offset`: of the screen's v.
 template <DevicePair kind, bool with_potential, bool with_virial, int terms, int pairs, typename T>
-__device__ __forceinline__ void add_screened(const ScreenTerms<T>& screen, const T (&dx)[pairs],
-                                             const T (&dy)[pairs], const T (&dz)[pairs], const T (&q)[pairs],
-                                             const T (&soft)[pairs], const T (&h)[pairs],
+__device__ __forceinline__ void add_screened(const ScreenTerms<T>& screen, T offset, const T (&dx)[pairs],
+                                             const T (&dy)[pairs], const T (&dz)[pairs], const T (&r2)[pairs],
+                                             const T (&q)[pairs], const T (&soft)[pairs], const T (&h)[pairs],
                                              ScreenedSum<T>* const (&sum)[pairs]) {
-    T r2[pairs], v[pairs], inner[pairs], off[pairs], off_potential[pairs];
+    T v[pairs], inner[pairs], off[pairs], off_potential[pairs];
 #pragma unroll
     for (int p = 0; p < pairs; ++p) {
-        r2[p] = fused(dx[p], dx[p], fused(dy[p], dy[p], dz[p] * dz[p]));
-        v[p] = fused(r2[p], screen.slope, T(-1));
+        v[p] = fused(r2[p], screen.slope, offset);
         inner[p] = v[p] < T(1) ? q[p] : T(0); // beyond the cut-off: no charge, and no branch around the terms
         v[p] = v[p] < T(1) ? v[p] : T(1);
     }

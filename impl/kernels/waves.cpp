@@ -1,4 +1,5 @@
 // The wave vectors and what is summed over them once a call; see reciprocal.hpp.
+#include "kernels/plummer_waves.hpp"
 #include "kernels/reciprocal.hpp"
 
 #include <cmath>
@@ -9,47 +10,42 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 
-/// Integral of exp(-y) f(y) over y > 0, good to rounding: y = exp(t - exp(-t)) lets the integrand end as fast
-/// on both sides (Takahasi & Mori 1974).
-template <typename F>
-double exponential_integral(const F& f) {
-    constexpr double step = 0.0625, begin = -4.5, end = 4.5;
-    double sum = 0;
-    for (double t = begin; t < end; t += step) {
-        const double inner = std::exp(-t), y = std::exp(t - inner);
-        sum += y * (1 + inner) * std::exp(-y) * f(y);
+ExponentialNodes make_nodes() {
+    constexpr double step = 0.0625, begin = -4.5;
+    ExponentialNodes nodes;
+    for (int i = 0; i < ExponentialNodes::count; ++i) {
+        const double t = begin + i * step, inner = std::exp(-t), y = std::exp(t - inner);
+        nodes.y[i] = y, nodes.weight[i] = step * y * (1 + inner) * std::exp(-y);
     }
-    return sum * step;
+    return nodes;
 }
 
 } // namespace
 
-/// Of Plummer's softening: what the weight of k is multiplied by. w = (1 + y / kappa) / alpha^2, kappa = k^2
-/// / 4 alpha^2.
+const ExponentialNodes& exponential_nodes() {
+    static const ExponentialNodes only = make_nodes();
+    return only;
+}
+
+/// Of Plummer's softening: what the weight of k is multiplied by.
 double Waves::factor(double square) const {
     if (softening_ == 0)
         return 1;
-    const double eta = softening_ * softening_ * alpha_ * alpha_, kappa = square / (4 * alpha_ * alpha_);
-    return exponential_integral([&](double y) { return std::exp(-eta / (1 + y / kappa)); });
+    const double eta = softening_ * softening_ * alpha_ * alpha_;
+    return plummer_wave(exponential_nodes(), eta, square / (4 * alpha_ * alpha_)).factor;
 }
 
 double Waves::slope(double square) const {
     const double inverse = 1 / (4 * alpha_ * alpha_);
     if (softening_ == 0)
         return 1 / square + inverse;
-    const double eta = softening_ * softening_ * alpha_ * alpha_, kappa = square * inverse;
-    const double moment =
-        exponential_integral([&](double y) { return (1 + y / kappa) * std::exp(-eta / (1 + y / kappa)); });
-    return inverse * moment / factor(square);
+    const double eta = softening_ * softening_ * alpha_ * alpha_;
+    const PlummerWave wave = plummer_wave(exponential_nodes(), eta, square * inverse);
+    return inverse * wave.moment / wave.factor;
 }
 
-/// -pi times the integral of exp(-eps^2 / w) over w in [0, 1 / alpha^2]; w = 1 / (alpha^2 (1 + v)).
 double Waves::background() const {
-    const double eta = softening_ * softening_ * alpha_ * alpha_, whole = pi / (alpha_ * alpha_);
-    if (eta == 0)
-        return -whole;
-    return -whole * std::exp(-eta) / eta *
-           exponential_integral([&](double y) { return 1 / ((1 + y / eta) * (1 + y / eta)); });
+    return plummer_background(exponential_nodes(), alpha_, softening_ * softening_ * alpha_ * alpha_);
 }
 
 Waves::Waves(const geometry::Lattice& lattice, double alpha, double largest, double softening)

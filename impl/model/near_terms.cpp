@@ -1,5 +1,5 @@
 // How many of each term of a phase there are: the layouts in numbers, see near_time.hpp.
-#include "model/near_time.hpp"
+#include "model/near_gpu.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,15 +13,14 @@ constexpr double line_bytes = 64;
 constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // bytes, where nothing is known
 constexpr double fresh_bytes =
     1 << 18; // larger blocks are fresh from the system: cleared at their first touch
-constexpr double usual_gpu_cache = 40 << 20;
 constexpr double learned_branches = 5000; // that a processor remembers
 
 enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random };
 
-/// Bytes of the second and of the last level for one thread (GPU: its cache twice).
+/// Bytes of the second and of the last level for one thread.
 struct Levels {
     double second = usual_second_level, last = usual_last_level;
-    const Cpu* cpu = nullptr; // with what arrays of each size take; NULL: a GPU
+    const Cpu* cpu = nullptr; // with what arrays of each size take
 };
 
 /// One core where nobody has measured it (the processor of near_defaults.cpp).
@@ -30,9 +29,7 @@ constexpr ArrayReads usual_arrays[] = {{1 << 20, 0.9e-9, 0.4e-9},  {4 << 20, 0.9
                                        {32 << 20, 5.6e-9, 2.5e-9}, {64 << 20, 6.3e-9, 3e-9},
                                        {128 << 20, 6.6e-9, 3.5e-9}};
 
-Levels levels_of(const Machine& machine, NearBackend backend) {
-    if (backend == NearBackend::cuda)
-        return {usual_gpu_cache, usual_gpu_cache, nullptr};
+Levels levels_of(const Machine& machine) {
     Levels levels;
     levels.cpu = &machine.cpu;
     const auto& caches = machine.cpu.caches;
@@ -77,8 +74,6 @@ double missing(double working_bytes, double cache_bytes) {
 /// The same for the last level. Other cores use it, too: on a CPU the time that arrays of this size take says
 /// what of it one core has.
 double missing_last(double working_bytes, const Levels& levels) {
-    if (levels.cpu == nullptr)
-        return missing(working_bytes, levels.last);
     const auto arrays = arrays_of(*levels.cpu);
     const double all_s = longer_s(&ArrayReads::line_s, arrays.back().bytes, arrays);
     return all_s > 0 ? longer_s(&ArrayReads::line_s, working_bytes, arrays) / all_s
@@ -124,9 +119,7 @@ double group_pairs(const NearProblem& p) {
                : p.pairs;
 }
 
-double slots_of(NearLayout layout, const NearProblem& p, NearBackend backend) {
-    if (backend == NearBackend::cuda)
-        return layout == NearLayout::indexed ? p.warp_pairs : std::max(p.pairs, p.warp_pairs);
+double slots_of(NearLayout layout, const NearProblem& p) {
     switch (layout) {
     case NearLayout::replicated_interleaved:
         return std::max(p.lane_pairs, p.pairs);
@@ -168,11 +161,8 @@ void add_lines(NearTerms& terms, const Lines& lines, const Levels& levels) {
     terms[cache] += lines.streamed * missing(lines.stream_bytes, levels.second) +
                     lines.random * missing(lines.random_bytes, levels.second);
     terms[memory] += lines.streamed * missing_last(lines.stream_bytes, levels);
-    if (levels.cpu == nullptr)
-        terms[memory] += lines.random * missing(lines.random_bytes, levels.last);
-    else
-        terms[random] +=
-            lines.random * longer_s(&ArrayReads::random_s, lines.random_bytes, arrays_of(*levels.cpu));
+    terms[random] +=
+        lines.random * longer_s(&ArrayReads::random_s, lines.random_bytes, arrays_of(*levels.cpu));
 }
 
 /// Neighbour boxes that are walked over: of each box, or of each target where each has a record.
@@ -229,17 +219,16 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& l
     return terms;
 }
 
-NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend backend, double slot_s,
-                       const Levels& levels) {
+NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, const Levels& levels) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
-    const bool walks = near_records(layout) || backend == NearBackend::cuda; // over neighbours; else runs
+    const bool walks = near_records(layout); // over neighbours; else runs
     NearTerms terms{1,
                     walks ? p.neighbours * full : full_boxes(p),
                     p.targets,
                     in_place(layout, p)    ? runs_of_targets(p)
                     : near_records(layout) ? surprises(layout, p) * full
                                            : p.runs,
-                    slots_of(layout, p, backend) * slot_s,
+                    slots_of(layout, p) * slot_s,
                     0,
                     0,
                     0};
@@ -253,7 +242,7 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, NearBackend back
         lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
         lines.stream_bytes = p.layout_bytes;
     add_lines(terms, lines, levels);
-    if (levels.cpu != nullptr && near_records(layout)) { // arithmetic goes on while the next lines come
+    if (near_records(layout)) { // arithmetic goes on while the next lines come
         const double line_s = arrays_of(*levels.cpu).back().line_s;
         terms[memory] = std::max(0.0, terms[memory] - (line_s > 0 ? terms[entry] / line_s : 0));
     }
@@ -284,15 +273,17 @@ bool near_records(NearLayout layout) {
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
-    const Levels levels = levels_of(machine, way.backend);
+    if (way.backend == NearBackend::cuda)
+        return near_gpu_terms(layout, phase, problem,
+                              phase == NearPhaseName::kernel ? near_slot_s(problem, way, machine, false) : 0);
+    const Levels levels = levels_of(machine);
     switch (phase) {
     case NearPhaseName::collection:
         return collection_terms(layout, problem, way, levels);
     case NearPhaseName::charges:
         return charges_terms(layout, problem, levels);
     case NearPhaseName::kernel: {
-        const bool scalar = way.backend == NearBackend::cpu && near_scalar(layout);
-        return kernel_terms(layout, problem, way.backend, near_slot_s(problem, way, machine, scalar), levels);
+        return kernel_terms(layout, problem, near_slot_s(problem, way, machine, near_scalar(layout)), levels);
     }
     default:
         return scatter_terms(problem, levels);

@@ -1,5 +1,5 @@
 // Terms times seconds, see near_time.hpp.
-#include "model/near_time.hpp"
+#include "model/near_gpu.hpp"
 
 #include "core/error.hpp"
 
@@ -10,8 +10,7 @@ namespace graft::model {
 
 namespace {
 
-constexpr double built_in_error = 0.5, unknown_error = 1;
-constexpr double gpu_line_bytes = 64;
+constexpr double built_in_error = 0.5;
 
 /// Instructions of one pair, for kernels that nobody has measured: relative to each other only.
 double instructions(int32_t kernel, int32_t dimension, int32_t outputs, int32_t components,
@@ -52,17 +51,7 @@ double scaled(const NearKernelCosts& have, double seconds, const NearProblem& wa
     return seconds * instructions(want) / from / lanes;
 }
 
-/// One H200 and its link (PCIe 5), from data sheets and gpu-notes.md: where nobody has measured a GPU.
-Gpu usual_gpu() {
-    Gpu gpu;
-    gpu.flops = 60e12, gpu.flops_fp64 = 30e12;
-    gpu.read_bandwidth_bytes_per_s = gpu.copy_bandwidth_bytes_per_s = 4e12;
-    gpu.launch_s = 2e-6;
-    return gpu;
-}
-Gpu gpu_of(const Machine& machine) {
-    return machine.gpu.flops > 0 || machine.gpu.copy_bandwidth_bytes_per_s > 0 ? machine.gpu : usual_gpu();
-}
+/// An H200's (PCIe 5) where nobody has measured.
 Link link_of(const Machine& machine) {
     Link link = machine.link;
     if (link.bandwidth_bytes_per_s <= 0 && link.by_size[0].bytes <= 0)
@@ -70,20 +59,8 @@ Link link_of(const Machine& machine) {
     return link;
 }
 
-NearLayoutCosts gpu_from_rates(NearLayout layout, const Machine& machine) {
-    const Gpu gpu = gpu_of(machine);
-    NearLayoutCosts costs;
-    costs.backend = 1, costs.layout = static_cast<double>(layout), costs.number_bytes = 8;
-    costs.error = unknown_error;
-    const double copy = known(std::max(gpu.copy_bandwidth_bytes_per_s, gpu.read_bandwidth_bytes_per_s),
-                              "gpu.copy_bandwidth_bytes_per_s", "the near field's model");
-    const double line_s = gpu_line_bytes / copy;
-    const double kernels = layout == NearLayout::tiled_split ? 2 : 1;
-    costs.collection = {2 * gpu.launch_s, 0, 0, 0, 8 / copy, line_s, line_s};
-    costs.charges = {gpu.launch_s, 0, 0, 0, 8 / copy, line_s, line_s};
-    costs.kernel = {kernels * gpu.launch_s, 0, 0, 0, 1, line_s, 0};
-    costs.scatter = {gpu.launch_s, 0, 8 / copy, 0, 0, line_s, 0};
-    return costs;
+const NearMachine& built_in(NearBackend backend) {
+    return backend == NearBackend::cuda ? near_gpu_defaults() : near_defaults();
 }
 
 const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, double bytes, NearBackend backend) {
@@ -126,13 +103,8 @@ double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& wa
 
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar) {
     const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
-    if (one == nullptr && way.backend == NearBackend::cuda)
-        return instructions(problem) /
-               (0.5 * known(problem.precision == 2 ? gpu_of(machine).flops_fp64 : gpu_of(machine).flops,
-                            problem.precision == 2 ? "gpu.flops_fp64" : "gpu.flops",
-                            "the near field's model"));
     if (one == nullptr)
-        one = nearest(near_defaults(), problem, way.backend);
+        one = nearest(built_in(way.backend), problem, way.backend);
     return scaled(*one, scalar ? one->scalar_s : one->vector_s, problem);
 }
 
@@ -143,9 +115,7 @@ NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const 
     *measured = found != nullptr;
     if (found != nullptr)
         return *found;
-    if (way.backend == NearBackend::cuda)
-        return gpu_from_rates(layout, machine);
-    found = find(near_defaults(), layout, bytes, way.backend);
+    found = find(built_in(way.backend), layout, bytes, way.backend);
     if (found == nullptr)
         core::fail(core::Status::internal, "near_costs: no built-in numbers of layout %d",
                    static_cast<int>(layout));

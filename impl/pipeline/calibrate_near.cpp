@@ -29,6 +29,7 @@ struct Bench {
     double most_pairs = 3e6;      // of a structure: up to 15 ms of a plain loop
     double long_pairs = 1e6;      // measured twice only
     double most_bytes = 2.5e8;    // of a layout that is measured
+    double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // of one more structure, whose points leave the caches; 0: none
 
     std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
@@ -76,8 +77,11 @@ double least(const std::vector<near::Times>& times, double near::Times::*field) 
 
 void measure_kernel(model::Machine& machine, const Bench& bench, const near::BenchCase& dense,
                     const near::Sums& sums, int repetitions) {
-    const auto times = bench.run({near::Layout::tiled, near::Layout::indexed}, dense, sums, repetitions);
-    if (times[0].second.empty() || times[1].second.empty())
+    const bool cuda = bench.way.backend == model::NearBackend::cuda; // no plain loop there
+    const std::vector<near::Layout> both = {near::Layout::tiled, near::Layout::indexed};
+    const auto times =
+        bench.run(cuda ? std::vector<near::Layout>{near::Layout::tiled} : both, dense, sums, repetitions);
+    if (times.front().second.empty() || times.back().second.empty())
         return;
     const near::Shape shape = near::shape_of(dense.structure(), sums);
     const double slots = static_cast<double>(shape.pairs);
@@ -87,7 +91,8 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const near::Ben
     costs.precision = static_cast<double>(sums.precision);
     costs.dimension = sums.dimension, costs.outputs = sums.outputs;
     costs.vector_s = least(times[0].second, &near::Times::kernel_s) / slots;
-    costs.scalar_s = least(times[1].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
+    if (!cuda)
+        costs.scalar_s = least(times[1].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
     model::put(machine.near, costs);
 }
 
@@ -114,12 +119,27 @@ std::vector<near::BenchCase> structures(const Bench& bench, int32_t dimension) {
     return list;
 }
 
-void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sums& sums, int repetitions,
-                 double most_bytes, std::vector<model::NearSample> (&samples)[near::layouts]) {
+/// A GPU's execution beside its kernel and the transfers that the link's numbers predict: calls and waits,
+/// too.
+double charges_s_of(const near::BenchTimes& times, const model::NearSample& sample, near::Layout layout,
+                    const Bench& bench, const model::Machine& machine) {
+    if (bench.way.backend == model::NearBackend::cpu)
+        return least(times.second, &near::Times::charges_s);
+    const double transfer_s =
+        model::near_time(static_cast<model::NearLayout>(layout), sample.problem, bench.way, machine)
+            .transfer_s;
+    return std::max(1e-6, least(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
+}
+
+void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
+                 const near::Sums& sums, int repetitions, double most_bytes,
+                 std::vector<model::NearSample> (&samples)[near::layouts]) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
-        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes)
+        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes &&
+            (static_cast<near::Layout>(k) != near::Layout::indexed ||
+             static_cast<double>(shape.most_targets * shape.most_sources) < bench.most_chain))
             names.push_back(static_cast<near::Layout>(k));
     const bool once = static_cast<double>(shape.pairs) > bench.long_pairs;
     const auto times = bench.run(names, one, sums, once ? std::min(repetitions, 2) : repetitions);
@@ -129,8 +149,8 @@ void add_samples(const Bench& bench, const near::BenchCase& one, const near::Sum
         model::NearSample sample;
         sample.problem = near::problem_of(names[k], shape, 1);
         sample.collection_s = *std::min_element(times[k].once_s.begin(), times[k].once_s.end());
-        sample.charges_s = least(times[k].second, &near::Times::charges_s);
         sample.kernel_s = least(times[k].second, &near::Times::kernel_s);
+        sample.charges_s = charges_s_of(times[k], sample, names[k], bench, machine);
         sample.scatter_s = least(times[k].second, &near::Times::scatter_s);
         samples[static_cast<size_t>(names[k])].push_back(sample);
     }
@@ -141,10 +161,10 @@ void measure_layouts(model::Machine& machine, const Bench& bench, Precision prec
     for (const int32_t dimension : {2, 3}) {
         const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
         for (const near::BenchCase& one : structures(bench, dimension))
-            add_samples(bench, one, sums_of(kernel, dimension, precision, near::potential), repetitions,
-                        bench.most_bytes, samples);
+            add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential),
+                        repetitions, bench.most_bytes, samples);
         if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
-            add_samples(bench, case_of(bench.large_points, 3, dimension, 1, false),
+            add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
                         sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
     }
     for (int k = 0; k < near::layouts; ++k)
@@ -169,6 +189,7 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
     bench.dense_points = 100000;
     std::copy_n(std::initializer_list<double>{2000, 20000, 60000, 200000}.begin(), 4, bench.points);
     bench.most_pairs = 1e8, bench.long_pairs = 3e7, bench.most_bytes = 5e8, bench.large_points = 0;
+    bench.most_chain = 5e4; // 5 to 20 ms of one thread
     measure_kernels(machine, bench, std::min(repetitions, 2));
     for (const Precision precision : {Precision::fp64, Precision::fp32})
         measure_layouts(machine, bench, precision, std::min(repetitions, 2));

@@ -47,6 +47,14 @@ void refuse_virial_of_some() {
                               "active or targets; compute all, or leave the virial away");
 }
 
+void refuse_plummer_slab() {
+    fail(Status::unsupported, "softening.kind plummer in a slab or wire: its tail reaches the images across, "
+                              "which this version does "
+                              "not take off; expected spline or none, or a box with images along three axes "
+                              "that has a vacuum of its "
+                              "own");
+}
+
 void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {
     fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %lld to %lld",
          static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),

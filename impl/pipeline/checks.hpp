@@ -14,6 +14,8 @@ void check_charge_all(double charge);
 [[noreturn]] void refuse_two_target_sets();
 /// Error(unsupported): a periodic box has the virial of all particles only.
 [[noreturn]] void refuse_virial_of_some();
+/// Error(unsupported): a slab has no Plummer softening.
+[[noreturn]] void refuse_plummer_slab();
 /// Entry k of a target list is `given`, not one of base ... n - 1 + base; or has stood there before.
 [[noreturn]] void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n);
 [[noreturn]] void refuse_target_twice(int64_t k, int64_t given);

@@ -5,6 +5,7 @@
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
 #include "pipeline/device_host_tree.cuh"
+#include "pipeline/lattice_kind.hpp"
 #include "pipeline/local_choice.hpp"
 
 #include <algorithm>
@@ -108,8 +109,10 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     if (settings.method == Method::reference)
         core::fail(core::Status::unsupported,
                    "method reference runs on the CPU only; expected direct or tree");
-    if (const char* why = why_no_gpu_box(settings); why != nullptr)
+    if (const char* why = why_no_gpu_lattice(settings); why != nullptr)
         core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
+    if (settings.periodic && settings.open_axis >= 0 && softened && settings.softening == Softening::plummer)
+        refuse_plummer_slab();
     if (settings.periodic) // no screened cells here: both methods are this one sum
         job.settings.method = Method::direct;
     if (settings.periodic && outputs.virial.present() && !job.all_targets && !job.with_points && job.n > 0)
@@ -246,6 +249,7 @@ void DeviceForce::end(DeviceReport& report) {
     begun_ = false;
     try {
         finish();
+        follow_particles();
         account_for_lists();
         write_host_outputs();
     } catch (...) {

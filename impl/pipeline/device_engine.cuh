@@ -49,6 +49,7 @@ struct DeviceJob {
 struct DeviceOutcome {
     particles::DeviceImportState import;
     double totals[device_sum_count];
+    kernels::PeriodicFacts periodic;
 };
 
 /// Bytes of lists that are always allowed.
@@ -133,7 +134,9 @@ class DeviceForce {
     // device_periodic.cu
     void plan_periodic();
     void wrap_positions();
-    bool grow_softening(const backend::DeviceStatus& status);
+    void plan_for(const kernels::PeriodicFacts& facts);
+    bool plan_again();
+    void follow_particles();
     void evaluate_periodic(const kernels::DeviceSources& targets);
     kernels::PeriodicTask periodic_task() const;
 
@@ -246,9 +249,12 @@ class DeviceForce {
     kernels::DeviceEvaluator evaluator_;
     kernels::DeviceDirect direct_;
     kernels::DevicePeriodic periodic_;
-    struct { // what the lattice sum was split for
+    struct { // what the lattice sum is split for
         std::vector<double> key;
-        double longest = 0; // softening length, of particles with one each
+        double longest = 0;          // softening length, of particles with one each
+        double lower = 0, upper = 0; // of a slab's particles
+        bool measured = false;       // a computation has found these
+        bool stale = false;          // the next one is to be split anew
     } split_;
     kernels::DeviceField field_;
 

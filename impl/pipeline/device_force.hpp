@@ -17,15 +17,6 @@
 
 namespace graft::pipeline {
 
-/// What of a periodic box only the CPU does; NULL: nothing.
-inline const char* why_no_gpu_box(const Settings& settings) {
-    if (settings.periodic && settings.open_axis >= 0)
-        return "a slab";
-    return settings.periodic && settings.softening == Softening::plummer
-               ? "Plummer's softening in a periodic box"
-               : nullptr;
-}
-
 /// What a computation did; times by events on the device (seconds), 0 where not measured.
 struct DeviceReport {
     struct Times {

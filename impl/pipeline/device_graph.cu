@@ -48,7 +48,7 @@ void add_settings(Key& key, const Settings& s) {
     key.add(s.softening_length).add(s.constant).add(s.has_box).add(s.local);
     for (int a = 0; a < 3; ++a)
         key.add(s.box_lower[a]).add(s.box_upper[a]).add(s.box_tilt[a]);
-    key.add(s.periodic).add(s.ewald_accuracy).add(s.ewald_alpha);
+    key.add(s.periodic).add(s.open_axis).add(s.ewald_accuracy).add(s.ewald_alpha);
     const DeviceOptions& d = s.device;
     key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
     key.add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);
@@ -87,8 +87,9 @@ std::vector<uint64_t> DeviceForce::graph_key() const {
     key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
     key.add(job_.outputs.add).add(job_.outputs.force);
     key.add(memory_.allocations()).add(batches_).add(last_n_);
-    key.add(job_.settings.periodic ? split_.longest
-                                   : 0.0); // the launches have it, and the splitting hangs on it
+    for (const double planned :
+         {split_.longest, split_.lower, split_.upper}) // the launches hang on the splitting
+        key.add(job_.settings.periodic ? planned : 0.0);
     key.add(reusing_).add(reusing_ ? kept_.status.levels : int64_t{0});
     return std::move(key).words();
 }
@@ -105,7 +106,7 @@ std::vector<uint64_t> DeviceForce::lists_key() const {
 void DeviceForce::remember_graph_key() {
     if (!graph_)
         graph_ = std::make_unique<Graph>();
-    graph_->last_key = may_replay() && !host_built_ ? graph_key() : std::vector<uint64_t>{};
+    graph_->last_key = may_replay() && !host_built_ && !split_.stale ? graph_key() : std::vector<uint64_t>{};
     if (graph_->replayed && graph_->key != graph_->last_key)
         graph_->drop(); // a repair has enlarged something
 }

@@ -1,12 +1,15 @@
 // A periodic box on the device: its splitting, the particles' way into it, pairs and waves.
 //
 // The splitting depends on the box, the number of particles and the settings, not on charges or places, so
-// the host finds it without a look at the device; of softening lengths a particle it needs the largest, which
-// the device compares with the one planned for and else asks for another computation.
+// the host finds it without a look at the device. Of softening lengths a particle it needs the largest, of a
+// slab the extent: the host plans for what the last computation found, in steps, and the device stops a
+// computation whose particles need more; that one is planned anew and repeated. Plans shrink when the
+// particles need clearly less, so that an engine does not pay for what it saw once.
 #include "pipeline/device_engine.cuh"
 #include "pipeline/periodic.hpp"
 
-#include <bit>
+#include <algorithm>
+#include <cmath>
 
 namespace graft::pipeline {
 
@@ -17,13 +20,47 @@ double pair_cost(Precision precision) {
     return precision == Precision::fp64 ? 8 : 4;
 }
 
+/// In steps of a twelfth, so that lengths that change a little keep their splitting.
+double planned_length(double longest) {
+    return longest > 0 ? std::max(longest, std::exp2(std::ceil(8 * std::log2(longest)) / 8)) : 0;
+}
+
+constexpr double shrinks = 0.85; // of the plan: what needs less is planned anew
+
 } // namespace
+
+/// What the next computation is planned for: what this one has found.
+void DeviceForce::plan_for(const kernels::PeriodicFacts& facts) {
+    split_.longest = planned_length(facts.longest);
+    split_.lower = facts.lower, split_.upper = facts.upper;
+    split_.measured = true;
+}
 
 void DeviceForce::plan_periodic() {
     const Settings& s = job_.settings;
-    const double longest = job_.per_particle ? split_.longest : s.softening_length;
+    const bool slab = s.open_axis >= 0, plummer = s.softening == Softening::plummer;
+    split_.stale = false;
+    kernels::DeviceLattice plan;
+    plan.box = PeriodicSum::lattice_of(s);
+    plan.open_axis = s.open_axis;
+    plan.measured =
+        (!job_.per_particle && !slab) || (split_.measured && (!slab || split_.lower <= split_.upper));
+    plan.longest = job_.per_particle ? split_.longest : 0;
+    plan.softening = plummer && !job_.per_particle ? s.softening_length : 0;
+    if (const int a = s.open_axis;
+        slab && !plan.measured) { // stops; what the host calls the box here is of no account
+        plan.box.edge[a] = plan.box.edge[(a + 1) % 3];
+    } else if (slab) {
+        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper);
+        plan.box.lower[a] -= 0.5 * (plan.box.edge[a] - (split_.upper - split_.lower)); // room to drift
+        plan.gap = PeriodicSum::slab_gap(s);
+    }
     std::vector<double> key{static_cast<double>(job_.n),
-                            longest,
+                            static_cast<double>(job_.per_particle),
+                            static_cast<double>(plan.measured),
+                            plan.longest,
+                            s.softening_length,
+                            static_cast<double>(s.open_axis),
                             s.ewald_accuracy,
                             s.ewald_alpha,
                             static_cast<double>(s.precision),
@@ -33,36 +70,57 @@ void DeviceForce::plan_periodic() {
                             s.accuracy,
                             static_cast<double>(s.softening)};
     for (int a = 0; a < 3; ++a)
-        key.insert(key.end(), {s.box_lower[a], s.box_upper[a], s.box_tilt[a]});
+        key.insert(key.end(), {plan.box.lower[a], plan.box.edge[a], s.box_tilt[a]});
     if (key == split_.key)
         return;
-    const geometry::Lattice box = PeriodicSum::lattice_of(s);
-    EwaldProblem p = PeriodicSum::problem_of(s, box, job_.n, static_cast<double>(job_.n), longest);
+    const double longest = job_.per_particle ? plan.longest : plummer ? 0 : s.softening_length;
+    EwaldProblem p = PeriodicSum::problem_of(s, plan.box, job_.n, static_cast<double>(job_.n), longest);
     p.pair_cost = pair_cost(s.precision);
     p.group = static_cast<double>(kernels::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
     const EwaldSplit split = split_ewald(p);
+    if (plan.measured)
+        PeriodicSum::check_size(s, plan.box, split, longest);
+    plan.alpha = split.alpha, plan.cutoff = split.cutoff, plan.largest_wave = split.largest_wave;
     split_.key.clear(); // until it is there
-    periodic_.set(queue_, {box, split.alpha, split.cutoff, split.largest_wave});
+    periodic_.set(queue_, plan);
     split_.key = std::move(key);
 }
 
 void DeviceForce::wrap_positions() {
-    const geometry::Lattice& box = periodic_.lattice().box;
-    kernels::wrap_into_box(queue_, box, job_.n, x_.data(), y_.data(), z_.data(),
-                           job_.per_particle ? softening_.data() : nullptr, split_.longest);
+    const Settings& s = job_.settings;
+    const geometry::Lattice box = PeriodicSum::lattice_of(s);
+    kernels::wrap_into_box(queue_, box, s.open_axis, job_.n, x_.data(), y_.data(), z_.data());
     if (job_.with_points)
-        kernels::wrap_into_box(queue_, box, job_.targets, point_x_.data(), point_y_.data(), point_z_.data(),
-                               nullptr, 0);
+        kernels::wrap_into_box(queue_, box, s.open_axis, job_.targets, point_x_.data(), point_y_.data(),
+                               point_z_.data());
 }
 
-/// True when the particles' lengths exceeded what the sum was split for.
-bool DeviceForce::grow_softening(const backend::DeviceStatus& status) {
-    const auto needed = std::bit_cast<double>(status.spare[kernels::longest_softening_word]);
-    if (!job_.settings.periodic || needed <= split_.longest)
+/// True when the particles needed more than the sum was split for.
+bool DeviceForce::plan_again() {
+    if (!job_.settings.periodic)
         return false;
-    split_.longest = needed;
+    plan_for(host_outcome_.data()->periodic);
     plan_periodic();
     return true;
+}
+
+/// After a computation: a plan that is far too large is made anew with the next one.
+void DeviceForce::follow_particles() {
+    const kernels::DeviceLattice& plan = periodic_.lattice();
+    const bool slab = plan.open_axis >= 0;
+    if (!job_.settings.periodic || job_.empty() || (!job_.per_particle && !slab))
+        return;
+    const kernels::PeriodicFacts& facts = host_outcome_.data()->periodic;
+    bool anew = job_.per_particle && facts.longest < shrinks * plan.longest;
+    if (slab) {
+        const double lower = plan.box.lower[plan.open_axis], edge = plan.box.edge[plan.open_axis];
+        anew = anew || facts.upper - facts.lower + plan.gap < shrinks * edge || facts.lower < lower ||
+               facts.upper > lower + edge;
+    }
+    if (!anew)
+        return;
+    plan_for(facts);
+    split_.stale = true;
 }
 
 kernels::PeriodicTask DeviceForce::periodic_task() const {
@@ -72,6 +130,7 @@ kernels::PeriodicTask DeviceForce::periodic_task() const {
     task.all = job_.all_targets && !job_.with_points;
     task.virial = job_.outputs.virial.present() && !job_.with_points;
     task.totals = outcome_.data()->totals;
+    task.facts = &outcome_.data()->periodic;
     return task;
 }
 

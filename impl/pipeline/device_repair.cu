@@ -41,7 +41,7 @@ void DeviceForce::repair(const backend::DeviceStatus& status) {
 }
 
 void DeviceForce::grow(const backend::DeviceStatus& status) {
-    bool grown = grow_softening(status);
+    bool grown = plan_again();
     if (job_.is_tree() && status.nodes_needed > tree_.node_capacity()) {
         const int64_t spare = lean_ ? status.nodes_needed / 64 : status.nodes_needed / 5;
         tree_.resize_nodes(status.nodes_needed + spare + 64);

@@ -25,6 +25,7 @@ struct NearOptions {
     double most_bytes = 0;             // of the layout's arrays; 0: no limit
     double executes = 0; // executions to be expected for one set of coordinates; 0: unknown, taken as 10
     int threads = 0;     // 0: what the host's OpenMP would use
+    int32_t devices = 1; // GPUs of this host, from `device` on
     Backend backend = Backend::cpu;
     DeviceOptions device;
     std::shared_ptr<const model::Machine> machine; // that the model reads; NULL: its built-in numbers

@@ -144,7 +144,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
         split_problem_.reset(); // until all is there: memory may be refused
         split_ = split_ewald(p);
         typical_field_ = pipeline::typical_field(p);
-        check_size(totals);
+        check_size(settings, lattice_, split_, totals.longest);
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = kernels::Screen(split_.alpha * split_.cutoff);
         waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
@@ -154,16 +154,14 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
         say(settings, problem, totals, log);
 }
 
-/// Edges that differ by orders of magnitude, a slab with a stray, or a softening length of many edges would
-/// be a sum without end.
-void PeriodicSum::check_size(const Totals& totals) const {
+void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& lattice,
+                             const EwaldSplit& split, double longest) {
     constexpr double pi = 3.14159265358979323846, most_images = 1e5, most_waves = 1e8;
     double images = 1, waves = 1;
     for (int a = 0; a < 3; ++a) {
-        const geometry::Vec3 edge = lattice_.shift(a == 0, a == 1, a == 2);
-        images *= 2 * std::ceil(split_.cutoff / lattice_.width(a)) + 1;
-        waves *=
-            split_.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
+        const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
+        images *= 2 * std::ceil(split.cutoff / lattice.width(a)) + 1;
+        waves *= split.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
     }
     if (images <= most_images && waves <= most_waves)
         return;
@@ -172,14 +170,14 @@ void PeriodicSum::check_size(const Totals& totals) const {
         "the lattice sum of this box would take %.2g images and %.2g wave vectors; expected at most %.0g "
         "and %.0g. Edges %g x %g x %g%s; longest softening length %g. Edges of like size, softening "
         "lengths below a few edges%s and a larger ewald.accuracy make it smaller",
-        images, waves, most_images, most_waves, lattice_.edge[0], lattice_.edge[1], lattice_.edge[2],
-        open_axis_ >= 0   ? " (of a slab: the extent of its particles and a vacuum)"
-        : wire_axis_ >= 0 ? " (of a wire: the extent of its particles and a vacuum)"
-                          : "",
-        totals.longest,
-        open_axis_ >= 0   ? ", a slab without strays"
-        : wire_axis_ >= 0 ? ", a wire without strays"
-                          : "");
+        images, waves, most_images, most_waves, lattice.edge[0], lattice.edge[1], lattice.edge[2],
+        slab_axis(settings) >= 0   ? " (of a slab: the extent of its particles and a vacuum)"
+        : wire_axis(settings) >= 0 ? " (of a wire: the extent of its particles and a vacuum)"
+                                   : "",
+        longest,
+        slab_axis(settings) >= 0   ? ", a slab without strays"
+        : wire_axis(settings) >= 0 ? ", a wire without strays"
+                                   : "");
 }
 
 void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,

@@ -56,6 +56,14 @@ class PeriodicSum {
 
     /// The lattice of the settings' box.
     static geometry::Lattice lattice_of(const Settings& settings);
+    /// Of the sum of a slab whose particles are in lower ... upper along the open axis: with the vacuum that
+    /// the accuracy wants, which is slab_gap() at least.
+    static geometry::Lattice slab_lattice(const Settings& settings, double lower, double upper);
+    static double slab_gap(const Settings& settings);
+    /// Edges that differ by orders of magnitude, a slab with a stray, or a softening length of many edges
+    /// (`longest`) would be a sum without end: throws Error(argument).
+    static void check_size(const Settings& settings, const geometry::Lattice& lattice,
+                           const EwaldSplit& split, double longest);
     /// That of the sum: a slab has a vacuum that separates its images.
     const geometry::Lattice& lattice() const { return lattice_; }
 
@@ -137,7 +145,6 @@ class PeriodicSum {
     void find_moments(comm::Communicator& comm, const Settings& settings, const Problem& problem);
     Crowding find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles);
     int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
-    void check_size(const Totals& totals) const;
     void say(const Settings& settings, const Problem& problem, const Totals& totals, const core::Log& log);
     struct Places { // fractions of points
         explicit Places(core::Memory& memory)

@@ -29,6 +29,23 @@ void PeriodicSum::find_extent(const Problem& problem, int axis, const geometry::
     }
 }
 
+double PeriodicSum::slab_gap(const Settings& settings) {
+    const geometry::Lattice lattice = lattice_of(settings);
+    double longest = 0; // wave length along the slab
+    for (int a = 0; a < 3; ++a)
+        if (a != slab_axis(settings))
+            longest = std::max(longest, lattice.width(a));
+    return longest / (2 * pi) * std::log(10 / accuracy_of(settings));
+}
+
+geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double lower, double upper) {
+    geometry::Lattice lattice = lattice_of(settings);
+    const int axis = slab_axis(settings);
+    lattice.edge[axis] = in_steps(upper - lower + slab_gap(settings));
+    lattice.lower[axis] = lower;
+    return lattice;
+}
+
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
 void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
     open_axis_ = slab_axis(settings), wire_axis_ = wire_axis(settings);
@@ -38,14 +55,7 @@ void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
         return widen_wire(settings, totals);
     if (open_axis_ < 0)
         return;
-    double longest = 0; // wave length along the slab
-    for (int a = 0; a < 3; ++a)
-        if (a != open_axis_)
-            longest = std::max(longest, lattice_.width(a));
-    const double gap = longest / (2 * pi) * std::log(10 / accuracy_of(settings));
-    const double width = totals.upper[open_axis_] - totals.lower[open_axis_] + gap;
-    lattice_.edge[open_axis_] = in_steps(width);
-    lattice_.lower[open_axis_] = totals.lower[open_axis_];
+    lattice_ = slab_lattice(settings, totals.lower[open_axis_], totals.upper[open_axis_]);
 }
 
 /// The box of a wire becomes a square one that leaves a vacuum around its particles: as wide as the accuracy

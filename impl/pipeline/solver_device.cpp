@@ -78,8 +78,7 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
         return ranks_why_.empty() ? nullptr : ranks_why_.c_str(); // as choose_over_ranks() has found
     if (settings_.method == Method::reference)
         return "method reference";
-    const char* const lattice = why_no_gpu_lattice(settings_);
-    if (const char* why = lattice != nullptr ? lattice : why_no_gpu_box(settings_); why != nullptr) {
+    if (const char* why = why_no_gpu_lattice(settings_); why != nullptr) {
         if (settings_.backend == Backend::cuda)
             fail(Status::unsupported, "backend: cuda does not compute %s; expected backend cpu or auto", why);
         return why;

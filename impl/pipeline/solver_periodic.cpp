@@ -71,10 +71,7 @@ void Solver::begin_periodic() {
             refuse_virial_of_some();
         if (settings_.open_axis >= 0 && settings_.softening == Softening::plummer &&
             (settings_.softening_length > 0 || problem_.per_particle_softening))
-            core::fail(core::Status::unsupported,
-                       "softening.kind plummer in a slab or wire: its tail reaches the images across, which "
-                       "this version does not take off; expected spline or none, or a box with images along "
-                       "three axes that has a vacuum of its own");
+            refuse_plummer_slab();
         if (!periodic_)
             periodic_ = std::make_shared<PeriodicSum>(memory_);
     });

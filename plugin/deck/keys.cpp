@@ -266,6 +266,10 @@ constexpr Key keys[] = {
          "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken "
          "as 10",
          count, &Values::near_expected_executes),
+    // Kept in the word of graft_options_values where 0 stood.
+    whole("near_field.devices", "GPUs",
+          "GPUs of this host, from cuda.device on, that sum one near-field plan; 0: one", {0, 64},
+          &Values::near_pad),
     kept("near_field.machine", Type::input_path, "",
          "machine file that `graft model calibrate --out FILE` wrote on this machine: layout auto predicts "
          "with its numbers; left out: the environment's GRAFT_MACHINE, else built-in numbers"),

@@ -279,6 +279,7 @@ TEST_F(NearTable, TheDeckSpeaks) {
                                                           {"near_field.precision", "fp32"},
                                                           {"near_field.memory", "1e9"},
                                                           {"near_field.box", "2"},
+                                                          {"near_field.devices", "2"},
                                                           {"near_field.expected_executes", "1000"}})
         ASSERT_EQ(api->options_set(options, key, value), GRAFT_OK) << api->last_error();
     expect_error(api->options_set(options, "near_field.layout", "tile"), GRAFT_ERROR_DECK_RANGE,
@@ -301,7 +302,8 @@ TEST_F(NearTable, TheDeckSpeaks) {
     EXPECT_EQ(text("near.precision"), "fp32");
     EXPECT_EQ(text("near.reason"), "as near_field.layout says");
     EXPECT_LE(figure("near.largest"), 2);
-    values.near_pad = 1;
+    EXPECT_EQ(values.near_pad, 2);
+    values.near_pad = -1;
     expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "near_pad");
 }
 

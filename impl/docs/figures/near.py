@@ -6,8 +6,8 @@
   near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
                                     points: figures 1 to 3; --repeats 20 is the paper's
   near.py measure threads [...]     every layout by one and two threads (wall time: an idle machine, please)
-  near.py draw                      data/near_{sweep,steps,paper}.jsonl -> near_*.svg
-  near.py table                     prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of two threads, our best
+  near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
+  near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of two threads, our best
                                     layout against his, his constants fitted here
 
 Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: for other E the collection's share is 1/E
@@ -112,6 +112,9 @@ def total(times, executes, chunked):
 
 
 def by_layout(line, executes, which="time_s"):
+    if line["backend"] == "cuda":  # phases of a GPU overlap: from call to return
+        return {one["layout"]: one[which]["total"] - (1 - (1 if one["chunks"] > 1 else 1 / executes)) * one[which]["collection"]
+                for one in line["layouts"] if not one.get("refused")}
     return {one["layout"]: total(one[which], executes, one["chunks"] > 1) for one in line["layouts"] if not one.get("refused")}
 
 
@@ -161,8 +164,8 @@ def fits(data):
             "lambda_gpu_mean": mean("kernel"), "alpha": shares[0], "beta": shares[1], "points": len(ups)}
 
 
-def table(_):
-    data = lines("near_sweep.jsonl")
+def table(options):
+    data = lines(options.data)
     print("points %d, layouts measured %d" % (len(data), sum(len(by_layout(line, 1)) for line in data)))
     for executes in EXECUTES:
         errors, best_errors = [], []
@@ -184,6 +187,8 @@ def table(_):
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),
               "choice", line["choice"], "regret %.3f" % line.get("regret", float("nan")),
               "serial/best %.1f" % (line.get("serial_s", 0) / min(by_layout(line, 1).values())))
+    if options.data != "near_sweep.jsonl":
+        return
     ours = [min(s for k, s in by_layout(line, 1).items() if k not in HIS) for line in data]
     his = [min(s for k, s in by_layout(line, 1).items() if k in HIS) for line in data]
     if data:
@@ -208,9 +213,9 @@ def figure(path, title, x, y, series):
         chart(os.path.join(HERE, path), title, x, y, series)
 
 
-def draw_sweep(data):
+def draw_sweep(data, prefix="near", machine="one thread", precisions=("fp64", "fp64")):
     for dimension in (2, 3):
-        chosen = [line for line in data if line["dimension"] == dimension and line["precision"] == "fp64"]
+        chosen = [line for line in data if line["dimension"] == dimension and line["precision"] == precisions[dimension - 2]]
         if not chosen:
             continue
         counts = [line["n"] for line in chosen]
@@ -220,12 +225,12 @@ def draw_sweep(data):
             for line in sorted((one for one in chosen if one["n"] == n), key=lambda one: one["density"]):
                 for name, seconds in by_layout(line, executes).items():
                     series.setdefault(name, []).append((line["density"], 1e9 * seconds / line["pairs"]))
-            figure("near_density_%dd_e%d.svg" % (dimension, executes), "%d-D, N = %d, E = %d: an execution with its "
-                   "share of the collection" % (dimension, n, executes), "points a box", "ns a pair, one thread",
+            figure("%s_density_%dd_e%d.svg" % (prefix, dimension, executes), "%d-D, N = %d, E = %d: an execution with its "
+                   "share of the collection" % (dimension, n, executes), "points a box", "ns a pair, " + machine,
                    [(name, points, "both") for name, points in series.items()])
     pairs = [(by_layout(line, 1), by_layout(line, 1, "predicted_s")) for line in data]
     names = sorted({name for measured, _ in pairs for name in measured})
-    figure("near_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
+    figure(prefix + "_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
            "predicted / measured", [(name, [(m[name], p[name] / m[name]) for m, p in pairs if name in m], "dots")
                                     for name in names])
 
@@ -259,6 +264,7 @@ def draw_paper(data):
 def draw(_):
     draw_sweep(lines("near_sweep.jsonl"))
     draw_paper(lines("near_paper.jsonl"))
+    draw_sweep(lines("near_gpu.jsonl"), "near_gpu", "one H200", ("fp64", "fp32"))
 
 
 def main():
@@ -274,6 +280,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="steps: take every so many of his N")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
+    parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")
     options = parser.parse_args()
     {"measure": measure, "draw": draw, "table": table}[options.action](options)
 

@@ -4,6 +4,9 @@
 #include "backend/device_guard.cuh"
 
 #include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
 
 namespace graft::kernels::near {
 
@@ -31,6 +34,20 @@ double pairs_of(const Structure& s, const Runs& runs) {
     return pairs;
 }
 
+/// Asked once a device: the properties take milliseconds.
+std::string device_name(int32_t device) {
+    static std::mutex mutex;
+    static std::map<int32_t, std::string> names;
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::string& name = names[device];
+    if (name.empty()) {
+        cudaDeviceProp properties;
+        GRAFT_CUDA(cudaGetDeviceProperties(&properties, device));
+        name = properties.name;
+    }
+    return name;
+}
+
 constexpr int axes = 3, first_source = 3, first_charge = 6;
 
 template <typename T>
@@ -44,9 +61,7 @@ class Plan final : public DeviceNear {
           outputs_(queue_, executor_),
           layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
           pairs_(pairs_of(structure, on_device_.all())) {
-        cudaDeviceProp properties;
-        GRAFT_CUDA(cudaGetDeviceProperties(&properties, options.device));
-        std::snprintf(name_, sizeof name_, "%s", properties.name);
+        std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
     }
     void set_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {

@@ -1,6 +1,8 @@
 // See device_structure.cuh.
 #include "kernels/near/device_structure.cuh"
 
+#include "kernels/near/device_runs.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -57,37 +59,14 @@ Runs::Runs(const Structure& structure, Neighbours which, Queue& queue)
 }
 
 void Runs::merge(const Structure& s, Neighbours which) {
-    const int64_t boxes = s.target_boxes();
+    HostRuns runs = merge_runs(s, which != Neighbours::others, which != Neighbours::own, 0);
+    static_assert(sizeof(SlotRun) == sizeof(int2));
+    host_run_.resize(runs.run.size());
+    std::copy_n(reinterpret_cast<const int2*>(runs.run.data()), runs.run.size(), host_run_.data());
+    host_offset_ = std::move(runs.offset), host_sources_ = std::move(runs.sources);
     own_ = s.same && which != Neighbours::others;
-    host_offset_.assign(static_cast<size_t>(boxes) + 1, 0);
-    host_sources_.assign(static_cast<size_t>(boxes), 0);
-    host_own_.assign(own_ ? static_cast<size_t>(boxes) : 0, -1);
-    host_run_.reserve(static_cast<size_t>(boxes));
-    for (int64_t b = 0; b < boxes; ++b) {
-        const size_t first_run = host_run_.size();
-        int32_t m = 0;
-        for (int64_t e = s.neighbour_offset[b]; e < s.neighbour_offset[b + 1]; ++e) {
-            const int32_t other = s.neighbour[e];
-            const bool own = s.same && other == b;
-            if (which != Neighbours::all && own != (which == Neighbours::own))
-                continue;
-            const auto begin = static_cast<int32_t>(s.source_offset[other]),
-                       end = static_cast<int32_t>(s.source_offset[other + 1]);
-            if (own && own_)
-                host_own_[b] = m;
-            if (begin == end)
-                continue;
-            if (host_run_.size() > first_run && host_run_.back().y == begin)
-                host_run_.back().y = end;
-            else
-                host_run_.push_back({begin, end});
-            m += end - begin;
-        }
-        host_sources_[b] = m;
-        host_offset_[b + 1] = static_cast<int64_t>(host_run_.size());
-        most_ = std::max(most_, m);
-        total_ += m;
-    }
+    host_own_ = std::move(runs.own);
+    most_ = runs.most, total_ = runs.total;
 }
 
 RunsView Runs::view() const noexcept {

@@ -3,6 +3,7 @@
 #include "kernels/near/device_tiled.cuh"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace graft::kernels::near {
@@ -84,8 +85,8 @@ class Builder {
     }
 
   private:
-    struct Known {
-        double m = -1; // sources of the box that it was made for
+    struct Known { // a shape depends on nothing but its box: the same bits in any part of a structure
+        int32_t sources;
         BoxShape shape;
     };
     struct Entry {
@@ -93,13 +94,17 @@ class Builder {
         int32_t box, first, end;
         BoxShape shape;
     };
+    /// By steps of a quarter in the number of sources.
     const BoxShape& shape_of(int32_t n, double m) {
+        const auto step = static_cast<int32_t>(std::lround(3 * std::log2(std::max(1.0, m))));
         if (static_cast<size_t>(n) >= known_.size())
             known_.resize(static_cast<size_t>(n) + 1);
-        Known& known = known_[static_cast<size_t>(n)];
-        if (known.m < 0 || m < 0.6 * known.m || m > 1.7 * known.m)
-            known = {m, best_shape(n, m, cost_)};
-        return known.shape;
+        auto& list = known_[static_cast<size_t>(n)];
+        for (const Known& one : list)
+            if (one.sources == step)
+                return one.shape;
+        list.push_back({step, best_shape(n, std::exp2(step / 3.0), cost_)});
+        return list.back().shape;
     }
     void add_window(int32_t begin, int32_t end) {
         entries_.clear();
@@ -138,7 +143,7 @@ class Builder {
     const Runs& runs_;
     const TileCost& cost_;
     TileSchedule schedule_;
-    std::vector<Known> known_; // by targets, the last choice
+    std::vector<std::vector<Known>> known_; // by targets
     std::vector<Entry> entries_;
 };
 

@@ -142,7 +142,8 @@ TEST_F(NearRates, TiledPrecisions) {
 
 TEST_F(NearRates, ShapesOfTiles) {
     const near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
-    for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 64, 16}}) {
+    for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 32, 16}, Case{3, 32, 8}, Case{3, 64, 4},
+                          Case{3, 64, 2}}) {
         const NearScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
@@ -152,10 +153,11 @@ TEST_F(NearRates, ShapesOfTiles) {
             int p, y, window, threads;
         };
         for (const Shape& s :
-             {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{0, 0, 256, 128}, Shape{0, 0, 1, 128},
-              Shape{8, 4, 1 << 16, 128}, Shape{8, 4, 4096, 128}, Shape{8, 4, 256, 128}, Shape{8, 4, 1, 128},
-              Shape{8, 4, 1, 32}, Shape{16, 2, 4096, 128}, Shape{16, 2, 1, 128}, Shape{4, 8, 4096, 128},
-              Shape{4, 8, 1, 128}, Shape{1, 4, 1 << 16, 128}, Shape{1, 2, 1 << 16, 128}}) {
+             {Shape{0, 0, 1 << 16, 128}, Shape{0, 0, 4096, 128}, Shape{0, 0, 1 << 16, 32},
+              Shape{0, 0, 1 << 16, 64}, Shape{32, 1, 1 << 16, 128}, Shape{16, 2, 1 << 16, 128},
+              Shape{8, 4, 1 << 16, 128}, Shape{4, 8, 1 << 16, 128}, Shape{2, 16, 1 << 16, 128},
+              Shape{1, 32, 1 << 16, 128}, Shape{1, 8, 1 << 16, 128}, Shape{1, 4, 1 << 16, 128},
+              Shape{1, 2, 1 << 16, 128}, Shape{2, 4, 1 << 16, 128}, Shape{2, 2, 1 << 16, 128}}) {
             near::DeviceLayoutOptions options;
             options.target_lanes = s.p, options.source_lanes = s.y, options.window = s.window,
             options.threads = s.threads;

@@ -125,6 +125,22 @@ TEST(NearTime, GpuFromItsRatesAlone) {
     EXPECT_EQ(near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine).transfer_s, 0);
 }
 
+/// What one H200 measured: 1e5 points, 2-D in fp64 and 3-D in fp32, impl/docs/figures/data/near_gpu.jsonl.
+TEST(NearTime, AGpusLongestThreadCounts) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto kernel_s = [&](NearLayout layout, double density) {
+        NearProblem p = problem(1e5, density, 3, 0);
+        p.most_targets = density + 4 * std::sqrt(density),
+        p.most_sources = 27 * density + 4 * std::sqrt(27 * density);
+        p.runs = 11 * p.boxes;
+        return near_time(layout, p, way, {}).kernel_s;
+    };
+    EXPECT_GT(kernel_s(NearLayout::indexed, 290), 100 * kernel_s(NearLayout::tiled, 290)) << "measured: 300";
+    EXPECT_LT(kernel_s(NearLayout::tiled, 58), 0.8 * kernel_s(NearLayout::ranges, 58)) << "measured: 0.5";
+    EXPECT_LT(kernel_s(NearLayout::ranges, 2), kernel_s(NearLayout::tiled, 2));
+}
+
 TEST(NearTime, CalibrationFindsAMachineAgain) {
     Machine machine;
     machine.near.kernels[0] = {0, 0, 2, 3, 1, 2e-10, 3e-9};

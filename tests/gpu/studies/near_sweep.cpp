@@ -1,0 +1,209 @@
+// The near field's layouts on one GPU, swept over points, points a box and dimensions: one process, so that
+// the device is begun once; host threads make the next cases while one is timed. Each case is one line of
+// JSON, an answer of `graft bench p2p --backend cuda` with E = 1 (impl/docs/figures/near.py draws and sums
+// them up).
+//
+// Words: --points 1e3,1e4,... --density 0.5,1,... --dimension 2,3 --precision (auto: fp64 in 2-D, fp32 in
+// 3-D),
+// --outputs, --layout, --collect host, --repeats (9), --case-s (time for one case's repetitions, which are
+// then fewer), --seconds (for all; cases that do not fit are left out and named on stderr), --calibrate FILE
+// (measures the GPU's numbers first and writes them), --samples FILE (what each phase took and its terms, for
+// fits).
+#include "study.hpp"
+
+#include "kernels/near/bench.hpp"
+#include "near_tool_json.hpp"
+#include "pipeline/calibrate.hpp"
+
+#include "core/timer.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <future>
+#include <sstream>
+
+namespace {
+
+using namespace graft;
+namespace near = kernels::near;
+
+constexpr double most_neighbours = 1.5e8; // entries of the lists of a case: 0.6 GB, 1.5 s to make
+constexpr double most_record_bytes =
+    5e9; // of a layout: beyond it collection alone takes longer than all others
+constexpr double most_slow_pairs = 2e10;  // of indexed, which sums 4e10 to 1e11 a second
+constexpr double least_points_a_case = 4; // times the points a box
+
+std::vector<double> numbers(const std::string& text) {
+    std::vector<double> list;
+    std::stringstream in(text);
+    for (std::string word; std::getline(in, word, ',');)
+        list.push_back(std::stod(word));
+    return list;
+}
+
+/// All cases, the small ones first.
+std::vector<near::BenchGrid> cases_of(const study::Words& words) {
+    std::vector<near::BenchGrid> list;
+    for (const double points : numbers(words.text("points", "1e3,1e4,1e5,1e6,1e7,1e8")))
+        for (const double dimension : numbers(words.text("dimension", "2,3")))
+            for (const double density : numbers(words.text("density", "0.5,1,2,4,8,16,32,64,128,256"))) {
+                near::BenchGrid grid;
+                grid.points = static_cast<int64_t>(points);
+                grid.dimension = static_cast<int32_t>(dimension);
+                grid.density = density;
+                if (points >= least_points_a_case * density &&
+                    points / density * (dimension == 2 ? 9 : 27) <= most_neighbours)
+                    list.push_back(grid);
+            }
+    return list;
+}
+
+capi::NearRequest request_of(const study::Words& words, const near::BenchGrid& grid) {
+    capi::NearRequest request;
+    request.grid = grid;
+    request.cuda = true;
+    request.sums.dimension = grid.dimension;
+    request.sums.kernel.kernel = grid.dimension == 2 ? near::Kernel::logarithm : near::Kernel::laplace;
+    const std::string precision = words.text("precision", "auto");
+    request.sums.precision = precision == "fp32" || (precision == "auto" && grid.dimension == 3)
+                                 ? near::Precision::fp32
+                             : precision == "mixed" ? near::Precision::mixed
+                                                    : near::Precision::fp64;
+    request.sums.outputs = words.text("outputs", "potential") == "both" ? 3 : 1;
+    request.repeats = static_cast<int32_t>(words.number("repeats", 9));
+    model::NearWay& way = request.choice.way;
+    way.backend = model::NearBackend::cuda;
+    way.most_bytes = words.number("memory", 2e9);
+    way.collect_on_host = words.text("collect", "device") == "host";
+    return request;
+}
+
+/// Those that are worth their time here.
+std::vector<near::Layout> layouts_of(const study::Words& words, const near::Shape& shape) {
+    std::vector<near::Layout> list;
+    const std::string wanted = "," + words.text("layout", "all") + ",";
+    for (int k = 0; k < near::layouts; ++k) {
+        const auto layout = static_cast<near::Layout>(k);
+        const bool slow =
+            layout == near::Layout::indexed && static_cast<double>(shape.pairs) > most_slow_pairs;
+        const bool asked =
+            wanted == ",all," || wanted.find("," + std::string(near::name(layout)) + ",") != wanted.npos;
+        if (asked && !slow && near::bytes_of(layout, shape, 1) < most_record_bytes)
+            list.push_back(layout);
+    }
+    return list;
+}
+
+/// A first round tells how many there is time for.
+std::vector<near::BenchTimes> timed(const capi::NearRequest& request, const near::BenchCase& one,
+                                    double case_s, int32_t& repeats) {
+    const auto run = [&](int32_t times) {
+        return near::bench_layouts_on_device(request.layouts, one, request.sums, request.choice.way,
+                                             request.device, times);
+    };
+    const core::Timer timer;
+    std::vector<near::BenchTimes> first = run(1); // and one to warm up
+    const double round_s = timer.seconds() / 2;
+    repeats = std::min(repeats, static_cast<int32_t>(case_s / round_s) - 1);
+    if (repeats > 1)
+        return run(repeats);
+    repeats = 1;
+    return first;
+}
+
+double median_of(const std::vector<near::Times>& all, double near::Times::*field) {
+    std::vector<double> values;
+    for (const near::Times& one : all)
+        values.push_back(one.*field);
+    return near::median(values);
+}
+
+/// Lines: dimension points density precision layout phase seconds | terms | the problem's numbers.
+void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer,
+                   const model::Machine& machine) {
+    for (size_t k = 0; k < request.layouts.size(); ++k) {
+        const near::BenchTimes& times = answer.times[k];
+        if (times.second.empty())
+            continue;
+        const model::NearProblem p = near::problem_of(request.layouts[k], answer.shape, 1);
+        const double seconds[] = {near::median(times.once_s),
+                                  median_of(times.second, &near::Times::charges_s),
+                                  median_of(times.second, &near::Times::kernel_s),
+                                  median_of(times.second, &near::Times::scatter_s)};
+        for (int phase = 0; phase < 4; ++phase) {
+            std::fprintf(file, "%d %lld %g %d %d %d %d %.6g", request.grid.dimension,
+                         static_cast<long long>(request.grid.points), request.grid.density,
+                         static_cast<int>(request.sums.precision), static_cast<int>(request.layouts[k]),
+                         times.chunks, phase, seconds[phase]);
+            for (const double term :
+                 model::near_terms(static_cast<model::NearLayout>(request.layouts[k]),
+                                   static_cast<model::NearPhaseName>(phase), p, request.choice.way, machine))
+                std::fprintf(file, " %.6g", term);
+            std::fprintf(file, " %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g\n",
+                         p.targets, p.boxes, p.neighbours, p.pairs, p.warp_pairs, p.lane_pairs, p.gathered,
+                         p.group_slots, p.lane_targets, p.runs, p.most_targets, p.most_sources,
+                         p.layout_bytes, median_of(times.second, &near::Times::total_s));
+        }
+    }
+    std::fflush(file);
+}
+
+std::string answer_of(const study::Words& words, const near::BenchGrid& grid, const near::BenchCase& one,
+                      const model::Machine& machine, std::FILE* samples) {
+    capi::NearRequest request = request_of(words, grid);
+    capi::NearAnswer answer;
+    answer.shape = near::shape_of(one.structure(), request.sums);
+    request.layouts = layouts_of(words, answer.shape);
+    answer.choice = near::choose(answer.shape, machine, request.choice);
+    answer.times = timed(request, one, words.number("case-s", 0.6), request.repeats);
+    if (samples != nullptr)
+        write_samples(samples, request, answer, machine);
+    return capi::near_answer_json(request, answer);
+}
+
+/// The machine's numbers: measured and written, or none.
+model::Machine machine_of(const study::Words& words) {
+    if (!words.has("calibrate"))
+        return {};
+    const core::Timer timer;
+    pipeline::Calibration calibration;
+    calibration.cpu = false, calibration.gpu_needed = true;
+    std::string why;
+    const model::Machine machine = pipeline::calibrate(calibration, &why);
+    std::fprintf(stderr, "calibrated in %.2f s %s\n", timer.seconds(), why.c_str());
+    std::ofstream(words.text("calibrate", "")) << model::machine_yaml(machine);
+    return machine;
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    const study::Words words(count, arguments);
+    const core::Timer timer;
+    const model::Machine machine = machine_of(words);
+    const std::vector<near::BenchGrid> cases = cases_of(words);
+    const double most_s = words.number("seconds", 1e9);
+    const auto ahead = static_cast<size_t>(words.number("ahead", 4));
+    std::FILE* const samples =
+        words.has("samples") ? std::fopen(words.text("samples", "").c_str(), "w") : nullptr;
+    std::deque<std::future<near::BenchCase>> made;
+    for (size_t k = 0, next = 0; k < cases.size(); ++k) {
+        for (; next < std::min(cases.size(), k + ahead); ++next)
+            made.push_back(std::async(std::launch::async, near::make_case, cases[next]));
+        const near::BenchCase one = made.front().get();
+        made.pop_front();
+        if (timer.seconds() > most_s) {
+            std::fprintf(stderr, "no time left: %zu cases from %lld points at %g a box on\n",
+                         cases.size() - k, static_cast<long long>(cases[k].points), cases[k].density);
+            break;
+        }
+        std::printf("%s\n", answer_of(words, cases[k], one, machine, samples).c_str());
+        std::fflush(stdout);
+    }
+    std::fprintf(stderr, "%.1f s\n", timer.seconds());
+    if (samples != nullptr)
+        std::fclose(samples);
+    return 0;
+}
