@@ -179,8 +179,8 @@ run_sanitize() {
                 first=$(((first + 1) % devices))
                 CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-$(devices_from $first)} \
                     GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard run_limited 240 sanitize \
-                    "$tool.$(basename "$program").$((shard + 1))of$shards" compute-sanitizer --tool $tool --error-exitcode 86 \
-                    --print-limit 5 "$program" --gtest_filter="$sanitize_filter" &
+                    "$tool.$(basename "$program").$((shard + 1))of$shards" compute-sanitizer --tool $tool --report-api-errors no \
+                    --error-exitcode 86 --print-limit 5 "$program" --gtest_filter="$sanitize_filter" &
             done
         done
     done

@@ -125,7 +125,7 @@ typedef struct graft_box {
     uint32_t flags;
     double lower[3];
     double upper[3];
-    int32_t periodic[3]; /* 0 0 0, 1 1 1, or two ones; all else is refused (ARGUMENT, UNSUPPORTED) */
+    int32_t periodic[3]; /* zeros and ones, in any mix; else ARGUMENT. In two dimensions 0 0 0, else UNSUPPORTED */
     int32_t pad;
     /* Since minor 4; they took three of the four reserved words, where a zero means what it meant then. */
     double tilt[3]; /* xy, xz, yz; 0 0 0: orthogonal. Periodic boxes only, each at most half the edge it shifts along */
@@ -436,8 +436,8 @@ typedef struct graft_options_values {
     double box_xy; /* graft_box.tilt */
     double box_xz;
     double box_yz;
-    int32_t box_periodic; /* 0 = open, 1 = all axes, 2, 3, 4 = all but x, y, z */
-    int32_t box_pad;      /* 0 */
+    int32_t box_periodic; /* 0 = open, 1 = all axes, 2, 3, 4 = all but x, y, z, 5, 6, 7 = x, y, z only */
+    int32_t box_pad;      /* 0; 1: deck key ewald.method is replicas */
     uint64_t reserved[4];
 } graft_options_values;
 
