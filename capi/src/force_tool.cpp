@@ -34,12 +34,21 @@ bool second_of(const std::string& key, const std::string& text, const char* firs
     return text == second;
 }
 
+constexpr const char* cloud_names[] = {"plummer", "uniform", "plummer-cut"}; // as kernels::Cloud
+
+pipeline::Cloud cloud_of(const std::string& text) {
+    for (int cloud = 0; cloud < 3; ++cloud)
+        if (text == cloud_names[cloud])
+            return static_cast<pipeline::Cloud>(cloud);
+    fail(Status::argument, "force: argument 'ic: %s'; expected plummer, uniform or plummer-cut",
+         text.c_str());
+}
+
 void set(pipeline::ForceBench& bench, const std::string& key, const std::string& text) {
     if (key == "n")
         bench.n = whole_of(key, text, 1, 2147483647);
     else if (key == "ic")
-        bench.cloud =
-            second_of(key, text, "plummer", "uniform") ? pipeline::Cloud::uniform : pipeline::Cloud::plummer;
+        bench.cloud = cloud_of(text);
     else if (key == "seed")
         bench.seed = static_cast<uint64_t>(whole_of(key, text, 0, 9e15));
     else if (key == "type")
@@ -94,7 +103,7 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
         "{\"n\":%lld,\"ic\":\"%s\",\"seed\":%llu,\"type\":\"%s\",\"memory\":\"%s\",\"backend\":\"%s\","
         "\"device\":%s,"
         "\"repeats\":%d,\"time_s\":{%s,\"best\":%.9g},\"particles_per_s\":%.6g",
-        static_cast<long long>(bench.n), bench.cloud == pipeline::Cloud::plummer ? "plummer" : "uniform",
+        static_cast<long long>(bench.n), cloud_names[static_cast<int>(bench.cloud)],
         static_cast<unsigned long long>(bench.seed),
         bench.type == particles::ElementType::f32 ? "f32" : "f64", bench.on_device ? "device" : "host",
         result.backend.c_str(), json_words(result.device).c_str(), bench.repeats,
@@ -109,6 +118,8 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
                                  members.c_str());
     text += core::format(",\"waits_per_evaluation\":%g,\"allocations_per_evaluation\":%g", result.waits,
                          result.allocations);
+    if (!result.note.empty())
+        text += ",\"note\":" + json_words(result.note);
     if (const model::TreeTimes& t = result.sizes.predicted; t.total_s() > 0)
         text += core::format(",\"sizes\":{\"leaf\":%d,\"group\":%d,\"by\":%s,\"predicted_s\":{\"sort\":%.9g,"
                              "\"tree\":%.9g,\"moments\":%.9g,\"lists\":%.9g,\"forces\":%.9g,\"total\":%.9g}}",
@@ -116,7 +127,9 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
                              json_words(result.sizes.by).c_str(), t.sort_s, t.tree_s, t.moments_s, t.lists_s,
                              t.forces_s, t.total_s());
     if (!result.errors.empty())
-        text += "," + errors_json(result.errors);
+        text +=
+            core::format(",\"checked\":\"%s\",", result.checked_on_device ? "gpu fp64" : "cpu reference") +
+            errors_json(result.errors);
     return text +
            core::format(",\"settings\":{\"accuracy\":%g,\"theta\":%g,\"order\":%d,\"mac\":%d,\"leaf\":%d,"
                         "\"group\":%d,\"chosen\":%s,\"precision\":%d,\"softening\":%g}}",

@@ -4,8 +4,14 @@
 namespace graft::kernels {
 
 const DeviceBenchTable& device_bench_table() {
-    static const DeviceBenchTable table = {
-        sizeof(DeviceBenchTable), 0, measure_rates, measure_link, measure_peer, measure_pairs};
+    static const DeviceBenchTable table = {sizeof(DeviceBenchTable),
+                                           0,
+                                           measure_rates,
+                                           measure_link,
+                                           measure_peer,
+                                           measure_pairs,
+                                           make_cloud,
+                                           fill_bytes};
     return table;
 }
 

@@ -59,5 +59,8 @@ int32_t measure_peer(int32_t device, int32_t other, int32_t repetitions, double*
 /// Of device_bench_pairs.cu.
 int32_t measure_pairs(int32_t device, const PairsRequest* request, PairsRate* rate,
                       backend::DeviceError* error);
+/// Of device_cloud.cu.
+int32_t make_cloud(int32_t device, const CloudRequest* request, void* columns, backend::DeviceError* error);
+int32_t fill_bytes(int32_t device, void* to, int32_t byte, int64_t bytes, backend::DeviceError* error);
 
 } // namespace graft::kernels

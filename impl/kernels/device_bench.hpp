@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backend/cuda_library.hpp"
+#include "kernels/cloud_points.hpp"
 
 #include <cstdint>
 
@@ -47,6 +48,14 @@ struct PairsRate {
     int32_t unused;
 };
 
+/// n points of a cloud (cloud_points.hpp), masses 1 / n.
+struct CloudRequest {
+    int64_t n;
+    uint64_t seed;
+    int32_t cloud;     // kernels::Cloud
+    int32_t in_double; // else float
+};
+
 struct DeviceBenchTable {
     uint32_t struct_size;
     uint32_t unused;
@@ -61,6 +70,10 @@ struct DeviceBenchTable {
     /// DeviceDirect. Error(memory) when n bodies do not fit, Error(unsupported) for what a stage does not do.
     int32_t (*pairs)(int32_t device, const PairsRequest* request, PairsRate* rate,
                      backend::DeviceError* error);
+    /// x, y, z, mass to four columns of n numbers, one behind the other, in device memory. Waits.
+    int32_t (*cloud)(int32_t device, const CloudRequest* request, void* columns, backend::DeviceError* error);
+    /// Every byte of device memory [to, to + bytes) to this one. Waits.
+    int32_t (*fill_bytes)(int32_t device, void* to, int32_t byte, int64_t bytes, backend::DeviceError* error);
 };
 
 /// The table; only libgraft_cuda.so defines it (device_bench.cu).

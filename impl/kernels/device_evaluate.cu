@@ -251,7 +251,10 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     const UnitView units = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
     const bool softened = how.pairs.softening == Softening::plummer;
+    const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
     const auto pack = [&] {
+        if (!first)
+            return;
         pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
                    w.signs.data());
     };
@@ -264,7 +267,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
-    if (!w.sizes.empty())
+    if (first && !w.sizes.empty())
         size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
     if (local) {

@@ -81,10 +81,13 @@ void cut_far(backend::Queue& queue, const tree::DeviceTree& tree, const moments:
              DeviceFarLists& far) {
     const unsigned blocks =
         std::min(backend::blocks_for(tree.nodes.size(), 256), 16u * queue.multiprocessors());
-    pack_kernel<<<blocks, 256, 0, queue.stream()>>>(moments.cx.data(), moments.cy.data(), moments.cz.data(),
-                                                    moments.magnitude.data(), tree.counts.data(),
-                                                    queue.status(), far.nodes.data());
-    GRAFT_CUDA_LAUNCHED("cells for the far test");
+    if (lists.batch == 0) { // the others read what the first one has packed
+        pack_kernel<<<blocks, 256, 0, queue.stream()>>>(moments.cx.data(), moments.cy.data(),
+                                                        moments.cz.data(), moments.magnitude.data(),
+                                                        tree.counts.data(), queue.status(), far.nodes.data());
+        GRAFT_CUDA_LAUNCHED("cells for the far test");
+        ++queue.launches;
+    }
     const Cut cut{targets.groups.data(),
                   targets.group_count.data(),
                   lists.node_offset.data(),
@@ -100,7 +103,7 @@ void cut_far(backend::Queue& queue, const tree::DeviceTree& tree, const moments:
     cut_kernel<<<backend::blocks_for(groups * 32, threads), threads, 0, queue.stream()>>>(cut,
                                                                                           queue.status());
     GRAFT_CUDA_LAUNCHED("near and far cells");
-    queue.launches += 2;
+    ++queue.launches;
 }
 
 } // namespace graft::lists

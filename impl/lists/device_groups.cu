@@ -77,6 +77,8 @@ __device__ void cut_keys(const CutInput& in, int64_t begin, int64_t end, uint8_t
     int8_t shifts[deepest];
     int depth = 0;
     Packer packer(in, in.group_size, start);
+    if (in.keys == nullptr) // leaves are no larger than groups, but for equal points (tree/device_within.cuh)
+        return cut_evenly(in, packer.targets_before(begin), packer.targets_before(end), start);
     const int levels = geometry::key_levels(in.dimension);
     const auto enter = [&](int64_t first, int64_t last) {
         const int level = geometry::common_level(in.keys[first], in.keys[last - 1], in.dimension);

@@ -4,9 +4,12 @@
 #include "backend/cuda_library.hpp"
 #include "backend/executor.hpp"
 #include "core/timer.hpp"
+#include "kernels/device_bench.hpp"
+#include "pipeline/device_footprint.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace graft::pipeline {
 
@@ -23,38 +26,12 @@ constexpr const char* figure_names[] = {
     "bytes.device_peak", "bytes.pinned",     "device.launches",  "device.batches", "device.graph",
     "device.repeats",    "device.ordinal",   "threads"};
 
-/// Numbers of particle i, whoever asks: splitmix64 over a counter.
-struct Random {
-    uint64_t state;
-    Random(uint64_t seed, int64_t i) : state(seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(i) * 8) {}
-    double uniform() {
-        uint64_t z = ++state * 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
-    }
-};
-
-void make_point(Cloud cloud, uint64_t seed, int64_t i, double (&p)[3]) {
-    Random random(seed, i);
-    if (cloud == Cloud::uniform) {
-        for (double& coordinate : p)
-            coordinate = random.uniform();
-        return;
-    }
-    const double r = 1 / std::sqrt(std::pow(random.uniform(), -2.0 / 3.0) - 1);
-    const double c = 2 * random.uniform() - 1, phi = 2 * M_PI * random.uniform();
-    const double s = std::sqrt(1 - c * c);
-    p[0] = r * s * std::cos(phi), p[1] = r * s * std::sin(phi), p[2] = r * c;
-}
-
-/// Columns of n numbers, one behind the other, on the host and perhaps on the device as well.
+/// Columns of n numbers, one behind the other: on the host, or on the device, whose numbers are fetched one
+/// by one.
 class Columns {
   public:
     Columns(core::Memory& memory, ElementType type, int64_t n, int columns)
-        : host_(memory, "arrays of the measurement"), type_(type), n_(n), columns_(columns) {
-        host_.resize(bytes());
-    }
+        : host_(memory, "arrays of the measurement"), type_(type), n_(n), columns_(columns) {}
     ~Columns() {
         if (device_ != nullptr)
             cuda_->release(ordinal_, device_);
@@ -62,17 +39,14 @@ class Columns {
     Columns(const Columns&) = delete;
     Columns& operator=(const Columns&) = delete;
 
-    void put_on_device(const backend::CudaTable& cuda, int32_t ordinal) {
+    void make_on_host() { host_.resize(bytes()); }
+    void make_on_device(const backend::CudaTable& cuda, int32_t ordinal) {
         cuda_ = &cuda, ordinal_ = ordinal;
         backend::DeviceError error;
         backend::raise(cuda.allocate(ordinal, bytes(), &device_, &error), error);
-        backend::raise(cuda.copy(device_, host_.data(), bytes(), &error), error);
     }
-    void fetch() {
-        backend::DeviceError error;
-        if (device_ != nullptr)
-            backend::raise(cuda_->copy(host_.data(), device_, bytes(), &error), error);
-    }
+    void* device() const { return device_; }
+    int64_t bytes() const { return n_ * columns_ * particles::element_size(type_); }
     void set(int column, int64_t i, double value) {
         if (type_ == ElementType::f32)
             reinterpret_cast<float*>(host_.data())[column * n_ + i] = static_cast<float>(value);
@@ -80,12 +54,24 @@ class Columns {
             reinterpret_cast<double*>(host_.data())[column * n_ + i] = value;
     }
     double get(int column, int64_t i) const {
-        return type_ == ElementType::f32
-                   ? double{reinterpret_cast<const float*>(host_.data())[column * n_ + i]}
-                   : reinterpret_cast<const double*>(host_.data())[column * n_ + i];
+        const int64_t size = particles::element_size(type_), at = (column * n_ + i) * size;
+        char item[sizeof(double)];
+        if (device_ != nullptr) {
+            backend::DeviceError error;
+            backend::raise(cuda_->copy(item, static_cast<const char*>(device_) + at, size, &error), error);
+        } else {
+            std::memcpy(item, host_.data() + at, static_cast<size_t>(size));
+        }
+        float single = 0;
+        double value = 0;
+        std::memcpy(&single, item, sizeof single);
+        if (type_ == ElementType::f32)
+            return single;
+        std::memcpy(&value, item, sizeof value);
+        return value;
     }
-    ArrayView view(int column, bool on_device) {
-        char* data = on_device ? static_cast<char*>(device_) : host_.data();
+    ArrayView view(int column) {
+        char* const data = device_ != nullptr ? static_cast<char*>(device_) : host_.data();
         const int64_t size = particles::element_size(type_);
         return {data + column * n_ * size,
                 type_,
@@ -93,11 +79,10 @@ class Columns {
                 n_,
                 size,
                 size,
-                on_device ? particles::MemorySpace::device : particles::MemorySpace::host};
+                device_ != nullptr ? particles::MemorySpace::device : particles::MemorySpace::host};
     }
 
   private:
-    int64_t bytes() const { return n_ * columns_ * particles::element_size(type_); }
     core::Buffer<char> host_;
     ElementType type_;
     int64_t n_;
@@ -107,21 +92,21 @@ class Columns {
     void* device_ = nullptr;
 };
 
-ParticleInput input_of(Columns& points, int64_t n, bool on_device) {
+ParticleInput input_of(Columns& points, int64_t n) {
     ParticleInput input;
     input.n = n;
     for (int axis = 0; axis < 3; ++axis)
-        input.position[axis] = points.view(axis, on_device);
-    input.charge = points.view(3, on_device);
+        input.position[axis] = points.view(axis);
+    input.charge = points.view(3);
     return input;
 }
 
-Outputs outputs_of(Columns& field, bool potential, bool on_device) {
+Outputs outputs_of(Columns& field, bool potential) {
     Outputs outputs;
     for (int axis = 0; axis < 3; ++axis)
-        outputs.acceleration[axis] = field.view(axis, on_device);
+        outputs.acceleration[axis] = field.view(axis);
     if (potential)
-        outputs.potential = field.view(3, on_device);
+        outputs.potential = field.view(3);
     return outputs;
 }
 
@@ -164,14 +149,15 @@ void measure(const ForceBench& bench, Solver& solver, const ParticleInput& input
 }
 
 /// Indices of the targets, ascending, each once.
-std::vector<int32_t> choose_targets(const ForceBench& bench) {
-    std::vector<int32_t> chosen;
+std::vector<int64_t> choose_targets(const ForceBench& bench) {
+    std::vector<int64_t> chosen;
     for (int64_t k = 0; static_cast<int64_t>(chosen.size()) < std::min(bench.targets, bench.n); ++k) {
         if (bench.targets >= bench.n) {
-            chosen.push_back(static_cast<int32_t>(k));
+            chosen.push_back(k);
             continue;
         }
-        const auto i = static_cast<int32_t>(Random(~bench.seed, k).uniform() * static_cast<double>(bench.n));
+        const auto i = static_cast<int64_t>(kernels::CloudRandom(~bench.seed, k).uniform() *
+                                            static_cast<double>(bench.n));
         if (std::find(chosen.begin(), chosen.end(), i) == chosen.end())
             chosen.push_back(i);
     }
@@ -179,36 +165,60 @@ std::vector<int32_t> choose_targets(const ForceBench& bench) {
     return chosen;
 }
 
+/// Pairs of a check that the CPU does not do in seconds.
+bool sums_on_device(const ForceBench& bench) {
+    return bench.on_device && !bench.settings.periodic &&
+           static_cast<double>(bench.n) * static_cast<double>(bench.targets) > 5e10;
+}
+
+/// Errors at the chosen points: where pairs are many, against sums of all pairs in fp64 on the GPU, else
+/// against the reference, over the same values.
 std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, Columns& points,
                                 const Columns& field) {
-    std::vector<int32_t> targets = choose_targets(bench);
+    const std::vector<int64_t> targets = choose_targets(bench);
+    const auto count = static_cast<int64_t>(targets.size());
+    Columns at(memory, ElementType::f64, count, 3), exact(memory, ElementType::f64, count, 3);
+    at.make_on_host(), exact.make_on_host();
+    for (int64_t k = 0; k < count; ++k)
+        for (int axis = 0; axis < 3; ++axis)
+            at.set(axis, k, points.get(axis, targets[static_cast<size_t>(k)]));
     Settings settings = bench.settings;
-    settings.method = Method::reference;
-    if (settings
-            .periodic) { // the oracle of boxes takes hours for many: their own exact way, which it has judged
-        settings.method = Method::tree, settings.theta = 0;
-        settings.precision = Precision::fp64;
-        settings.ewald_accuracy = 1e-10, settings.ewald_alpha = 0;
-    }
-    settings.backend = Backend::cpu;
     settings.threads = 0;
-    Columns exact(memory, ElementType::f64, bench.n, 3);
-    ParticleInput input = input_of(points, bench.n, false);
-    input.has_target = true;
-    input.target = {reinterpret_cast<char*>(targets.data()),
-                    ElementType::i32,
-                    1,
-                    static_cast<int64_t>(targets.size()),
-                    4,
-                    4};
+    settings.device.memory_limit = 0;
+    Columns copy(memory, bench.type, bench.n, 4);
+    Columns* sources = &points;
+    if (sums_on_device(bench)) {
+        settings.method = Method::direct, settings.precision = Precision::fp64;
+        settings.backend = Backend::cuda;
+    } else {
+        settings.method = Method::reference, settings.backend = Backend::cpu;
+        if (settings.periodic) { // the oracle of boxes takes hours: their own exact way, which it has judged
+            settings.method = Method::tree, settings.theta = 0;
+            settings.precision = Precision::fp64;
+            settings.ewald_accuracy = 1e-10, settings.ewald_alpha = 0;
+        }
+        if (points.device() != nullptr) {
+            copy.make_on_host();
+            backend::DeviceError error;
+            backend::raise(
+                backend::require_cuda().copy(copy.view(0).data, points.device(), points.bytes(), &error),
+                error);
+            sources = &copy;
+        }
+    }
+    ParticleInput where;
+    where.n = count;
+    for (int axis = 0; axis < 3; ++axis)
+        where.position[axis] = at.view(axis);
     Solver solver(settings, memory);
-    solver.compute(input, outputs_of(exact, false, false));
+    solver.field_at(input_of(*sources, bench.n), where, outputs_of(exact, false));
     std::vector<double> errors;
-    for (const int32_t i : targets) {
+    for (int64_t k = 0; k < count; ++k) {
         double difference = 0, size = 0;
         for (int axis = 0; axis < settings.dimension; ++axis) { // in two dimensions the third is not written
-            difference += std::pow(field.get(axis, i) - exact.get(axis, i), 2);
-            size += std::pow(exact.get(axis, i), 2);
+            const double found = field.get(axis, targets[static_cast<size_t>(k)]);
+            difference += std::pow(found - exact.get(axis, k), 2);
+            size += std::pow(exact.get(axis, k), 2);
         }
         errors.push_back(size > 0 ? std::sqrt(difference / size) : std::sqrt(difference));
     }
@@ -216,17 +226,32 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
     return errors;
 }
 
-void fill(const ForceBench& bench, core::Memory& memory, Columns& points, Columns& field, int columns) {
+void fill_on_host(const ForceBench& bench, core::Memory& memory, Columns& points, Columns& field,
+                  int columns) {
+    points.make_on_host(), field.make_on_host();
     const backend::Executor executor{memory, backend::resolve_threads(0)};
     executor.for_each(bench.n, [&](int64_t i) {
         double p[3];
-        make_point(bench.cloud, bench.seed, i, p);
+        kernels::cloud_point(bench.cloud, bench.seed, i, p);
         for (int axis = 0; axis < 3; ++axis)
             points.set(axis, i, p[axis]);
         points.set(3, i, 1.0 / static_cast<double>(bench.n));
         for (int column = 0; column < columns; ++column)
             field.set(column, i, std::nan("")); // what is not written shows
     });
+}
+
+/// On the device nothing passes through the host: 2^30 points take a fraction of a second.
+void fill_on_device(const ForceBench& bench, Columns& points, Columns& field) {
+    const backend::CudaTable& cuda = backend::require_cuda();
+    const int32_t ordinal = std::max(bench.settings.device.device, 0);
+    points.make_on_device(cuda, ordinal), field.make_on_device(cuda, ordinal);
+    const kernels::CloudRequest request{bench.n, bench.seed, static_cast<int32_t>(bench.cloud),
+                                        bench.type == ElementType::f64 ? 1 : 0};
+    backend::DeviceError error;
+    backend::raise(cuda.bench->cloud(ordinal, &request, points.device(), &error), error);
+    backend::raise(cuda.bench->fill_bytes(ordinal, field.device(), 0xff, field.bytes(), &error),
+                   error); // NaN
 }
 
 } // namespace
@@ -236,24 +261,30 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     core::Memory memory;
     const int columns = bench.potential ? 4 : 3;
     Columns points(arrays, bench.type, bench.n, 4), field(arrays, bench.type, bench.n, columns);
-    fill(bench, arrays, points, field, columns);
-    if (bench.on_device) {
-        const backend::CudaTable& cuda = backend::require_cuda();
-        const int32_t ordinal = std::max(bench.settings.device.device, 0);
-        points.put_on_device(cuda, ordinal);
-        field.put_on_device(cuda, ordinal);
-    }
+    if (bench.on_device)
+        fill_on_device(bench, points, field);
+    else
+        fill_on_host(bench, arrays, points, field, columns);
     ForceBenchResult result;
-    Solver solver(bench.settings, memory);
-    solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given);
-    measure(bench, solver, input_of(points, bench.n, bench.on_device),
-            outputs_of(field, bench.potential, bench.on_device), result);
-    field.fetch();
-    result.backend = solver.report().backend;
-    result.device = solver.report().device.name;
-    result.sizes = solver.tuning().told();
+    { // what the solver holds makes way for the check
+        Solver solver(bench.settings, memory);
+        solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given);
+        measure(bench, solver, input_of(points, bench.n), outputs_of(field, bench.potential), result);
+        result.backend = solver.report().backend;
+        result.device = solver.report().device.name;
+        result.note = solver.report().device.note;
+        result.sizes = solver.tuning().told();
+    }
+    const int64_t arrays_bytes = points.bytes() + field.bytes();
+    result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);
+    if (const Settings& s = bench.settings; result.backend == "cuda" && s.tuned) {
+        const FootprintShape shape =
+            footprint_shape(bench.n, s.leaf, s.group, s.order, bench.n > always_lean, true);
+        result.median["bytes.model"] = static_cast<double>(footprint_bytes(shape));
+    }
     if (bench.targets > 0)
         result.errors = find_errors(bench, arrays, points, field);
+    result.checked_on_device = bench.targets > 0 && sums_on_device(bench);
     return result;
 }
 

@@ -53,9 +53,9 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
       chosen_origin_(memory_, "target origins"), partial_(memory_, "block sums"),
       last_(memory_, "last accelerations"), work_(memory_, "work of particles"),
       host_active_(memory_, "target marks"), outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"),
-      builder_(memory_), tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_),
-      targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_), watch_(memory_),
-      evaluator_(memory_), direct_(memory_), periodic_(memory_), field_(memory_),
+      builder_(memory_), within_(memory_), tree_(memory_), moments_(memory_), criterion_(memory_),
+      target_maker_(memory_), targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_),
+      watch_(memory_), evaluator_(memory_), direct_(memory_), periodic_(memory_), field_(memory_),
       result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
@@ -148,6 +148,9 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
         note_ = "";
         reusing_ = may_reuse_lists();
         kept_.valid = reusing_;
+        give_columns_back(false);
+        if (lean_ = wants_lean(); lean_)
+            choose_lean_leaf();
         if (!replay())
             with_memory([&] { enqueue(); });
         begun_ = true;
@@ -181,6 +184,8 @@ void DeviceForce::with_memory(Body&& body) {
 
 /// The whole computation.
 void DeviceForce::enqueue() {
+    give_columns_back(false); // after a first try without memory
+    resuming_ = false;
     clock_.forget();
     clock_.record(queue_.stream(), DeviceClock::begin, capturing_);
     queue_.clear_status();
@@ -190,7 +195,8 @@ void DeviceForce::enqueue() {
         wrap_positions();
     }
     clock_.record(queue_.stream(), DeviceClock::imported, capturing_);
-    field_.resize(job_.targets, job_.with_potential);
+    if (!lean_)
+        field_.resize(job_.targets, job_.with_potential);
     if (remembers() && last_n_ != job_.n) {
         last_n_ = -1;
         last_.resize(job_.n);
@@ -204,6 +210,8 @@ void DeviceForce::enqueue() {
 }
 
 void DeviceForce::enqueue_after_import() {
+    if (!resuming_)
+        give_columns_back(true);
     origin_ = nullptr;
     if (job_.empty()) {
         for (backend::DeviceBuffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
@@ -213,12 +221,13 @@ void DeviceForce::enqueue_after_import() {
     } else if (!job_.is_tree()) {
         evaluate_direct();
     } else {
-        if (!host_built_) {
-            reusing_ ? refresh_kept_tree() : build_tree();
+        if (!host_built_ && !resuming_) {
+            reusing_ ? refresh_kept_tree() : (lean_ ? build_tree_within() : build_tree());
             sum_moments();
             choose_targets();
         }
-        prepare_walk();
+        if (!resuming_)
+            prepare_walk();
         evaluate_batches();
     }
     enqueue_output();
@@ -267,6 +276,10 @@ void DeviceForce::finish() {
             raise_bad_value(status);
         if (status.stop == backend::go && !deferred) {
             last_status_ = status;
+            if (resuming_) {
+                last_status_.nodes_needed = resumed_.nodes_needed, last_status_.leaves = resumed_.leaves;
+                last_status_.levels = resumed_.levels, last_status_.groups_needed = resumed_.groups_needed;
+            }
             if (host_built_) {
                 last_status_.nodes_needed = host_nodes_, last_status_.groups_needed = host_groups_;
                 last_status_.leaves = host_leaves_, last_status_.levels = host_levels_;
@@ -279,6 +292,7 @@ void DeviceForce::finish() {
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);
+        resume_after(status);
         bool repaired = false;
         with_memory([&] {
             if (!repaired && !moved)

@@ -23,6 +23,7 @@
 #include "pipeline/device_ranks.hpp"
 #include "pipeline/device_sums.cuh"
 #include "tree/device_tree.cuh"
+#include "tree/device_within.cuh"
 
 #include <memory>
 #include <vector>
@@ -53,6 +54,9 @@ struct DeviceOutcome {
 
 /// Bytes of lists that are always allowed.
 inline constexpr int64_t least_list_limit = 1 << 16;
+
+/// The octree of a computation, root included where the deck gives one.
+tree::TreeOptions octree_options(const Settings& settings);
 
 class DeviceForce {
   public:
@@ -153,6 +157,15 @@ class DeviceForce {
     }
     DeviceTargetSources target_sources() const;
 
+    // device_lean.cu: particles that nearly fill the device
+    bool wants_lean() const;
+    void choose_lean_leaf();
+    tree::DeviceColumns columns();
+    void build_tree_within();
+    void give_columns_back(bool with_contents);
+    bool may_resume(const backend::DeviceStatus& status) const;
+    void resume_after(const backend::DeviceStatus& status);
+
     // device_repair.cu
     void repair(const backend::DeviceStatus& status);
     void grow(const backend::DeviceStatus& status);
@@ -223,6 +236,7 @@ class DeviceForce {
     backend::PinnedBuffer<DeviceOutcome> host_outcome_;
 
     tree::DeviceTreeBuilder builder_;
+    tree::DeviceTreeWithin within_;
     tree::DeviceTree tree_;
     moments::DeviceMoments moments_;
     lists::DeviceCriterion criterion_;
@@ -268,7 +282,10 @@ class DeviceForce {
         std::vector<uint64_t> key;
         backend::DeviceStatus status{}; // of the build
     } kept_;
-    bool reusing_ = false; // this computation uses kept lists
+    bool reusing_ = false;  // this computation uses kept lists
+    bool lean_ = false;     // this computation's tree takes the particles' own memory, and the field's
+    bool resuming_ = false; // this repeat begins at the lists
+    backend::DeviceStatus resumed_{}; // what the computation that stopped there said of tree and groups
     int64_t lists_built_ = 0, lists_reused_ = 0;
     int64_t repeats_ = 0, launches_before_ = 0, waits_ = 0;
     backend::DeviceStatus last_status_{};

@@ -67,7 +67,8 @@ bool on_device(const ParticleInput& input, int dimension) {
 bool DeviceForce::may_replay() const {
     const Settings& settings = job_.settings;
     const int wanted = settings.device.graph;
-    if (wanted == 0 || job_.empty() || batches_ > most_batches || (wanted < 0 && job_.n > most_particles))
+    if (wanted == 0 || lean_ || job_.empty() || batches_ > most_batches ||
+        (wanted < 0 && job_.n > most_particles))
         return false;
     if (job_.is_tree() && settings.tree_type == tree::TreeType::orb)
         return false;

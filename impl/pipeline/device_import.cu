@@ -1,6 +1,7 @@
 // The host's arrays to contiguous doubles on the device: import.cpp there.
 #include "pipeline/device_engine.cuh"
 
+#include "backend/device_exact.cuh"
 #include "particles/transfer.hpp"
 #include "pipeline/checks.hpp"
 
@@ -57,7 +58,7 @@ void DeviceForce::import_particles() {
     const int64_t n = job_.n;
     const int dimension = job_.settings.dimension;
     for (backend::DeviceBuffer<double>* values : {&x_, &y_, &z_, &charge_})
-        values->resize(n);
+        lean_ ? backend::resize_exactly(*values, n) : values->resize(n);
     softening_.resize(job_.per_particle ? n : 0);
     partial_.resize(std::max(particles::charge_partials(n), sum_partials(std::max(n, job_.targets))));
     staging_.restart();

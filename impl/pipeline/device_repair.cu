@@ -21,17 +21,12 @@ bool enlarge(backend::DeviceBuffer<T>& buffer, int64_t needed) {
 }
 
 tree::TreeOptions tree_options(const Settings& settings) {
+    if (settings.tree_type == tree::TreeType::octree)
+        return octree_options(settings);
     tree::TreeOptions options;
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
-    if (settings.has_box && settings.tree_type == tree::TreeType::octree) {
-        options.has_root = true;
-        for (int a = 0; a < settings.dimension; ++a) {
-            options.root_lower[a] = settings.box_lower[a];
-            options.root_edge = std::max(options.root_edge, settings.box_upper[a] - settings.box_lower[a]);
-        }
-    }
     return options;
 }
 
@@ -48,7 +43,8 @@ void DeviceForce::repair(const backend::DeviceStatus& status) {
 void DeviceForce::grow(const backend::DeviceStatus& status) {
     bool grown = plan_again();
     if (job_.is_tree() && status.nodes_needed > tree_.node_capacity()) {
-        tree_.resize_nodes(with_spare_room(status.nodes_needed));
+        const int64_t spare = lean_ ? status.nodes_needed / 64 : status.nodes_needed / 5;
+        tree_.resize_nodes(status.nodes_needed + spare + 64);
         grown = true;
     }
     grown |= enlarge(targets_.groups, status.groups_needed);
@@ -65,6 +61,9 @@ void DeviceForce::grow(const backend::DeviceStatus& status) {
 
 /// Tree, moments and targets by the host's code, from the particles as they were imported.
 void DeviceForce::build_on_host() {
+    give_columns_back(true);
+    lean_ = false;
+    field_.resize(job_.targets, job_.with_potential);
     if (!host_tree_)
         host_tree_ = std::make_unique<HostTree>(host_memory_);
     HostTree& h = *host_tree_;
@@ -137,6 +136,7 @@ void DeviceForce::choose_targets_on_host(const backend::Executor& executor, cons
 
 void DeviceForce::raise_bad_value(const backend::DeviceStatus& status) {
     using particles::ImportArray;
+    give_columns_back(false);
     const auto array = static_cast<ImportArray>(status.bad_array);
     const int64_t item = status.first_bad;
     if (status.bad_array == tree::bad_root || status.bad_array == tree::bad_span) {

@@ -33,7 +33,8 @@ BatchShape DeviceForce::batch_shape() const {
 BatchLimits DeviceForce::batch_limits() const {
     const DeviceOptions& options = job_.settings.device;
     const int64_t free = memory_.bytes_free();
-    const int64_t allowed = options.memory_limit > 0 ? free - free / 32 - held_back : free / 2;
+    const bool all = options.memory_limit > 0 || lean_;
+    const int64_t allowed = all ? free - free / 32 - held_back : free / 2;
     return {std::max<int64_t>(allowed, 0),
             options.list_limit > 0 ? std::max(options.list_limit, least_list_limit) : usual_list_limit};
 }

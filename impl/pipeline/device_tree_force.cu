@@ -15,8 +15,7 @@ constexpr int direct_block = 256; // targets that stand together in space
 
 } // namespace
 
-void DeviceForce::build_tree() {
-    const Settings& settings = job_.settings;
+tree::TreeOptions octree_options(const Settings& settings) {
     tree::TreeOptions options;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
@@ -27,11 +26,16 @@ void DeviceForce::build_tree() {
             options.root_edge = std::max(options.root_edge, settings.box_upper[a] - settings.box_lower[a]);
         }
     }
+    return options;
+}
+
+void DeviceForce::build_tree() {
+    const Settings& settings = job_.settings;
     const tree::DeviceParticleView particles{job_.n,         x_.data(),
                                              y_.data(),      z_.data(),
                                              charge_.data(), job_.per_particle ? softening_.data() : nullptr};
-    builder_.build(queue_, options, particles, tree_, static_cast<tree::DeviceBuild>(settings.device.build),
-                   settings.device.top_depth);
+    builder_.build(queue_, octree_options(settings), particles, tree_,
+                   static_cast<tree::DeviceBuild>(settings.device.build), settings.device.top_depth);
     clock_.record(queue_.stream(), DeviceClock::built, capturing_);
 }
 

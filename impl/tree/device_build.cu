@@ -54,9 +54,14 @@ int64_t likely_nodes(int64_t n, int leaf) {
 } // namespace
 
 void DeviceTreeBuilder::Work::resize(backend::Queue& queue, int64_t n, int64_t capacity) {
-    keys.resize(n + 1), index.resize(n + 1), flags.resize((n + 31) / 32);
-    frame.resize(1);
+    keys.resize(n + 1), index.resize(n + 1);
     packed.resize(n <= device::packed_limit ? n : 0);
+    resize_nodes(queue, n, capacity);
+}
+
+void DeviceTreeBuilder::Work::resize_nodes(backend::Queue& queue, int64_t n, int64_t capacity) {
+    flags.resize((n + 31) / 32);
+    frame.resize(1);
     for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node, &inner_slot})
         buffer->resize(capacity + 2);
     inner.resize(capacity);

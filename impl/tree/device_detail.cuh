@@ -106,7 +106,8 @@ struct DeviceTreeBuilder::Work {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    backend::DeviceBuffer<uint64_t> keys; // before the sort; then the first keys of leaves
+    backend::DeviceBuffer<uint64_t>
+        keys; // before the sort; then the first keys of leaves; empty: see leaf_keys
     backend::DeviceBuffer<int32_t> index; // before the sort; then the first particles of leaves
     backend::DeviceBuffer<geometry::Box> partial;
     backend::DeviceBuffer<geometry::KeyFrame> frame;
@@ -126,10 +127,20 @@ struct DeviceTreeBuilder::Work {
     cudaStream_t beside = nullptr; // for gather and boxes, while the queue makes nodes
     cudaEvent_t sorted = nullptr, listed = nullptr, found = nullptr, done = nullptr;
 
+    // What make_tree reads: the sorted keys; and what it writes the first keys of leaves to.
+    const uint64_t* sorted_keys = nullptr;
+    uint64_t* leaf_keys = nullptr;
+
     /// Sizes that depend on n and the node capacity.
     void resize(backend::Queue& queue, int64_t n, int64_t capacity);
+    /// Of these, what depends on the node capacity, and flags.
+    void resize_nodes(backend::Queue& queue, int64_t n, int64_t capacity);
 
     void sort(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
+    /// The same with the keys in two arrays of n that are given, without packed particles. tree.order and
+    /// index have n + 1 entries, and may change places.
+    void sort_within(backend::Queue& queue, const DeviceParticleView& particles, uint64_t* keys_first,
+                     uint64_t* keys_second, DeviceTree& tree);
     /// The gather, beside what the queue does next; after join_beside the queue has its results.
     void gather_beside(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
     void join_beside(backend::Queue& queue);

@@ -7,6 +7,7 @@
 // makes the root cube and the frame of the keys, so that the host need not know them.
 #include "tree/device_detail.cuh"
 
+#include "backend/device_exact.cuh"
 #include "backend/device_primitives.cuh"
 
 #include <algorithm>
@@ -188,24 +189,50 @@ __global__ void __launch_bounds__(gather_threads)
 
 } // namespace
 
-void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleView& particles,
-                                   DeviceTree& tree) {
+namespace {
+
+/// Root cube, frame, keys and numbers of the particles.
+void key_particles(DeviceTreeBuilder::Work& work, backend::Queue& queue, const DeviceParticleView& particles,
+                   DeviceTree& tree, uint64_t* keys, int32_t* index, Packed* packed) {
     const int64_t n = particles.n;
     const unsigned box_blocks =
         std::min(backend::blocks_for(n, box_threads * 4), static_cast<unsigned>(2 * queue.multiprocessors()));
-    partial.resize(2 * queue.multiprocessors());
-    find_root<<<box_blocks, box_threads, 0, queue.stream()>>>(particles, tree.options, partial.data(),
-                                                              tickets.data(), tree.counts.data(),
-                                                              frame.data(), queue.status());
+    work.partial.resize(2 * queue.multiprocessors());
+    find_root<<<box_blocks, box_threads, 0, queue.stream()>>>(particles, tree.options, work.partial.data(),
+                                                              work.tickets.data(), tree.counts.data(),
+                                                              work.frame.data(), queue.status());
     GRAFT_CUDA_LAUNCHED("find_root");
     make_keys<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
-        particles, tree.options.dimension, frame.data(), tickets.data(), tree.counts.data(), keys.data(),
-        index.data(), packed.empty() ? nullptr : packed.data(), queue.status());
+        particles, tree.options.dimension, work.frame.data(), work.tickets.data(), tree.counts.data(), keys,
+        index, packed, queue.status());
     GRAFT_CUDA_LAUNCHED("make_keys");
-    const int dimension = tree.options.dimension;
-    backend::sort_pairs(queue, keys.data(), tree.keys.data(), index.data(), tree.order.data(), n, 0,
-                        dimension * geometry::key_levels(dimension));
     queue.launches += 2;
+}
+
+int key_bits(const DeviceTree& tree) {
+    return tree.options.dimension * geometry::key_levels(tree.options.dimension);
+}
+
+} // namespace
+
+void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleView& particles,
+                                   DeviceTree& tree) {
+    key_particles(*this, queue, particles, tree, keys.data(), index.data(),
+                  packed.empty() ? nullptr : packed.data());
+    backend::sort_pairs(queue, keys.data(), tree.keys.data(), index.data(), tree.order.data(), particles.n, 0,
+                        key_bits(tree));
+    sorted_keys = tree.keys.data(), leaf_keys = keys.data();
+}
+
+void DeviceTreeBuilder::Work::sort_within(backend::Queue& queue, const DeviceParticleView& particles,
+                                          uint64_t* keys_first, uint64_t* keys_second, DeviceTree& tree) {
+    key_particles(*this, queue, particles, tree, keys_first, tree.order.data(), nullptr);
+    const bool in_second = backend::sort_pairs_within(
+        queue, {keys_first, keys_second}, {tree.order.data(), index.data()}, particles.n, 0, key_bits(tree));
+    if (in_second)
+        tree.order.swap(index);
+    sorted_keys = in_second ? keys_second : keys_first;
+    leaf_keys = in_second ? keys_first : keys_second;
 }
 
 void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,

@@ -15,7 +15,9 @@ Arguments declare() {
         "bench force", "--ic KIND --n N [options]",
         "Evaluates the forces of N points again and again, and tells where the time goes. The points stay\n"
         "where the evaluation reads them: on the GPU where there is one, else on the host.");
-    arguments.value("ic", "KIND", "plummer", "plummer (scale radius 1, not cut off) or uniform (unit cube)")
+    arguments
+        .value("ic", "KIND", "plummer",
+               "plummer (scale radius 1), plummer-cut (99.9 % of its mass) or uniform (unit cube)")
         .value("n", "N", "1000000", "points (1e6 is understood)")
         .value("seed", "S", "42", "of points and targets")
         .value("type", "NAME", "f32", "numbers of the arrays: f32 or f64")
@@ -23,7 +25,8 @@ Arguments declare() {
         .value("repeat", "R", "7", "timed evaluations")
         .value("warm-up", "R", "2", "evaluations before them")
         .value("targets", "N", "1000", "with --check: points whose error is measured")
-        .flag("check", "measure errors, too: against compensated direct sums on the CPU")
+        .flag("check",
+              "measure errors, too: against compensated direct sums on the CPU, or on the GPU (fp64)")
         .flag("potential", "compute potentials as well")
         .list("set", "key=value", "a deck key, such as cuda.walk=super (repeatable)");
     for (const EngineSetting& setting : engine_settings()) {
@@ -37,7 +40,7 @@ Arguments declare() {
         "{p2p,\n"
         "m2p} and their rates a second; waits and allocations an evaluation; bytes; error {median, p90, "
         "p99,\n"
-        "max} = |a - a_direct| / |a_direct|.\n\n"
+        "max} = |a - a_direct| / |a_direct|, where pairs are more than 5e10 of sums in fp64 on the GPU.\n\n"
         "  graft bench force --n 1e6 --accuracy 1e-3 --check\n"
         "  graft bench force --ic uniform --n 8e6 --backend cuda --set cuda.walk=super --json");
 }

@@ -96,18 +96,21 @@ def split(bench, n):
 
 
 def scaling(bench, n, cpu_n):
-    """Figures 27 and 28: the CPU's seconds over the GPU's."""
+    """Figure 27: the CPU's seconds over the GPU's, up to cpu_n points on the CPU."""
     names = ("cpu_bisection_s", "cpu_sampled_s", "gpu_warp_s", "gpu_rounds_s", "bisection_over_warp", "sampled_over_rounds")
     print("# figure 27: over n, 4096 leaves; CPU on", bench.threads, "threads (0: all)")
     heading("27", "n", *names)
-    size = 1 << 17
-    while size <= n:
-        row(size, *times(bench, size, 4096, cpu_n))
-        size *= 8
-    print("# figure 28: over leaves, n =", cpu_n)
+    for size in sorted({1 << k for k in range(17, 31, 3)} | {cpu_n, n}):
+        if size <= n:
+            row(size, *times(bench, size, 4096, cpu_n))
+
+
+def over_leaves(bench, n):
+    names = ("cpu_bisection_s", "cpu_sampled_s", "gpu_warp_s", "gpu_rounds_s", "bisection_over_warp", "sampled_over_rounds")
+    print("# figure 28: over leaves, n =", n)
     heading("28", "leaves", *names)
     for depth in range(1, 13):
-        row(2**depth, *times(bench, cpu_n, 2**depth, cpu_n))
+        row(2**depth, *times(bench, n, 2**depth, n))
 
 
 def times(bench, size, leaves, cpu_n):
@@ -146,7 +149,9 @@ def main():
         copies(bench, given.n)
     if "26" in figures:
         split(bench, given.n)
-    if "27" in figures or "28" in figures:
+    if "28" in figures:
+        over_leaves(bench, min(given.cpu_n, 1 << 23))
+    if "27" in figures:
         scaling(bench, given.n, given.cpu_n)
     for line in wrong:
         print("# NOT VERIFIED:", line)
