@@ -71,10 +71,9 @@ void refuse_unknown(const graft_options_values* values, uint32_t size) {
                  i);
     if (values->flags != 0)
         fail(Status::abi, "values.flags is 0x%x; this library knows no flags", values->flags);
-    // near_field.devices
-    if (size >= offsetof(graft_options_values, near_pad) + sizeof values->near_pad &&
-        (values->near_pad < 0 || values->near_pad > 64))
-        fail(Status::abi, "values.near_pad (near_field.devices) is %d; expected 0 to 64", values->near_pad);
+    if (size >= offsetof(graft_options_values, near_devices) + sizeof values->near_devices &&
+        (values->near_devices < 0 || values->near_devices > 64))
+        fail(Status::abi, "values.near_devices is %d; expected 0 to 64", values->near_devices);
 }
 
 /// The machine file of near fields: by the deck, else by the environment.

@@ -3,7 +3,6 @@
 
 #include "backend/cuda_library.hpp"
 #include "entries.hpp"
-#include "pipeline/lattice_kind.hpp"
 
 #include <cmath>
 #include <new>
@@ -21,7 +20,8 @@ graft_context::graft_context(const graft_options_values& options, const graft::c
     graft_options_values common = options; // what all ranks must agree on
     common.threads = common.backend = common.cuda_device = 0;
     common.cuda_memory_bytes = common.cuda_list_bytes = 0;
-    common.near_layout = common.near_precision = common.near_box = common.near_pad = 0; // plans are each rank's own
+    common.near_layout = common.near_precision = common.near_box = common.near_devices =
+        0; // plans are each rank's own
     common.near_memory_bytes = common.near_expected_executes = 0;
     solver.set_tree_sizes(graft::capi::tree_sizes_by(texts.tree_sizes), options.tree_leaf != 0,
                           options.tree_group != 0);
@@ -90,9 +90,8 @@ void check_box(const graft_box& box, int dimension) {
 void take_box(const graft_box& b, pipeline::Settings& settings) {
     check_box(b, settings.dimension);
     settings.periodic = check_periodic(b, settings.dimension);
-    settings.open_axis = periodic_axes(b) == 1   ? pipeline::wire_along(first_axis(b, 1))
-                         : periodic_axes(b) == 2 ? first_axis(b, 0)
-                                                 : -1;
+    settings.open_axis = periodic_axes(b) == 2 ? first_axis(b, 0) : -1;
+    settings.wire_axis = periodic_axes(b) == 1 ? first_axis(b, 1) : -1;
     std::copy(b.lower, b.lower + 3, settings.box_lower);
     std::copy(b.upper, b.upper + 3, settings.box_upper);
     std::copy(b.tilt, b.tilt + 3, settings.box_tilt);

@@ -16,7 +16,7 @@ NearDefaults read_near_options(const graft_options_values& v, const OptionTexts&
     d.layout = v.near_layout == 0 ? pipeline::near_layout_auto : v.near_layout - GRAFT_NEAR_LAYOUT_INDEXED;
     d.precision = v.near_precision != 0 ? v.near_precision : v.precision + GRAFT_NEAR_PRECISION_FP32;
     d.box = v.near_box != 0 ? v.near_box : d.box;
-    d.devices = v.near_pad > 0 ? v.near_pad : 1;
+    d.devices = v.near_devices > 0 ? v.near_devices : 1;
     d.memory_bytes = v.near_memory_bytes;
     d.expected_executes = v.near_expected_executes;
     if (!texts.machine_file.empty()) {

@@ -1,8 +1,6 @@
 // Checks and translations of the ABI structs.
 #include "structs.hpp"
 
-#include "pipeline/lattice_kind.hpp"
-
 #include <cmath>
 #include <cstring>
 
@@ -228,7 +226,7 @@ pipeline::Settings read_options(const graft_options_values& v) {
     s.backend = static_cast<pipeline::Backend>(v.backend);
     s.device = read_device_options(v);
     s.ewald_accuracy = v.ewald_accuracy;
-    s.ewald_alpha = v.box_pad != 0 ? pipeline::no_splitting : 0;
+    s.replicas = v.ewald_method != 0;
     return s;
 }
 

@@ -195,7 +195,7 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
         if (settings.periodic) { // the oracle of boxes takes hours: their own exact way, which it has judged
             settings.method = Method::tree, settings.theta = 0;
             settings.precision = Precision::fp64;
-            settings.ewald_accuracy = 1e-10, settings.ewald_alpha = 0;
+            settings.ewald_accuracy = 1e-10, settings.replicas = false;
         }
         if (points.device() != nullptr) {
             copy.make_on_host();

@@ -48,7 +48,12 @@ void add_settings(Key& key, const Settings& s) {
     key.add(s.softening_length).add(s.constant).add(s.has_box).add(s.local);
     for (int a = 0; a < 3; ++a)
         key.add(s.box_lower[a]).add(s.box_upper[a]).add(s.box_tilt[a]);
-    key.add(s.periodic).add(s.open_axis).add(s.ewald_accuracy).add(s.ewald_alpha);
+    key.add(s.periodic)
+        .add(s.open_axis)
+        .add(s.wire_axis)
+        .add(s.replicas)
+        .add(s.ewald_accuracy)
+        .add(s.ewald_alpha);
     const DeviceOptions& d = s.device;
     key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
     key.add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);

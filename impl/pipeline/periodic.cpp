@@ -66,7 +66,7 @@ EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::L
     p.particles = particles;
     p.square_sum = square_sum;
     p.accuracy = accuracy_of(settings);
-    p.alpha = std::max(0.0, settings.ewald_alpha);
+    p.alpha = settings.ewald_alpha;
     p.least_cutoff = least_cutoff(settings, longest, lattice);
     p.leaf = settings.leaf, p.group = settings.group;
     return p;
@@ -91,7 +91,7 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Set
     double corners[13] = {most};
     for (int a = 0; a < 3; ++a) {
         corners[1 + a] = corners[7 + a] = -box.lower[a], corners[4 + a] = corners[10 + a] = box.upper[a];
-        if (a == slab_axis(settings) || (wire_axis(settings) >= 0 && a != wire_axis(settings)))
+        if (a == settings.open_axis || (settings.wire_axis >= 0 && a != settings.wire_axis))
             find_extent(problem, a, box, corners[7 + a], corners[10 + a]);
     }
     comm.allreduce(corners, 13, comm::Operation::max);
@@ -171,13 +171,13 @@ void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& 
         "and %.0g. Edges %g x %g x %g%s; longest softening length %g. Edges of like size, softening "
         "lengths below a few edges%s and a larger ewald.accuracy make it smaller",
         images, waves, most_images, most_waves, lattice.edge[0], lattice.edge[1], lattice.edge[2],
-        slab_axis(settings) >= 0   ? " (of a slab: the extent of its particles and a vacuum)"
-        : wire_axis(settings) >= 0 ? " (of a wire: the extent of its particles and a vacuum)"
-                                   : "",
+        settings.open_axis >= 0   ? " (of a slab: the extent of its particles and a vacuum)"
+        : settings.wire_axis >= 0 ? " (of a wire: the extent of its particles and a vacuum)"
+                                  : "",
         longest,
-        slab_axis(settings) >= 0   ? ", a slab without strays"
-        : wire_axis(settings) >= 0 ? ", a wire without strays"
-                                   : "");
+        settings.open_axis >= 0   ? ", a slab without strays"
+        : settings.wire_axis >= 0 ? ", a wire without strays"
+                                  : "");
 }
 
 void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,

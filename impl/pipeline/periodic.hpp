@@ -32,7 +32,6 @@
 #include "kernels/screen.hpp"
 #include "pipeline/ewald.hpp"
 #include "pipeline/far_images.hpp"
-#include "pipeline/lattice_kind.hpp"
 #include "pipeline/problem.hpp"
 #include "pipeline/settings.hpp"
 #include "pipeline/wire_images.hpp"

@@ -23,7 +23,7 @@ double wanted(const Settings& s) {
 } // namespace
 
 void PeriodicSum::check_replicas(const Settings& settings, const Totals& totals) const {
-    if (settings.open_axis >= 0)
+    if (settings.open_axis >= 0 || settings.wire_axis >= 0)
         core::fail(
             core::Status::unsupported,
             "ewald.method replicas in a slab or wire; expected a box with images along three axes. Set "

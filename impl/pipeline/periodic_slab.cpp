@@ -33,14 +33,14 @@ double PeriodicSum::slab_gap(const Settings& settings) {
     const geometry::Lattice lattice = lattice_of(settings);
     double longest = 0; // wave length along the slab
     for (int a = 0; a < 3; ++a)
-        if (a != slab_axis(settings))
+        if (a != settings.open_axis)
             longest = std::max(longest, lattice.width(a));
     return longest / (2 * pi) * std::log(10 / accuracy_of(settings));
 }
 
 geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double lower, double upper) {
     geometry::Lattice lattice = lattice_of(settings);
-    const int axis = slab_axis(settings);
+    const int axis = settings.open_axis;
     lattice.edge[axis] = in_steps(upper - lower + slab_gap(settings));
     lattice.lower[axis] = lower;
     return lattice;
@@ -48,7 +48,7 @@ geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double low
 
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
 void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
-    open_axis_ = slab_axis(settings), wire_axis_ = wire_axis(settings);
+    open_axis_ = settings.open_axis, wire_axis_ = settings.wire_axis;
     for (int a = 0; a < 3; ++a)
         middle_[a] = 0.5 * totals.lower[a] + 0.5 * totals.upper[a];
     if (wire_axis_ >= 0)

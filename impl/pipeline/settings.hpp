@@ -49,8 +49,10 @@ struct Settings {
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};
     double box_upper[3] = {0, 0, 0};
-    bool periodic = false; // the box, along all axes but open_axis
-    int open_axis = -1;    // of a slab, which has no images along it; -1: none
+    bool periodic = false; // the box has images: along all axes, unless one of the next two says otherwise
+    int open_axis = -1;    // of a slab, which has none along it; -1: no slab
+    int wire_axis = -1;    // of a wire, which has some along it only; -1: no wire
+    bool replicas = false; // images of the whole box (far_images.hpp) instead of Ewald's splitting
     double box_tilt[3] = {0, 0, 0};
     double ewald_accuracy = 0; // rms error of the lattice sum over the rms force; 0 = chosen
     double ewald_alpha = 0;    // 1 / length of the splitting; 0 = chosen

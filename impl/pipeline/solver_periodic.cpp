@@ -36,7 +36,7 @@ void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const
     if (!settings_.periodic)
         return;
     const geometry::Lattice lattice = PeriodicSum::lattice_of(settings_);
-    const int wire = wire_axis(settings_), slab = slab_axis(settings_);
+    const int wire = settings_.wire_axis, slab = settings_.open_axis;
     const auto far = [&](int64_t i) {
         const geometry::Vec3 f = lattice.fractions((*axes[0])[i], (*axes[1])[i], (*axes[2])[i]);
         bool found = false;
@@ -69,7 +69,8 @@ void Solver::begin_periodic() {
     comm_->together([&] {
         if (some[0] != 0 && some[1] != 0)
             refuse_virial_of_some();
-        if (settings_.open_axis >= 0 && settings_.softening == Softening::plummer &&
+        if ((settings_.open_axis >= 0 || settings_.wire_axis >= 0) &&
+            settings_.softening == Softening::plummer &&
             (settings_.softening_length > 0 || problem_.per_particle_softening))
             refuse_plummer_slab();
         if (!periodic_)

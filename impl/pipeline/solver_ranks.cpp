@@ -40,7 +40,12 @@ int64_t digest(const Settings& s) {
     d.add(int32_t(s.local)).add(int32_t(s.softening)).add(s.softening_length).add(s.constant).add(s.has_box);
     for (int a = 0; a < 3; ++a)
         d.add(s.box_lower[a]).add(s.box_upper[a]).add(s.box_tilt[a]);
-    d.add(s.periodic).add(s.open_axis).add(s.ewald_accuracy).add(s.ewald_alpha);
+    d.add(s.periodic)
+        .add(s.open_axis)
+        .add(s.wire_axis)
+        .add(s.replicas)
+        .add(s.ewald_accuracy)
+        .add(s.ewald_alpha);
     return d.value();
 }
 

@@ -214,7 +214,7 @@ constexpr Key keys[] = {
            "periodic boxes: split (Ewald's splitting), or replicas: near images by the tree as in open "
            "boxes, far "
            "ones by moments of the whole box; for method tree, refused where mac.accuracy is beyond it",
-           lattice_methods, &Values::box_pad),
+           lattice_methods, &Values::ewald_method),
     real("ewald.accuracy", "",
          "periodic boxes: rms force error of the lattice sum over the rms force; mac.accuracy is that of the "
          "tree's cells, which large or crowded boxes use. 0: chosen for precision and method",
@@ -266,10 +266,9 @@ constexpr Key keys[] = {
          "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken "
          "as 10",
          count, &Values::near_expected_executes),
-    // Kept in the word of graft_options_values where 0 stood.
     whole("near_field.devices", "GPUs",
           "GPUs of this host, from cuda.device on, that sum one near-field plan; 0: one", {0, 64},
-          &Values::near_pad),
+          &Values::near_devices),
     kept("near_field.machine", Type::input_path, "",
          "machine file that `graft model calibrate --out FILE` wrote on this machine: layout auto predicts "
          "with its numbers; left out: the environment's GRAFT_MACHINE, else built-in numbers"),

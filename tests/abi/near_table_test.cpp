@@ -302,9 +302,9 @@ TEST_F(NearTable, TheDeckSpeaks) {
     EXPECT_EQ(text("near.precision"), "fp32");
     EXPECT_EQ(text("near.reason"), "as near_field.layout says");
     EXPECT_LE(figure("near.largest"), 2);
-    EXPECT_EQ(values.near_pad, 2);
-    values.near_pad = -1;
-    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "near_pad");
+    EXPECT_EQ(values.near_devices, 2);
+    values.near_devices = -1;
+    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "near_devices");
 }
 
 /// A machine file in the test's folder, gone with the test.

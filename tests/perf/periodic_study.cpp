@@ -10,7 +10,6 @@
 // is the rms difference of the two fields over their rms: that of the cells and of both splittings. `errors`:
 // time, rms and 99 % error (of the rms force) of all pairs, cells and replicas at several accuracies, at 400
 // particles against all pairs in fp64 to 1e-9.
-#include "pipeline/lattice_kind.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/solver.hpp"
 
@@ -172,9 +171,9 @@ void judge_all(bool clusters, int64_t n, pipeline::Settings settings) {
             settings.order = order, settings.accuracy = accuracy;
             if (n > 200000 && (order < 4 || accuracy < 1e-3))
                 continue;
-            settings.ewald_alpha = 0, settings.ewald_accuracy = 0; // chosen
+            settings.replicas = false, settings.ewald_accuracy = 0; // chosen
             judge("cells", cloud, settings, 1, exact, targets);
-            settings.ewald_alpha = pipeline::no_splitting;
+            settings.replicas = true;
             judge("replicas", cloud, settings, 1, exact, targets);
         }
 }

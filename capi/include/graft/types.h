@@ -421,7 +421,7 @@ typedef struct graft_options_values {
     int32_t near_layout;    /* 0 = auto, else GRAFT_NEAR_LAYOUT_* */
     int32_t near_precision; /* 0 = as `precision`, else GRAFT_NEAR_PRECISION_* */
     int32_t near_box;       /* most points in a box that the library makes; 0 = 15 */
-    int32_t near_pad;       /* 0 */
+    int32_t near_devices;   /* GPUs that sum one plan, from cuda.device on, at most 64; 0 = one */
     double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit */
     double near_expected_executes; /* for one set of coordinates; 0 = unknown, taken as 10 */
     /* Since minor 4: periodic boxes (deck keys ewald.*, box.*). The first four took the reserved words of minor 3. The box
@@ -437,7 +437,7 @@ typedef struct graft_options_values {
     double box_xz;
     double box_yz;
     int32_t box_periodic; /* 0 = open, 1 = all axes, 2, 3, 4 = all but x, y, z, 5, 6, 7 = x, y, z only */
-    int32_t box_pad;      /* 0; 1: deck key ewald.method is replicas */
+    int32_t ewald_method; /* 0 = split, 1 = replicas */
     uint64_t reserved[4];
 } graft_options_values;
 

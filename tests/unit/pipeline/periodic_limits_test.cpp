@@ -1,6 +1,5 @@
 // Periodic boxes at their limits: points far from all sources, no charge at all, sums that would not end.
 #include "periodic_scene.hpp"
-#include "pipeline/lattice_kind.hpp"
 
 namespace {
 
@@ -64,7 +63,7 @@ TEST(PeriodicLimits, PlacesThatDoubleCannotTellAreRefused) {
     cloud.y[5] = 1e20;
     EXPECT_NE(refusal(cloud, periodic_settings(PeriodicBox{})).find("particle 5 lies"), std::string::npos);
     Settings slab = periodic_settings(PeriodicBox{}), wire = slab;
-    slab.open_axis = 1, wire.open_axis = wire_along(1);
+    slab.open_axis = 1, wire.wire_axis = 1;
     EXPECT_NE(refusal(cloud, wire).find("particle 5 lies"), std::string::npos);
     EXPECT_EQ(refusal(cloud, slab).find("particle 5 lies"), std::string::npos) << "is a stray there";
     cloud.y[5] = 0.5 + 1e6;

@@ -2,7 +2,6 @@
 // sum.
 #include "periodic_scene.hpp"
 #include "pipeline/far_images.hpp"
-#include "pipeline/lattice_kind.hpp"
 
 namespace graft::pipeline::testing {
 namespace {
@@ -12,7 +11,7 @@ const PeriodicBox straight{{1, 1, 1}}, tilted{{1, 1.2, 0.8}, {-2, 3, 0}, {0.3, -
 
 Settings replica_settings(const PeriodicBox& box, Method method = Method::tree, double accuracy = 1e-6) {
     Settings s = periodic_settings(box, method);
-    s.ewald_alpha = no_splitting, s.ewald_accuracy = accuracy;
+    s.replicas = true, s.ewald_accuracy = accuracy;
     return s;
 }
 
@@ -57,8 +56,7 @@ TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
         Settings s = periodic_settings(tilted, Method::tree);
         s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.03;
         const Results expected = compute_periodic(cloud, s); // all pairs
-        s.ewald_alpha = no_splitting, s.theta = 1, s.order = 4, s.accuracy = 1e-4,
-        s.precision = Precision::mixed;
+        s.replicas = true, s.theta = 1, s.order = 4, s.accuracy = 1e-4, s.precision = Precision::mixed;
         for (const TreeScope scope : {TreeScope::local, TreeScope::global})
             for (const Exchange exchange : {Exchange::push, Exchange::fetch})
                 for (const int ranks : {1, 2, 3, 4}) {
@@ -110,7 +108,7 @@ TEST(Replicas, AreRefusedWhereTheyCannotBeExactEnough) {
     s = replica_settings(straight);
     s.open_axis = 2;
     EXPECT_NE(refusal(cloud, s).find("slab or wire"), std::string::npos);
-    s.open_axis = wire_along(2);
+    s.open_axis = -1, s.wire_axis = 2;
     EXPECT_NE(refusal(cloud, s).find("slab or wire"), std::string::npos);
     s = replica_settings(straight);
     s.ewald_accuracy = 0, s.accuracy = 1e-3; // mac.accuracy then

@@ -1,6 +1,5 @@
 // Wires: images along one axis, none along the others, against the images one by one.
 #include "periodic_scene.hpp"
-#include "pipeline/lattice_kind.hpp"
 #include "reference/wire_sum.hpp"
 
 #include <array>
@@ -12,7 +11,7 @@ const PeriodicBox tube{{0.7, 0.4, 1.1}, {-0.4, 2, 5}};
 
 Settings wire_settings(const PeriodicBox& box, Method method, int axis = 2) {
     Settings s = periodic_settings(box, method);
-    s.open_axis = wire_along(axis);
+    s.wire_axis = axis;
     return s;
 }
 
