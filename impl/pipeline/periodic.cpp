@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "pipeline/forest.hpp"
+#include "pipeline/lattice_kind.hpp"
 
 #include <algorithm>
 #include <cmath>
