@@ -66,8 +66,8 @@ bool as_good(const char* what, int ranks, const std::vector<double>& several, co
 }
 
 TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
-    graft::test::Cases cases(2);
-    const Cloud cloud = make_cloud(20000);
+    graft::test::Cases cases(4);
+    const Cloud cloud = make_cloud(graft::test::test_size(20000, 8000));
     for (MacType mac : {MacType::error, MacType::box, MacType::edge}) {
         const Settings s = on_gpu(mac);
         const Results reference = exact(cloud, s);
@@ -91,7 +91,7 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
 /// error is that of one rank; charges of both signs on one rank are no polynomials there. The same bits every
 /// time.
 TEST_F(GpuRanks, FarCellsBecomePolynomials) {
-    const Cloud cloud = make_cloud(40000, 6);
+    const Cloud cloud = make_cloud(graft::test::test_size(40000, 16000), 6);
     Settings s = on_gpu();
     s.precision = Precision::fp32, s.local = Local::on;
     Settings plain = s;
@@ -127,7 +127,7 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
 /// stands as two roots here.
 TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
     graft::test::Cases cases(5);
-    const Cloud cloud = make_cloud(12000, 2, true);
+    const Cloud cloud = make_cloud(graft::test::test_size(12000, 5000), 2, true);
     for (MacType mac : {MacType::box, MacType::error})
         for (int order : {0, 2, 4})
             for (bool softening : {false, true}) {

@@ -128,7 +128,8 @@ TEST_P(TreeKinds, ShapesAndSizes) {
                     continue;
                 tree::TreeOptions options;
                 options.dimension = dimension;
-                expect_cpu_tree(test::make_cloud(shape, n), options, GetParam());
+                expect_cpu_tree(test::make_cloud(shape, std::min(n, test::test_size(20011, 5011))), options,
+                                GetParam());
                 if (HasFatalFailure())
                     return;
             }
@@ -152,7 +153,7 @@ TEST_P(TreeKinds, LeafSizes) {
 TEST_P(TreeKinds, ManyParticles) {
     for (const Shape shape : {Shape::plummer, Shape::uniform, Shape::clustered, Shape::zeros}) {
         tree::TreeOptions options;
-        expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(300007, 30007)), options, GetParam());
+        expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(300007, 10007)), options, GetParam());
         if (HasFatalFailure())
             return;
     }
