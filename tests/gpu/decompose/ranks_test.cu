@@ -39,7 +39,7 @@ Options of(int32_t parts) {
 }
 
 TEST_F(RanksTest, EveryKindOfSet) {
-    Cases cases(11);
+    Cases cases(23);
     for (const Kind kind :
          {Kind::uniform, Kind::clustered, Kind::lattice, Kind::one_place, Kind::two_places, Kind::line})
         for (const int ranks : {2, 3, 4})

@@ -157,7 +157,7 @@ TEST_F(NearLayouts, ClusteredAndFarFromTheOrigin) {
 }
 
 TEST_F(NearLayouts, CoincidentPoints) {
-    Cases cases(11);
+    Cases cases(19);
     for (const bool same : {true, false})
         for (const double softening : {0.0, 0.25}) {
             NearSceneOptions o;
@@ -201,7 +201,7 @@ TEST_F(NearLayouts, MissingNeighbourIsSeen) {
 }
 
 TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
-    Cases cases(5);
+    Cases cases(7);
     NearSceneOptions o;
     o.targets = 3000, o.sources = 2800, o.side = 8, o.shuffled = true, o.components = 3;
     for (const bool same : {true, false})

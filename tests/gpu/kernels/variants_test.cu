@@ -142,11 +142,14 @@ TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
 }
 
 TEST_F(Variants, BlockSizes) {
-    const Particles p = test::plummer_sphere(test::test_size(2500, 1200));
+    const Particles p = test::plummer_sphere(test::test_size(2500, 600));
     SceneOptions o;
     o.group = 100, o.leaf = 40;
     const Scene scene(p, o);
+    test::Cases shapes(2), blocks(5);
     for (const auto& [x, y] : {std::pair{16, 32}, {32, 32}, {8, 64}, {1, 128}, {1024, 1}, {3, 7}}) {
+        if (shapes.skip())
+            continue;
         DeviceEvaluation how = how_for(scene, DeviceKernel::tiles_2d);
         how.block_x = x, how.block_y = y;
         SCOPED_TRACE(core::format("BX %d BY %d", x, y));
@@ -154,6 +157,8 @@ TEST_F(Variants, BlockSizes) {
     }
     for (const int threads : {32, 100, 1024})
         for (const DeviceKernel kernel : {DeviceKernel::pairs_1d, DeviceKernel::block_per_group}) {
+            if (blocks.skip())
+                continue;
             DeviceEvaluation how = how_for(scene, kernel);
             how.block_x = threads;
             SCOPED_TRACE(core::format("kernel %d threads %d", static_cast<int>(kernel), threads));

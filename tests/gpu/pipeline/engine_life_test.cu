@@ -31,9 +31,12 @@ class EngineLife : public EngineTest {
 /// sources that reached a target, by whatever operator.
 TEST_F(EngineLife, UnitCharges) {
     Engine engine;
+    Cases cases(5);
     for (int64_t n : {int64_t{1}, int64_t{100}, graft::test::test_size(20011, 1511)})
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})
             for (int64_t limit : {int64_t{0}, int64_t{1} << 16}) {
+                if (cases.skip())
+                    continue;
                 Cloud cloud = make_cloud(n, 21);
                 std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
                 Settings s;
@@ -102,8 +105,11 @@ TEST_F(EngineLife, BadTargetsAreNamedAsOnTheCpu) {
 TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
     Engine engine;
     const Cloud cloud = make_cloud(test_size(20000, 2000), 25);
+    Cases cases(3);
     for (MemorySpace space : {MemorySpace::device, MemorySpace::host})
         for (int graph : {0, 1}) {
+            if (cases.skip())
+                continue;
             Settings s;
             s.device.graph = graph;
             Wish wish;
@@ -160,8 +166,11 @@ TEST_F(EngineLife, BeginDoesNotWaitForTheStream) {
 
 TEST_F(EngineLife, SameBitsEveryRunAndByGraph) {
     const Cloud cloud = make_cloud(test_size(30000, 2000), 27);
+    Cases cases(5);
     for (Method method : {Method::tree, Method::direct})
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
+            if (cases.skip())
+                continue;
             Settings s;
             s.method = method, s.precision = precision;
             std::vector<Answer> answers;
@@ -251,11 +260,14 @@ TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
     const Answer truth = chosen(engine.run(direct, cloud, wish, Layout::soa64, MemorySpace::device));
     Wish all;
     all.sums = all.potential = false;
+    Cases cases(4);
     for (int group : {64, 128}) {
         Settings s;
         s.group = group;
         const std::vector<double> cpu = errors(chosen(on_cpu(s, cloud, all)), truth);
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
+            if (cases.skip())
+                continue;
             s.precision = precision;
             const std::vector<double> gpu =
                 errors(chosen(engine.run(s, cloud, all, Layout::soa64, MemorySpace::device)), truth);
@@ -303,9 +315,12 @@ TEST_F(EngineLife, EndNeedsABegin) {
 TEST_F(EngineLife, CallsDoNotDisturbEachOther) {
     Engine engine;
     const Cloud clouds[] = {make_cloud(3000, 32), make_cloud(test_size(90000, 9000), 33), make_cloud(10, 34)};
+    Cases cases(5);
     for (int round = 0; round < 3; ++round)
         for (const Cloud& cloud : clouds)
             for (bool points : {false, true}) {
+                if (cases.skip())
+                    continue;
                 Wish wish;
                 wish.points = points ? &clouds[0] : nullptr;
                 Settings s;

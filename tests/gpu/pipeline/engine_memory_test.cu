@@ -36,6 +36,8 @@ class EngineMemory : public EngineTest {
 /// For every precision and walk: the free run's bits from 0.9 of its memory down to what cannot be less.
 TEST_F(EngineMemory, LessMemoryMoreBatchesSameBits) {
     const Cloud cloud = make_cloud(test_size(60000, 20000), 41);
+    const std::vector<double> shares =
+        small_inputs() ? std::vector{0.5, 0.3, 0.1} : std::vector{0.9, 0.6, 0.5, 0.4, 0.35, 0.3, 0.2, 0.1};
     Cases cases(3);
     for (const int walk : {1, 2})
         for (const Precision precision : {Precision::mixed, Precision::fp64}) {
@@ -49,7 +51,7 @@ TEST_F(EngineMemory, LessMemoryMoreBatchesSameBits) {
             EXPECT_EQ(free_engine.report.batches, 1);
             int64_t most_batches = 1;
             int refused = 0;
-            for (const double share : {0.9, 0.6, 0.5, 0.4, 0.35, 0.3, 0.2, 0.1}) {
+            for (const double share : shares) {
                 s.device.memory_limit = static_cast<int64_t>(share * bytes);
                 Engine engine;
                 Answer answer;
