@@ -51,9 +51,12 @@ void DeviceForce::plan_periodic() {
         slab && !plan.measured) { // stops; what the host calls the box here is of no account
         plan.box.edge[a] = plan.box.edge[(a + 1) % 3];
     } else if (slab) {
-        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper);
+        const double length = job_.per_particle                ? plan.longest
+                              : s.softening == Softening::none ? 0
+                                                               : s.softening_length;
+        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper, length);
         plan.box.lower[a] -= 0.5 * (plan.box.edge[a] - (split_.upper - split_.lower)); // room to drift
-        plan.gap = PeriodicSum::slab_gap(s);
+        plan.gap = PeriodicSum::slab_gap(s, length);
     }
     std::vector<double> key{static_cast<double>(job_.n),
                             static_cast<double>(job_.per_particle),
