@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace graft::kernels {
 
@@ -56,6 +57,11 @@ double inverse_power(double value) {
     return std::ldexp(1.0, -std::ilogb(value) - 1);
 }
 
+/// Sums of scaled charges stay near 1.
+double charge_scale_of(const PeriodicTask& task) {
+    return std::ldexp(1.0, std::ilogb(static_cast<double>(std::max<int64_t>(task.charges(), 1))));
+}
+
 template <typename T>
 PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, const DeviceEvaluation& how,
                           const PeriodicTask& task) {
@@ -77,7 +83,7 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, co
     const double softening = lattice.softening * in.scale;
     in.added = std::max(static_cast<T>(softening * softening), pair_tiny<T>());
     in.facts = task.facts;
-    in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    in.charge_scale = charge_scale_of(task);
     in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale, softening);
     return in;
 }
@@ -156,6 +162,7 @@ struct VirialSums {
     int open_axis;
     double slab, edge; // as Combination's; slab 0: none
     const PeriodicFacts* facts;
+    bool tells_waves;
     double* totals;
     const backend::DeviceStatus* status;
 };
@@ -183,9 +190,16 @@ __global__ void total_virial(const VirialSums s) {
         pairs += __shfl_xor_sync(~0u, pairs, step);
         waves += __shfl_xor_sync(~0u, waves, step);
     }
+    const double rest = waves + slab_virial(s, c) - (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
     if (lane == 0)
-        s.totals[c] = pairs * s.pair_factor + waves + slab_virial(s, c) -
-                      (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
+        s.totals[c] = pairs * s.pair_factor + (s.tells_waves ? rest : 0);
+}
+
+__global__ void add_chunks(const double* from, int32_t chunks, int64_t size, double* to,
+                           const backend::DeviceStatus* status) {
+    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+    if (k < size && !backend::stopped(status))
+        to[k] = sum_parts(from + k, chunks, size);
 }
 
 PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, int64_t tiles) {
@@ -194,15 +208,15 @@ PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, i
     PeriodicWaves in{};
     in.sources = task.sources, in.targets = task.targets;
     in.box = lattice.box;
-    in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    in.charge_scale = charge_scale_of(task);
     in.unit = 1 / inverse_power(std::cbrt(lattice.box.volume()));
     in.tile_count = static_cast<int32_t>(tiles);
-    const int64_t items = divided(task.sources.n, 32);
+    const int64_t items = std::max<int64_t>(divided(task.sources.n, 32), 1);
     const int64_t chunks = std::clamp<int64_t>(full / tiles, 1, std::min(most_chunks, items));
     in.chunk = divided(items, chunks) * 32;
     in.chunks = static_cast<int32_t>(divided(task.sources.n, in.chunk));
-    const int64_t groups =
-        std::clamp<int64_t>(full / divided(task.targets.n, 128), 1, std::min(most_groups, tiles));
+    const int64_t groups = std::clamp<int64_t>(full / std::max<int64_t>(divided(task.targets.n, 128), 1), 1,
+                                               std::min(most_groups, tiles));
     in.group_tiles = static_cast<int32_t>(divided(tiles, groups));
     in.groups = static_cast<int32_t>(divided(tiles, in.group_tiles));
     return in;
@@ -257,18 +271,24 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     Work& w = *work_;
     PeriodicTask task = given;
     w.all = task.all;
-    if (task.sources.softening != nullptr || lattice_.open_axis >= 0) {
+    if (task.structure == nullptr && (task.sources.softening != nullptr || lattice_.open_axis >= 0)) {
         w.measures.resize(measure_partials);
-        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, w.measures.data(),
-                        task.facts});
+        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, task.middle,
+                        w.measures.data(), task.facts});
     }
     if (pair_kind(how.pairs) == DevicePair::plummer)
         make_table(queue, task.facts);
     w.chunks.resize(divided(task.sources.n, chunk_sources));
-    task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
-    task.targets = task.all ? task.sources : w.targets.sort(queue, lattice_.box, given.targets, nullptr);
+    if (task.sources.n > 0)
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
+    if (task.all)
+        task.targets = task.sources;
+    else if (n > 0)
+        task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr);
     PeriodicWaves waves = waves_of(lattice_, task, tiles);
-    w.structure.resize(waves.chunks * tiles * 4 * WaveTile::values);
+    if (task.structure != nullptr)
+        waves.chunks = 1;
+    w.structure.resize(waves.chunks * structure_size());
     w.weighted.resize(tiles * 4 * WaveTile::values), w.rows.resize(tiles), w.tile_virial.resize(6 * tiles);
     w.charge.resize(1), w.field.resize(waves.groups * 4 * n);
     waves.table = w.table.data();
@@ -278,6 +298,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
 
     const int components = how.pairs.potential || task.virial ? 4 : 3;
     Combination sum{};
+    w.pair_parts = 0;
     const auto pairs = [&]<typename T>() {
         PeriodicPairs<T> in = pairs_of<T>(lattice_, screen_, how, task);
         w.partial.resize(in.parts * components * n);
@@ -292,10 +313,17 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     backend::follow(w.side, queue.stream(), w.begun);
     {
         const backend::OnSide on_side(queue, w.side);
-        in_double ? launch_periodic_waves_double(queue, waves) : launch_periodic_waves_float(queue, waves);
+        if (task.structure != nullptr)
+            waves.structure = const_cast<double*>(task.structure); // read only
+        else
+            in_double ? launch_structure_double(queue, waves) : launch_structure_float(queue, waves);
+        in_double ? launch_waves_double(queue, waves) : launch_waves_float(queue, waves);
     }
-    in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
+    if (n > 0 && task.sources.n > 0)
+        in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
     backend::follow(queue.stream(), w.side, w.done);
+    if (n == 0)
+        return;
 
     sum.n = n, sum.components = components, sum.potential = how.pairs.potential;
     sum.partial = w.partial.data();
@@ -309,7 +337,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
         const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};
         sum.across = places[sum.open_axis];
-        sum.middle = lattice_.middle(), sum.edge = lattice_.box.edge[sum.open_axis];
+        sum.middle = task.middle, sum.edge = lattice_.box.edge[sum.open_axis];
         sum.slab = 2 * pi / lattice_.box.volume();
     }
     sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
@@ -321,6 +349,38 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     ++queue.launches;
 }
 
+void DevicePeriodic::sum_structure(backend::Queue& queue, const DeviceEvaluation& how,
+                                   const DeviceSources& sources, int64_t all_particles, double* structure) {
+    Work& w = *work_;
+    if (sources.n == 0) {
+        GRAFT_CUDA(cudaMemsetAsync(structure, 0, static_cast<size_t>(structure_size()) * sizeof(double),
+                                   queue.stream()));
+        return;
+    }
+    PeriodicTask task;
+    task.sources = sources, task.all_particles = all_particles;
+    PeriodicWaves waves = waves_of(lattice_, task, tile_count());
+    w.structure.resize(waves.chunks * structure_size());
+    waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.status = queue.status();
+    how.precision == DevicePrecision::fp64 ? launch_structure_double(queue, waves)
+                                           : launch_structure_float(queue, waves);
+    const int64_t size = structure_size();
+    add_chunks<<<backend::blocks_for(size, 256), 256, 0, queue.stream()>>>(w.structure.data(), waves.chunks,
+                                                                           size, structure, queue.status());
+    GRAFT_CUDA_LAUNCHED("structure factors of a rank");
+    ++queue.launches;
+}
+
+void DevicePeriodic::find_facts(backend::Queue& queue, const DeviceSources& sources,
+                                const DeviceSources& points, int open_axis, double middle,
+                                PeriodicFacts* facts) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    DeviceLattice any;
+    any.open_axis = open_axis, any.longest = infinite, any.gap = -infinite;
+    work_->measures.resize(measure_partials);
+    measure(queue, {sources, points, any, middle, work_->measures.data(), facts});
+}
+
 const int32_t* DevicePeriodic::target_order() const {
     return (work_->all ? work_->sources : work_->targets).order();
 }
@@ -328,7 +388,7 @@ const int32_t* DevicePeriodic::target_order() const {
 void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task) {
     const Work& w = *work_;
     const double scale = inverse_power(lattice_.cutoff);
-    const double charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    const double charge_scale = charge_scale_of(task);
     const bool slab = lattice_.open_axis >= 0;
     const VirialSums sums{w.pair_virial.data(),
                           w.pair_parts,
@@ -341,6 +401,7 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
                           slab ? 2 * pi / lattice_.box.volume() : 0,
                           slab ? lattice_.box.edge[lattice_.open_axis] : 0,
                           task.facts,
+                          task.tells_waves,
                           task.totals,
                           queue.status()};
     total_virial<<<1, 6 * 32, 0, queue.stream()>>>(sums);
