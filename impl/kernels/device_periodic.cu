@@ -62,10 +62,28 @@ double charge_scale_of(const PeriodicTask& task) {
     return std::ldexp(1.0, std::ilogb(static_cast<double>(std::max<int64_t>(task.charges(), 1))));
 }
 
+/// Into how many parts the sources are cut, for blocks of targets that fill the device in few rounds: a warp
+/// of a block looks at part / 4 chunks, and a block costs about a chunk of its own
+/// (impl/docs/gpu/periodic.md).
+template <typename T>
+int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
+    constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
+    const int64_t resident = 132 * (sizeof(T) == 8 ? 2 : virial ? 3 : 4); // by registers
+    const int64_t steps = divided(chunk_count, periodic_part_step);
+    int64_t best = steps, least = std::numeric_limits<int64_t>::max();
+    for (int64_t wanted = 1; wanted <= std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
+         ++wanted) {
+        const int64_t part = divided(steps, wanted), parts = divided(steps, part);
+        const int64_t cost = divided(blocks * parts, resident) * (part + 1);
+        if (cost <= least)
+            least = cost, best = part;
+    }
+    return best * periodic_part_step;
+}
+
 template <typename T>
 PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, const DeviceEvaluation& how,
                           const PeriodicTask& task) {
-    constexpr int64_t full = 132 * 16; // blocks that fill a large GPU twice
     PeriodicPairs<T> in{};
     in.sources = task.sources, in.targets = task.targets;
     in.box = lattice.box;
@@ -75,9 +93,7 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, co
     in.scale = inverse_power(lattice.cutoff);
     in.blocks = divided(task.targets.n, periodic_block);
     in.chunk_count = divided(task.sources.n, chunk_sources);
-    const int64_t steps = divided(in.chunk_count, periodic_part_step);
-    const int64_t wanted = std::clamp<int64_t>(divided(full, in.blocks), 1, steps);
-    in.part = divided(steps, wanted) * periodic_part_step;
+    in.part = part_of<T>(in.blocks, in.chunk_count, task.virial);
     in.parts = divided(in.chunk_count, in.part);
     in.length = how.softening_length;
     const double softening = lattice.softening * in.scale;
@@ -125,28 +141,34 @@ __device__ void add_slab(const Combination& c, int64_t k) {
         c.to_potential[k] -= c.slab * (q * (z * z + c.edge * c.edge / 6) - 2 * z * m[0] + m[1]);
 }
 
-__global__ void combine(const Combination c) {
-    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-    if (k >= c.n || backend::stopped(c.status))
+constexpr int combined = 32, summands = 8; // targets of a block; sums of each: 4 of pairs, 4 of waves
+
+/// A warp a sum: a thread that took all of a target's would read some 200 numbers one after the other.
+__global__ void __launch_bounds__(combined* summands) combine(const Combination c) {
+    __shared__ double sums[summands][combined];
+    if (backend::stopped(c.status))
         return;
-    if (k == 0)
+    const int t = threadIdx.x, row = threadIdx.y;
+    const int64_t k = blockIdx.x * int64_t{combined} + t;
+    if (k == 0 && row == 0)
         c.status->pairs += c.pairs;
-    const double* const pairs = c.partial + k;
-    const double* const waves = c.waves + k;
-    const int64_t stride = c.components * c.n;
+    if (k < c.n && row < 4 && row < c.components)
+        sums[row][t] = sum_parts(c.partial + row * c.n + k, c.parts, c.components * c.n);
+    else if (k < c.n && row >= 4)
+        sums[row][t] = sum_parts(c.waves + (row - 4) * c.n + k, c.groups, 4 * c.n);
+    __syncthreads();
+    if (k >= c.n || row > 0)
+        return;
     constexpr double turn = -2 * pi;
     double by[3];
     for (int a = 0; a < 3; ++a)
-        by[a] = turn * c.wave_unit * sum_parts(waves + (1 + a) * c.n, c.groups, 4 * c.n);
-    c.ax[k] =
-        sum_parts(pairs, c.parts, stride) * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
-    c.ay[k] = sum_parts(pairs + c.n, c.parts, stride) * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] +
-              c.g[2].y * by[2];
-    c.az[k] = sum_parts(pairs + 2 * c.n, c.parts, stride) * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] +
-              c.g[2].z * by[2];
+        by[a] = turn * c.wave_unit * sums[5 + a][t];
+    c.ax[k] = sums[0][t] * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
+    c.ay[k] = sums[1][t] * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] + c.g[2].y * by[2];
+    c.az[k] = sums[2][t] * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] + c.g[2].z * by[2];
     if (c.potential)
-        c.to_potential[k] = sum_parts(pairs + 3 * c.n, c.parts, stride) * c.of_potential +
-                            c.wave_unit * sum_parts(waves, c.groups, 4 * c.n) + *c.charge * *c.background;
+        c.to_potential[k] =
+            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge * *c.background;
     if (c.across != nullptr)
         add_slab(c, k);
 }
@@ -344,7 +366,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     sum.to_potential = field.potential.data();
     sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
     sum.status = queue.status();
-    combine<<<backend::blocks_for(n, 64), 64, 0, queue.stream()>>>(sum);
+    combine<<<backend::blocks_for(n, combined), dim3(combined, summands), 0, queue.stream()>>>(sum);
     GRAFT_CUDA_LAUNCHED("sums of a periodic box");
     ++queue.launches;
 }
