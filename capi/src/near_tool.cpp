@@ -98,10 +98,10 @@ std::string near_field_json(const ToolArguments& arguments) {
     reader.finish();
     const kernels::near::BenchCase one = kernels::near::make_case(request.grid);
     NearAnswer answer;
-    answer.choice =
-        request.cuda
-            ? kernels::near::bench_choice_on_device(one, request.sums, reader.machine(), request.choice)
-            : kernels::near::bench_choice(one, request.sums, reader.machine(), request.choice);
+    answer.choice = request.cuda
+                        ? kernels::near::bench_choice_on_device(one, request.sums, reader.machine(),
+                                                                request.choice, request.device)
+                        : kernels::near::bench_choice(one, request.sums, reader.machine(), request.choice);
     answer.times = request.cuda ? kernels::near::bench_layouts_on_device(request.layouts, one, request.sums,
                                                                          request.choice.way, request.device,
                                                                          request.repeats)

@@ -51,11 +51,14 @@ void DeviceForce::plan_periodic() {
         slab && !plan.measured) { // stops; what the host calls the box here is of no account
         plan.box.edge[a] = plan.box.edge[(a + 1) % 3];
     } else if (slab) {
-        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper);
+        const double length = job_.per_particle                ? plan.longest
+                              : s.softening == Softening::none ? 0
+                                                               : s.softening_length;
+        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper, length);
         const double edge = plan.box.edge[a],
                      step = edge / 64; // places in steps: a slab that drifts keeps its plan
         plan.box.lower[a] = std::floor((0.5 * split_.lower + 0.5 * split_.upper - 0.5 * edge) / step) * step;
-        plan.gap = PeriodicSum::slab_gap(s);
+        plan.gap = PeriodicSum::slab_gap(s, length);
     }
     const int64_t particles = job_.over_ranks ? all_particles_of_ranks() : job_.n;
     std::vector<double> key{static_cast<double>(particles),

@@ -2,10 +2,12 @@
 // there as they are, in whatever memory.
 #include "backend/cuda_library.hpp"
 #include "kernels/near/choose.hpp"
-#include "kernels/near/device_near.hpp"
+#include "kernels/near/device_trial.hpp"
 #include "pipeline/near_devices.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 namespace graft::pipeline {
@@ -18,7 +20,8 @@ namespace {
 constexpr double usual_executes = 10;  // where the caller does not tell
 constexpr double worth_a_change = 0.8; // of the time: less is noise
 
-/// By prediction; the model's numbers are those of the machine file where it has a GPU's.
+/// By prediction, a trial, and what executions took; the model's numbers are those of the machine file where
+/// it has a GPU's.
 class DeviceChoice {
   public:
     DeviceChoice(const NearSideInput& input, bool host_arrays)
@@ -38,19 +41,36 @@ class DeviceChoice {
     near::Layout layout() const { return choice_.layout; }
     const char* reason() const { return reason_; }
     const near::Candidate& chosen() const { return choice_.chosen(); }
-    void learn(const near::Times& times) { near::learn(learned_, choice_.chosen(), times); }
-    /// Whether what executions took speaks for another layout, which is then chosen.
-    bool changes() {
+    /// The winner's plan; none where nothing was tried.
+    near::DevicePlan try_out(const near::DeviceTrialInput& input) {
         if (asked_)
-            return false;
+            return {nullptr, input.table.destroy};
+        near::DeviceTrial trial = near::choose_tried_on_device(input, shape_, machine_, options_, learned_);
+        if (trial.choice.tried)
+            choice_ = trial.choice, reason_ = "fastest in a short trial";
+        return std::move(trial.plan);
+    }
+    void learn(const near::Times& events) {
+        near::learn(learned_, chosen(), near::device_times(chosen(), events));
+        executed_ = true;
+    }
+    /// Another choice, if what executions took speaks for one: its executions with their share of a new plan
+    /// against executions alone.
+    std::optional<near::Choice> better() const {
+        if (asked_ || !executed_)
+            return std::nullopt;
         const near::Choice choice = near::choose(shape_, machine_, options_, learned_);
-        const near::Candidate& now = choice.candidates[static_cast<size_t>(choice_.layout)];
-        if (choice.layout == choice_.layout || choice.chosen().time_s > worth_a_change * now.time_s)
-            return false;
+        const near::Candidate& now = choice.candidates[number(choice_.layout)];
+        if (choice.layout == choice_.layout || refused_[number(choice.layout)] ||
+            choice.chosen().time_s > worth_a_change * now.execution_s)
+            return std::nullopt;
+        return choice;
+    }
+    void take(const near::Choice& choice) {
         choice_ = choice;
         reason_ = "learned from the executions so far";
-        return true;
     }
+    void refuse(near::Layout layout) { refused_[number(layout)] = true; }
     void report(NearReport& report) const {
         const model::NearPrediction& p = chosen().predicted;
         report.layout = layout(), report.reason = reason_;
@@ -62,36 +82,44 @@ class DeviceChoice {
     }
 
   private:
+    static size_t number(near::Layout layout) { return static_cast<size_t>(layout); }
+
     const near::Shape& shape_;
-    bool asked_;
+    bool asked_, executed_ = false;
     model::Machine machine_;
     near::ChoiceOptions options_;
     near::Learned learned_;
     near::Choice choice_;
+    std::array<bool, near::layouts> refused_{}; // there was no room for them beside the plan in use
     const char* reason_;
 };
 
 class DeviceSide : public NearSide {
   public:
     DeviceSide(const NearSideInput& input, const near::DeviceNearTable& table, int32_t device,
-               bool host_arrays)
-        : structure_(input.structure), sums_(input.sums), table_(table), choice_(input, host_arrays) {
+               const NearPoints& points)
+        : structure_(input.structure), sums_(input.sums), table_(table), plan_(nullptr, table.destroy),
+          choice_(input, !points.on_device()) {
         options_.device = device;
         options_.most_bytes = static_cast<int64_t>(input.options.most_bytes);
         options_.host_threads = input.options.threads;
-        create();
+        plan_ = choice_.try_out(
+            {table_, options_, structure_, sums_, points.target, points.source, points.stream});
+        backend::DeviceError error;
+        if (plan_ == nullptr)
+            backend::raise(create(choice_.layout(), plan_, error), error);
     }
-    ~DeviceSide() override { table_.destroy(plan_); }
-    DeviceSide(const DeviceSide&) = delete;
-    DeviceSide& operator=(const DeviceSide&) = delete;
 
     void set_points(const NearPoints& points) override {
-        if (choice_.changes()) {
-            table_.destroy(std::exchange(plan_, nullptr));
-            create();
+        if (const std::optional<near::Choice> other = choice_.better()) {
+            if (change_to(other->layout, points)) {
+                choice_.take(*other);
+                return;
+            }
+            choice_.refuse(other->layout);
         }
         backend::DeviceError error;
-        backend::raise(table_.set_points(plan_, points.target, points.source, points.stream, &error), error);
+        backend::raise(give(plan_, points, error), error);
     }
 
     void begin(const NearSums& sums, void* stream) override {
@@ -103,13 +131,13 @@ class DeviceSide : public NearSide {
         }
         outputs.add = sums.add ? 1 : 0;
         backend::DeviceError error;
-        backend::raise(table_.begin(plan_, sums.charge.data(), &outputs, stream, &error), error);
+        backend::raise(table_.begin(plan_.get(), sums.charge.data(), &outputs, stream, &error), error);
     }
 
     void end() override {
         const int64_t before = done_.allocations;
         backend::DeviceError error;
-        backend::raise(table_.end(plan_, &done_, &error), error);
+        backend::raise(table_.end(plan_.get(), &done_, &error), error);
         allocated_ = done_.allocations - before;
         choice_.learn(done_.times);
     }
@@ -127,18 +155,39 @@ class DeviceSide : public NearSide {
     }
 
   private:
-    void create() {
-        options_.layout = choice_.layout();
-        done_ = {};
-        backend::DeviceError error;
-        backend::raise(table_.create(&options_, &structure_, &sums_, &plan_, &error), error);
+    int32_t create(near::Layout layout, near::DevicePlan& plan, backend::DeviceError& error) {
+        options_.layout = layout;
+        void* made = nullptr;
+        const int32_t status = table_.create(&options_, &structure_, &sums_, &made, &error);
+        plan.reset(made);
+        return status;
     }
+    int32_t give(const near::DevicePlan& plan, const NearPoints& points, backend::DeviceError& error) {
+        return table_.set_points(plan.get(), points.target, points.source, points.stream, &error);
+    }
+    /// The old plan goes only when the new one has the points: without room for both, false, and nothing has
+    /// changed. Throws for bad points.
+    bool change_to(near::Layout layout, const NearPoints& points) {
+        backend::DeviceError error;
+        near::DevicePlan made(nullptr, table_.destroy);
+        int32_t status = create(layout, made, error);
+        if (status == 0)
+            status = give(made, points, error);
+        if (status == static_cast<int32_t>(Status::memory) ||
+            status == static_cast<int32_t>(Status::unsupported))
+            return false;
+        backend::raise(status, error);
+        plan_ = std::move(made);
+        done_ = {};
+        return true;
+    }
+
     const near::Structure& structure_;
     const near::Sums& sums_;
     const near::DeviceNearTable& table_;
     near::DeviceNearOptions options_;
+    near::DevicePlan plan_;
     DeviceChoice choice_;
-    void* plan_ = nullptr;
     near::DeviceNearReport done_;
     int64_t allocated_ = 0;
 };
@@ -179,7 +228,12 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
         return make_near_devices(input, *cuda, device, input.options.devices, choice.layout(),
                                  choice.reason());
     }
-    return std::make_unique<DeviceSide>(input, *cuda->near, device, !device_arrays);
+    return make_near_one_device(input, *cuda->near, device, points);
+}
+
+std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const near::DeviceNearTable& table,
+                                               int32_t device, const NearPoints& points) {
+    return std::make_unique<DeviceSide>(input, table, device, points);
 }
 
 } // namespace graft::pipeline

@@ -30,6 +30,7 @@ struct NearPlan::State {
     std::unique_ptr<NearSide> side;
     NearReport report;
     bool begun = false;
+    bool has_points = false; // not after an update that failed half way
     bool on_host = true;
     int64_t allocations_before = 0;
 };
@@ -196,6 +197,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
     if (s.on_host)
         s.side = make_near_host(input);
     s.side->set_points(points);
+    s.has_points = true;
     s.side->report(s.report);
     s.report.bytes_structure = s.structure.bytes();
     s.report.create_s = timer.seconds();
@@ -308,7 +310,9 @@ void NearPlan::update(const NearPoints& points) {
     }
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
+    s.has_points = false;
     s.side->set_points(points);
+    s.has_points = true;
     s.report.update_s = timer.seconds();
     ++s.report.updates;
 }
@@ -318,6 +322,10 @@ void NearPlan::begin(const NearSums& sums, void* stream) {
     if (s.begun)
         fail(Status::call_order,
              "near field: an execution of this plan is in flight; call near_field_end first");
+    if (!s.has_points)
+        fail(Status::call_order,
+             "near field: the last update of this plan failed, so that it has no complete coordinates; "
+             "expected an update that succeeds before near_field_begin");
     for (int c = 0; c < s.sums.components; ++c) {
         check_component(sums, s.sums, c, s.targets, s.sources);
         const size_t i = static_cast<size_t>(c);

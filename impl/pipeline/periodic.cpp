@@ -78,12 +78,13 @@ EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::L
 PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Settings& settings,
                                              const Problem& problem) {
     double sums[4] = {}; // charge, its square, |charge|, |charge| length^2
-    double most = problem.per_particle_softening ? 0 : settings.softening_length;
+    const bool one = settings.softening != Softening::none && !problem.per_particle_softening;
+    double most = one ? settings.softening_length : 0;
     geometry::Box box;
     for (int64_t i = 0; i < problem.n; ++i) {
         const double q = problem.charge[i];
         const double length =
-            problem.per_particle_softening ? problem.softening[i] : settings.softening_length;
+            problem.per_particle_softening ? problem.softening[i] : (one ? settings.softening_length : 0);
         sums[0] += q, sums[1] += q * q;
         sums[2] += std::abs(q), sums[3] += std::abs(q) * length * length;
         box.include(problem.x[i], problem.y[i], problem.z[i]);
@@ -167,6 +168,11 @@ void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& 
     }
     if (images <= most_images && waves <= most_waves)
         return;
+    if (!std::isfinite(images) || !std::isfinite(waves))
+        core::fail(core::Status::argument,
+                   "the edges %g x %g x %g of this box leave the range of double precision in its lattice "
+                   "sum; expected lengths of about 1e-60 to 1e60. Choose another unit of length",
+                   lattice.edge[0], lattice.edge[1], lattice.edge[2]);
     core::fail(
         core::Status::argument,
         "the lattice sum of this box would take %.2g images and %.2g wave vectors; expected at most %.0g "

@@ -109,8 +109,9 @@ def test_restart(test):
 
 
 def test_check(test):
-    one, many = (test.json("check --n 3000 --targets 500 --repeat 0 --seed 3", ranks) for ranks in (0, 3))
-    expect(many["n"] == 3000 and many["settings"]["targets"] == 500 and many["ranks"]["size"] == 3, "all of them checked")
+    # Where the root's cells lie moves the percentiles of 3,000 particles by 15 %, of 30,000 by 5 %.
+    one, many = (test.json("check --n 30000 --targets 1500 --repeat 0 --seed 3", ranks) for ranks in (0, 3))
+    expect(many["n"] == 30000 and many["settings"]["targets"] == 1500 and many["ranks"]["size"] == 3, "all of them checked")
     for q in ("median", "p90", "p99"):
         expect(many["error"][q] <= 1.1 * one["error"][q], f"{q}: {many['error'][q]} against {one['error'][q]}")
     expect(many["ranks"]["bytes_sent"] > 0, "ranks that talk")

@@ -40,6 +40,7 @@ BenchCase make_case(const BenchGrid& grid);
 struct BenchTimes {
     std::vector<double> once_s; // making the layout, set_points, and what the first execution takes longer
                                 // than the second: memory that is touched for the first time
+    std::vector<double> create_s, first_s; // of once_s, GPU: making the plan, the first execution's excess
     std::vector<Times> second; // charges, kernel; chunked: collection; total_s: from call to return
     int64_t bytes = 0;
     int32_t chunks = 1;
@@ -54,11 +55,11 @@ std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names
                                                 const Sums& sums, const model::NearWay& way, int32_t device,
                                                 int32_t repeats);
 
-/// What layout: auto takes for this case, after a trial where it is needed (CPU).
+/// What layout: auto takes for this case, after a trial where it is needed and worth its time.
 Choice bench_choice(const BenchCase& one, const Sums& sums, const model::Machine& machine,
                     const ChoiceOptions& options);
 Choice bench_choice_on_device(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                              const ChoiceOptions& options);
+                              const ChoiceOptions& options, int32_t device);
 
 /// A plain nested loop over boxes in their order, neighbours gathered first, one target after another: the
 /// paper's serial CPU baseline (section 4.1). Median seconds.

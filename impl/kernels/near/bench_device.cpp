@@ -4,7 +4,7 @@
 #include "backend/cuda_library.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
-#include "kernels/near/device_near.hpp"
+#include "kernels/near/device_trial.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -85,12 +85,14 @@ void repeat(const DeviceNearTable& table, const DeviceNearOptions& options, cons
     const core::Timer timer;
     backend::raise(table.create(&options, &structure, &sums, &made, &error), error);
     const std::unique_ptr<void, void (*)(void*)> plan(made, table.destroy);
+    times.create_s.push_back(timer.seconds());
     backend::raise(table.set_points(made, views.points, views.points, nullptr, &error), error);
     const double collection_s = timer.seconds(); // what is still in the queue counts in the first execution
     DeviceNearReport report;
     const Times first = execute(table, made, views, report);
     times.second.push_back(execute(table, made, views, report));
-    times.once_s.push_back(collection_s + std::max(0.0, first.total_s - times.second.back().total_s));
+    times.first_s.push_back(std::max(0.0, first.total_s - times.second.back().total_s));
+    times.once_s.push_back(collection_s + times.first_s.back());
     times.bytes = report.bytes;
     times.chunks = report.chunks;
 }
@@ -128,9 +130,19 @@ std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names
 }
 
 Choice bench_choice_on_device(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                              const ChoiceOptions& options) {
+                              const ChoiceOptions& options, int32_t device) {
     const Structure structure = one.structure();
-    return choose(shape_of(structure, sums), machine, options);
+    const Views views(one, sums);
+    Learned learned;
+    DeviceNearOptions made;
+    made.device = device;
+    made.most_bytes = static_cast<int64_t>(options.way.most_bytes);
+    made.collect_on_host = options.way.collect_on_host ? 1 : 0;
+    made.host_threads = static_cast<int32_t>(options.way.threads);
+    return choose_tried_on_device(
+               {require_table(), made, structure, sums, views.points, views.points, nullptr},
+               shape_of(structure, sums), machine, options, learned)
+        .choice;
 }
 
 } // namespace graft::kernels::near

@@ -21,7 +21,7 @@ namespace graft::kernels::near {
 struct ChoiceOptions {
     model::NearWay way;
     double expected_executes = 1; // of one set of coordinates
-    bool trial = true;            // CPU only: a GPU's plan learns from its executions
+    bool trial = true;
     double most_trial_s = 0.25, trial_share = 0.05;
 };
 

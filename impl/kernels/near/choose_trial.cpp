@@ -7,6 +7,7 @@
 #include "kernels/near/choose.hpp"
 
 #include "kernels/near/bench.hpp"
+#include "kernels/near/contenders.hpp"
 #include "kernels/near/thread_clock.hpp"
 
 #include <algorithm>
@@ -103,35 +104,9 @@ Sample sample_of(const Structure& all, double share) {
     return sample;
 }
 
-/// Those that could be the fastest as far as the model knows, the most promising first.
-std::vector<const Candidate*> contenders(const Choice& choice) {
-    const Candidate& best = choice.chosen();
-    std::vector<const Candidate*> list;
-    for (const Candidate& one : choice.candidates) {
-        const double least_s = one.time_s * (1 - std::min(0.9, one.predicted.error));
-        if (one.possible && least_s < best.time_s * (1 + best.predicted.error))
-            list.push_back(&one);
-    }
-    std::sort(list.begin(), list.end(),
-              [](const Candidate* a, const Candidate* b) { return a->time_s < b->time_s; });
-    if (list.size() > most_contenders)
-        list.resize(most_contenders);
-    return list;
-}
-
 /// Of ln(one / best), by the model's own errors.
 double deviation_of(const Candidate& one, const Candidate& best) {
     return own_error / deviations_of_error * std::hypot(one.predicted.error, best.predicted.error);
-}
-
-/// Seconds that a trial of these may take.
-double budget_of(const std::vector<const Candidate*>& list, double job_s, const ChoiceOptions& options) {
-    double worth = 0;
-    for (const Candidate* one : list)
-        if (one != list.front())
-            worth = std::max(worth, worth_of_trial(std::log(one->time_s / list.front()->time_s),
-                                                   deviation_of(*one, *list.front())));
-    return std::min(options.most_trial_s, std::min(options.trial_share, worth_share * worth) * job_s);
 }
 
 /// What one contender takes on the sample.
@@ -223,6 +198,30 @@ Layout winner(const std::vector<Tried>& all, double executes) {
 
 } // namespace
 
+std::vector<const Candidate*> contenders(const Choice& choice) {
+    const Candidate& best = choice.chosen();
+    std::vector<const Candidate*> list;
+    for (const Candidate& one : choice.candidates) {
+        const double least_s = one.time_s * (1 - std::min(0.9, one.predicted.error));
+        if (one.possible && least_s < best.time_s * (1 + best.predicted.error))
+            list.push_back(&one);
+    }
+    std::sort(list.begin(), list.end(),
+              [](const Candidate* a, const Candidate* b) { return a->time_s < b->time_s; });
+    if (list.size() > most_contenders)
+        list.resize(most_contenders);
+    return list;
+}
+
+double trial_budget_s(const std::vector<const Candidate*>& list, double job_s, const ChoiceOptions& options) {
+    double worth = 0;
+    for (const Candidate* one : list)
+        if (one != list.front())
+            worth = std::max(worth, worth_of_trial(std::log(one->time_s / list.front()->time_s),
+                                                   deviation_of(*one, *list.front())));
+    return std::min(options.most_trial_s, std::min(options.trial_share, worth_share * worth) * job_s);
+}
+
 double worth_of_trial(double gap, double deviation) {
     if (!(deviation > 0))
         return 0;
@@ -252,7 +251,7 @@ Choice choose_tried(const Structure& structure, const Sums& sums, const Coordina
     Stopwatch watch(options.way.threads == 1);
     const std::vector<const Candidate*> list = contenders(predicted);
     const double job_s = predicted.chosen().time_s * std::max(1.0, options.expected_executes);
-    const double budget_s = budget_of(list, job_s, options);
+    const double budget_s = trial_budget_s(list, job_s, options);
     double whole_s = 0;
     for (const Candidate* one : list)
         whole_s += trial_rounds * (one->collection_s + trial_runs * one->execution_s);

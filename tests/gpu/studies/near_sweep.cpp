@@ -1,7 +1,7 @@
 // The near field's layouts on one GPU, swept over points, points a box and dimensions: one process, so that
-// the device is begun once; host threads make the next cases while one is timed. Each case is one line of
-// JSON, an answer of `graft bench p2p --backend cuda` with E = 1 (impl/docs/figures/near.py draws and sums
-// them up).
+// the device is begun once; host threads make all cases before the first is timed (pages that another thread
+// asks for make those of a plan late). Each case is one line of JSON, an answer of `graft bench p2p --backend
+// cuda` with E = 1 (impl/docs/figures/near.py draws and sums them up).
 //
 // Words: --points 1e3,1e4,... --density 0.5,1,... --dimension 2,3 --precision (auto: fp64 in 2-D, fp32 in
 // 3-D),
@@ -19,10 +19,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <fstream>
-#include <future>
 #include <sstream>
+#include <utility>
 
 namespace {
 
@@ -31,8 +30,8 @@ namespace near = kernels::near;
 
 constexpr double most_neighbours = 1.5e8; // entries of the lists of a case: 0.6 GB, 1.5 s to make
 constexpr double most_record_bytes =
-    5e9; // of a layout: beyond it collection alone takes longer than all others
-constexpr double most_slow_pairs = 2e10;  // of indexed, which sums 4e10 to 1e11 a second
+    5e9;                           // of a layout: beyond it collection alone takes longer than all others
+constexpr double most_chain = 5e5; // pairs of one thread of indexed, which takes 0.1 to 1.2 us for each
 constexpr double least_points_a_case = 4; // times the points a box
 
 std::vector<double> numbers(const std::string& text) {
@@ -87,7 +86,8 @@ std::vector<near::Layout> layouts_of(const study::Words& words, const near::Shap
     for (int k = 0; k < near::layouts; ++k) {
         const auto layout = static_cast<near::Layout>(k);
         const bool slow =
-            layout == near::Layout::indexed && static_cast<double>(shape.pairs) > most_slow_pairs;
+            layout == near::Layout::indexed &&
+            static_cast<double>(shape.most_targets) * static_cast<double>(shape.most_sources) > most_chain;
         const bool asked =
             wanted == ",all," || wanted.find("," + std::string(near::name(layout)) + ",") != wanted.npos;
         if (asked && !slow && near::bytes_of(layout, shape, 1) < most_record_bytes)
@@ -120,7 +120,8 @@ double median_of(const std::vector<near::Times>& all, double near::Times::*field
     return near::median(values);
 }
 
-/// Lines: dimension points density precision layout phase seconds | terms | the problem's numbers.
+/// Lines: dimension points density precision layout chunks phase seconds | terms | the problem's numbers |
+/// seconds of an execution from call to return, of making the plan, of what its first execution takes longer.
 void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer,
                    const model::Machine& machine) {
     for (size_t k = 0; k < request.layouts.size(); ++k) {
@@ -141,10 +142,12 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
                  model::near_terms(static_cast<model::NearLayout>(request.layouts[k]),
                                    static_cast<model::NearPhaseName>(phase), p, request.choice.way, machine))
                 std::fprintf(file, " %.6g", term);
-            std::fprintf(file, " %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g\n",
+            std::fprintf(file,
+                         " %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g\n",
                          p.targets, p.boxes, p.neighbours, p.pairs, p.warp_pairs, p.lane_pairs, p.gathered,
                          p.group_slots, p.lane_targets, p.runs, p.most_targets, p.most_sources,
-                         p.layout_bytes, median_of(times.second, &near::Times::total_s));
+                         p.layout_bytes, median_of(times.second, &near::Times::total_s),
+                         near::median(times.create_s), near::median(times.first_s));
         }
     }
     std::fflush(file);
@@ -185,15 +188,15 @@ int main(int count, char** arguments) {
     const model::Machine machine = machine_of(words);
     const std::vector<near::BenchGrid> cases = cases_of(words);
     const double most_s = words.number("seconds", 1e9);
-    const auto ahead = static_cast<size_t>(words.number("ahead", 4));
     std::FILE* const samples =
         words.has("samples") ? std::fopen(words.text("samples", "").c_str(), "w") : nullptr;
-    std::deque<std::future<near::BenchCase>> made;
-    for (size_t k = 0, next = 0; k < cases.size(); ++k) {
-        for (; next < std::min(cases.size(), k + ahead); ++next)
-            made.push_back(std::async(std::launch::async, near::make_case, cases[next]));
-        const near::BenchCase one = made.front().get();
-        made.pop_front();
+    std::vector<near::BenchCase> made(cases.size());
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t k = 0; k < cases.size(); ++k)
+        made[k] = near::make_case(cases[k]);
+    std::fprintf(stderr, "%zu cases made: %.1f s\n", cases.size(), timer.seconds());
+    for (size_t k = 0; k < cases.size(); ++k) {
+        const near::BenchCase one = std::move(made[k]);
         if (timer.seconds() > most_s) {
             std::fprintf(stderr, "no time left: %zu cases from %lld points at %g a box on\n",
                          cases.size() - k, static_cast<long long>(cases[k].points), cases[k].density);

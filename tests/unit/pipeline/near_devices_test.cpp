@@ -2,14 +2,12 @@
 // table: parts of a structure, arrays to and from them, the same bits for any number of parts.
 #include "pipeline/near_devices.hpp"
 
-#include "kernels/near/device_near.hpp"
 #include "kernels/near/parts.hpp"
-#include "near_scene.hpp"
+#include "near_fake_device.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <set>
 
 using namespace graft;
 using namespace graft::test;
@@ -19,59 +17,7 @@ using particles::ArrayView;
 namespace {
 
 int32_t gpus = 4;
-std::set<int32_t> used;
 
-struct FakePlan {
-    core::Memory memory;
-    near::Sums sums;
-    near::Structure structure;
-    std::unique_ptr<near::HostLayout<double>> layout;
-};
-
-const double* data_of(const ArrayView& view) {
-    return reinterpret_cast<const double*>(view.data);
-}
-
-int32_t create(const near::DeviceNearOptions* options, const near::Structure* structure,
-               const near::Sums* sums, void** plan, backend::DeviceError*) {
-    auto made = std::make_unique<FakePlan>();
-    made->sums = *sums, made->structure = *structure;
-    made->layout =
-        near::make_layout<double>(options->layout, made->structure, made->sums, {0, 1}, made->memory);
-    used.insert(options->device);
-    *plan = made.release();
-    return 0;
-}
-void destroy(void* plan) {
-    delete static_cast<FakePlan*>(plan);
-}
-int32_t set_points(void* plan, const ArrayView* t, const ArrayView* s, void*, backend::DeviceError*) {
-    auto& one = *static_cast<FakePlan*>(plan);
-    const bool deep = one.sums.dimension == 3;
-    one.layout->set_points({data_of(t[0]), data_of(t[1]), deep ? data_of(t[2]) : nullptr},
-                           {data_of(s[0]), data_of(s[1]), deep ? data_of(s[2]) : nullptr});
-    return 0;
-}
-int32_t begin(void* plan, const ArrayView* charges, const near::DeviceNearOutputs* out, void*,
-              backend::DeviceError*) {
-    auto& one = *static_cast<FakePlan*>(plan);
-    near::Charges<double> q;
-    near::Fields<double> f;
-    for (size_t c = 0; c < static_cast<size_t>(one.sums.components); ++c) {
-        q.component[c] = data_of(charges[c]);
-        f.potential[c] = const_cast<double*>(data_of(out->potential[c]));
-        for (size_t axis = 0; axis < 3; ++axis)
-            f.gradient[c][axis] = const_cast<double*>(data_of(out->gradient[c][axis]));
-    }
-    one.layout->set_charges(q);
-    one.layout->run(f);
-    return 0;
-}
-int32_t end(void*, near::DeviceNearReport* report, backend::DeviceError*) {
-    *report = {};
-    std::strcpy(report->device_name, "this host");
-    return 0;
-}
 int32_t device_count(int32_t* count, backend::DeviceError*) {
     *count = gpus;
     return 0;
@@ -84,22 +30,13 @@ int32_t copy(void* to, const void* from, int64_t bytes, backend::DeviceError*) {
 class NearDevicesTest : public testing::Test {
   protected:
     NearDevicesTest() {
-        table.device_count = device_count, table.copy = copy, table.near = &near_table;
-        gpus = 4, used.clear();
-    }
-    near::Structure spans(const NearScene& scene) {
-        near::Structure s;
-        const size_t of_sources = scene.same ? 0 : 1;
-        s.target_offset = scene.offset[0], s.source_offset = scene.offset[of_sources];
-        s.neighbour_offset = scene.list_offset, s.neighbour = scene.list;
-        s.target_index = scene.index[0], s.source_index = scene.index[of_sources];
-        s.same = scene.same;
-        return s;
+        table.device_count = device_count, table.copy = copy, table.near = &fake_near_table;
+        gpus = 4, FakeDevice::the() = {};
     }
     /// Sums on `count` GPUs, the first of which is `first`.
     void run(NearScene& scene, int32_t count, near::Layout layout, int32_t first = 0, int turns = 1,
              bool add = false) {
-        const near::Structure structure = spans(scene);
+        const near::Structure structure = spans_of(scene);
         const near::Shape shape = near::shape_of(structure, scene.request.sums);
         const pipeline::NearSideInput input{memory, structure, shape, scene.request.sums,
                                             scene.request.options};
@@ -119,7 +56,6 @@ class NearDevicesTest : public testing::Test {
     }
 
     core::Memory memory;
-    near::DeviceNearTable near_table{sizeof near_table, 0, create, destroy, set_points, begin, end};
     backend::CudaTable table{};
 };
 
@@ -128,7 +64,7 @@ class NearDevicesTest : public testing::Test {
 TEST_F(NearDevicesTest, PartsAreAllTargetsOnceWithAsManyPairs) {
     for (const bool same : {true, false}) {
         NearScene scene(4000, same ? 0 : 3000, 3);
-        const near::Structure all = spans(scene);
+        const near::Structure all = spans_of(scene);
         const near::Shape shape = near::shape_of(all, scene.request.sums);
         for (const int32_t count : {1, 2, 3, 7, 100}) {
             const auto parts = near::cut_structure(all, count);
@@ -182,7 +118,7 @@ TEST_F(NearDevicesTest, PointsOutsideOfBoxesStayAndSumsAreAdded) {
     run(scene, 3, near::Layout::ranges, 2, 1, true);
     EXPECT_EQ(scene.outputs_equal_to(7), out);
     scene.expect_close("added", 7);
-    EXPECT_EQ(used, (std::set<int32_t>{0, 2, 3}));
+    EXPECT_EQ(FakeDevice::the().used, (std::set<int32_t>{0, 2, 3}));
 }
 
 TEST_F(NearDevicesTest, ArraysInDeviceMemoryComeThroughTheHost) {

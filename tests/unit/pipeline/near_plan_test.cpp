@@ -342,3 +342,33 @@ TEST_F(NearPlanTest, ALayoutOverTheCapIsRefusedNotTried) {
     expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::argument,
                   "layout is 99");
 }
+
+/// A machine on which ranges is chosen for its collection, and replicated_group once that turns out quick and
+/// executions slow; it is then refused its memory.
+TEST_F(NearPlanTest, AnUpdateThatFailsHalfWayIsSaidByTheNextExecution) {
+    auto machine = std::make_shared<model::Machine>();
+    machine->name = "made up";
+    for (int k = 0; k < near::layouts; ++k) {
+        model::NearLayoutCosts& costs = machine->near.layouts[static_cast<size_t>(k)];
+        costs.layout = k, costs.number_bytes = 8, costs.error = 0.01;
+        const auto layout = static_cast<near::Layout>(k);
+        costs.kernel.call_s = layout == near::Layout::ranges             ? 1.5e-5
+                              : layout == near::Layout::replicated_group ? 5e-6
+                                                                         : 1;
+        costs.collection.call_s = layout == near::Layout::replicated_group ? 0.01012 : 0.01;
+    }
+    Ledger ledger;
+    core::Memory scarce({&ledger, ledger_allocate, ledger_release});
+    NearScene scene(700, 0, 3);
+    scene.request.options.machine = machine;
+    pipeline::NearPlan plan(scarce, log, scene.request);
+    ASSERT_EQ(plan.report().layout, near::Layout::ranges);
+    plan.execute(scene.sums());
+    ledger.refuse = ledger.calls;
+    expect_status([&] { plan.update(scene.request.points); }, Status::memory, "");
+    expect_status([&] { plan.execute(scene.sums()); }, Status::call_order, "last update of this plan failed");
+    ledger.refuse = -1;
+    plan.update(scene.request.points);
+    plan.execute(scene.sums());
+    scene.expect_close("after an update that succeeded");
+}

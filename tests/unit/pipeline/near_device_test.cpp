@@ -1,0 +1,139 @@
+// A near field on one GPU: the choice of its layout by a trial and by what executions took, and another
+// layout's plan made beside the old one. The GPU is this host's layouts behind libgraft_cuda's table.
+#include "near_fake_device.hpp"
+#include "pipeline/near_devices.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace graft;
+using namespace graft::test;
+using near::Layout;
+
+namespace {
+
+/// Seconds of making a plan and of an execution, whatever the structure.
+void put(model::Machine& machine, Layout layout, double collection_s, double kernel_s, double error) {
+    model::NearLayoutCosts& costs = machine.near.layouts[static_cast<size_t>(layout)];
+    costs.backend = 1, costs.layout = static_cast<double>(layout), costs.number_bytes = 8;
+    costs.error = error;
+    costs.collection.call_s = collection_s, costs.kernel.call_s = kernel_s;
+}
+
+class NearDeviceTest : public testing::Test {
+  protected:
+    NearDeviceTest() {
+        FakeDevice::the() = {};
+        for (int k = 0; k < near::layouts; ++k)
+            put(machine, static_cast<Layout>(k), 1, 1, 0.3); // far from the best
+        machine.link.bandwidth_bytes_per_s = 1e18;
+        put(machine, Layout::ranges, 1e-3, 1.0e-3, 0.3);
+        put(machine, Layout::tiled, 1e-3, 1.1e-3, 0.3);
+        put(machine, Layout::replicated_group, 1e-3, 1.2e-3, 0.3);
+        scene.request.options.machine = std::shared_ptr<const model::Machine>(&machine, [](auto*) {});
+    }
+    std::unique_ptr<pipeline::NearSide> make(double executes) {
+        scene.request.options.executes = executes;
+        structure = spans_of(scene);
+        shape = near::shape_of(structure, scene.request.sums);
+        const pipeline::NearSideInput input{memory, structure, shape, scene.request.sums,
+                                            scene.request.options};
+        auto side = pipeline::make_near_one_device(input, fake_near_table, 0, scene.request.points);
+        side->set_points(scene.request.points);
+        return side;
+    }
+    void execute(pipeline::NearSide& side, int turns = 1) {
+        for (int turn = 0; turn < turns; ++turn) {
+            side.begin(scene.sums(), nullptr);
+            side.end();
+        }
+        scene.expect_close("sums");
+    }
+    static pipeline::NearReport report_of(const pipeline::NearSide& side) {
+        pipeline::NearReport report;
+        side.report(report);
+        return report;
+    }
+    /// Tried: tiled is in use, and has become slow.
+    std::unique_ptr<pipeline::NearSide> slow() {
+        device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 8e-4}, {Layout::replicated_group, 2e-3}};
+        auto side = make(1e5);
+        EXPECT_EQ(report_of(*side).layout, Layout::tiled);
+        device.kernel_s[Layout::tiled] = 1e-2;
+        execute(*side, 4);
+        return side;
+    }
+
+    NearScene scene{1500, 0, 3};
+    core::Memory memory;
+    model::Machine machine;
+    near::Structure structure;
+    near::Shape shape;
+    FakeDevice& device = FakeDevice::the();
+};
+
+} // namespace
+
+TEST_F(NearDeviceTest, AShortJobIsNotTried) {
+    const auto side = make(1);
+    EXPECT_EQ(device.made, std::vector<Layout>{Layout::ranges});
+    EXPECT_EQ(report_of(*side).reason, "predicted to be fastest");
+    execute(*side);
+}
+
+TEST_F(NearDeviceTest, TheFastestOfATrialStaysAndTheOthersGo) {
+    device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 8e-4}, {Layout::replicated_group, 2e-3}};
+    {
+        const auto side = make(1e5);
+        EXPECT_EQ(device.made,
+                  (std::vector<Layout>{Layout::ranges, Layout::tiled, Layout::replicated_group}));
+        EXPECT_EQ(report_of(*side).layout, Layout::tiled);
+        EXPECT_EQ(report_of(*side).reason, "fastest in a short trial");
+        EXPECT_EQ(device.alive, 1);
+        execute(*side);
+    }
+    EXPECT_EQ(device.alive, 0);
+}
+
+TEST_F(NearDeviceTest, ADifferenceWithinTheNoiseLeavesThePredictedBest) {
+    device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 9.9e-4}, {Layout::replicated_group, 2e-3}};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::ranges);
+}
+
+TEST_F(NearDeviceTest, ContendersWithoutRoomAreLeftOut) {
+    device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 8e-4}, {Layout::replicated_group, 9e-4}};
+    device.too_large = {Layout::tiled};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::replicated_group);
+    device.too_large.clear();
+    device.too_large_for_points = {Layout::tiled};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::replicated_group);
+    EXPECT_EQ(device.alive, 0);
+}
+
+TEST_F(NearDeviceTest, ExecutionsSpeakForAnotherLayoutWhenPointsChange) {
+    const auto side = slow();
+    EXPECT_EQ(report_of(*side).layout, Layout::tiled) << "before the points changed";
+    scene.shake(1e-3);
+    side->set_points(scene.request.points);
+    EXPECT_EQ(report_of(*side).layout, Layout::ranges);
+    EXPECT_EQ(report_of(*side).reason, "learned from the executions so far");
+    EXPECT_EQ(device.alive, 1);
+    execute(*side);
+}
+
+TEST_F(NearDeviceTest, WithoutRoomForAnotherLayoutTheOldOneStaysAndIsNotAskedAgain) {
+    for (std::set<Layout> FakeDevice::*refused :
+         {&FakeDevice::too_large, &FakeDevice::too_large_for_points}) {
+        device = {};
+        const auto side = slow();
+        device.*refused = {Layout::ranges};
+        scene.shake(1e-3);
+        side->set_points(scene.request.points);
+        EXPECT_EQ(report_of(*side).layout, Layout::tiled);
+        EXPECT_EQ(device.alive, 1);
+        execute(*side);
+        const size_t made = device.made.size();
+        side->set_points(scene.request.points);
+        execute(*side);
+        EXPECT_EQ(device.made.size(), made);
+    }
+}
