@@ -49,7 +49,7 @@ class EngineLean : public EngineTest {
 
 /// Device and host arrays, the same engine again and again, and between them a computation with all memory.
 TEST_F(EngineLean, SameBitsInLessMemory) {
-    const Cloud cloud = make_cloud(200000, 61);
+    const Cloud cloud = make_cloud(test_size(200000, 50000), 61);
     const Wish wish = field_alone();
     const Settings s = lean_settings(cloud.size());
     Engine free_engine;
@@ -103,7 +103,7 @@ TEST_F(EngineLean, MoreNodesThanExpected) {
     std::mt19937_64 random(63);
     std::uniform_real_distribution<double> uniform;
     Cloud cloud;
-    for (int64_t i = 0; i < 4096 * 48; ++i) {
+    for (int64_t i = 0; i < test_size(4096, 512) * 48; ++i) {
         cloud.x.push_back(uniform(random)), cloud.y.push_back(uniform(random)),
             cloud.z.push_back(uniform(random));
         cloud.q.push_back(0.5 + uniform(random)), cloud.softening.push_back(0);
@@ -123,7 +123,7 @@ TEST_F(EngineLean, MoreNodesThanExpected) {
 TEST_F(EngineLean, HeapsAndDeepCells) {
     const Wish wish = field_alone();
     for (const bool deep : {false, true}) {
-        Cloud cloud = make_cloud(150000, 64);
+        Cloud cloud = make_cloud(test_size(150000, 40000), 64);
         for (size_t i = 5000; i < 5900; ++i)
             cloud.x[i] = cloud.x[5000], cloud.y[i] = cloud.y[5000], cloud.z[i] = cloud.z[5000];
         for (size_t i = 5000; deep && i < 5900; i += 2)
@@ -142,7 +142,7 @@ TEST_F(EngineLean, HeapsAndDeepCells) {
 }
 
 TEST_F(EngineLean, BadValuesAreNamed) {
-    Cloud cloud = make_cloud(150000, 65);
+    Cloud cloud = make_cloud(test_size(150000, 40000), 65);
     const Wish wish = field_alone();
     const Settings s = lean_settings(cloud.size());
     Engine engine;
@@ -161,7 +161,7 @@ TEST_F(EngineLean, BadValuesAreNamed) {
 }
 
 TEST_F(EngineLean, TooLittleIsAnError) {
-    const Cloud cloud = make_cloud(100000, 66);
+    const Cloud cloud = make_cloud(test_size(100000, 40000), 66);
     const Wish wish = field_alone();
     Settings s = lean_settings(cloud.size());
     Engine free_engine, engine;
@@ -182,7 +182,7 @@ TEST_F(EngineLean, TooLittleIsAnError) {
 
 /// The model is not below what is held, and not far above it.
 TEST_F(EngineLean, Model) {
-    std::vector<int64_t> sizes{300000};
+    std::vector<int64_t> sizes{test_size(300000, 60000)};
     if (const char* const list = std::getenv("GRAFT_LEAN")) {
         std::istringstream words(list);
         for (double n; words >> n;)
