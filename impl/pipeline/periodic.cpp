@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/lattice_kind.hpp"
+#include "pipeline/periodic_words.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -191,24 +192,14 @@ void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& 
 
 void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,
                       const core::Log& log) {
-    std::string text =
-        core::format("periodic box: alpha %.4g, %s up to %.4g, %lld wave vectors, accuracy %.2g",
-                     split_.alpha, split_.cells ? "pairs and cells" : "pairs", split_.cutoff,
-                     static_cast<long long>(waves_.vector_count()), accuracy_of(settings));
-    if (open_axis_ >= 0)
-        text +=
-            core::format("; a slab in a cell of %.4g along %c", lattice_.edge[open_axis_], 'x' + open_axis_);
-    else if (wire_axis_ >= 0) {
-        text += core::format("; a wire along %c in a square cell of %.4g", 'x' + wire_axis_,
-                             lattice_.edge[WireImages::across(wire_axis_, 0)]);
-        if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
-            text += core::format("; the potential of its net %s %.6g is 0 at a distance of one period",
-                                 settings.interaction == Interaction::gravity ? "mass" : "charge",
-                                 charge_ / problem.charge_scale);
-    } else if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
-        text += core::format("; the net %s %.6g has a uniform background",
-                             settings.interaction == Interaction::gravity ? "mass" : "charge",
-                             charge_ / problem.charge_scale);
+    PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
+    words.accuracy = accuracy_of(settings);
+    words.edge = open_axis_ >= 0   ? lattice_.edge[open_axis_]
+                 : wire_axis_ >= 0 ? lattice_.edge[WireImages::across(wire_axis_, 0)]
+                                   : 0;
+    words.net = std::abs(charge_) > 1e-9 * std::sqrt(totals.square);
+    words.charge = charge_ / problem.charge_scale;
+    const std::string text = periodic_words(settings, words);
     if (text != said_)
         log.write(core::LogLevel::info, text);
     said_ = text;

@@ -70,6 +70,8 @@ class PeriodicSum {
     /// That of the sum: a slab has a vacuum that separates its images.
     const geometry::Lattice& lattice() const { return lattice_; }
 
+    /// Of forces, that the splitting aims at.
+    static double accuracy_of(const Settings& settings);
     /// The splitting to look for; `longest`: the largest softening length that ends at the cut-off (0: none).
     /// What hardware and method make of the costs is the caller's to fill in. split_ewald() then does not
     /// depend on the charges, unless all are 0.
@@ -141,7 +143,6 @@ class PeriodicSum {
         double lower[3] = {0, 0, 0}, upper[3] = {0, 0, 0}; // places of sources and targets along open axes
     };
     Totals find_totals(comm::Communicator& comm, const Settings& settings, const Problem& problem);
-    static double accuracy_of(const Settings& settings);
     static void find_extent(const Problem& problem, int axis, const geometry::Box& sources, double& lower,
                             double& upper);
     void prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,
