@@ -134,16 +134,20 @@ static int32_t remove_from_host(graft_lammps* at) {
 }
 
 int32_t graft_lammps_attach(void* lammps, const char* fix, const char* deck, graft_lammps** attached) {
+    static const char of_a_name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     graft_lammps* at;
     char why[1024] = "";
     int32_t status;
     if (attached == NULL)
         return lammps_fail(GRAFT_ERROR_ARGUMENT, "attached is NULL");
     *attached = NULL;
-    if (lammps == NULL || fix == NULL || fix[0] == '\0' || strlen(fix) >= FIX_CAPACITY)
+    if (lammps == NULL || fix == NULL || fix[0] == '\0' || strlen(fix) >= FIX_CAPACITY ||
+        strspn(fix, of_a_name) != strlen(fix)) /* else LAMMPS would end the process */
         return lammps_fail(GRAFT_ERROR_ARGUMENT,
-                           "%s; expected a LAMMPS instance and a fix's name of 1 to %d letters",
-                           lammps == NULL ? "lammps is NULL" : "the name of the fix is missing or too long",
+                           "%s; expected a LAMMPS instance and a fix's name of 1 to %d letters, digits or _",
+                           lammps == NULL
+                               ? "lammps is NULL"
+                               : "the name of the fix is missing, too long or has other characters",
                            FIX_CAPACITY - 1);
     at = calloc(1, sizeof *at);
     if (at == NULL)

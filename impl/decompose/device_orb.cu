@@ -15,6 +15,11 @@ namespace {
 
 constexpr int64_t most_samples = int64_t{1} << 25;
 
+/// What is kept of the lists of a level of `cells` cells, all together: some 3e-5 of the points are expected.
+int64_t kept_entries(int64_t n, int64_t cells) {
+    return std::max<int64_t>(16 * cells, std::min<int64_t>(n / 16, int64_t{1} << 21));
+}
+
 } // namespace
 
 struct DeviceOrb::Work {
@@ -30,9 +35,9 @@ struct DeviceOrb::Work {
                  DeviceBuffer<uint64_t>(memory, "ORB weights")},
           node(memory, "ORB cells"), tile_first(memory, "ORB tiles"), tile_table(memory, "ORB tiles"),
           histogram(memory, "ORB tile histograms"), bins(memory, "ORB bins"), bins_low(memory, "ORB bins"),
-          bins_high(memory, "ORB bins"), sample(memory, "ORB samples"), words(memory, "ORB words"),
-          offset(memory, "ORB part offsets"), host_node(memory, "ORB cells"),
-          host_words(memory, "ORB words") {}
+          bins_high(memory, "ORB bins"), sample(memory, "ORB samples"), kept(memory, "ORB candidates"),
+          missed(memory, "ORB cells"), words(memory, "ORB words"), offset(memory, "ORB part offsets"),
+          host_node(memory, "ORB cells"), host_words(memory, "ORB words") {}
 
     template <typename T>
     void run(backend::Queue& queue, const DeviceOrbPoints& points, const DeviceOrbOptions& options);
@@ -57,8 +62,9 @@ struct DeviceOrb::Work {
     DeviceBuffer<int32_t> tile_first;
     DeviceBuffer<uint32_t> tile_table, histogram, bins;
     DeviceBuffer<unsigned long long> bins_low, bins_high;
-    DeviceBuffer<char> sample;
-    DeviceBuffer<uint64_t> words; // 0-7 box, 8-13 weights, 14-15 misses
+    DeviceBuffer<char> sample, kept;
+    DeviceBuffer<int32_t> missed;
+    DeviceBuffer<uint64_t> words; // 0-7 box, 8-13 weights, 14-16 misses
     DeviceBuffer<int64_t> offset;
     backend::PinnedBuffer<OrbNode> host_node;
     backend::PinnedBuffer<uint64_t> host_words;
@@ -108,12 +114,15 @@ void DeviceOrb::Work::prepare(backend::Queue&, const DeviceOrbPoints& points,
     tile_first.resize(roots + 1);
     tile_table.resize(tiles);
     histogram.resize(tiles << most_levels);
-    const int64_t cells = std::min<int64_t>(parts, int64_t{1} << std::max(0, levels - 1));
+    const int64_t cells =
+        std::min<int64_t>(parts, int64_t{1} << std::max(0, levels - 1)); // of a level, at most
     const int log2_bins = cells <= 8192 ? 11 : 8;
     bins.resize(cells << log2_bins);
     bins_low.resize(weighted ? cells << log2_bins : 0);
     bins_high.resize(weighted ? cells << log2_bins : 0);
-    words.resize(16);
+    kept.resize(kept_entries(n, cells) * static_cast<int64_t>(sizeof(T) + 4));
+    missed.resize(cells);
+    words.resize(17);
     offset.resize(int64_t{parts} + 1);
 }
 
@@ -128,15 +137,18 @@ void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const D
     const OrbShelf<T> to = shelf<T>(out_side);
     ground.list_value = to.c[0];
     ground.list_place = to.index;
-    const int64_t per_root = std::max<int64_t>(
-        256, std::min<int64_t>(int64_t{options.samples_per_cell} << (count - 1), most_samples / roots));
+    const int64_t per_root =
+        std::max<int64_t>(
+            256, std::min<int64_t>(int64_t{options.samples_per_cell} << (count - 1), most_samples / roots)) /
+        16 * 16;
     const int64_t slots = per_root * roots;
-    sample.resize(slots * static_cast<int64_t>(3 * sizeof(T) + 8));
+    sample.resize(slots * static_cast<int64_t>(3 * sizeof(T) + 9));
     char* at = sample.data();
     for (int axis = 0; axis < 3; ++axis)
         ground.samples.c[axis] = at, at += slots * static_cast<int64_t>(sizeof(T));
     ground.samples.index = reinterpret_cast<uint32_t*>(at);
     ground.samples.weight = ground.from.weight != nullptr ? ground.samples.index + slots : nullptr;
+    ground.samples.cell = reinterpret_cast<uint8_t*>(ground.samples.index + 2 * slots);
     ground.samples.per_root = per_root;
     const cudaStream_t stream = queue.stream();
     clock.mark(stream, StepClock::sample, -1);
@@ -150,6 +162,9 @@ void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const D
         orb_check(queue, ground, level + step);
         orb_count_again(queue, ground, level + step, step);
         clock.mark(stream, StepClock::select, level + step);
+        const int64_t cells = end_of_level(level + step, parts) - (int64_t{1} << (level + step));
+        ground.kept_room =
+            std::min<int64_t>(int64_t{1} << 16, kept.size() / static_cast<int64_t>(sizeof(T) + 4) / cells);
         orb_select(queue, ground, level + step);
     }
     clock.mark(stream, StepClock::move, -1);
@@ -176,6 +191,10 @@ void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points,
     ground.bins = bins.data(), ground.bins_low = bins_low.data(), ground.bins_high = bins_high.data();
     ground.log2_bins = bins.size() >> 11 >= 1 && (bins.size() >> 11) <= 8192 ? 11 : 8;
     ground.misses = reinterpret_cast<unsigned long long*>(words.data() + 14);
+    ground.missed_cell = missed.data();
+    ground.kept_value = reinterpret_cast<T*>(kept.data());
+    ground.kept_place =
+        reinterpret_cast<uint32_t*>(ground.kept_value + kept.size() / static_cast<int64_t>(sizeof(T) + 4));
     ground.status = queue.status();
     const cudaStream_t stream = queue.stream();
     clock.mark(stream, StepClock::bounds, -1);

@@ -10,13 +10,26 @@ constexpr int most_tiles = 8; // of one block: counters have eight bits
 constexpr int list_room = 2048;
 static_assert(count_items <= 8 && count_items * most_tiles < 256);
 
-/// Adds 8-bit fields of a word over the block into shared counters, one for each of `nodes` fields.
+/// Counters of eight bits each, one a cell, four in a word.
 template <int nodes>
-__device__ __forceinline__ void add_fields(uint64_t packed, uint32_t* counters) {
+struct Fields {
+    uint32_t word[nodes > 4 ? 2 : 1] = {};
+
+    __device__ __forceinline__ void add(int node, bool is) {
+        const int shift = 8 * node;
+        word[0] += is && (nodes <= 4 || shift < 32) ? 1u << (nodes == 1 ? 0 : shift & 31) : 0u;
+        if constexpr (nodes > 4)
+            word[1] += is && shift >= 32 ? 1u << (shift & 31) : 0u;
+    }
+};
+
+/// Adds the fields over the block into shared counters, one for each of `nodes` fields.
+template <int nodes>
+__device__ __forceinline__ void add_fields(const Fields<nodes>& fields, uint32_t* counters) {
     const bool leader = (threadIdx.x & 31) == 0;
 #pragma unroll
     for (int half = 0; half < (nodes > 4 ? 2 : 1); ++half) {
-        const uint32_t word = static_cast<uint32_t>(packed >> (32 * half));
+        const uint32_t word = fields.word[half];
         const uint32_t even = __reduce_add_sync(~0u, word & 0x00ff00ffu);
         const uint32_t odd = nodes > 1 ? __reduce_add_sync(~0u, (word >> 8) & 0x00ff00ffu) : 0;
         if (leader) {
@@ -29,6 +42,22 @@ __device__ __forceinline__ void add_fields(uint64_t packed, uint32_t* counters) 
             }
         }
     }
+}
+
+/// value[i], which stay in registers.
+template <typename T, int many>
+__device__ __forceinline__ T chosen(const T (&value)[many], int i) {
+    static_assert((many & (many - 1)) == 0);
+    T left[many];
+#pragma unroll
+    for (int k = 0; k < many; ++k)
+        left[k] = value[k];
+#pragma unroll
+    for (int half = many / 2, bit = 1; half > 0; half /= 2, bit *= 2)
+#pragma unroll
+        for (int k = 0; k < half; ++k)
+            left[k] = (i & bit) != 0 ? left[2 * k + 1] : left[2 * k];
+    return left[0];
 }
 
 /// What one block of the pass shares.
@@ -51,53 +80,85 @@ __device__ __noinline__ void list_now(OrbNode* cell, T* list_value, uint32_t* li
     list_place[slot] = place;
 }
 
-/// Brackets that missed: the points on the cut's side of the first bracket go to the list, too.
+template <typename T>
+struct AgainShared {
+    OrbCuts<T, most_bins> cuts;
+    OrbBrackets<T> brackets;
+    int side[most_nodes];
+};
+
+/// One tile again, for cell `only` of the step in its root, or for all (-1) whose brackets missed.
+template <typename T>
+__device__ void list_tile_again(const OrbGround<T>& ground, int step, int64_t tile, int only,
+                                AgainShared<T>& shared) {
+    const OrbTile here = OrbTile::of(ground, tile);
+    const int nodes = 1 << step, thread = threadIdx.x;
+    bool missed = false;
+    __syncthreads();
+    if (thread < nodes) {
+        shared.brackets.load(ground.node, ground.parts, here.root, step, thread);
+        const int32_t k = shared.brackets.cell[thread];
+        shared.side[thread] = k != 0 && (only < 0 || only == thread) ? ground.node[k].missed : 0;
+        missed = shared.side[thread] != 0;
+    }
+    if (!__syncthreads_or(missed ? 1 : 0))
+        return;
+    if (thread >= 1 && thread < nodes)
+        shared.cuts.load(ground.node, ground.parts, here.root, thread);
+    __syncthreads();
+    for (int local = thread; local < here.count; local += count_threads) {
+        const int64_t place = here.begin + local;
+        int at = 1;
+        for (int level = 0; level < step; ++level) {
+            const T v = ground.from.c[shared.cuts.at[at].axis][place], split = shared.cuts.at[at].split;
+            const bool right = v > split || (v == split && ground.from.id_of(place) >= shared.cuts.tie[at]);
+            at = 2 * at + (right ? 1 : 0);
+        }
+        const int node = at - nodes;
+        if (shared.side[node] == 0)
+            continue;
+        const T v = ground.from.c[shared.brackets.at[node].axis][place];
+        if (v < shared.brackets.at[node].low || v > shared.brackets.at[node].high)
+            continue;
+        const uint32_t peers = __match_any_sync(__activemask(), node);
+        const int leader = __ffs(static_cast<int>(peers)) - 1, lane = thread % 32;
+        OrbNode& cell = ground.node[shared.brackets.cell[node]];
+        unsigned long long slot = 0;
+        if (lane == leader)
+            slot = atomicAdd(&cell.listed, static_cast<unsigned long long>(__popc(peers)));
+        slot = __shfl_sync(peers, slot, leader) + __popc(peers & ((1u << lane) - 1));
+        ground.list_value[cell.begin + static_cast<int64_t>(slot)] = v;
+        ground.list_place[cell.begin + static_cast<int64_t>(slot)] = static_cast<uint32_t>(place);
+        if (step + 1 == ground.tiles.levels)
+            atomicSub(&ground.tiles.histogram[here.histogram +
+                                              (2 * node + (shared.side[node] > 0 ? 1 : 0)) * here.stride],
+                      1u);
+    }
+}
+
+/// Brackets that missed: the points on the cut's side of the first bracket go to the list, too. Few cells:
+/// the tiles of their roots, all in one row, in turn; many: all tiles.
 template <typename T>
 __global__ void __launch_bounds__(count_threads) list_again(OrbGround<T> ground, int step) {
-    if (ground.misses[1] == 0 || backend::stopped(ground.status))
+    constexpr unsigned long long few = 256;
+    const unsigned long long missed = ground.misses[1];
+    if (missed == 0 || backend::stopped(ground.status))
         return;
-    __shared__ OrbCuts<T, most_bins> cuts;
-    __shared__ OrbBrackets<T> brackets;
-    __shared__ int side[most_nodes];
+    __shared__ AgainShared<T> shared;
     const int64_t tiles = ground.tiles.first[ground.tiles.roots];
-    const int nodes = 1 << step, thread = threadIdx.x;
-    for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        const OrbTile here = OrbTile::of(ground, tile);
-        bool missed = false;
-        __syncthreads();
-        if (thread < nodes) {
-            brackets.load(ground.node, ground.parts, here.root, step, thread);
-            side[thread] = brackets.cell[thread] != 0 ? ground.node[brackets.cell[thread]].missed : 0;
-            missed = side[thread] != 0;
-        }
-        if (!__syncthreads_or(missed ? 1 : 0))
-            continue;
-        if (thread >= 1 && thread < nodes)
-            cuts.load(ground.node, ground.parts, here.root, thread);
-        __syncthreads();
-        for (int local = thread; local < here.count; local += count_threads) {
-            const int64_t place = here.begin + local;
-            int at = 1;
-            for (int level = 0; level < step; ++level) {
-                const T v = ground.from.c[cuts.at[at].axis][place], split = cuts.at[at].split;
-                const bool right = v > split || (v == split && ground.from.id_of(place) >= cuts.tie[at]);
-                at = 2 * at + (right ? 1 : 0);
-            }
-            const int node = at - nodes;
-            if (side[node] == 0)
-                continue;
-            const T v = ground.from.c[brackets.at[node].axis][place];
-            if (v < brackets.at[node].low || v > brackets.at[node].high)
-                continue;
-            OrbNode& cell = ground.node[brackets.cell[node]];
-            const int64_t slot = cell.begin + static_cast<int64_t>(atomicAdd(&cell.listed, 1ull));
-            ground.list_value[slot] = v;
-            ground.list_place[slot] = static_cast<uint32_t>(place);
-            if (step + 1 == ground.tiles.levels)
-                atomicSub(&ground.tiles.histogram[here.histogram +
-                                                  (2 * node + (side[node] > 0 ? 1 : 0)) * here.stride],
-                          1u);
-        }
+    if (missed > few) {
+        for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+            list_tile_again(ground, step, tile, -1, shared);
+        return;
+    }
+    int64_t before = 0; // tiles of the cells ahead
+    for (unsigned long long m = 0; m < missed; ++m) {
+        const int32_t k = ground.missed_cell[m], r = (k >> step) - ground.tiles.first_cell;
+        const int64_t first = ground.tiles.first[r], end = ground.tiles.first[r + 1];
+        const int64_t turn = (blockIdx.x + gridDim.x - before % gridDim.x) % gridDim.x;
+        for (int64_t tile = first + turn; tile < end; tile += gridDim.x)
+            list_tile_again(ground, step, tile, k & ((1 << step) - 1), shared);
+        before += end - first;
     }
 }
 

@@ -133,6 +133,7 @@ __global__ void take_samples(OrbGround<T> ground) {
     if (r >= ground.tiles.roots || backend::stopped(ground.status))
         return;
     const OrbNode& node = ground.node[ground.tiles.first_cell + r];
+    samples.cell[slot] = i < node.count ? 0 : no_cell;
     if (i >= node.count)
         return;
     int64_t place = node.begin + i;

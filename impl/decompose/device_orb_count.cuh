@@ -23,17 +23,21 @@ class Counter {
     __device__ void run(int64_t tile, int64_t end) {
         const OrbTile first = OrbTile::of(ground_, tile);
         begin(first);
+        left_ = right_ = {};
         for (int t = 0; tile + t < end; ++t) {
             const int64_t at = first.begin + int64_t{t} * tile_points;
-            left_ = right_ = 0;
             if (tile + t + 1 < end || first.root_end - at >= tile_points)
                 full_tile(at, t * tile_points);
             else
                 part_tile(at, static_cast<int>(first.root_end - at), t * tile_points);
-            add_fields<nodes>(left_, shared_.below[t]);
-            if (last)
-                add_fields<nodes>(right_, shared_.above[t]);
+            if (last) { // each tile's own for the histogram
+                add_fields(left_, shared_.below[t]);
+                add_fields(right_, shared_.above[t]);
+                left_ = right_ = {};
+            }
         }
+        if (!last)
+            add_fields(left_, shared_.below[0]);
         finish(first, static_cast<int>(end - tile));
     }
 
@@ -105,10 +109,9 @@ class Counter {
             const OrbBracket<T> bracket = shared_.brackets.at[node];
             value[i] = step == 0 ? x[i][0] : pick(x[i], static_cast<int>(bracket.axis));
             const bool is_below = value[i]<bracket.low, is_above = value[i]> bracket.high;
-            const uint64_t one = 1ull << (8 * node);
-            left_ += is_below ? one : 0;
+            left_.add(node, is_below);
             if (last)
-                right_ += is_above ? one : 0;
+                right_.add(node, is_above);
             if (weighted && is_below)
                 add_weight(node, ground_.from.weight[place + i * count_threads]);
             within |= (is_below || is_above ? 0u : 1u) << i;
@@ -117,21 +120,19 @@ class Counter {
         if (within == 0)
             return;
         uint32_t slot = atomicAdd(&shared_.list_size, static_cast<uint32_t>(__popc(within)));
-#pragma unroll
-        for (int i = 0; i < many; ++i)
-            if (((within >> i) & 1) != 0) {
-                const uint32_t node = (where >> (4 * i)) & 7;
-                if (slot < list_room) {
-                    shared_.list_value[slot] = value[i];
-                    shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | node << 16;
-                } else {
-                    list_now(ground_.node + shared_.brackets.cell[node], ground_.list_value,
-                             ground_.list_place, value[i], static_cast<uint32_t>(place + i * count_threads));
-                    if (weighted)
-                        add_shared(2, node, ground_.from.weight[place + i * count_threads]);
-                }
-                ++slot;
+        for (; within != 0; within &= within - 1, ++slot) { // few: once or twice
+            const int i = __ffs(static_cast<int>(within)) - 1;
+            const uint32_t node = (where >> (4 * i)) & 7;
+            if (slot < list_room) {
+                shared_.list_value[slot] = chosen(value, i);
+                shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | node << 16;
+            } else {
+                list_now(ground_.node + shared_.brackets.cell[node], ground_.list_value, ground_.list_place,
+                         chosen(value, i), static_cast<uint32_t>(place + i * count_threads));
+                if (weighted)
+                    add_shared(2, node, ground_.from.weight[place + i * count_threads]);
             }
+        }
     }
 
     __device__ __forceinline__ void add_weight(int node, uint64_t w) {
@@ -210,7 +211,7 @@ class Counter {
     const OrbGround<T>& ground_;
     CountShared<T>& shared_;
     uint32_t axes_;
-    uint64_t left_, right_;
+    Fields<nodes> left_, right_; // points of this thread below and above the brackets
     unsigned long long sum_low_[weighted ? nodes : 1], sum_high_[weighted ? nodes : 1];
 };
 

@@ -12,24 +12,6 @@ __device__ uint64_t id_image(const OrbGround<T>& ground, uint32_t place) {
     return ordered_id(ground.from.id_of(place));
 }
 
-/// Smallest id above the crossing point's in its heap.
-template <typename T>
-__global__ void find_next_ids(OrbGround<T> ground, int32_t first, unsigned share) {
-    OrbNode& node = ground.node[first + static_cast<int32_t>(blockIdx.x / share)];
-    if (node.stage != SearchStage::found || node.heap_end - node.heap_begin <= 1 ||
-        backend::stopped(ground.status))
-        return;
-    const int64_t listed = static_cast<int64_t>(node.listed);
-    for (int64_t i = int64_t{blockIdx.x % share} * select_threads + threadIdx.x; i < listed;
-         i += int64_t{share} * select_threads) {
-        if (image_of(ground.list_value[node.begin + i]) != node.image)
-            continue;
-        const uint64_t id = id_image(ground, ground.list_place[node.begin + i]);
-        if (id > node.window_low)
-            atomicMin(&node.next_id, static_cast<unsigned long long>(id));
-    }
-}
-
 /// The cut that follows from the crossing point, and the number and weight of the points left of it.
 template <typename T>
 __device__ Cut decide(OrbNode& node, int64_t& left, Wide& left_weight) {
@@ -66,7 +48,7 @@ template <typename T, bool weighted>
 __global__ void cut_cells(OrbGround<T> ground, int32_t first, int32_t end) {
     const int32_t k = first + static_cast<int32_t>(blockIdx.x * select_threads + threadIdx.x);
     if (k == first)
-        ground.misses[1] = 0;
+        ground.misses[1] = ground.misses[2] = 0;
     if (k >= end || backend::stopped(ground.status))
         return;
     OrbNode& node = ground.node[k];

@@ -36,6 +36,11 @@ void orb_check(backend::Queue& queue, const OrbGround<T>& ground, int level);
 /// Selects in the lists, cuts the cells, opens their children.
 template <typename T>
 void orb_select(backend::Queue& queue, const OrbGround<T>& ground, int level);
+/// After the first digit: finds the crossing points of cells first ... first + cells - 1, and what follows
+/// them.
+template <typename T>
+void orb_finish(backend::Queue& queue, const OrbGround<T>& ground, int32_t first, int32_t cells,
+                int64_t points);
 /// Listed points into the tiles' histograms, then these into places.
 template <typename T>
 void orb_place_listed(backend::Queue& queue, const OrbGround<T>& ground, int level, int step);

@@ -2,26 +2,16 @@
 // image, then of the ids where many points share the crossing point's coordinate. Then the cut is made and
 // the children opened.
 //
-// All integers, and the rule is the CPU's (cut_goal.hpp, cell_rule.hpp), so the cells have the CPU's bits.
-// The number of passes is fixed by the widths of image and id; those with nothing to do return at once.
-#include "decompose/device_orb_cut.cuh"
-
-#include <cub/block/block_scan.cuh>
+// All integers, and the rule is the CPU's (cut_goal.hpp, cell_rule.hpp), so the cells have the CPU's bits. A
+// list is read twice: for its first digit, and to keep what shares that digit with the crossing point (one in
+// 2,000 or so), where a block a cell finds the rest (device_orb_finish.cu).
+#include "decompose/device_orb_digits.cuh"
 
 namespace graft::decompose {
 
 namespace {
 
 constexpr int threads = select_threads;
-
-/// Shift that spreads the window over at most 2^log2_bins bins.
-__device__ int shift_of(const OrbNode& node, int log2_bins) {
-    const uint64_t width = node.window_high - node.window_low;
-    return max(0, 64 - __clzll(static_cast<long long>(width)) - log2_bins);
-}
-__device__ bool is_searching(const OrbNode& node) {
-    return node.stage == SearchStage::images || node.stage == SearchStage::ids;
-}
 
 /// After the first pass: where the crossing point is. A bracket that missed it is moved to its side.
 template <typename T>
@@ -51,7 +41,7 @@ __global__ void check_brackets(OrbGround<T> ground, int32_t first, int32_t end, 
     }
     if (node.missed != 0) {
         atomicAdd(&ground.misses[0], 1ull);
-        atomicAdd(&ground.misses[1], 1ull);
+        ground.missed_cell[atomicAdd(&ground.misses[1], 1ull)] = k;
     }
     const T least = static_cast<T>(node.cell.lower[node.axis]),
             most = static_cast<T>(node.cell.upper[node.axis]);
@@ -60,141 +50,45 @@ __global__ void check_brackets(OrbGround<T> ground, int32_t first, int32_t end, 
     node.stage = SearchStage::images;
 }
 
-/// One digit of every searching cell: `share` blocks a cell, each takes its part of the list.
+/// The first digit of every cell: `share` blocks a cell, each takes its part of the list.
 template <typename T, bool weighted>
 __global__ void __launch_bounds__(threads) add_digits(OrbGround<T> ground, int32_t first, unsigned share) {
-    const OrbNode& node = ground.node[first + static_cast<int32_t>(blockIdx.x / share)];
-    if (!is_searching(node) || backend::stopped(ground.status))
-        return;
     extern __shared__ unsigned long long shared[];
-    const int bins = 1 << ground.log2_bins, shift = shift_of(node, ground.log2_bins);
-    unsigned long long *low = shared, *high = shared + (weighted ? bins : 0);
-    uint32_t* count = reinterpret_cast<uint32_t*>(high + (weighted ? bins : 0));
-    for (int b = threadIdx.x; b < bins; b += threads) {
-        count[b] = 0;
-        if (weighted)
-            low[b] = high[b] = 0;
-    }
-    __syncthreads();
-    const int64_t listed = static_cast<int64_t>(node.listed);
-    const bool by_image = node.stage == SearchStage::images;
-    for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed;
-         i += int64_t{share} * threads) {
-        uint64_t key = image_of(ground.list_value[node.begin + i]);
-        if (!by_image) {
-            if (key != node.image)
-                continue;
-            key = id_image(ground, ground.list_place[node.begin + i]);
-        }
-        if (key < node.window_low || key > node.window_high)
-            continue;
-        const uint64_t bin = (key - node.window_low) >> shift;
-        atomicAdd(&count[bin], 1u);
-        if (weighted) {
-            const uint64_t w = ground.from.weight[ground.list_place[node.begin + i]];
-            atomicAdd(&low[bin], static_cast<unsigned long long>(w & 0xffffffffu));
-            atomicAdd(&high[bin], static_cast<unsigned long long>(w >> 32));
-        }
-    }
-    __syncthreads();
-    const int64_t at = int64_t{blockIdx.x / share} << ground.log2_bins;
-    for (int b = threadIdx.x; b < bins; b += threads)
-        if (count[b] != 0) {
-            atomicAdd(&ground.bins[at + b], count[b]);
-            if (weighted) {
-                atomicAdd(&ground.bins_low[at + b], low[b]);
-                atomicAdd(&ground.bins_high[at + b], high[b]);
-            }
-        }
-}
-
-struct Sums {
-    unsigned long long count, low, high;
-};
-struct AddSums {
-    __device__ Sums operator()(const Sums& a, const Sums& b) const {
-        return {a.count + b.count, a.low + b.low, a.high + b.high};
-    }
-};
-
-/// The image (or id) is known to the last digit: on to the ids of its heap, or done.
-template <typename T>
-__device__ void conclude(OrbNode& node, bool implied, int64_t points) {
-    if (node.window_low < node.window_high)
-        return;
-    if (node.stage == SearchStage::ids) {
-        if (node.inside_count == 1) // else two points have one place and one id: stays unfound
-            node.stage = SearchStage::found;
-        return;
-    }
-    node.image = node.window_low;
-    node.heap_begin = node.base_count, node.heap_end = node.base_count + node.inside_count;
-    if (node.inside_count <= 1) {
-        node.stage = SearchStage::found;
-        return;
-    }
-    node.stage = SearchStage::ids;
-    node.window_low = implied ? ordered_id(0) : 0;
-    node.window_high = implied ? ordered_id(points - 1) : ~uint64_t{0};
-    node.next_id = ~0ull;
+    if (!backend::stopped(ground.status))
+        add_digit<T, weighted>(ground, first, blockIdx.x / share, blockIdx.x % share, share, shared);
 }
 
 /// One block a cell: the bin of the crossing point, from the digit's sums, which are zeroed for the next one.
 template <typename T, bool weighted>
 __global__ void __launch_bounds__(threads) narrow(OrbGround<T> ground, int32_t first, int64_t points) {
-    OrbNode& node = ground.node[first + static_cast<int32_t>(blockIdx.x)];
-    using Scan = cub::BlockScan<Sums, threads>;
-    __shared__ typename Scan::TempStorage scratch;
-    if (!is_searching(node) || backend::stopped(ground.status))
+    __shared__ typename DigitScan<threads>::TempStorage scratch;
+    if (!backend::stopped(ground.status))
+        narrow_listed<T, weighted>(ground, first, blockIdx.x, points, scratch);
+}
+
+/// What is left of a list after the first digit, when it is not too much, to where one block finishes it.
+template <typename T>
+__global__ void __launch_bounds__(threads)
+    keep_candidates(OrbGround<T> ground, int32_t first, unsigned share) {
+    const int64_t k = blockIdx.x / share;
+    OrbNode& node = ground.node[first + k];
+    if (!is_searching(node) || node.inside_count > ground.kept_room || backend::stopped(ground.status))
         return;
-    const CutGoal goal = node.goal; // one thread overwrites the node
-    const uint64_t window_low = node.window_low, window_high = node.window_high;
-    const int shift = shift_of(node, ground.log2_bins);
-    int64_t count = node.base_count;
-    Wide weight = node.base_weight;
-    const int bins = 1 << ground.log2_bins, each = (bins + threads - 1) / threads;
-    const int64_t at = int64_t{blockIdx.x} << ground.log2_bins;
-    Sums mine{}, ahead{};
-    const auto sums_of = [&](int b) -> Sums {
-        const uint64_t count = b < bins ? ground.bins[at + b] : 0;
-        if (!weighted)
-            return {count, count, 0};
-        return {count, count != 0 ? ground.bins_low[at + b] : 0, count != 0 ? ground.bins_high[at + b] : 0};
-    };
-    for (int b = 0; b < each; ++b)
-        mine = AddSums()(mine, sums_of(threadIdx.x * each + b));
-    Scan(scratch).ExclusiveScan(mine, ahead, Sums{0, 0, 0}, AddSums());
-    __syncthreads();
-    const auto amount = [](const Sums& s) {
-        return static_cast<Wide>(s.low) + (static_cast<Wide>(s.high) << 32);
-    };
-    count += static_cast<int64_t>(ahead.count);
-    weight += amount(ahead);
-    const bool starts = threadIdx.x == 0 || !goal.past(count, weight);
-    if (starts)
-        for (int b = 0; b < each; ++b) {
-            const int bin = threadIdx.x * each + b;
-            const Sums sums = sums_of(bin);
-            const int64_t next = count + static_cast<int64_t>(sums.count);
-            const Wide next_weight = weight + amount(sums);
-            if (sums.count > 0 && goal.past(next, next_weight)) {
-                node.base_count = count, node.base_weight = weight;
-                node.inside_count = static_cast<int64_t>(sums.count), node.inside_weight = amount(sums);
-                const uint64_t low = window_low + (static_cast<uint64_t>(bin) << shift);
-                const uint64_t high = low + ((uint64_t{1} << shift) - 1);
-                node.window_low = low;
-                node.window_high = high < window_high ? high : window_high;
-                conclude<T>(node, ground.from.id == nullptr, points);
-                break;
-            }
-            count = next, weight = next_weight;
-        }
-    __syncthreads();
-    for (int b = threadIdx.x; b < bins; b += threads) {
-        ground.bins[at + b] = 0;
-        if (weighted)
-            ground.bins_low[at + b] = ground.bins_high[at + b] = 0;
-    }
+    T* values = ground.kept_value + k * ground.kept_room;
+    uint32_t* places = ground.kept_place + k * ground.kept_room;
+    const bool by_image = node.stage == SearchStage::images;
+    const uint64_t low = by_image ? node.window_low : node.image,
+                   high = by_image ? node.window_high : node.image;
+    for_listed(ground.list_value + node.begin, static_cast<int64_t>(node.listed),
+               int64_t{blockIdx.x % share} * threads + threadIdx.x, int64_t{share} * threads,
+               [&](int64_t i, T value) {
+                   const uint64_t image = image_of(value);
+                   if (image < low || image > high)
+                       return;
+                   const unsigned long long at = append(&node.kept);
+                   values[at] = value;
+                   places[at] = ground.list_place[node.begin + i];
+               });
 }
 
 template <typename T, bool weighted>
@@ -204,22 +98,19 @@ void select_level(backend::Queue& queue, const OrbGround<T>& ground, int level) 
     const int64_t points = ground.tiles.most * tile_points; // at least
     const unsigned share = std::max(1u, 16u * static_cast<unsigned>(queue.multiprocessors()) / cells);
     const unsigned grid = share * cells;
-    const size_t bytes = (size_t{1} << ground.log2_bins) * (weighted ? 20 : 4);
-    const int image_bits = 8 * sizeof(T), id_bits = ground.from.id != nullptr ? 64 : 32;
-    const int passes = (image_bits + ground.log2_bins - 1) / ground.log2_bins +
-                       (id_bits + ground.log2_bins - 1) / ground.log2_bins;
-    for (int pass = 0; pass < passes; ++pass) {
-        add_digits<T, weighted><<<grid, threads, bytes, queue.stream()>>>(ground, first, share);
-        GRAFT_CUDA_LAUNCHED("add_digits");
-        narrow<T, weighted><<<cells, threads, 0, queue.stream()>>>(ground, first, points);
-        GRAFT_CUDA_LAUNCHED("narrow");
-    }
-    find_next_ids<T><<<grid, threads, 0, queue.stream()>>>(ground, first, share);
-    GRAFT_CUDA_LAUNCHED("find_next_ids");
+    add_digits<T, weighted>
+        <<<grid, threads, digit_bytes(ground.log2_bins, weighted), queue.stream()>>>(ground, first, share);
+    GRAFT_CUDA_LAUNCHED("add_digits");
+    narrow<T, weighted><<<cells, threads, 0, queue.stream()>>>(ground, first, points);
+    GRAFT_CUDA_LAUNCHED("narrow");
+    keep_candidates<T><<<grid, threads, 0, queue.stream()>>>(ground, first, share);
+    GRAFT_CUDA_LAUNCHED("keep_candidates");
+    queue.launches += 3;
+    orb_finish(queue, ground, first, static_cast<int32_t>(cells), points);
     cut_cells<T, weighted>
         <<<backend::blocks_for(cells, threads), threads, 0, queue.stream()>>>(ground, first, end);
     GRAFT_CUDA_LAUNCHED("cut_cells");
-    queue.launches += 2 * passes + 2;
+    ++queue.launches;
 }
 
 } // namespace

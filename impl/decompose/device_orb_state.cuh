@@ -20,6 +20,8 @@ constexpr int tile_points = 2048;
 constexpr int most_levels = 4; // of a round
 constexpr int most_nodes = 1 << (most_levels - 1), most_bins = 1 << most_levels;
 
+constexpr unsigned long long too_many = ~0ull;
+
 enum class SearchStage : int32_t { idle = 0, images = 1, ids = 2, found = 3 };
 
 /// Sums that many threads add to.
@@ -46,6 +48,7 @@ struct OrbNode {
     int64_t base_count, inside_count, heap_begin, heap_end;
     Wide base_weight, inside_weight;
     unsigned long long next_id; // smallest id of the heap above the crossing point's
+    unsigned long long kept;    // taken over from the list after the first digit, or too_many
 };
 
 /// Columns of points; index NULL: a point's index is its place.
@@ -86,8 +89,10 @@ struct OrbSamples {
     void* c[3];
     uint32_t* index;
     uint32_t* weight; // scaled, NULL: 1 each
-    int64_t per_root; // room
+    uint8_t* cell;    // which of the root's cells of this step; no_cell: none that is cut
+    int64_t per_root; // room, a multiple of 16
 };
+constexpr uint8_t no_cell = 255;
 
 /// Everything a kernel may need, by value.
 template <typename T>
@@ -105,7 +110,11 @@ struct OrbGround {
     unsigned long long* bins_low;
     unsigned long long* bins_high;
     int log2_bins;
-    unsigned long long* misses; // [0]: all so far, [1]: of this level
+    T* kept_value; // what the first digit left of the lists, kept_room for each cell of a level
+    uint32_t* kept_place;
+    int64_t kept_room;
+    unsigned long long* misses; // [0]: all so far, [1]: of this level; [2]: cells still searching (select)
+    int32_t* missed_cell;       // heap indices of those of this level, in no order
     backend::DeviceStatus* status;
 };
 

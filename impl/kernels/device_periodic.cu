@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace graft::kernels {
 
@@ -56,10 +57,33 @@ double inverse_power(double value) {
     return std::ldexp(1.0, -std::ilogb(value) - 1);
 }
 
+/// Sums of scaled charges stay near 1.
+double charge_scale_of(const PeriodicTask& task) {
+    return std::ldexp(1.0, std::ilogb(static_cast<double>(std::max<int64_t>(task.charges(), 1))));
+}
+
+/// Into how many parts the sources are cut, for blocks of targets that fill the device in few rounds: a warp
+/// of a block looks at part / 4 chunks, and a block costs about a chunk of its own
+/// (impl/docs/gpu/periodic.md).
+template <typename T>
+int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
+    constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
+    const int64_t resident = 132 * (sizeof(T) == 8 ? 2 : virial ? 3 : 4); // by registers
+    const int64_t steps = divided(chunk_count, periodic_part_step);
+    int64_t best = steps, least = std::numeric_limits<int64_t>::max();
+    for (int64_t wanted = 1; wanted <= std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
+         ++wanted) {
+        const int64_t part = divided(steps, wanted), parts = divided(steps, part);
+        const int64_t cost = divided(blocks * parts, resident) * (part + 1);
+        if (cost <= least)
+            least = cost, best = part;
+    }
+    return best * periodic_part_step;
+}
+
 template <typename T>
 PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, const DeviceEvaluation& how,
                           const PeriodicTask& task) {
-    constexpr int64_t full = 132 * 16; // blocks that fill a large GPU twice
     PeriodicPairs<T> in{};
     in.sources = task.sources, in.targets = task.targets;
     in.box = lattice.box;
@@ -69,15 +93,13 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, co
     in.scale = inverse_power(lattice.cutoff);
     in.blocks = divided(task.targets.n, periodic_block);
     in.chunk_count = divided(task.sources.n, chunk_sources);
-    const int64_t steps = divided(in.chunk_count, periodic_part_step);
-    const int64_t wanted = std::clamp<int64_t>(divided(full, in.blocks), 1, steps);
-    in.part = divided(steps, wanted) * periodic_part_step;
+    in.part = part_of<T>(in.blocks, in.chunk_count, task.virial);
     in.parts = divided(in.chunk_count, in.part);
     in.length = how.softening_length;
     const double softening = lattice.softening * in.scale;
     in.added = std::max(static_cast<T>(softening * softening), pair_tiny<T>());
     in.facts = task.facts;
-    in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    in.charge_scale = charge_scale_of(task);
     in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale, softening);
     return in;
 }
@@ -119,28 +141,34 @@ __device__ void add_slab(const Combination& c, int64_t k) {
         c.to_potential[k] -= c.slab * (q * (z * z + c.edge * c.edge / 6) - 2 * z * m[0] + m[1]);
 }
 
-__global__ void combine(const Combination c) {
-    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-    if (k >= c.n || backend::stopped(c.status))
+constexpr int combined = 32, summands = 8; // targets of a block; sums of each: 4 of pairs, 4 of waves
+
+/// A warp a sum: a thread that took all of a target's would read some 200 numbers one after the other.
+__global__ void __launch_bounds__(combined* summands) combine(const Combination c) {
+    __shared__ double sums[summands][combined];
+    if (backend::stopped(c.status))
         return;
-    if (k == 0)
+    const int t = threadIdx.x, row = threadIdx.y;
+    const int64_t k = blockIdx.x * int64_t{combined} + t;
+    if (k == 0 && row == 0)
         c.status->pairs += c.pairs;
-    const double* const pairs = c.partial + k;
-    const double* const waves = c.waves + k;
-    const int64_t stride = c.components * c.n;
+    if (k < c.n && row < 4 && row < c.components)
+        sums[row][t] = sum_parts(c.partial + row * c.n + k, c.parts, c.components * c.n);
+    else if (k < c.n && row >= 4)
+        sums[row][t] = sum_parts(c.waves + (row - 4) * c.n + k, c.groups, 4 * c.n);
+    __syncthreads();
+    if (k >= c.n || row > 0)
+        return;
     constexpr double turn = -2 * pi;
     double by[3];
     for (int a = 0; a < 3; ++a)
-        by[a] = turn * c.wave_unit * sum_parts(waves + (1 + a) * c.n, c.groups, 4 * c.n);
-    c.ax[k] =
-        sum_parts(pairs, c.parts, stride) * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
-    c.ay[k] = sum_parts(pairs + c.n, c.parts, stride) * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] +
-              c.g[2].y * by[2];
-    c.az[k] = sum_parts(pairs + 2 * c.n, c.parts, stride) * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] +
-              c.g[2].z * by[2];
+        by[a] = turn * c.wave_unit * sums[5 + a][t];
+    c.ax[k] = sums[0][t] * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
+    c.ay[k] = sums[1][t] * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] + c.g[2].y * by[2];
+    c.az[k] = sums[2][t] * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] + c.g[2].z * by[2];
     if (c.potential)
-        c.to_potential[k] = sum_parts(pairs + 3 * c.n, c.parts, stride) * c.of_potential +
-                            c.wave_unit * sum_parts(waves, c.groups, 4 * c.n) + *c.charge * *c.background;
+        c.to_potential[k] =
+            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge * *c.background;
     if (c.across != nullptr)
         add_slab(c, k);
 }
@@ -156,6 +184,7 @@ struct VirialSums {
     int open_axis;
     double slab, edge; // as Combination's; slab 0: none
     const PeriodicFacts* facts;
+    bool tells_waves;
     double* totals;
     const backend::DeviceStatus* status;
 };
@@ -183,9 +212,16 @@ __global__ void total_virial(const VirialSums s) {
         pairs += __shfl_xor_sync(~0u, pairs, step);
         waves += __shfl_xor_sync(~0u, waves, step);
     }
+    const double rest = waves + slab_virial(s, c) - (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
     if (lane == 0)
-        s.totals[c] = pairs * s.pair_factor + waves + slab_virial(s, c) -
-                      (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
+        s.totals[c] = pairs * s.pair_factor + (s.tells_waves ? rest : 0);
+}
+
+__global__ void add_chunks(const double* from, int32_t chunks, int64_t size, double* to,
+                           const backend::DeviceStatus* status) {
+    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+    if (k < size && !backend::stopped(status))
+        to[k] = sum_parts(from + k, chunks, size);
 }
 
 PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, int64_t tiles) {
@@ -194,15 +230,15 @@ PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, i
     PeriodicWaves in{};
     in.sources = task.sources, in.targets = task.targets;
     in.box = lattice.box;
-    in.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    in.charge_scale = charge_scale_of(task);
     in.unit = 1 / inverse_power(std::cbrt(lattice.box.volume()));
     in.tile_count = static_cast<int32_t>(tiles);
-    const int64_t items = divided(task.sources.n, 32);
+    const int64_t items = std::max<int64_t>(divided(task.sources.n, 32), 1);
     const int64_t chunks = std::clamp<int64_t>(full / tiles, 1, std::min(most_chunks, items));
     in.chunk = divided(items, chunks) * 32;
     in.chunks = static_cast<int32_t>(divided(task.sources.n, in.chunk));
-    const int64_t groups =
-        std::clamp<int64_t>(full / divided(task.targets.n, 128), 1, std::min(most_groups, tiles));
+    const int64_t groups = std::clamp<int64_t>(full / std::max<int64_t>(divided(task.targets.n, 128), 1), 1,
+                                               std::min(most_groups, tiles));
     in.group_tiles = static_cast<int32_t>(divided(tiles, groups));
     in.groups = static_cast<int32_t>(divided(tiles, in.group_tiles));
     return in;
@@ -257,18 +293,24 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     Work& w = *work_;
     PeriodicTask task = given;
     w.all = task.all;
-    if (task.sources.softening != nullptr || lattice_.open_axis >= 0) {
+    if (task.structure == nullptr && (task.sources.softening != nullptr || lattice_.open_axis >= 0)) {
         w.measures.resize(measure_partials);
-        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, w.measures.data(),
-                        task.facts});
+        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, task.middle,
+                        w.measures.data(), task.facts});
     }
     if (pair_kind(how.pairs) == DevicePair::plummer)
         make_table(queue, task.facts);
     w.chunks.resize(divided(task.sources.n, chunk_sources));
-    task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
-    task.targets = task.all ? task.sources : w.targets.sort(queue, lattice_.box, given.targets, nullptr);
+    if (task.sources.n > 0)
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
+    if (task.all)
+        task.targets = task.sources;
+    else if (n > 0)
+        task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr);
     PeriodicWaves waves = waves_of(lattice_, task, tiles);
-    w.structure.resize(waves.chunks * tiles * 4 * WaveTile::values);
+    if (task.structure != nullptr)
+        waves.chunks = 1;
+    w.structure.resize(waves.chunks * structure_size());
     w.weighted.resize(tiles * 4 * WaveTile::values), w.rows.resize(tiles), w.tile_virial.resize(6 * tiles);
     w.charge.resize(1), w.field.resize(waves.groups * 4 * n);
     waves.table = w.table.data();
@@ -278,6 +320,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
 
     const int components = how.pairs.potential || task.virial ? 4 : 3;
     Combination sum{};
+    w.pair_parts = 0;
     const auto pairs = [&]<typename T>() {
         PeriodicPairs<T> in = pairs_of<T>(lattice_, screen_, how, task);
         w.partial.resize(in.parts * components * n);
@@ -292,10 +335,17 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     backend::follow(w.side, queue.stream(), w.begun);
     {
         const backend::OnSide on_side(queue, w.side);
-        in_double ? launch_periodic_waves_double(queue, waves) : launch_periodic_waves_float(queue, waves);
+        if (task.structure != nullptr)
+            waves.structure = const_cast<double*>(task.structure); // read only
+        else
+            in_double ? launch_structure_double(queue, waves) : launch_structure_float(queue, waves);
+        in_double ? launch_waves_double(queue, waves) : launch_waves_float(queue, waves);
     }
-    in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
+    if (n > 0 && task.sources.n > 0)
+        in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
     backend::follow(queue.stream(), w.side, w.done);
+    if (n == 0)
+        return;
 
     sum.n = n, sum.components = components, sum.potential = how.pairs.potential;
     sum.partial = w.partial.data();
@@ -309,16 +359,48 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
         const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};
         sum.across = places[sum.open_axis];
-        sum.middle = lattice_.middle(), sum.edge = lattice_.box.edge[sum.open_axis];
+        sum.middle = task.middle, sum.edge = lattice_.box.edge[sum.open_axis];
         sum.slab = 2 * pi / lattice_.box.volume();
     }
     sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
     sum.to_potential = field.potential.data();
     sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
     sum.status = queue.status();
-    combine<<<backend::blocks_for(n, 64), 64, 0, queue.stream()>>>(sum);
+    combine<<<backend::blocks_for(n, combined), dim3(combined, summands), 0, queue.stream()>>>(sum);
     GRAFT_CUDA_LAUNCHED("sums of a periodic box");
     ++queue.launches;
+}
+
+void DevicePeriodic::sum_structure(backend::Queue& queue, const DeviceEvaluation& how,
+                                   const DeviceSources& sources, int64_t all_particles, double* structure) {
+    Work& w = *work_;
+    if (sources.n == 0) {
+        GRAFT_CUDA(cudaMemsetAsync(structure, 0, static_cast<size_t>(structure_size()) * sizeof(double),
+                                   queue.stream()));
+        return;
+    }
+    PeriodicTask task;
+    task.sources = sources, task.all_particles = all_particles;
+    PeriodicWaves waves = waves_of(lattice_, task, tile_count());
+    w.structure.resize(waves.chunks * structure_size());
+    waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.status = queue.status();
+    how.precision == DevicePrecision::fp64 ? launch_structure_double(queue, waves)
+                                           : launch_structure_float(queue, waves);
+    const int64_t size = structure_size();
+    add_chunks<<<backend::blocks_for(size, 256), 256, 0, queue.stream()>>>(w.structure.data(), waves.chunks,
+                                                                           size, structure, queue.status());
+    GRAFT_CUDA_LAUNCHED("structure factors of a rank");
+    ++queue.launches;
+}
+
+void DevicePeriodic::find_facts(backend::Queue& queue, const DeviceSources& sources,
+                                const DeviceSources& points, int open_axis, double middle,
+                                PeriodicFacts* facts) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    DeviceLattice any;
+    any.open_axis = open_axis, any.longest = infinite, any.gap = -infinite;
+    work_->measures.resize(measure_partials);
+    measure(queue, {sources, points, any, middle, work_->measures.data(), facts});
 }
 
 const int32_t* DevicePeriodic::target_order() const {
@@ -328,7 +410,7 @@ const int32_t* DevicePeriodic::target_order() const {
 void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task) {
     const Work& w = *work_;
     const double scale = inverse_power(lattice_.cutoff);
-    const double charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(task.sources.n)));
+    const double charge_scale = charge_scale_of(task);
     const bool slab = lattice_.open_axis >= 0;
     const VirialSums sums{w.pair_virial.data(),
                           w.pair_parts,
@@ -341,6 +423,7 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
                           slab ? 2 * pi / lattice_.box.volume() : 0,
                           slab ? lattice_.box.edge[lattice_.open_axis] : 0,
                           task.facts,
+                          task.tells_waves,
                           task.totals,
                           queue.status()};
     total_virial<<<1, 6 * 32, 0, queue.stream()>>>(sums);

@@ -25,7 +25,6 @@ struct DeviceLattice {
     double gap = 0;       // vacuum that a slab wants
     double longest = 0;   // softening length, of particles with one each
     bool measured = true; // false: nothing was known, so that what is found stops the computation
-    GRAFT_HD double middle() const { return box.lower[open_axis] + 0.5 * box.edge[open_axis]; }
     bool operator==(const DeviceLattice&) const = default;
 };
 
@@ -33,8 +32,9 @@ struct DeviceLattice {
 struct PeriodicFacts {
     double longest;          // softening length
     double lower, upper;     // places along the open axis; upper < lower where there is none
+    double magnitude;        // sum of |charge|, of particles with softening lengths
     double softening_square; // mean square of the lengths by |charge|
-    double moments[2];       // of charge along the open axis, about middle()
+    double moments[2];       // of charge along the open axis, about the task's middle
 };
 
 /// What one evaluation reads and writes; particles and targets have been wrapped into the box.
@@ -44,6 +44,13 @@ struct PeriodicTask {
     bool virial = false;      // wants all
     double* totals = nullptr; // where the virial's six components go
     PeriodicFacts* facts = nullptr;
+    double middle = 0; // a place in a slab that its moments refer to
+    // Over ranks, where the sources are those near the own targets:
+    int64_t all_particles = 0; // of all ranks; 0: the sources
+    const double* structure =
+        nullptr;             // of all ranks' sources, as sum_structure() gives it; the facts are known
+    bool tells_waves = true; // the virial of the waves is told here
+    int64_t charges() const { return all_particles > 0 ? all_particles : sources.n; }
     int64_t target_count() const { return all ? sources.n : targets.n; }
 };
 
@@ -68,6 +75,14 @@ class DevicePeriodic {
     /// Status: pairs.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& task,
                   DeviceField& field);
+    /// Over ranks: enqueues the structure factors of these sources, which ranks add up: structure_size()
+    /// numbers.
+    void sum_structure(backend::Queue& queue, const DeviceEvaluation& how, const DeviceSources& sources,
+                       int64_t all_particles, double* structure);
+    int64_t structure_size() const { return tile_count() * 4 * WaveTile::values; }
+    /// Enqueued: the facts of a part of the particles; nothing stops.
+    void find_facts(backend::Queue& queue, const DeviceSources& sources, const DeviceSources& points,
+                    int open_axis, double middle, PeriodicFacts* facts);
     /// Entry k of the field is that of target target_order()[k]; on the device, as of the last evaluate().
     const int32_t* target_order() const;
     /// Enqueues the virial's totals: behind everything else that writes there.

@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(threads)
             v[0] += fabs(q), v[1] += fabs(q) * length * length, v[4] = fmax(v[4], length);
         }
         if (axis >= 0) {
-            const double place = along(task.sources, axis)[i], z = place - task.lattice.middle();
+            const double place = along(task.sources, axis)[i], z = place - task.middle;
             v[2] += q * z, v[3] += q * z * z;
             v[5] = fmax(v[5], -place), v[6] = fmax(v[6], place);
         }
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x != 0)
         return;
     const double* const v = found.value;
-    const PeriodicFacts facts{v[4], -v[5], v[6], v[0] > 0 ? v[1] / v[0] : 0, {v[2], v[3]}};
+    const PeriodicFacts facts{v[4], -v[5], v[6], v[0], v[0] > 0 ? v[1] / v[0] : 0, {v[2], v[3]}};
     *task.facts = facts;
     const DeviceLattice& planned = task.lattice;
     const bool wide = planned.open_axis >= 0 && facts.upper - facts.lower + planned.gap >

@@ -317,7 +317,7 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
 #pragma unroll
             for (int t = 0; t < lanes_targets; ++t)
                 if (const int64_t k = first + 32 * t + lane; k < end)
-                    sum += in.sources.charge[k] * body.total[t][4 + c]; // targets are the sources
+                    sum += in.targets.charge[k] * body.total[t][4 + c];
             for (int step = 16; step > 0; step /= 2)
                 sum += __shfl_xor_sync(~0u, sum, step);
             if (lane == 0)

@@ -145,56 +145,75 @@ __device__ inline void add_strain(const PeriodicWaves& in, int i, int j, int k, 
     virial[4] += along * x * z, virial[5] += along * y * z;
 }
 
-/// A block a tile, a thread a value: the chunks' sums in order, then weights.
+/// Of the chunks' structure factors: a quarter of them to a thread, the first of which has the sum.
+inline constexpr int weigh_parts = 4;
+
+__device__ inline void sum_chunks(const PeriodicWaves& in, double (&sum)[4]) {
+    __shared__ double rest[weigh_parts - 1][4][WaveTile::values];
+    const int v = threadIdx.x, part = threadIdx.y;
+    const int64_t tile_size = 4 * WaveTile::values, stride = in.tile_count * tile_size;
+    const double* from = in.structure + blockIdx.x * tile_size + v + part * stride;
+#pragma unroll 4
+    for (int32_t chunk = part; chunk < in.chunks; chunk += weigh_parts, from += weigh_parts * stride)
+        for (int c = 0; c < 4; ++c)
+            sum[c] += from[c * WaveTile::values];
+    for (int c = 0; c < 4 && part > 0; ++c)
+        rest[part - 1][c][v] = sum[c];
+    __syncthreads();
+    for (int other = 0; part == 0 && other < weigh_parts - 1; ++other)
+        for (int c = 0; c < 4; ++c)
+            sum[c] += rest[other][c][v];
+}
+
+/// A block a tile, four threads a value: the chunks' sums in a fixed order, then weights.
 template <typename T>
-__global__ __launch_bounds__(WaveTile::values) void weigh(const __grid_constant__ PeriodicWaves in) {
+__global__
+__launch_bounds__(weigh_parts* WaveTile::values) void weigh(const __grid_constant__ PeriodicWaves in) {
     __shared__ double parts[WaveTile::values / 32][6];
     __shared__ uint32_t used;
     if (backend::stopped(in.status))
         return;
     const int v = threadIdx.x, lane = v % 32;
-    if (v == 0)
+    const bool first = threadIdx.y == 0;
+    if (v == 0 && first)
         used = 0;
     const WaveTile tile = in.tiles[blockIdx.x];
-    double sum[4] = {};
-    const double* from = in.structure + int64_t{blockIdx.x} * 4 * WaveTile::values + v;
-#pragma unroll 4
-    for (int32_t chunk = 0; chunk < in.chunks; ++chunk, from += int64_t{in.tile_count} * 4 * WaveTile::values)
-        for (int c = 0; c < 4; ++c)
-            sum[c] += from[c * WaveTile::values];
-    for (double& value : sum)
-        value /= in.charge_scale;
-    if (blockIdx.x == 0 && v == 0)
-        *in.charge = sum[0];
     const int row = v / WaveTile::k_count, i = tile.i + row / WaveTile::j_count,
               j = tile.j + row % WaveTile::j_count, k = tile.k + v % WaveTile::k_count;
     const WaveEntry entry = in.table[int64_t{blockIdx.x} * WaveTile::values + v];
     const double plus = entry.plus, minus = entry.minus;
-    double virial[6] = {};
-    add_strain(in, i, j, k, plus, entry.plus_slope, sum[0] - sum[1], sum[2] + sum[3], virial);
-    add_strain(in, i, j, -k, minus, entry.minus_slope, sum[0] + sum[1], sum[2] - sum[3], virial);
-    const double factor = in.charge_scale * in.unit;
-    const double plus_real = plus * (sum[0] - sum[1]) * factor,
-                 plus_imaginary = -plus * (sum[2] + sum[3]) * factor;
-    const double minus_real = minus * (sum[0] + sum[1]) * factor,
-                 minus_imaginary = -minus * (sum[2] - sum[3]) * factor;
-    static_cast<WaveWeights<T>*>(in.weighted)[int64_t{blockIdx.x} * WaveTile::values + v] = {
-        {static_cast<T>(plus_real + minus_real), static_cast<T>(plus_imaginary + minus_imaginary)},
-        {static_cast<T>(plus_real - minus_real), static_cast<T>(plus_imaginary - minus_imaginary)}};
-    for (int c = 0; c < 6; ++c) {
-        for (int step = 16; step > 0; step /= 2)
-            virial[c] += __shfl_xor_sync(~0u, virial[c], step);
-        if (lane == 0)
-            parts[v / 32][c] = virial[c];
+    double sum[4] = {};
+    sum_chunks(in, sum);
+    if (first) {
+        for (double& value : sum)
+            value /= in.charge_scale;
+        if (blockIdx.x == 0 && v == 0)
+            *in.charge = sum[0];
+        double virial[6] = {};
+        add_strain(in, i, j, k, plus, entry.plus_slope, sum[0] - sum[1], sum[2] + sum[3], virial);
+        add_strain(in, i, j, -k, minus, entry.minus_slope, sum[0] + sum[1], sum[2] - sum[3], virial);
+        const double factor = in.charge_scale * in.unit;
+        const double plus_real = plus * (sum[0] - sum[1]) * factor,
+                     plus_imaginary = -plus * (sum[2] + sum[3]) * factor;
+        const double minus_real = minus * (sum[0] + sum[1]) * factor,
+                     minus_imaginary = -minus * (sum[2] - sum[3]) * factor;
+        static_cast<WaveWeights<T>*>(in.weighted)[int64_t{blockIdx.x} * WaveTile::values + v] = {
+            {static_cast<T>(plus_real + minus_real), static_cast<T>(plus_imaginary + minus_imaginary)},
+            {static_cast<T>(plus_real - minus_real), static_cast<T>(plus_imaginary - minus_imaginary)}};
+        for (int c = 0; c < 6; ++c) {
+            for (int step = 16; step > 0; step /= 2)
+                virial[c] += __shfl_xor_sync(~0u, virial[c], step);
+            if (lane == 0)
+                parts[v / 32][c] = virial[c];
+        }
+        const unsigned here = __ballot_sync(~0u, plus != 0 || minus != 0);
+        if (lane % WaveTile::k_count == 0 && (here >> lane & 0xff) != 0)
+            atomicOr(&used, 1u << row);
     }
-    const unsigned here = __ballot_sync(~0u, plus != 0 || minus != 0);
     __syncthreads();
-    if (lane % WaveTile::k_count == 0 && (here >> lane & 0xff) != 0)
-        atomicOr(&used, 1u << row);
-    __syncthreads();
-    if (v == 0)
+    if (v == 0 && first)
         in.rows[blockIdx.x] = used;
-    if (v < 6) {
+    if (v < 6 && first) {
         double total = 0;
         for (int warp = 0; warp < WaveTile::values / 32; ++warp)
             total += parts[warp][v];
@@ -285,16 +304,25 @@ __global__ __launch_bounds__(field_threads) void field(const __grid_constant__ P
 }
 
 template <typename T>
-void launch(backend::Queue& queue, const PeriodicWaves& in) {
+void launch_structure(backend::Queue& queue, const PeriodicWaves& in) {
     const dim3 sums(static_cast<unsigned>(in.tile_count), static_cast<unsigned>(in.chunks));
     structure<T><<<sums, structure_threads, 0, queue.stream()>>>(in);
     GRAFT_CUDA_LAUNCHED("structure factors");
-    weigh<T><<<static_cast<unsigned>(in.tile_count), WaveTile::values, 0, queue.stream()>>>(in);
+    ++queue.launches;
+}
+
+template <typename T>
+void launch(backend::Queue& queue, const PeriodicWaves& in) {
+    const dim3 values(WaveTile::values, weigh_parts);
+    weigh<T><<<static_cast<unsigned>(in.tile_count), values, 0, queue.stream()>>>(in);
     GRAFT_CUDA_LAUNCHED("weights of waves");
+    ++queue.launches;
+    if (in.targets.n == 0)
+        return;
     const dim3 grid(backend::blocks_for(in.targets.n, field_threads), static_cast<unsigned>(in.groups));
     field<T><<<grid, field_threads, 0, queue.stream()>>>(in);
     GRAFT_CUDA_LAUNCHED("field of waves");
-    queue.launches += 3;
+    ++queue.launches;
 }
 
 } // namespace graft::kernels::periodic_waves

@@ -3,7 +3,10 @@
 
 namespace graft::kernels {
 
-void launch_periodic_waves_double(backend::Queue& queue, const PeriodicWaves& in) {
+void launch_structure_double(backend::Queue& queue, const PeriodicWaves& in) {
+    periodic_waves::launch_structure<double>(queue, in);
+}
+void launch_waves_double(backend::Queue& queue, const PeriodicWaves& in) {
     periodic_waves::launch<double>(queue, in);
 }
 

@@ -3,7 +3,10 @@
 
 namespace graft::kernels {
 
-void launch_periodic_waves_float(backend::Queue& queue, const PeriodicWaves& in) {
+void launch_structure_float(backend::Queue& queue, const PeriodicWaves& in) {
+    periodic_waves::launch_structure<float>(queue, in);
+}
+void launch_waves_float(backend::Queue& queue, const PeriodicWaves& in) {
     periodic_waves::launch<float>(queue, in);
 }
 

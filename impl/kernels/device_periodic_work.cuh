@@ -64,6 +64,7 @@ void make_wave_table(backend::Queue& queue, const WaveTableTask& task);
 struct MeasureTask {
     DeviceSources sources, points; // points may be none
     DeviceLattice lattice;
+    double middle;   // that moments refer to
     double* partial; // measure_partials
     PeriodicFacts* facts;
 };
@@ -95,8 +96,10 @@ struct PeriodicWaves {
     const backend::DeviceStatus* status;
 };
 
-/// Structure factors, their weights, their field: three launches.
-void launch_periodic_waves_float(backend::Queue& queue, const PeriodicWaves& in);
-void launch_periodic_waves_double(backend::Queue& queue, const PeriodicWaves& in);
+/// Structure factors of chunks: a launch; and their weights and field: two.
+void launch_structure_float(backend::Queue& queue, const PeriodicWaves& in);
+void launch_structure_double(backend::Queue& queue, const PeriodicWaves& in);
+void launch_waves_float(backend::Queue& queue, const PeriodicWaves& in);
+void launch_waves_double(backend::Queue& queue, const PeriodicWaves& in);
 
 } // namespace graft::kernels

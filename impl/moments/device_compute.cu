@@ -50,9 +50,11 @@ __global__ void __launch_bounds__(fill_threads)
     fill_records(const tree::DeviceTreeCounts* counts, const double* values, int order, bool softened,
                  int size, T* out, const backend::DeviceStatus* status) {
     extern __shared__ double shared[];
+    if (backend::stopped(status)) // the counts may be unwritten
+        return;
     const int terms = term_count(order), thread = static_cast<int>(threadIdx.x);
     const int64_t begin = int64_t{blockIdx.x} * block_nodes, left = counts->nodes - begin;
-    if (backend::stopped(status) || left <= 0)
+    if (left <= 0)
         return;
     const int nodes = left < block_nodes ? static_cast<int>(left) : block_nodes;
     T* records = reinterpret_cast<T*>(shared + block_nodes * terms);

@@ -79,7 +79,7 @@ struct ImportBatch {
 };
 
 __global__ void clear_kernel(DeviceImportState* state) {
-    *state = {no_bad, 0, 0, 1, 0};
+    *state = {no_bad, 0, 0, 0, 1, 0};
 }
 
 __global__ void import_kernel(const ImportBatch batch, DeviceImportState* state) {
@@ -106,26 +106,31 @@ __global__ void fill_kernel(double* out, double value, int64_t n) {
 __global__ void magnitude_kernel(const double* charge, int64_t n, double* partial) {
     using Reduce = cub::BlockReduce<double, threads>;
     __shared__ typename Reduce::TempStorage storage;
-    double sum = 0;
+    double sum = 0, net = 0;
     for (int k = 0; k < per_thread; ++k) {
         const int64_t i = int64_t{blockIdx.x} * partial_block + k * threads + threadIdx.x;
-        sum += i < n ? fabs(charge[i]) : 0.0;
+        const double value = i < n ? charge[i] : 0.0;
+        sum += fabs(value), net += value;
     }
     sum = Reduce(storage).Sum(sum);
+    __syncthreads(); // the storage is free again
+    net = Reduce(storage).Sum(net);
     if (threadIdx.x == 0)
-        partial[blockIdx.x] = sum;
+        partial[blockIdx.x] = sum, partial[gridDim.x + blockIdx.x] = net;
 }
 
 __global__ void scale_kernel(const double* partial, int64_t count, DeviceImportState* state) {
     using Reduce = cub::BlockReduce<double, sum_threads>;
     __shared__ typename Reduce::TempStorage storage;
-    double sum = 0;
+    double sum = 0, net = 0;
     for (int64_t b = threadIdx.x; b < count; b += sum_threads)
-        sum += partial[b];
+        sum += partial[b], net += partial[count + b];
     sum = Reduce(storage).Sum(sum);
+    __syncthreads(); // the storage is free again
+    net = Reduce(storage).Sum(net);
     if (threadIdx.x != 0)
         return;
-    state->magnitude = sum;
+    state->magnitude = sum, state->net = net;
     state->scale = charge_scale(sum);
     if (state->scale == 0) {
         state->scale = 1;
@@ -311,12 +316,12 @@ void fill(backend::Queue& queue, double* out, double value, int64_t n) {
 }
 
 int64_t charge_partials(int64_t n) {
-    return backend::blocks_for(n, static_cast<int>(partial_block));
+    return 2 * int64_t{backend::blocks_for(n, static_cast<int>(partial_block))};
 }
 
 void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
                    DeviceImportState* state) {
-    const int64_t count = charge_partials(n);
+    const int64_t count = charge_partials(n) / 2; // blocks, of two sums
     const cudaStream_t stream = queue.stream();
     magnitude_kernel<<<static_cast<unsigned>(count), threads, 0, stream>>>(charge, n, partial);
     GRAFT_CUDA_LAUNCHED("sum of magnitudes");

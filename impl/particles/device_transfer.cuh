@@ -29,6 +29,7 @@ struct DeviceImportState {
     uint64_t first_bad; // array << 40 | item; all bits set: none
     double bad_value;
     double magnitude; // sum of |charge|, host units
+    double net;       // sum of charge, host units
     double scale;     // internal charge = host charge * scale: charge_scale(magnitude)
     int64_t active;   // particles whose mask is set
 };

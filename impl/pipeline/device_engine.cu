@@ -328,7 +328,11 @@ void DeviceForce::report_on(DeviceReport& report) const {
     t.output = clock_.between(before, Clock::last);
     t.total = clock_.between(Clock::begin, Clock::last);
     const backend::DeviceStatus& s = last_status_;
-    report.pairs = job_.is_tree() ? s.pairs : static_cast<double>(job_.n) * static_cast<double>(job_.targets);
+    report.pairs = job_.is_tree() || job_.over_ranks
+                       ? s.pairs
+                       : static_cast<double>(job_.n) * static_cast<double>(job_.targets);
+    if (job_.settings.periodic && (job_.over_ranks ? all_particles_of_ranks() > 0 : !job_.empty()))
+        report_periodic(report.periodic);
     report.cells = s.cells;
     report.far_cells = static_cast<double>(s.spare[kernels::far_cells_word]);
     report.targets = job_.targets;

@@ -88,6 +88,13 @@ class DeviceForce {
     void ranks_evaluate_own();
     void ranks_evaluate_all(RankOutcome& outcome);
     void ranks_write(const double* totals);
+    // A periodic box, device_ranks_box.cu.
+    void ranks_box_measure(const RankFrame& frame, BoxFacts& facts);
+    void ranks_box_plan(const BoxFrame& frame);
+    double* ranks_box_structure(int64_t& size);
+    int64_t ranks_box_pack(int32_t rank, const double* corners, bool on_device);
+    void ranks_box_take(bool on_device, const int64_t* counts, int32_t arrivals);
+    void ranks_box_evaluate(bool tells_waves, RankOutcome& outcome);
     /// After an error in any of them: ready for another begin.
     void ranks_stop() noexcept;
 
@@ -128,6 +135,7 @@ class DeviceForce {
     void prepare_walk();
     void evaluate_batches();
     void evaluate_direct();
+    kernels::DeviceSources direct_targets();
     kernels::DeviceEvaluation evaluation() const;
     const char* why_not_local() const;
 
@@ -138,7 +146,9 @@ class DeviceForce {
     bool plan_again();
     void follow_particles();
     void evaluate_periodic(const kernels::DeviceSources& targets);
+    void evaluate_box(const kernels::PeriodicTask& task);
     kernels::PeriodicTask periodic_task() const;
+    void report_periodic(DeviceReport::Periodic& report) const;
 
     // device_outputs.cu
     void enqueue_output();
@@ -194,6 +204,11 @@ class DeviceForce {
     void ranks_criterion();
     void ranks_sum(bool own);
     void ranks_results();
+    kernels::PeriodicTask ranks_box_task(bool tells_waves);
+    void ranks_box_results(const kernels::PeriodicTask& task);
+    int64_t all_particles_of_ranks() const;
+    void charges_of_ranks(double& net, double& magnitude, double& count) const;
+    kernels::DeviceSources own_sources() const;
     OwnNodes ranks_own_nodes(RankContent content) const;
     RemoteNodes ranks_remote_nodes();
     void ranks_resize_forest(const RemotePlan& plan);

@@ -38,6 +38,11 @@ struct DeviceReport {
     char local[96] = {0};  // as Report::local
     char note[256] = {0};  // e.g. that the tree was built on the host, and why
     double totals[7] = {}; // virial (6) and energy, raw: before the sign and the constant
+    struct Periodic {      // of the lattice sum; alpha 0: there was none
+        double alpha = 0, cutoff = 0, largest_wave = 0;
+        double volume = 0, edge = 0;  // the cell's; a slab's, along its open axis
+        double net = 0, smallest = 0; // charge of all ranks, host units, and what of it would be rounding
+    } periodic;
 };
 
 struct DeviceRanksTable;

@@ -51,11 +51,17 @@ void DeviceForce::plan_periodic() {
         slab && !plan.measured) { // stops; what the host calls the box here is of no account
         plan.box.edge[a] = plan.box.edge[(a + 1) % 3];
     } else if (slab) {
-        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper);
-        plan.box.lower[a] -= 0.5 * (plan.box.edge[a] - (split_.upper - split_.lower)); // room to drift
-        plan.gap = PeriodicSum::slab_gap(s);
+        const double length = job_.per_particle                ? plan.longest
+                              : s.softening == Softening::none ? 0
+                                                               : s.softening_length;
+        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper, length);
+        const double edge = plan.box.edge[a],
+                     step = edge / 64; // places in steps: a slab that drifts keeps its plan
+        plan.box.lower[a] = std::floor((0.5 * split_.lower + 0.5 * split_.upper - 0.5 * edge) / step) * step;
+        plan.gap = PeriodicSum::slab_gap(s, length);
     }
-    std::vector<double> key{static_cast<double>(job_.n),
+    const int64_t particles = job_.over_ranks ? all_particles_of_ranks() : job_.n;
+    std::vector<double> key{static_cast<double>(particles),
                             static_cast<double>(job_.per_particle),
                             static_cast<double>(plan.measured),
                             plan.longest,
@@ -74,7 +80,7 @@ void DeviceForce::plan_periodic() {
     if (key == split_.key)
         return;
     const double longest = job_.per_particle ? plan.longest : plummer ? 0 : s.softening_length;
-    EwaldProblem p = PeriodicSum::problem_of(s, plan.box, job_.n, static_cast<double>(job_.n), longest);
+    EwaldProblem p = PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
     p.pair_cost = pair_cost(s.precision);
     p.group = static_cast<double>(kernels::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
     const EwaldSplit split = split_ewald(p);
@@ -108,7 +114,7 @@ bool DeviceForce::plan_again() {
 void DeviceForce::follow_particles() {
     const kernels::DeviceLattice& plan = periodic_.lattice();
     const bool slab = plan.open_axis >= 0;
-    if (!job_.settings.periodic || job_.empty() || (!job_.per_particle && !slab))
+    if (!job_.settings.periodic || job_.over_ranks || job_.empty() || (!job_.per_particle && !slab))
         return;
     const kernels::PeriodicFacts& facts = host_outcome_.data()->periodic;
     bool anew = job_.per_particle && facts.longest < shrinks * plan.longest;
@@ -131,17 +137,38 @@ kernels::PeriodicTask DeviceForce::periodic_task() const {
     task.virial = job_.outputs.virial.present() && !job_.with_points;
     task.totals = outcome_.data()->totals;
     task.facts = &outcome_.data()->periodic;
+    if (const int axis = job_.settings.open_axis; axis >= 0) {
+        const geometry::Lattice& box = periodic_.lattice().box;
+        task.middle = box.lower[axis] + 0.5 * box.edge[axis];
+    }
     return task;
+}
+
+void DeviceForce::report_periodic(DeviceReport::Periodic& report) const {
+    const kernels::DeviceLattice& plan = periodic_.lattice();
+    const particles::DeviceImportState& import = host_outcome_.data()->import;
+    report.alpha = plan.alpha, report.cutoff = plan.cutoff, report.largest_wave = plan.largest_wave;
+    report.volume = plan.box.volume();
+    report.edge = plan.open_axis >= 0 ? plan.box.edge[plan.open_axis] : 0;
+    double magnitude = import.magnitude, count = static_cast<double>(job_.n);
+    report.net = import.net;
+    if (job_.over_ranks)
+        charges_of_ranks(report.net, magnitude, count);
+    report.smallest = 1e-9 * magnitude / std::sqrt(std::max(count, 1.0));
 }
 
 /// Targets that are not all particles are given.
 void DeviceForce::evaluate_periodic(const kernels::DeviceSources& targets) {
-    clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
     kernels::PeriodicTask task = periodic_task();
     task.targets = targets;
+    evaluate_box(task);
+}
+
+void DeviceForce::evaluate_box(const kernels::PeriodicTask& task) {
+    clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
     periodic_.evaluate(queue_, evaluation(), task, field_);
     origin_ = periodic_.target_order();
-    if (!task.all && !job_.with_points) {
+    if (!job_.all_targets && !job_.with_points && job_.targets > 0) {
         chosen_origin_.resize(job_.targets);
         compose(queue_, chosen_.data(), periodic_.target_order(), job_.targets, chosen_origin_.data());
         origin_ = chosen_origin_.data();

@@ -51,6 +51,20 @@ struct RankOutcome {
     double own_s, remote_s;   // lists and sums, on the device
 };
 
+/// What a rank finds in a periodic box, and all ranks together: sums and largest values.
+struct BoxFacts {
+    /// |q|, |q| eps^2 (softening lengths a particle); q z, q z^2 of a slab, from the frame's centre; then q
+    /// and |q| in host units.
+    double sums[6];
+    /// Softening length; -lower, upper along a slab's open axis; 1: wants the virial; 1: of some.
+    double most[5];
+    double targets[6]; // corners of the own targets (-lower, upper); -infinity: none
+};
+struct BoxFrame {
+    BoxFacts facts; // of all ranks
+    bool with_virial;
+};
+
 struct DeviceRanksTable {
     /// As DeviceForceTable::begin, up to the import.
     int32_t (*begin)(void* engine, const Settings* settings, const ParticleInput* particles,
@@ -85,6 +99,26 @@ struct DeviceRanksTable {
     int32_t (*evaluate_all)(void* engine, RankOutcome* outcome, backend::DeviceError* error);
     /// Enqueues the results; totals of all ranks.
     int32_t (*write)(void* engine, const double* totals, backend::DeviceError* error);
+
+    // A periodic box, between begin and write, in place of the others but packed and receive. Where no rank
+    // has a particle, box_measure and box_evaluate alone.
+    /// Facts of the own particles and targets.
+    int32_t (*box_measure)(void* engine, const RankFrame* frame, BoxFacts* facts,
+                           backend::DeviceError* error);
+    /// Splits the sum, alike on all ranks.
+    int32_t (*box_plan)(void* engine, const BoxFrame* frame, backend::DeviceError* error);
+    /// The own structure factors; the sum over all ranks is written in their place.
+    int32_t (*box_structure)(void* engine, double** sums, int64_t* size, backend::DeviceError* error);
+    /// Packs the particles whose images may come near targets with these corners: columns x y z q, with
+    /// softening lengths those, too.
+    int32_t (*box_pack)(void* engine, int32_t rank, const double* corners, bool on_device, int64_t* count,
+                        backend::DeviceError* error);
+    /// What has come, behind one another in the room that receive() gave.
+    int32_t (*box_take)(void* engine, bool on_device, const int64_t* counts, int32_t arrivals,
+                        backend::DeviceError* error);
+    /// Pairs, waves and results. One rank tells the waves' share of the virial.
+    int32_t (*box_evaluate)(void* engine, bool tells_waves, RankOutcome* outcome,
+                            backend::DeviceError* error);
 };
 
 } // namespace graft::pipeline

@@ -63,6 +63,8 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
     clock_.record(queue_.stream(), DeviceClock::begin, false);
     queue_.clear_status();
     import_particles();
+    if (settings.periodic)
+        wrap_positions();
     clock_.record(queue_.stream(), DeviceClock::imported, false);
     field_.resize(job_.targets, job_.with_potential);
     r.corners.resize(6), r.known.resize(1);

@@ -41,6 +41,8 @@ RanksOnDevice::RanksOnDevice(core::Memory& memory)
     : domains_(memory), regions_(memory), groups_(memory, "runs of groups"), headers_(memory, "headers") {}
 
 RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
+    if (job.settings.periodic)
+        return evaluate_box(comm, job);
     times_ = {};
     begin(comm, job);
     core::Timer timer;
@@ -62,7 +64,8 @@ void RanksOnDevice::write(const Job& job, const RankOutcome& outcome) {
     call(job.table.write, job.engine, totals);
 }
 
-void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
+/// Collective: the import, and the scale of all ranks' charges. Throws, the same on all ranks.
+RankFrame RanksOnDevice::agree_on_charges(comm::Communicator& comm, const Job& job) {
     comm.together([&] {
         call(job.table.begin, job.engine, &job.settings, &job.particles, job.points, &job.outputs, job.stream,
              &job.wish, &facts_);
@@ -71,18 +74,23 @@ void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
     const double magnitude = comm.sum(facts_.magnitude);
     frame.all_particles = comm.sum(facts_.n);
     find_centre(comm, facts_, frame.centre);
+    comm.together([&] {
+        frame.scale = particles::charge_scale(magnitude);
+        if (frame.scale == 0)
+            refuse_infinite_charge();
+    });
+    return frame;
+}
+
+void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
+    RankFrame frame = agree_on_charges(comm, job);
     if (frame.all_particles > 0) {
         const KeyRange root = find_local_root(comm, job.settings, facts_.corners, [](const KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
         for (int a = 0; a < 3; ++a)
             frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];
     }
-    comm.together([&] {
-        frame.scale = particles::charge_scale(magnitude);
-        if (frame.scale == 0)
-            refuse_infinite_charge();
-        call(job.table.build, job.engine, &frame, &shape_);
-    });
+    comm.together([&] { call(job.table.build, job.engine, &frame, &shape_); });
 }
 
 /// Cells of the common root cube that several ranks have particles in: their nodes are pieces.

@@ -40,6 +40,13 @@ class RanksOnDevice {
     const Times& times() const { return times_; }
 
   private:
+    // device_ranks_box.cpp
+    RankOutcome evaluate_box(comm::Communicator& comm, const Job& job);
+    bool begin_box(comm::Communicator& comm, const Job& job);
+    void exchange_box(comm::Communicator& comm, const Job& job);
+    std::vector<double> box_corners_; // of all ranks' targets, six each
+
+    RankFrame agree_on_charges(comm::Communicator& comm, const Job& job);
     void begin(comm::Communicator& comm, const Job& job);
     void find_pieces(comm::Communicator& comm, const Job& job);
     void meet_ranks(comm::Communicator& comm, const Job& job);

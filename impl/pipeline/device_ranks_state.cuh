@@ -30,7 +30,9 @@ struct DeviceForce::Ranks {
           host_supers(memory, "nodes above other ranks' trees"), tree(memory), moments(memory),
           criterion(memory), coarse(memory, "masses of other ranks"),
           host_nodes(memory, "nodes of one level"), host_boxes(memory, "boxes of one level"),
-          known(memory, "what is known of the tree") {
+          known(memory, "what is known of the tree"), corner_partial(memory, "corners"),
+          structure(memory, "structure factors of all ranks"), flags(memory, "particles near another rank"),
+          host_structure(memory, "structure factors of all ranks"), box_facts(memory, "facts of a box") {
         for (cudaEvent_t& event : sums)
             GRAFT_CUDA(cudaEventCreate(&event));
     }
@@ -90,7 +92,21 @@ struct DeviceForce::Ranks {
     backend::PinnedBuffer<tree::Node> host_nodes;
     backend::PinnedBuffer<geometry::Box> host_boxes;
     backend::PinnedBuffer<KnownTree> known;
-    cudaEvent_t sums[4] = {}; // around the sums over the own tree, and over the forest
+    // A periodic box: own particles and those near the own targets.
+    backend::DeviceBuffer<double> corner_partial, structure;
+    backend::DeviceBuffer<uint8_t> flags;
+    backend::PinnedBuffer<double> host_structure;
+    backend::PinnedBuffer<kernels::PeriodicFacts> box_facts;
+    std::vector<backend::DeviceBuffer<double>> box_columns;
+    backend::DeviceBuffer<double>& box_column(size_t c) {
+        while (box_columns.size() <= c)
+            box_columns.emplace_back(memory, "particles near the own targets");
+        return box_columns[c];
+    }
+    kernels::DeviceSources box_targets{};
+    bool box_virial = false;
+    double box_net = 0, box_magnitude = 0; // of all ranks' charges, host units
+    cudaEvent_t sums[4] = {};              // around the sums over the own tree, and over the forest
 };
 
 // Enqueued, each.

@@ -85,12 +85,40 @@ int32_t write(void* engine, const double* totals, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) { force.ranks_write(totals); });
 }
 
+int32_t box_measure(void* engine, const RankFrame* frame, BoxFacts* facts, DeviceError* error) {
+    return step(engine, error, [&](DeviceForce& force) { force.ranks_box_measure(*frame, *facts); });
+}
+
+int32_t box_plan(void* engine, const BoxFrame* frame, DeviceError* error) {
+    return step(engine, error, [&](DeviceForce& force) { force.ranks_box_plan(*frame); });
+}
+
+int32_t box_structure(void* engine, double** sums, int64_t* size, DeviceError* error) {
+    return step(engine, error, [&](DeviceForce& force) { *sums = force.ranks_box_structure(*size); });
+}
+
+int32_t box_pack(void* engine, int32_t rank, const double* corners, bool on_device, int64_t* count,
+                 DeviceError* error) {
+    return step(engine, error,
+                [&](DeviceForce& force) { *count = force.ranks_box_pack(rank, corners, on_device); });
+}
+
+int32_t box_take(void* engine, bool on_device, const int64_t* counts, int32_t arrivals, DeviceError* error) {
+    return step(engine, error,
+                [&](DeviceForce& force) { force.ranks_box_take(on_device, counts, arrivals); });
+}
+
+int32_t box_evaluate(void* engine, bool tells_waves, RankOutcome* outcome, DeviceError* error) {
+    return step(engine, error, [&](DeviceForce& force) { force.ranks_box_evaluate(tells_waves, *outcome); });
+}
+
 } // namespace
 
 const DeviceRanksTable* device_ranks_table() {
     static const DeviceRanksTable table = {
-        begin,   build, cover_targets, cover_particles, keep_off,     pack, packed,
-        receive, take,  scale_targets, evaluate_own,    evaluate_all, write};
+        begin,    build,         cover_targets, cover_particles, keep_off,     pack,  packed,
+        receive,  take,          scale_targets, evaluate_own,    evaluate_all, write, box_measure,
+        box_plan, box_structure, box_pack,      box_take,        box_evaluate};
     return &table;
 }
 

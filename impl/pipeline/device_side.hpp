@@ -6,6 +6,8 @@
 #include "pipeline/device_ranks_run.hpp"
 #include "pipeline/solver.hpp"
 
+#include <string>
+
 namespace graft::pipeline {
 
 /// Fewer particles than this are on a CPU core before a GPU has launched its kernels
@@ -33,6 +35,7 @@ struct Solver::DeviceSide {
     const DeviceForceTable& table;
     DeviceOptions options;
     void* engine = nullptr;
+    std::string said; // of a periodic box
 };
 
 } // namespace graft::pipeline

@@ -130,8 +130,8 @@ void DeviceForce::evaluate_batches() {
     origin_ = targets_.origin;
 }
 
-/// All pairs: targets in compact blocks along the Morton curve, sources as the host has them.
-void DeviceForce::evaluate_direct() {
+/// Targets that no tree has ordered: chosen particles are gathered.
+kernels::DeviceSources DeviceForce::direct_targets() {
     const int64_t count = job_.targets;
     const double *x = x_.data(), *y = y_.data(), *z = z_.data(), *length = softening_.data();
     const bool chosen = !job_.with_points && !job_.all_targets;
@@ -147,11 +147,24 @@ void DeviceForce::evaluate_direct() {
     }
     if (chosen || job_.with_points)
         x = point_x_.data(), y = point_y_.data(), z = point_z_.data(), length = point_length_.data();
+    return {x,
+            y,
+            z,
+            job_.with_points || chosen ? nullptr : charge_.data(),
+            job_.per_particle ? length : nullptr,
+            count};
+}
+
+/// All pairs: targets in compact blocks along the Morton curve, sources as the host has them.
+void DeviceForce::evaluate_direct() {
+    const int64_t count = job_.targets;
+    const bool chosen = !job_.with_points && !job_.all_targets;
+    const kernels::DeviceSources at = direct_targets();
     if (job_.settings.periodic)
-        return evaluate_periodic({x, y, z, nullptr, job_.per_particle ? length : nullptr, count});
+        return evaluate_periodic(at);
     if (!host_built_)
-        target_maker_.set_points(queue_, job_.settings.dimension, count, x, y, z,
-                                 job_.per_particle ? length : nullptr, direct_block, targets_);
+        target_maker_.set_points(queue_, job_.settings.dimension, count, at.x, at.y, at.z, at.softening,
+                                 direct_block, targets_);
     clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
     origin_ = targets_.origin;
     if (chosen) {

@@ -76,12 +76,13 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
     geometry::Box box = block.target.box;
     for (int a = 0; a < 3; ++a)
         box.lower[a] += shift[a], box.upper[a] += shift[a];
-    const kernels::Frame frame =
-        kernels::make_frame<T>(box, nearest_length(pass.sources, box), pass.box.furthest(box.lower));
+    const PeriodicSum* periodic = pass.problem.periodic;
+    const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
+    const kernels::Frame frame = periodic != nullptr ? periodic->frame<T>(box, nearest, reach)
+                                                     : kernels::make_frame<T>(box, nearest, reach);
     kernels::Frame place = frame;
     for (int a = 0; a < 3; ++a)
         place.centre[a] -= shift[a];
-    const PeriodicSum* periodic = pass.problem.periodic;
     const kernels::Screening screening =
         periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
     work.targets.fill(targets, block.first, block.count, place, pass.variant);

@@ -120,7 +120,8 @@ double waves_of(const EwaldProblem& p, double largest) {
 
 double typical_field(const EwaldProblem& p) {
     const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
-    return std::sqrt(mean) * std::cbrt(density(p) * density(p));
+    const double by_distance = std::cbrt(density(p)); // whose square is in range in any unit of length
+    return std::sqrt(mean) * by_distance * by_distance;
 }
 
 double Crowding::at(double radius) const {

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/lattice_kind.hpp"
+#include "pipeline/periodic_words.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -43,6 +44,8 @@ PeriodicSum::PeriodicSum(core::Memory& memory)
 /// with cells.
 double PeriodicSum::accuracy_of(const Settings& s) {
     const double rounding = s.precision == Precision::fp64 ? 1e-13 : 1e-6;
+    if (s.method == Method::reference && (s.open_axis >= 0 || s.wire_axis >= 0))
+        return 1e-13; // of its vacuum: what others are compared with must not share their error
     if (s.ewald_accuracy > 0)
         return s.ewald_accuracy;
     if (s.method != Method::tree || s.theta == 0)
@@ -77,12 +80,13 @@ EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::L
 PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Settings& settings,
                                              const Problem& problem) {
     double sums[4] = {}; // charge, its square, |charge|, |charge| length^2
-    double most = problem.per_particle_softening ? 0 : settings.softening_length;
+    const bool one = settings.softening != Softening::none && !problem.per_particle_softening;
+    double most = one ? settings.softening_length : 0;
     geometry::Box box;
     for (int64_t i = 0; i < problem.n; ++i) {
         const double q = problem.charge[i];
         const double length =
-            problem.per_particle_softening ? problem.softening[i] : settings.softening_length;
+            problem.per_particle_softening ? problem.softening[i] : (one ? settings.softening_length : 0);
         sums[0] += q, sums[1] += q * q;
         sums[2] += std::abs(q), sums[3] += std::abs(q) * length * length;
         box.include(problem.x[i], problem.y[i], problem.z[i]);
@@ -166,6 +170,11 @@ void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& 
     }
     if (images <= most_images && waves <= most_waves)
         return;
+    if (!std::isfinite(images) || !std::isfinite(waves))
+        core::fail(core::Status::argument,
+                   "the edges %g x %g x %g of this box leave the range of double precision in its lattice "
+                   "sum; expected lengths of about 1e-60 to 1e60. Choose another unit of length",
+                   lattice.edge[0], lattice.edge[1], lattice.edge[2]);
     core::fail(
         core::Status::argument,
         "the lattice sum of this box would take %.2g images and %.2g wave vectors; expected at most %.0g "
@@ -183,24 +192,14 @@ void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& 
 
 void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,
                       const core::Log& log) {
-    std::string text =
-        core::format("periodic box: alpha %.4g, %s up to %.4g, %lld wave vectors, accuracy %.2g",
-                     split_.alpha, split_.cells ? "pairs and cells" : "pairs", split_.cutoff,
-                     static_cast<long long>(waves_.vector_count()), accuracy_of(settings));
-    if (open_axis_ >= 0)
-        text +=
-            core::format("; a slab in a cell of %.4g along %c", lattice_.edge[open_axis_], 'x' + open_axis_);
-    else if (wire_axis_ >= 0) {
-        text += core::format("; a wire along %c in a square cell of %.4g", 'x' + wire_axis_,
-                             lattice_.edge[WireImages::across(wire_axis_, 0)]);
-        if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
-            text += core::format("; the potential of its net %s %.6g is 0 at a distance of one period",
-                                 settings.interaction == Interaction::gravity ? "mass" : "charge",
-                                 charge_ / problem.charge_scale);
-    } else if (std::abs(charge_) > 1e-9 * std::sqrt(totals.square))
-        text += core::format("; the net %s %.6g has a uniform background",
-                             settings.interaction == Interaction::gravity ? "mass" : "charge",
-                             charge_ / problem.charge_scale);
+    PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
+    words.accuracy = accuracy_of(settings);
+    words.edge = open_axis_ >= 0   ? lattice_.edge[open_axis_]
+                 : wire_axis_ >= 0 ? lattice_.edge[WireImages::across(wire_axis_, 0)]
+                                   : 0;
+    words.net = std::abs(charge_) > 1e-9 * std::sqrt(totals.square);
+    words.charge = charge_ / problem.charge_scale;
+    const std::string text = periodic_words(settings, words);
     if (text != said_)
         log.write(core::LogLevel::info, text);
     said_ = text;

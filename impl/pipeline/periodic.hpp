@@ -27,6 +27,7 @@
 #include "comm/communicator.hpp"
 #include "core/buffer.hpp"
 #include "core/log.hpp"
+#include "kernels/frame.hpp"
 #include "kernels/p2p.hpp"
 #include "kernels/reciprocal.hpp"
 #include "kernels/screen.hpp"
@@ -36,6 +37,7 @@
 #include "pipeline/settings.hpp"
 #include "pipeline/wire_images.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,9 +58,11 @@ class PeriodicSum {
     /// The lattice of the settings' box.
     static geometry::Lattice lattice_of(const Settings& settings);
     /// Of the sum of a slab whose particles are in lower ... upper along the open axis: with the vacuum that
-    /// the accuracy wants, which is slab_gap() at least.
-    static geometry::Lattice slab_lattice(const Settings& settings, double lower, double upper);
-    static double slab_gap(const Settings& settings);
+    /// the accuracy wants, which is slab_gap() at least: longer than `length`, the longest of the softening,
+    /// since what acts across it is taken off as Newtonian.
+    static geometry::Lattice slab_lattice(const Settings& settings, double lower, double upper,
+                                          double length);
+    static double slab_gap(const Settings& settings, double length);
     /// Edges that differ by orders of magnitude, a slab with a stray, or a softening length of many edges
     /// (`longest`) would be a sum without end: throws Error(argument).
     static void check_size(const Settings& settings, const geometry::Lattice& lattice,
@@ -66,6 +70,8 @@ class PeriodicSum {
     /// That of the sum: a slab has a vacuum that separates its images.
     const geometry::Lattice& lattice() const { return lattice_; }
 
+    /// Of forces, that the splitting aims at.
+    static double accuracy_of(const Settings& settings);
     /// The splitting to look for; `longest`: the largest softening length that ends at the cut-off (0: none).
     /// What hardware and method make of the costs is the caller's to fill in. split_ewald() then does not
     /// depend on the charges, unless all are 0.
@@ -89,6 +95,14 @@ class PeriodicSum {
     kernels::Screening screening(double scale) const {
         return replicas_ ? kernels::Screening()
                          : kernels::Screening{&screen_, split_.cutoff * scale, waves_.softening() * scale};
+    }
+    /// The frame of targets in `box` (kernels/frame.hpp): the cut-off must be a number in it, whatever the
+    /// unit of length; where nothing is at another place it is the length.
+    template <typename T>
+    kernels::Frame frame(const geometry::Box& box, double nearest, double reach) const {
+        return replicas_ ? kernels::make_frame<T>(box, nearest, reach)
+                         : kernels::make_frame<T>(box, nearest > 0 ? nearest : split_.cutoff,
+                                                  std::max(reach, split_.cutoff));
     }
     /// Size of the field at which the error MAC measures errors, for `count` targets in a box with this
     /// longest edge: that of neighbours in the whole box, or closer ones here.
@@ -129,7 +143,6 @@ class PeriodicSum {
         double lower[3] = {0, 0, 0}, upper[3] = {0, 0, 0}; // places of sources and targets along open axes
     };
     Totals find_totals(comm::Communicator& comm, const Settings& settings, const Problem& problem);
-    static double accuracy_of(const Settings& settings);
     static void find_extent(const Problem& problem, int axis, const geometry::Box& sources, double& lower,
                             double& upper);
     void prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,

@@ -29,19 +29,20 @@ void PeriodicSum::find_extent(const Problem& problem, int axis, const geometry::
     }
 }
 
-double PeriodicSum::slab_gap(const Settings& settings) {
+double PeriodicSum::slab_gap(const Settings& settings, double length) {
     const geometry::Lattice lattice = lattice_of(settings);
     double longest = 0; // wave length along the slab
     for (int a = 0; a < 3; ++a)
         if (a != settings.open_axis)
             longest = std::max(longest, lattice.width(a));
-    return longest / (2 * pi) * std::log(10 / accuracy_of(settings));
+    return std::max(length, longest / (2 * pi) * std::log(10 / accuracy_of(settings)));
 }
 
-geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double lower, double upper) {
+geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double lower, double upper,
+                                            double length) {
     geometry::Lattice lattice = lattice_of(settings);
     const int axis = settings.open_axis;
-    lattice.edge[axis] = in_steps(upper - lower + slab_gap(settings));
+    lattice.edge[axis] = in_steps(upper - lower + slab_gap(settings, length));
     lattice.lower[axis] = lower;
     return lattice;
 }
@@ -55,13 +56,14 @@ void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
         return widen_wire(settings, totals);
     if (open_axis_ < 0)
         return;
-    lattice_ = slab_lattice(settings, totals.lower[open_axis_], totals.upper[open_axis_]);
+    lattice_ = slab_lattice(settings, totals.lower[open_axis_], totals.upper[open_axis_], totals.longest);
 }
 
 /// The box of a wire becomes a square one that leaves a vacuum around its particles: as wide as the accuracy
 /// wants, and such that the series of its images' field converges.
 void PeriodicSum::widen_wire(const Settings& settings, const Totals& totals) {
-    const double gap = lattice_.edge[wire_axis_] / (2 * pi) * std::log(10 / accuracy_of(settings));
+    const double gap =
+        std::max(totals.longest, lattice_.edge[wire_axis_] / (2 * pi) * std::log(10 / accuracy_of(settings)));
     double widest = 0, diagonal = 0;
     for (int a = 0; a < 3; ++a)
         if (const double extent = totals.upper[a] - totals.lower[a]; a != wire_axis_)

@@ -7,7 +7,10 @@
 #include "pipeline/device_side.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/lattice_kind.hpp"
+#include "pipeline/periodic.hpp"
+#include "pipeline/periodic_words.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -153,7 +156,30 @@ void Solver::end_on_gpu() {
         report_.time_s.output = output_s;
 }
 
+namespace {
+
+/// As PeriodicSum::say(); only about how many wave vectors there are is known on the host.
+std::string words_of(const Settings& settings, const DeviceReport::Periodic& sum) {
+    constexpr double pi = 3.14159265358979323846;
+    PeriodicWords words;
+    words.alpha = sum.alpha, words.cutoff = sum.cutoff, words.edge = sum.edge;
+    words.vectors = std::llround(sum.volume * std::pow(sum.largest_wave, 3) / (12 * pi * pi));
+    words.about = true;
+    words.accuracy = PeriodicSum::accuracy_of(settings);
+    words.net = std::abs(sum.net) > sum.smallest;
+    words.charge = sum.net;
+    return periodic_words(settings, words);
+}
+
+} // namespace
+
 void Solver::report_on_gpu(const DeviceReport& done) {
+    if (done.periodic.alpha > 0 && comm_->rank() == 0 && log_.wants(core::LogLevel::info)) {
+        std::string words = words_of(settings_, done.periodic);
+        if (words != device_->said)
+            log_.write(core::LogLevel::info, words);
+        device_->said = std::move(words);
+    }
     Report& r = report_;
     finish_report();
     r.backend = "cuda";

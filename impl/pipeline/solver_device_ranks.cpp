@@ -1,6 +1,7 @@
 // Solver, fifth part: ranks with a GPU each. Which ranks compute where is agreed on: on GPUs all, or none.
 #include "core/error.hpp"
 #include "pipeline/device_side.hpp"
+#include "pipeline/lattice_kind.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,8 @@ using core::Status;
 
 /// What of the settings only the CPU does over ranks; NULL: nothing.
 const char* Solver::why_not_over_ranks() const {
-    if (settings_.periodic)
-        return "over ranks, GPUs compute open boxes only";
+    if (settings_.periodic) // one sum, whatever the tree
+        return settings_.method == Method::reference ? "method reference" : why_no_gpu_lattice(settings_);
     if (settings_.method != Method::tree)
         return "over ranks, GPUs do the tree method only";
     if (settings_.tree_type != tree::TreeType::octree)

@@ -148,8 +148,11 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
                                   [&](int32_t node) { return node < forest.top_end; }) -
                    lists.nodes.data();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
-    const kernels::Frame frame =
-        kernels::make_frame<T>(group.target.box, nearest_length(group, in_batch, node_end), reach);
+    const double nearest = nearest_length(group, in_batch, node_end);
+    const PeriodicSum* const periodic = job.problem.periodic;
+    const kernels::Frame frame = periodic != nullptr
+                                     ? periodic->frame<T>(group.target.box, nearest, reach)
+                                     : kernels::make_frame<T>(group.target.box, nearest, reach);
     const double length = settings.softening_length * frame.scale;
     const kernels::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
                                       nullptr,     targets.softening(), targets.count()};
@@ -157,7 +160,7 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
     for (int a = 0; a < 3 && !shifts.empty(); ++a)
         place.centre[a] -= shifts[g][a];
     const kernels::Screening screening =
-        job.problem.periodic != nullptr ? job.problem.periodic->screening(frame.scale) : kernels::Screening();
+        periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
     work.targets.fill(all, group.first, group.count, place, variant);
     int64_t sources = 0;
     gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);

@@ -36,7 +36,8 @@ struct Frame {
     int images[3], waves[3];
 };
 
-Frame frame_of(const Cell& cell, int64_t count) {
+/// `reach`: how far images of the near part may be, at least; the waves do without.
+Frame frame_of(const Cell& cell, int64_t count, double reach) {
     Frame f;
     for (int a = 0; a < 3; ++a)
         f.edge[a] = {cell.edge[a][0], cell.edge[a][1], cell.edge[a][2]};
@@ -49,7 +50,9 @@ Frame frame_of(const Cell& cell, int64_t count) {
     f.cutoff = enough / f.alpha;
     f.largest = 2 * f.alpha * enough;
     for (int a = 0; a < 3; ++a) {
-        f.images[a] = static_cast<int>(std::ceil(f.cutoff * std::sqrt(dot(f.dual[a], f.dual[a])))) + 1;
+        f.images[a] = static_cast<int>(
+                          std::ceil(std::max<Real>(f.cutoff, reach) * std::sqrt(dot(f.dual[a], f.dual[a])))) +
+                      1;
         f.waves[a] = static_cast<int>(f.largest / (2 * pi) * std::sqrt(dot(f.edge[a], f.edge[a])));
     }
     return f;
@@ -239,7 +242,8 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
                Softening softening, double length, double softening_reach, int threads, const Field& field,
                double* energy, double* virial) {
     (void)threads;
-    const Frame frame = frame_of(cell, std::max(sources.count, targets.count));
+    const Frame frame = frame_of(cell, std::max(sources.count, targets.count),
+                                 softening == Softening::none ? 0 : softening_reach);
     const Real mean = mean_length(sources, charge, softening, length);
     const Problem p{frame, sources, charge, targets, softening, length, softening_reach, mean};
     const Smooth part{frame.alpha, mean};

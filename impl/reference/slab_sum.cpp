@@ -1,13 +1,13 @@
 // The oracle of slabs, see slab_sum.hpp.
 #include "reference/slab_sum.hpp"
 
-#include <algorithm>
+#include "reference/pair_loop.hpp"
+
 #include <cmath>
 
 namespace graft::reference {
 namespace {
 
-using Real = long double;
 constexpr Real pi = 3.14159265358979323846264338327950288L;
 constexpr Real enough = 6.6L; // erfc = 1e-20
 
@@ -32,12 +32,8 @@ Plane plane_of(const double (&a)[2], const double (&b)[2]) {
     return p;
 }
 
-struct Sum {
-    Real x = 0, y = 0, z = 0, potential = 0;
-};
-
 /// Images of a source at distance (x, y, z) = target - source.
-void add_images(const Plane& p, Real q, Real x, Real y, Real z, Sum& sum) {
+void add_images(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
     const Real fraction[2] = {p.dual[0][0] * x + p.dual[0][1] * y, p.dual[1][0] * x + p.dual[1][1] * y};
     for (int i = -p.images[0]; i <= p.images[0]; ++i)
         for (int j = -p.images[1]; j <= p.images[1]; ++j) {
@@ -57,7 +53,7 @@ void add_images(const Plane& p, Real q, Real x, Real y, Real z, Sum& sum) {
         }
 }
 
-void add_waves(const Plane& p, Real q, Real x, Real y, Real z, Sum& sum) {
+void add_waves(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
     for (int i = -p.waves[0]; i <= p.waves[0]; ++i)
         for (int j = -p.waves[1]; j <= p.waves[1]; ++j) {
             const Real kx =
@@ -85,24 +81,11 @@ void add_waves(const Plane& p, Real q, Real x, Real y, Real z, Sum& sum) {
 
 void slab_sum(const double (&a)[2], const double (&b)[2], const Points& sources, const double* charge,
               const Points& targets, int threads, const Field& field) {
-    (void)threads;
     const Plane plane = plane_of(a, b);
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(std::max(1, threads))
-#endif
-    for (int64_t i = 0; i < targets.count; ++i) {
-        Sum sum;
-        for (int64_t j = 0; j < sources.count; ++j) {
-            const Real x = Real(targets.x[i]) - sources.x[j], y = Real(targets.y[i]) - sources.y[j],
-                       z = Real(targets.z[i]) - sources.z[j];
-            add_images(plane, charge[j], x, y, z, sum);
-            add_waves(plane, charge[j], x, y, z, sum);
-        }
-        field.ax[i] = static_cast<double>(sum.x), field.ay[i] = static_cast<double>(sum.y),
-        field.az[i] = static_cast<double>(sum.z);
-        if (field.potential != nullptr)
-            field.potential[i] = static_cast<double>(sum.potential);
-    }
+    sum_pairs(sources, charge, targets, threads, field, [&](Real q, Real x, Real y, Real z, LongSum& sum) {
+        add_images(plane, q, x, y, z, sum);
+        add_waves(plane, q, x, y, z, sum);
+    });
 }
 
 } // namespace graft::reference

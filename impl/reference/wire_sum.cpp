@@ -1,20 +1,16 @@
 // The oracle of wires, see wire_sum.hpp.
 #include "reference/wire_sum.hpp"
 
-#include <algorithm>
+#include "reference/pair_loop.hpp"
+
 #include <cmath>
 
 namespace graft::reference {
 namespace {
 
-using Real = long double;
 constexpr int images = 200; // on either side
 
-struct Sum {
-    Real x = 0, y = 0, z = 0, potential = 0;
-};
-
-void add_image(Real q, Real x, Real y, Real z, Sum& sum) {
+void add_image(Real q, Real x, Real y, Real z, LongSum& sum) {
     const Real r = std::sqrt(x * x + y * y + z * z);
     if (r == 0) // itself
         return;
@@ -25,7 +21,7 @@ void add_image(Real q, Real x, Real y, Real z, Sum& sum) {
 
 /// The images beyond z, which is half a period after the last that was summed; `up`: 1 for those below the
 /// target, -1 for those above it. f(z) = 1 / r: integral of f / h + h f' / 24 - 7 h^3 f''' / 5760.
-void add_tail(Real h, Real q, Real x, Real y, Real z, Real up, Sum& sum) {
+void add_tail(Real h, Real q, Real x, Real y, Real z, Real up, LongSum& sum) {
     const Real s = x * x + y * y + z * z, r = std::sqrt(s), r3 = r * s, r5 = r3 * s, r7 = r5 * s, r9 = r7 * s;
     const Real one = h / 24, three = 7 * h * h * h / 5760;
     sum.potential +=
@@ -42,26 +38,15 @@ void add_tail(Real h, Real q, Real x, Real y, Real z, Real up, Sum& sum) {
 
 void wire_sum(double period, const Points& sources, const double* charge, const Points& targets, int threads,
               const Field& field) {
-    (void)threads;
     const Real h = period;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(std::max(1, threads))
-#endif
-    for (int64_t i = 0; i < targets.count; ++i) {
-        Sum sum;
-        for (int64_t j = 0; j < sources.count; ++j) {
-            const Real x = Real(targets.x[i]) - sources.x[j], y = Real(targets.y[i]) - sources.y[j],
-                       apart = Real(targets.z[i]) - sources.z[j], z = apart - h * std::round(apart / h);
-            for (int n = -images; n <= images; ++n)
-                add_image(charge[j], x, y, z + static_cast<Real>(n) * h, sum);
-            add_tail(h, charge[j], x, y, (images + 0.5L) * h + z, 1, sum);
-            add_tail(h, charge[j], x, y, (images + 0.5L) * h - z, -1, sum);
-        }
-        field.ax[i] = static_cast<double>(sum.x), field.ay[i] = static_cast<double>(sum.y),
-        field.az[i] = static_cast<double>(sum.z);
-        if (field.potential != nullptr)
-            field.potential[i] = static_cast<double>(sum.potential);
-    }
+    sum_pairs(sources, charge, targets, threads, field,
+              [=](Real q, Real x, Real y, Real apart, LongSum& sum) {
+                  const Real z = apart - h * std::round(apart / h);
+                  for (int n = -images; n <= images; ++n)
+                      add_image(q, x, y, z + static_cast<Real>(n) * h, sum);
+                  add_tail(h, q, x, y, (images + 0.5L) * h + z, 1, sum);
+                  add_tail(h, q, x, y, (images + 0.5L) * h - z, -1, sum);
+              });
 }
 
 } // namespace graft::reference

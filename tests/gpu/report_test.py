@@ -10,6 +10,7 @@ import unittest
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 import rows # noqa: E402
+import sanitize # noqa: E402
 
 PAIRS = {"n": 262144, "limits": {"mix_pairs_per_s": 2e12, "fma_fp64_per_s": 1.6e13, "read_bytes_per_s": 4e12, "copy_bytes_per_s": 4e12},
          "all_pairs": {name: {"limit_pairs_per_s": limit, "best": {"pairs_per_s": rate}}
@@ -80,18 +81,59 @@ class Table(unittest.TestCase):
             self.assertIn(name, names)
 
 
+class Sanitizers(unittest.TestCase):
+    LOG = ("[ RUN      ] A.First\n[       OK ] A.First (1200 ms)\n[ RUN      ] A.Second\n%s[==========] 2 tests ran.\n"
+           "========= ERROR SUMMARY: %d error%s\n")
+
+    def judge(self, middle, count, status):
+        return sanitize.judged(self.LOG % (middle, count, "" if count == 1 else "s"), status)
+
+    def test_how_a_shard_ended(self):
+        done = "[       OK ] A.Second (3 ms)\n"
+        self.assertEqual(self.judge(done, 0, 0)["ended"], "clean")
+        self.assertEqual(self.judge(done, 0, 0)["times"], {"A.First": 1200, "A.Second": 3})
+        self.assertEqual(self.judge(done, 1, 86)["ended"], "findings")
+        self.assertEqual(self.judge(done, 20280, 1)["found"], 20280)
+        failed = self.judge("[  FAILED  ] A.Second (3 ms)\n", 0, 1)
+        self.assertEqual((failed["ended"], failed["bad"]), ("failed", ["A.Second"]))
+        cut = sanitize.judged("[ RUN      ] A.First\n[       OK ] A.First (9 ms)\n[ RUN      ] A.Second\n", 124)
+        self.assertEqual((cut["ended"], cut["at"]), ("cut off", "A.Second"))
+        none = "[ RUN      ] A.First\n[  SKIPPED ] A.First (1 ms)\n========= ERROR SUMMARY: 0 errors\n"
+        self.assertEqual(sanitize.judged(none, 0)["ended"], "skipped")
+        self.assertEqual(sanitize.judged("========= Error: no such device\n", 0)["ended"], "failed")
+        self.assertEqual(sanitize.judged("========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n", 86)["found"], 2)
+
+    def test_shards_hold_every_test_once_and_long_ones_come_first(self):
+        tests = [f"A.Test{k}" for k in range(40)]
+        shards = sanitize.shards_of(tests, 1.0)
+        self.assertEqual(sorted(name for _, members in shards for name in members), sorted(tests))
+        self.assertTrue(all(seconds <= sanitize.SHARD_SECONDS for seconds, _ in shards))
+        self.assertEqual(sanitize.shards_of([], 1.0), [])
+
+    def test_the_worst_shard_names_the_step(self):
+        def shard(ended, **more):
+            return {"ended": ended, "tests": ["A.B"], "times": {}, "seconds": 1.2, "log": "x/l.log", "at": "", "bad": [], "found": 0} | more
+        line = sanitize.step("memcheck", "gpu_a", [shard("clean"), shard("findings", found=7), shard("cut off", at="A.B")], {"A.C": "why"})
+        self.assertEqual(line.split("\t")[:4], ["sanitize", "memcheck.gpu_a", "findings", "4"])
+        late = sanitize.step("memcheck", "gpu_a", [shard("clean"), shard("skipped", seconds=0)], {})
+        self.assertEqual(late.split("\t")[2], "skipped")
+        for words in ("7 in l.log", "cut off in A.B", "1 left out"):
+            self.assertIn(words, line)
+
+
 class Program(unittest.TestCase):
     def test_writes_table_and_json(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "pairs.jsonl"), "w", encoding="utf-8") as file:
                 file.write(json.dumps(PAIRS) + '\n{"cut off')
             with open(os.path.join(folder, "steps.txt"), "w", encoding="utf-8") as file:
-                file.write("tests\tgpu_tree\tok\t3\tPASSED 4 tests;\nbench\torb\tfailed\t1\tstatus 1\n")
+                file.write("tests\tgpu_tree\tok\t3\tPASSED 4 tests;\nbench\torb\tfailed\t1\tstatus 1\n"
+                           "sanitize\tmemcheck.gpu_tree\tclean\t3\t4 tests\nsanitize\tracecheck.gpu_tree\tcut off\t3\t\n")
             program = os.path.join(here, "report.py")
             subprocess.run([sys.executable, program, "add", folder, "pairs", "graft bench p2p"], check=True)
             shown = subprocess.run([sys.executable, program, "show", folder, "a GPU", "13.0"], check=True, capture_output=True, text=True)
             self.assertIn("P2P fp32, all pairs", shown.stdout)
-            self.assertIn("1 ok, 1 failed, 0 skipped", shown.stdout)
+            self.assertIn("2 ok, 2 failed, 0 skipped", shown.stdout)
             with open(os.path.join(folder, "results.json"), encoding="utf-8") as file:
                 self.assertEqual(json.load(file)["rows"][0]["command"], "graft bench p2p")
 

@@ -142,11 +142,12 @@ def level_rows(answers):
         if orb is not None and orb.get("levels"):
             ratio = orb["levels"][-1]["count_s"] / orb["levels"][0]["count_s"]
             rows.append(row(f"ORB, {what}: last level / first", name, orb["n"], ratio, "x", 1.2))
-    ours = answers.first("orb-2^30") or answers.first("orb-2^27")
+    name = "orb-2^30" if answers.first("orb-2^30") else "orb-2^27"
+    ours = answers.first(name)
     if ours is not None: # levels of a round read 4, 8, 12, 12 bytes a point
         last = (len(ours["level_s"]) - 1) % 4
         ratio = ours["level_s"][-1] / (4, 8, 12, 12)[last] / (ours["level_s"][0] / 4)
-        rows.append(row("ORB, ours: last level / first, a byte", "orb-2^30", ours["n"], ratio, "x", 1.2))
+        rows.append(row("ORB, ours: last level / first, a byte", name, ours["n"], ratio, "x", 1.2))
     return rows
 
 

@@ -13,7 +13,7 @@ usage: tests/gpu/run.sh [options]          exit status 0 when all of what was as
   --bench            also short benchmarks and studies of tests/gpu/bench.txt, and several GPUs if there are
   --bench-full       these at full size, up to 2^30 particles (60 GB of host memory)
   --only STAGES      these alone: build, tests, sanitize, bench, papers, ranks (with commas between)
-  --limit SECONDS    for all but the build: what does not fit is skipped, and said to be (180; with --sanitize 360, with
+  --limit SECONDS    for all but the build: what does not fit is skipped, and said to be (180; with --sanitize 600, with
                      --bench-full 600)
   --match PATTERN    test programs and benchmarks whose name has it, such as 'pairs|steps-1e'
 
@@ -52,7 +52,7 @@ for stage in ${only//,/ }; do
         { echo "run.sh: --only $stage: expected build, tests, sanitize, bench, papers or ranks" >&2; exit 2; }
 done
 stages=${only:-$stages}
-[ -n "$limit" ] || { limit=180; [[ ,$stages, == *,sanitize,* ]] && limit=360; [ $bench = full ] && limit=600; }
+[ -n "$limit" ] || { limit=180; [[ ,$stages, == *,sanitize,* ]] && limit=600; [ $bench = full ] && limit=600; }
 [[ $limit =~ ^[0-9]+$ ]] || { echo "run.sh: --limit $limit: expected whole seconds" >&2; exit 2; }
 wants() { [[ ,$stages, == *,$1,* ]]; }
 build=${build:-$source_folder/build/gpu}
@@ -154,9 +154,6 @@ run_build() {
 
 programs() { find "$build/bin" -maxdepth 1 -name 'gpu_*' ! -name '*_times' -type f -perm -u+x 2>/dev/null | sort | grep -E -- "$match"; }
 
-# At most so many at a time: sanitizers, where nothing is timed.
-pool() { while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done; }
-
 run_tests() {
     local program
     [ -n "$(programs)" ] || { step tests programs failed 0 "no gpu_* in $build/bin"; return; }
@@ -165,36 +162,12 @@ run_tests() {
     done
 }
 
-# Small inputs only: a sanitizer takes 10 to 100 times as long. Each program in shards, each shard a process of its own, so
-# that cores share the work; what ran in each stays readable in its log.
+# Small inputs only: a sanitizer takes 10 to 100 times as long. See sanitize.py for what runs when, and what is left out.
 run_sanitize() {
-    local tool program shard shards first=0
     command -v compute-sanitizer >/dev/null || { step sanitize sanitize failed 0 "no compute-sanitizer (CUDA Toolkit)"; return; }
-    export GRAFT_TEST_SMALL=1
-    for tool in memcheck racecheck initcheck synccheck; do
-        for program in $(programs); do
-            shards=$(("$(tests_of "$program" | wc -l)" / sanitize_tests + 1))
-            for ((shard = 0; shard < shards; ++shard)); do
-                pool "$(nproc)"
-                first=$(((first + 1) % devices))
-                CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-$(devices_from $first)} \
-                    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard run_limited 240 sanitize \
-                    "$tool.$(basename "$program").$((shard + 1))of$shards" compute-sanitizer --tool $tool --report-api-errors no \
-                    --error-exitcode 86 --print-limit 5 "$program" --gtest_filter="$sanitize_filter" &
-            done
-        done
-    done
-    wait
-    unset GRAFT_TEST_SMALL
+    python3 "$source_folder/tests/gpu/sanitize.py" "$build/bin" "$out" $((deadline - SECONDS)) "$devices" "$match" >>"$out/steps.txt" ||
+        step sanitize sanitize failed 0 "sanitize.py"
 }
-sanitize_tests=5 # of a shard
-sanitize_filter='-*Large*:*Times*:*Rates*:*Speed*:*Bench*:*Million*'
-devices_from() { # first: all devices, that one in front
-    local k list=$1
-    for ((k = 1; k < devices; ++k)); do list+=,$((($1 + k) % devices)); done
-    echo "$list"
-}
-tests_of() { "$1" --gtest_list_tests --gtest_filter="$sanitize_filter" 2>/dev/null | grep '^  '; }
 
 # The lines of bench.txt of one stage, see there: "NAME|PROGRAM arguments".
 bench_rows() { # stage
@@ -246,4 +219,4 @@ for stage in tests bench ranks sanitize papers; do # what is timed has the machi
     if [ -z "$device" ] && [ $stage != tests ]; then step $stage $stage skipped 0 "no CUDA device"; else run_$stage; fi
 done
 python3 "$source_folder/tests/gpu/report.py" show "$out" "${device:-none}" "${cuda_release:-none}"
-! grep -qP '^[^\t]*\t[^\t]*\tfailed\t' "$out/steps.txt"
+! grep -qP '^[^\t]*\t[^\t]*\t(failed|findings|cut off)\t' "$out/steps.txt"

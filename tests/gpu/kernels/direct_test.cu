@@ -164,7 +164,7 @@ TEST_F(Direct, StagesMatchTheReference) {
 TEST_F(Direct, TenThousandFarFromTheOrigin) {
     // In double coordinates of size 1e6 leave 1e-10 of the edge: fp32 relative to the block is as good as
     // ever.
-    Particles p = cube(10000, 1, 1e6, true, 3);
+    Particles p = cube(test::test_size(10000, 2000), 1, 1e6, true, 3);
     std::vector<size_t> order(p.x.size());
     for (size_t k = 0; k < order.size(); ++k)
         order[k] = k;
@@ -192,7 +192,8 @@ TEST_F(Direct, TenThousandFarFromTheOrigin) {
 TEST_F(Direct, ManyTargetsTakeWholeTiles) {
     graft::test::Cases cases(7);
     // So many targets that a part of the sources is longer than a tile, in every shape; some of them checked.
-    const Particles p = cube(4000, 1, 0, false, 21), at = cube(300001, 1, 0.1, false, 22);
+    const Particles p = cube(test::test_size(4000, 400), 1, 0, false, 21),
+                    at = cube(300001, 1, 0.1, false, 22);
     Particles some;
     std::vector<size_t> place;
     for (size_t k = 0; k < at.x.size(); k += 83) {
@@ -222,7 +223,8 @@ TEST_F(Direct, ManyTargetsTakeWholeTiles) {
 }
 
 TEST_F(Direct, SameBitsEveryRun) {
-    const Particles p = cube(7001, 1, 0, true, 9), at = cube(2049, 1, 0.1, true, 10);
+    const Particles p = cube(test::test_size(7001, 2001), 1, 0, true, 9),
+                    at = cube(test::test_size(2049, 1025), 1, 0.1, true, 10);
     for (auto stage : {DirectStage::plain, DirectStage::tiled, DirectStage::best})
         for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64}) {
             kernels::DeviceEvaluation how;

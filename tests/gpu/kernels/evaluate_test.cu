@@ -105,7 +105,7 @@ constexpr DevicePrecision precisions[] = {DevicePrecision::fp32, DevicePrecision
 TEST_F(Evaluate, EverySofteningOrderAndPrecision) {
     graft::test::Cases cases(7);
     for (const bool own_lengths : {false, true}) {
-        Particles p = test::plummer_sphere(3000);
+        Particles p = test::plummer_sphere(test::test_size(3000, 1000));
         if (own_lengths)
             test::give_softening(p, 0.05);
         for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
@@ -185,19 +185,23 @@ TEST_F(Evaluate, SmallNumbersOfParticlesAndTargets) {
 
 TEST_F(Evaluate,
        EveryGroupSize) { // parts of 4 ... 32 lanes, 1 ... 8 targets a lane, several blocks of targets
+    int turn = 0;
     for (int group : {4, 9, 16, 17, 40, 64, 65, 128, 200, 256, 300, 700}) {
         SceneOptions o;
         o.group = group, o.leaf = 8, o.theta = 0.9;
-        const Scene scene(test::plummer_sphere(3000), o);
+        const Scene scene(test::plummer_sphere(test::test_size(3000, 1500)), o);
         SCOPED_TRACE("groups of " + std::to_string(group));
+        ++turn;
         for (const DevicePrecision precision : precisions)
-            compare(scene, precision);
+            if (!test::small_inputs() || precision == precisions[turn % 3])
+                compare(scene, precision);
     }
 }
 
 TEST_F(Evaluate, HeapsOfEqualPoints) {
     Particles p = test::plummer_sphere(1000);
-    for (int i = 0; i < 3000; ++i)
+    const auto heap = static_cast<int>(test::test_size(3000, 900));
+    for (int i = 0; i < heap; ++i)
         p.add(0.1, 0.2, -0.3, 1e-4);
     for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline}) {
         SceneOptions o;
@@ -234,7 +238,7 @@ TEST_F(Evaluate, EqualPointsWithLengthsOfTheirOwn) {
 TEST_F(Evaluate, FarFromTheOriginAndInAnyUnits) {
     for (const double unit : {1e-20, 1.0, 1e20, 1e-140})
         for (const double offset : {0.0, 1e6}) {
-            Particles p = test::plummer_sphere(1000);
+            Particles p = test::plummer_sphere(test::test_size(1000, 400));
             for (std::vector<double>* axis : {&p.x, &p.y, &p.z})
                 for (double& value : *axis)
                     value = (value + offset) * unit;
@@ -258,7 +262,7 @@ TEST_F(Evaluate, TightPairsFarFromTheRest) { // the furthest source is 1e9 times
 }
 
 TEST_F(Evaluate, TwoDimensionsAndClusters) {
-    Particles disc = test::plummer_sphere(3000);
+    Particles disc = test::plummer_sphere(test::test_size(3000, 1000));
     std::fill(disc.z.begin(), disc.z.end(), 0.0);
     SceneOptions flat;
     flat.dimension = 2;
@@ -273,7 +277,8 @@ TEST_F(Evaluate, TwoDimensionsAndClusters) {
 }
 
 TEST_F(Evaluate, ActiveTargetsAndPoints) {
-    const Particles p = test::plummer_sphere(3000), at = test::plummer_sphere(777, false, 9);
+    const Particles p = test::plummer_sphere(test::test_size(3000, 1500)),
+                    at = test::plummer_sphere(777, false, 9);
     SceneOptions some, points;
     some.active_step = 7;
     points.points = &at;
@@ -284,7 +289,7 @@ TEST_F(Evaluate, ActiveTargetsAndPoints) {
 }
 
 TEST_F(Evaluate, SameBitsEveryRun) {
-    const Scene scene(test::plummer_sphere(20000), SceneOptions{});
+    const Scene scene(test::plummer_sphere(test::test_size(20000, 3000)), SceneOptions{});
     for (const DevicePrecision precision : precisions) {
         const Result first = run(scene, precision);
         for (int k = 0; k < 3; ++k) {
@@ -314,13 +319,14 @@ TEST_F(Evaluate, AddsToTheField) {
 }
 
 TEST_F(Evaluate, BatchesGiveTheSameBits) {
-    Scene scene(test::plummer_sphere(5000), SceneOptions{});
+    const int64_t n = test::test_size(5000, 2000);
+    Scene scene(test::plummer_sphere(n), SceneOptions{});
     const Result whole = run(scene, DevicePrecision::mixed);
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
     kernels::DeviceEvaluator evaluator(*memory);
     kernels::DeviceField field(*memory);
-    field.resize(5000, true);
+    field.resize(n, true);
     queue->clear_status();
     constexpr int batches = 3;
     for (int b = 0; b < batches; ++b) {
@@ -342,20 +348,21 @@ TEST_F(Evaluate, BatchesGiveTheSameBits) {
 TEST_F(Evaluate, TooLittleRoomIsSaidAndMended) {
     SceneOptions o;
     o.theta = 0; // every pair: lists of leaves alone
-    const Scene scene(test::plummer_sphere(20000), o);
+    const int64_t n = test::test_size(20000, 12000);
+    const Scene scene(test::plummer_sphere(n), o);
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
     kernels::DeviceEvaluator evaluator(*memory);
     kernels::DeviceField field(*memory);
     kernels::DeviceEvaluation how = how_for(scene, DevicePrecision::fp32, false);
     how.leaf = 1, how.group = 1; // an estimate far too small
-    field.resize(20000, false);
+    field.resize(n, false);
     queue->clear_status();
     evaluator.evaluate(*queue, how, on.tree, on.moments, on.targets, on.lists, field);
     const backend::DeviceStatus words = status();
     ASSERT_EQ(words.stop, backend::too_small);
     EXPECT_GT(words.slots_needed, 65536);
-    evaluate(how, on, evaluator, field, 20000);
+    evaluate(how, on, evaluator, field, n);
     const Result mended = fetch(field), expected = run(scene, DevicePrecision::fp32, false);
     EXPECT_EQ(mended.sums.ax, expected.sums.ax);
     const int64_t allocations = memory->allocations();

@@ -118,7 +118,7 @@ void send_group(kernels::PaperFeed& feed, const kernels::PaperFeedOptions& o, co
 
 TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
     graft::test::Cases cases(7);
-    const Particles p = test::plummer_sphere(3000);
+    const Particles p = test::plummer_sphere(test::test_size(3000, 1000));
     for (const DeviceKernel kernel : all_kernels)
         for (const Softening softening : {Softening::none, Softening::plummer})
             for (int order = 0; order <= 2; ++order)
@@ -142,11 +142,14 @@ TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
 }
 
 TEST_F(Variants, BlockSizes) {
-    const Particles p = test::plummer_sphere(2500);
+    const Particles p = test::plummer_sphere(test::test_size(2500, 600));
     SceneOptions o;
     o.group = 100, o.leaf = 40;
     const Scene scene(p, o);
+    test::Cases shapes(2), blocks(5);
     for (const auto& [x, y] : {std::pair{16, 32}, {32, 32}, {8, 64}, {1, 128}, {1024, 1}, {3, 7}}) {
+        if (shapes.skip())
+            continue;
         DeviceEvaluation how = how_for(scene, DeviceKernel::tiles_2d);
         how.block_x = x, how.block_y = y;
         SCOPED_TRACE(core::format("BX %d BY %d", x, y));
@@ -154,6 +157,8 @@ TEST_F(Variants, BlockSizes) {
     }
     for (const int threads : {32, 100, 1024})
         for (const DeviceKernel kernel : {DeviceKernel::pairs_1d, DeviceKernel::block_per_group}) {
+            if (blocks.skip())
+                continue;
             DeviceEvaluation how = how_for(scene, kernel);
             how.block_x = threads;
             SCOPED_TRACE(core::format("kernel %d threads %d", static_cast<int>(kernel), threads));
@@ -186,7 +191,8 @@ TEST_F(Variants, SmallFarAndMixed) {
 }
 
 TEST_F(Variants, PointsAndBatches) {
-    const Particles p = test::plummer_sphere(2000), points = test::plummer_sphere(300, false, 7);
+    const Particles p = test::plummer_sphere(test::test_size(2000, 1000)),
+                    points = test::plummer_sphere(300, false, 7);
     for (const DeviceKernel kernel : all_kernels) {
         SCOPED_TRACE(static_cast<int>(kernel));
         SceneOptions o;
@@ -221,7 +227,7 @@ TEST_F(Variants, PointsAndBatches) {
 }
 
 TEST_F(Variants, BlockPerGroupGivesTheSameBits) {
-    const Scene scene(test::plummer_sphere(4000), SceneOptions());
+    const Scene scene(test::plummer_sphere(test::test_size(4000, 1500)), SceneOptions());
     const DeviceEvaluation how = how_for(scene, DeviceKernel::block_per_group);
     const Result a = run(scene, how), b = run(scene, how);
     EXPECT_EQ(std::memcmp(a.sums.ax.data(), b.sums.ax.data(), a.sums.ax.size() * 8), 0);
@@ -229,7 +235,7 @@ TEST_F(Variants, BlockPerGroupGivesTheSameBits) {
 }
 
 TEST_F(Variants, FedThroughBuffers) {
-    Scene scene(test::plummer_sphere(2000), SceneOptions());
+    Scene scene(test::plummer_sphere(test::test_size(2000, 600)), SceneOptions());
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
     double pairs = 0, cells = 0;

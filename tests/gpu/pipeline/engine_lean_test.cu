@@ -49,7 +49,7 @@ class EngineLean : public EngineTest {
 
 /// Device and host arrays, the same engine again and again, and between them a computation with all memory.
 TEST_F(EngineLean, SameBitsInLessMemory) {
-    const Cloud cloud = make_cloud(200000, 61);
+    const Cloud cloud = make_cloud(test_size(200000, 50000), 61);
     const Wish wish = field_alone();
     const Settings s = lean_settings(cloud.size());
     Engine free_engine;
@@ -142,7 +142,7 @@ TEST_F(EngineLean, HeapsAndDeepCells) {
 }
 
 TEST_F(EngineLean, BadValuesAreNamed) {
-    Cloud cloud = make_cloud(150000, 65);
+    Cloud cloud = make_cloud(test_size(150000, 40000), 65);
     const Wish wish = field_alone();
     const Settings s = lean_settings(cloud.size());
     Engine engine;
@@ -161,7 +161,7 @@ TEST_F(EngineLean, BadValuesAreNamed) {
 }
 
 TEST_F(EngineLean, TooLittleIsAnError) {
-    const Cloud cloud = make_cloud(100000, 66);
+    const Cloud cloud = make_cloud(test_size(100000, 40000), 66);
     const Wish wish = field_alone();
     Settings s = lean_settings(cloud.size());
     Engine free_engine, engine;
@@ -182,7 +182,7 @@ TEST_F(EngineLean, TooLittleIsAnError) {
 
 /// The model is not below what is held, and not far above it.
 TEST_F(EngineLean, Model) {
-    std::vector<int64_t> sizes{300000};
+    std::vector<int64_t> sizes{test_size(300000, 60000)};
     if (const char* const list = std::getenv("GRAFT_LEAN")) {
         std::istringstream words(list);
         for (double n; words >> n;)

@@ -31,9 +31,12 @@ class EngineLife : public EngineTest {
 /// sources that reached a target, by whatever operator.
 TEST_F(EngineLife, UnitCharges) {
     Engine engine;
-    for (int64_t n : {int64_t{1}, int64_t{100}, graft::test::test_size(20011, 4011)})
+    Cases cases(5);
+    for (int64_t n : {int64_t{1}, int64_t{100}, graft::test::test_size(20011, 1511)})
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})
             for (int64_t limit : {int64_t{0}, int64_t{1} << 16}) {
+                if (cases.skip())
+                    continue;
                 Cloud cloud = make_cloud(n, 21);
                 std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
                 Settings s;
@@ -50,8 +53,11 @@ TEST_F(EngineLife, UnitCharges) {
 TEST_F(EngineLife, BadValuesAreNamedAsOnTheCpu) {
     Engine engine;
     const double nan = std::numeric_limits<double>::quiet_NaN();
+    Cases cases(3);
     for (int array = 0; array < 6; ++array)
         for (MemorySpace space : {MemorySpace::host, MemorySpace::device}) {
+            if (cases.skip())
+                continue;
             Cloud cloud = make_cloud(3000, 22);
             Wish wish;
             wish.softening = true;
@@ -98,9 +104,12 @@ TEST_F(EngineLife, BadTargetsAreNamedAsOnTheCpu) {
 
 TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
     Engine engine;
-    const Cloud cloud = make_cloud(20000, 25);
+    const Cloud cloud = make_cloud(test_size(20000, 2000), 25);
+    Cases cases(3);
     for (MemorySpace space : {MemorySpace::device, MemorySpace::host})
         for (int graph : {0, 1}) {
+            if (cases.skip())
+                continue;
             Settings s;
             s.device.graph = graph;
             Wish wish;
@@ -110,7 +119,7 @@ TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
                 engine.begin(s, call);
                 before = engine.end();
             }
-            for (int k = 1; k <= 5; ++k) {
+            for (int k = 1; k <= test_size(5, 2); ++k) {
                 engine.begin(s, call);
                 const DeviceReport report = engine.end();
                 EXPECT_EQ(report.allocations, before.allocations);
@@ -124,7 +133,7 @@ TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
 /// begin() returns while the stream is still busy with work of the host's before it.
 TEST_F(EngineLife, BeginDoesNotWaitForTheStream) {
     Engine engine;
-    const Cloud cloud = make_cloud(10000, 26);
+    const Cloud cloud = make_cloud(test_size(10000, 1500), 26);
     Settings s;
     s.device.graph = 0;
     Wish wish;
@@ -150,14 +159,18 @@ TEST_F(EngineLife, BeginDoesNotWaitForTheStream) {
     engine.begin(s, call, stream); // with the stream held up: returns, or the gate would open too late
     gate.open = true;
     engine.end();
-    EXPECT_FALSE(gate.late);
+    if (!small_inputs()) // a sanitizer waits for every launch
+        EXPECT_FALSE(gate.late);
     GRAFT_CUDA(cudaStreamDestroy(stream));
 }
 
 TEST_F(EngineLife, SameBitsEveryRunAndByGraph) {
-    const Cloud cloud = make_cloud(30000, 27);
+    const Cloud cloud = make_cloud(test_size(30000, 2000), 27);
+    Cases cases(5);
     for (Method method : {Method::tree, Method::direct})
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
+            if (cases.skip())
+                continue;
             Settings s;
             s.method = method, s.precision = precision;
             std::vector<Answer> answers;
@@ -166,7 +179,7 @@ TEST_F(EngineLife, SameBitsEveryRunAndByGraph) {
                 s.device.graph = graph;
                 Wish wish;
                 Call call(cloud, wish, Layout::soa64, MemorySpace::device);
-                for (int k = 0; k < 4; ++k) {
+                for (int k = 0; k < test_size(4, 3); ++k) {
                     engine.begin(s, call);
                     const DeviceReport report = engine.end();
                     EXPECT_EQ(report.graph, k >= 2 && graph == 1 ? 1 : report.graph);
@@ -188,28 +201,29 @@ TEST_F(EngineLife, GraphsReadTheArraysAnew) {
     Settings s;
     s.device.graph = 1;
     Wish wish;
-    Call call(make_cloud(5000, 28), wish, Layout::soa64, MemorySpace::device);
+    const int64_t n = test_size(5000, 1500);
+    Call call(make_cloud(n, 28), wish, Layout::soa64, MemorySpace::device);
     for (int k = 0; k < 3; ++k) {
         engine.begin(s, call);
         EXPECT_EQ(engine.end().graph, k >= 1 ? 1 : 0);
     }
-    const Cloud other = make_cloud(5000, 29);
+    const Cloud other = make_cloud(n, 29);
     const std::vector<double>* from[] = {&other.x, &other.y, &other.z, &other.q};
     for (int c = 0; c < 4; ++c)
         GRAFT_CUDA(cudaMemcpy((c < 3 ? call.input.position[c] : call.input.charge).data, from[c]->data(),
-                              40000, cudaMemcpyDefault));
+                              static_cast<size_t>(8 * n), cudaMemcpyDefault));
     engine.begin(s, call);
     const DeviceReport report = engine.end();
     EXPECT_EQ(report.graph, 1);
     const Answer cpu = on_cpu(s, other, wish), gpu = call.answer();
-    EXPECT_LE(errors(gpu, cpu)[4950], 1e-4);
+    EXPECT_LE(errors(gpu, cpu)[static_cast<size_t>(n * 99 / 100)], 1e-4);
 }
 
 TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
     Engine engine;
-    const Cloud cloud = make_cloud(200000, 30), small = make_cloud(1000, 31);
+    const Cloud cloud = make_cloud(test_size(200000, 20000), 30), small = make_cloud(1000, 31);
     Settings s;
-    for (int64_t limit = 1 << 20; limit < int64_t{1} << 30; limit += limit / 3) {
+    for (int64_t limit = 1 << 20; limit < int64_t{1} << 30; limit += small_inputs() ? 3 * limit : limit / 3) {
         s.device.memory_limit = limit;
         const std::string message =
             message_of([&] { engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device); });
@@ -226,11 +240,12 @@ TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
 /// The default settings on a Plummer sphere: errors against an fp64 direct sum, as the CPU's.
 TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
     Engine engine;
-    Cloud cloud = make_cloud(100000, 35);
+    const auto n = static_cast<int32_t>(test_size(100000, 20000));
+    Cloud cloud = make_cloud(n, 35);
     Wish wish;
     wish.sums = wish.potential = false;
     wish.has_target = true;
-    for (int32_t i = 50; i < 100000; i += 100)
+    for (int32_t i = n / 2000; i < n; i += n / 1000)
         wish.target.push_back(i);
     Settings direct;
     direct.method = Method::direct, direct.precision = Precision::fp64;
@@ -245,15 +260,18 @@ TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
     const Answer truth = chosen(engine.run(direct, cloud, wish, Layout::soa64, MemorySpace::device));
     Wish all;
     all.sums = all.potential = false;
+    Cases cases(4);
     for (int group : {64, 128}) {
         Settings s;
         s.group = group;
         const std::vector<double> cpu = errors(chosen(on_cpu(s, cloud, all)), truth);
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
+            if (cases.skip())
+                continue;
             s.precision = precision;
             const std::vector<double> gpu =
                 errors(chosen(engine.run(s, cloud, all, Layout::soa64, MemorySpace::device)), truth);
-            EXPECT_LT(gpu[990], 1.2e-3) << "p99, precision " << int(precision);
+            EXPECT_LT(gpu[990], small_inputs() ? 1.5e-3 : 1.2e-3) << "p99, precision " << int(precision);
             EXPECT_LT(gpu[990], 1.02 * cpu[990]);
             EXPECT_LT(gpu[500], 1.02 * cpu[500]);
             EXPECT_GT(gpu[990], 1e-5) << "the tree was not used?";
@@ -296,10 +314,13 @@ TEST_F(EngineLife, EndNeedsABegin) {
 /// Sizes up and down, subsets and points in turn: what one call leaves behind does not reach the next.
 TEST_F(EngineLife, CallsDoNotDisturbEachOther) {
     Engine engine;
-    const Cloud clouds[] = {make_cloud(3000, 32), make_cloud(90000, 33), make_cloud(10, 34)};
+    const Cloud clouds[] = {make_cloud(3000, 32), make_cloud(test_size(90000, 9000), 33), make_cloud(10, 34)};
+    Cases cases(5);
     for (int round = 0; round < 3; ++round)
         for (const Cloud& cloud : clouds)
             for (bool points : {false, true}) {
+                if (cases.skip())
+                    continue;
                 Wish wish;
                 wish.points = points ? &clouds[0] : nullptr;
                 Settings s;

@@ -65,10 +65,13 @@ TEST_F(EngineMatches, MethodsAndPrecisions) {
 }
 
 TEST_F(EngineMatches, CriteriaAndOrders) {
-    const Cloud cloud = make_cloud(7001, 2);
+    const Cloud cloud = make_cloud(test_size(7001, 3001), 2);
+    Cases cases(7);
     for (MacType mac : {MacType::edge, MacType::box, MacType::error})
         for (int order = 0; order <= 4; ++order)
             for (Precision precision : {Precision::mixed, Precision::fp64}) {
+                if (cases.skip())
+                    continue;
                 Settings s;
                 s.mac = mac, s.order = order, s.precision = precision;
                 s.theta = mac == MacType::error ? 1.0 : 0.6;
@@ -78,11 +81,14 @@ TEST_F(EngineMatches, CriteriaAndOrders) {
 }
 
 TEST_F(EngineMatches, Softenings) {
-    const Cloud cloud = make_cloud(4000, 3, true);
+    const Cloud cloud = make_cloud(test_size(4000, 1500), 3, true);
+    Cases cases(5);
     for (Softening softening : {Softening::plummer, Softening::spline})
         for (bool per_particle : {false, true})
             for (Method method : {Method::direct, Method::tree})
                 for (Precision precision : {Precision::mixed, Precision::fp64}) {
+                    if (cases.skip())
+                        continue;
                     Settings s;
                     s.softening = softening, s.softening_length = 0.02, s.method = method;
                     s.precision = precision, s.interaction = Interaction::coulomb, s.constant = 3.5;
@@ -96,11 +102,14 @@ TEST_F(EngineMatches, Softenings) {
 }
 
 TEST_F(EngineMatches, Layouts) {
-    const Cloud cloud = make_cloud(3000, 4);
+    const Cloud cloud = make_cloud(test_size(3000, 1500), 4);
+    Cases cases(7);
     Settings s;
     for (Layout layout : {Layout::soa64, Layout::soa32, Layout::aos64, Layout::xyzh32, Layout::packed31})
         for (MemorySpace space : {MemorySpace::host, MemorySpace::device, MemorySpace::managed})
             for (bool add : {false, true}) {
+                if (cases.skip())
+                    continue;
                 Wish wish;
                 wish.add = add;
                 wish.force = add;
@@ -111,17 +120,21 @@ TEST_F(EngineMatches, Layouts) {
 }
 
 TEST_F(EngineMatches, Subsets) {
-    const Cloud cloud = make_cloud(6000, 5);
+    const auto n = static_cast<int32_t>(test_size(6000, 2000));
+    const Cloud cloud = make_cloud(n, 5);
+    Cases cases(5);
     for (Method method : {Method::tree, Method::direct})
         for (MemorySpace space : {MemorySpace::host, MemorySpace::device})
             for (int step : {1, 3, 977, 100000}) {
+                if (cases.skip())
+                    continue;
                 Settings s;
                 s.method = method;
                 s.softening = Softening::plummer, s.softening_length = 0.01;
                 Wish active, target;
-                active.active.assign(6000, 0);
+                active.active.assign(cloud.x.size(), 0);
                 target.has_target = target.target_from_1 = true;
-                for (int32_t i = 5999; i >= 0; --i)
+                for (int32_t i = n - 1; i >= 0; --i)
                     if (i % step == step / 2)
                         active.active[static_cast<size_t>(i)] = 2, target.target.push_back(i + 1);
                 const std::string what =
@@ -132,10 +145,13 @@ TEST_F(EngineMatches, Subsets) {
 }
 
 TEST_F(EngineMatches, FieldAtPoints) {
-    const Cloud cloud = make_cloud(6000, 6), points = make_cloud(2000, 7);
+    const Cloud cloud = make_cloud(test_size(6000, 2000), 6), points = make_cloud(test_size(2000, 700), 7);
+    Cases cases(3);
     for (Method method : {Method::tree, Method::direct})
         for (MemorySpace space : {MemorySpace::host, MemorySpace::device})
             for (bool each : {false, true}) {
+                if (cases.skip())
+                    continue;
                 Settings s;
                 s.method = method;
                 s.softening = Softening::plummer, s.softening_length = 0.01;
@@ -147,9 +163,12 @@ TEST_F(EngineMatches, FieldAtPoints) {
 }
 
 TEST_F(EngineMatches, FewAndCoincident) {
+    Cases cases(11), heaps(3);
     for (int64_t n : {0, 1, 2, 3, 33, 64, 65, 129, 1000})
         for (Method method : {Method::tree, Method::direct})
             for (MemorySpace space : {MemorySpace::host, MemorySpace::device}) {
+                if (cases.skip())
+                    continue;
                 Settings s;
                 s.method = method;
                 check(s, make_cloud(n, 8), {}, "n = " + std::to_string(n), Layout::soa64, space);
@@ -162,6 +181,8 @@ TEST_F(EngineMatches, FewAndCoincident) {
         all.x[i] = 1, all.y[i] = 2, all.z[i] = 3;
     for (Method method : {Method::tree, Method::direct})
         for (Softening softening : {Softening::none, Softening::plummer}) {
+            if (heaps.skip())
+                continue;
             Settings s;
             s.method = method, s.softening = softening, s.softening_length = 0.1;
             check(s, heap, {}, "500 of 700 at one place");
@@ -228,7 +249,8 @@ TEST_F(EngineMatches, HistoryOfAccelerations) {
 }
 
 TEST_F(EngineMatches, WorkOfParticles) {
-    const Cloud cloud = make_cloud(5000, 13);
+    const int64_t n = test_size(5000, 800);
+    const Cloud cloud = make_cloud(n, 13);
     Settings s;
     s.mac = MacType::box, s.theta = 0.5, s.leaf = 8, s.group = 16;
     graft::core::Memory memory;
@@ -236,13 +258,13 @@ TEST_F(EngineMatches, WorkOfParticles) {
     Wish wish;
     Call host(cloud, wish, Layout::soa64, MemorySpace::host);
     solver.compute(host.input, host.outputs);
-    std::vector<double> expected(5000);
+    std::vector<double> expected(cloud.x.size());
     solver.work_of_particles(expected.data());
     for (int64_t limit : {int64_t{0}, int64_t{1} << 16}) {
         s.device.list_limit = limit;
         engine().run(s, cloud, wish, Layout::soa64, MemorySpace::device);
         EXPECT_EQ(engine().report.batches > 1, limit > 0);
-        EXPECT_LE(worst(engine().work(3, 5000), expected), 1e-12) << "limit " << limit;
+        EXPECT_LE(worst(engine().work(3, n), expected), 1e-12) << "limit " << limit;
     }
 }
 

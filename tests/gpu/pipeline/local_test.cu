@@ -41,11 +41,14 @@ class EngineLocal : public EngineTest {
 };
 
 TEST_F(EngineLocal, IsTheCpus) {
-    for (const int64_t n : {3001, 20011}) {
+    Cases cases(7);
+    for (const int64_t n : {int64_t{3001}, test_size(20011, 9011)}) {
         const Cloud cloud = make_cloud(n, 21);
         for (const Precision precision : {Precision::fp32, Precision::mixed})
             for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
                 for (const MemorySpace space : {MemorySpace::host, MemorySpace::device}) {
+                    if (cases.skip())
+                        continue;
                     Settings s = with(Local::on);
                     s.precision = precision, s.softening = softening;
                     s.softening_length = softening == Softening::none ? 0 : 0.02;
@@ -63,7 +66,7 @@ TEST_F(EngineLocal, IsTheCpus) {
 }
 
 TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
-    const Cloud cloud = make_cloud(60000, 24);
+    const Cloud cloud = make_cloud(test_size(60000, 20000), 24);
     Settings truth = with(Local::off);
     truth.method = Method::direct, truth.precision = Precision::fp64;
     Engine engine;
@@ -81,7 +84,7 @@ TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
 }
 
 TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
-    const Cloud cloud = make_cloud(30000, 25);
+    const Cloud cloud = make_cloud(test_size(30000, 15000), 25);
     const Settings s = with(Local::on);
     Engine free_engine;
     const Answer expected = free_engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
@@ -119,7 +122,7 @@ TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
 }
 
 TEST_F(EngineLocal, KeptLists) {
-    const Cloud cloud = make_cloud(20000, 26);
+    const Cloud cloud = make_cloud(test_size(20000, 8000), 26);
     Settings s = with(Local::on);
     s.device.reuse = 5, s.device.skin = 1e-3;
     Engine engine;

@@ -15,9 +15,12 @@ Settings slab_settings(const PeriodicBox& box, Precision precision = Precision::
 const PeriodicBox plane{{1, 1.3, 0.6}, {-0.4, 2, 5}, {0.3, 0, 0}};
 
 TEST_F(Periodic, PlummersSofteningIsTheOracles) {
+    Cases cases(5);
     for (const PeriodicBox& box : {cube, tilted})
         for (const bool neutral : {true, false})
             for (const double alpha : {0.0, 3.0, 9.0}) {
+                if (cases.skip())
+                    continue;
                 const Cloud cloud = random_charges(box, 70, neutral);
                 Settings s = periodic_settings(box);
                 s.softening = Softening::plummer, s.softening_length = 0.1, s.ewald_alpha = alpha;
@@ -31,12 +34,15 @@ TEST_F(Periodic, PlummersSofteningIsTheOracles) {
 }
 
 TEST_F(Periodic, PlummersSofteningIsTheCpus) {
-    Cloud cloud = random_charges(tilted, 2000, false);
+    Cases cases(3);
+    Cloud cloud = random_charges(tilted, test_size(2000, 500), false);
     for (size_t i = 0; i < cloud.x.size();
          ++i) // the largest one is planned as it is: the cut-offs are the same
         cloud.softening[i] = static_cast<double>(1 + i % 5) / 5 / 32;
     for (const bool each : {false, true})
         for (const bool gravity : {false, true}) {
+            if (cases.skip())
+                continue;
             Settings s = periodic_settings(tilted);
             s.softening = Softening::plummer, s.softening_length = 0.03, s.ewald_alpha = 11;
             if (gravity)
@@ -52,8 +58,11 @@ TEST_F(Periodic, PlummersSofteningIsTheCpus) {
 }
 
 TEST_F(Periodic, SlabsAreTheTwoDimensionalSum) {
+    Cases cases(5);
     for (const bool neutral : {true, false})
         for (const double thickness : {0.0, 0.6, 4.0}) { // a layer; flat; a column
+            if (cases.skip())
+                continue;
             PeriodicBox box = plane;
             box.edge[2] = thickness;
             const Cloud cloud = random_charges(box, 60, neutral);
@@ -83,7 +92,8 @@ TEST_F(Periodic, SlabsAreTheTwoDimensionalSum) {
 }
 
 TEST_F(Periodic, SlabsAreTheCpus) {
-    const Cloud cloud = random_charges(plane, 1500, false), points = random_charges(plane, 200, true, 9);
+    const Cloud cloud = random_charges(plane, test_size(1500, 500), false),
+                points = random_charges(plane, 200, true, 9);
     for (const int axis : {0, 1, 2}) {
         PeriodicBox box = plane;
         if (axis != 2)
@@ -136,7 +146,7 @@ TEST_F(Periodic, SofteningLengthsAreFollowed) {
         s.softening = kind;
         Wish wish;
         wish.softening = true;
-        Cloud cloud = random_charges(cube, 2000, false), longer = cloud;
+        Cloud cloud = random_charges(cube, test_size(2000, 500), false), longer = cloud;
         for (double& length : cloud.softening)
             length *= 0.1;
         for (double& length : longer.softening)
@@ -157,7 +167,7 @@ TEST_F(Periodic, SofteningLengthsAreFollowed) {
 
 /// What is measured on the way costs no wait and no memory either.
 TEST_F(Periodic, SteadyStateOfSlabsAndLengthsTakesNothing) {
-    const Cloud cloud = random_charges(plane, 3000);
+    const Cloud cloud = random_charges(plane, test_size(3000, 600));
     for (int kind = 0; kind < 3; ++kind) { // a slab; spline and Plummer lengths
         Settings s =
             kind == 0 ? slab_settings(plane, Precision::mixed) : periodic_settings(plane, Precision::mixed);

@@ -66,9 +66,11 @@ bool as_good(const char* what, int ranks, const std::vector<double>& several, co
 }
 
 TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
-    graft::test::Cases cases(2);
-    const Cloud cloud = make_cloud(20000);
+    graft::test::Cases cases(4);
+    const Cloud cloud = make_cloud(graft::test::test_size(20000, 8000));
     for (MacType mac : {MacType::error, MacType::box, MacType::edge}) {
+        if (graft::test::small_inputs() && mac != MacType::error)
+            break;
         const Settings s = on_gpu(mac);
         const Results reference = exact(cloud, s);
         const std::vector<double> one = errors(compute_over(1, cloud, all_on(cloud, 0), s), reference);
@@ -91,7 +93,7 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
 /// error is that of one rank; charges of both signs on one rank are no polynomials there. The same bits every
 /// time.
 TEST_F(GpuRanks, FarCellsBecomePolynomials) {
-    const Cloud cloud = make_cloud(40000, 6);
+    const Cloud cloud = make_cloud(graft::test::test_size(40000, 16000), 6);
     Settings s = on_gpu();
     s.precision = Precision::fp32, s.local = Local::on;
     Settings plain = s;
@@ -99,6 +101,8 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
     const Results whole = exact(cloud, s);
     const std::vector<double> one = errors(compute_over(1, cloud, all_on(cloud, 0), s), whole);
     for (int ranks : {2, 3, 4}) {
+        if (graft::test::small_inputs() && ranks != 3)
+            continue;
         const Owners owners = bisection(cloud, ranks);
         const Results with = compute_over(ranks, cloud, owners, s);
         const Results without = compute_over(ranks, cloud, owners, plain);
@@ -127,7 +131,7 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
 /// stands as two roots here.
 TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
     graft::test::Cases cases(5);
-    const Cloud cloud = make_cloud(12000, 2, true);
+    const Cloud cloud = make_cloud(graft::test::test_size(12000, 5000), 2, true);
     for (MacType mac : {MacType::box, MacType::error})
         for (int order : {0, 2, 4})
             for (bool softening : {false, true}) {
@@ -160,7 +164,7 @@ TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
 
 /// A length far above the system's: potential * length counts the sources that reached a target.
 TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
-    graft::test::Cases cases(5);
+    graft::test::Cases cases(7);
     for (int64_t n : {int64_t{3}, int64_t{200}, graft::test::test_size(9001, 2001)}) {
         Cloud cloud = make_cloud(n, 7);
         std::fill(cloud.q.begin(), cloud.q.end(), 1.0);

@@ -1,8 +1,8 @@
 // Time of a step over GPUs of one host, in process: threads as ranks, each with its GPU and its part of a
-// Plummer sphere. ranks_times RANKS PARTICLES [CALLS] [ACCURACY] [host|device]; arrays in the host's memory,
-// or in the devices'. A line of JSON, with the split of the slowest rank between sums on the device,
-// exchange, and waiting in communication, and a line a rank on stderr with all of it. Every rank has its
-// share of the cores.
+// Plummer sphere, or of a periodic box of charges that planes cut. ranks_times RANKS PARTICLES [CALLS]
+// [ACCURACY] [host|device] [plummer|box]; arrays in the host's memory, or in the devices'. A line of JSON,
+// with the split of the slowest rank between sums on the device, exchange, and waiting in communication, and
+// a line a rank on stderr with all of it. Every rank has its share of the cores.
 #include "backend/cuda_library.hpp"
 #include "comm/threads.hpp"
 #include "core/timer.hpp"
@@ -44,17 +44,25 @@ void put_plummer(int ranks, int rank, int64_t number, float* at) {
         at[a] = static_cast<float>(point[a]);
 }
 
+/// Slab r of the unit cube.
+void put_uniform(int ranks, int rank, int64_t number, float* at) {
+    const uint64_t c =
+        3 * static_cast<uint64_t>(number) * static_cast<uint64_t>(ranks) + 3 * static_cast<uint64_t>(rank);
+    at[0] = static_cast<float>((rank + random_at(c)) / ranks);
+    at[1] = static_cast<float>(random_at(c + 1)), at[2] = static_cast<float>(random_at(c + 2));
+}
+
 int cores() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void fill(int ranks, int rank, int64_t n, float* positions) {
+void fill(int ranks, int rank, int64_t n, bool box, float* positions) {
     const int threads = std::max(1, cores() / ranks);
     std::vector<std::thread> workers;
     for (int t = 0; t < threads; ++t)
         workers.emplace_back([=] {
             for (int64_t i = n * t / threads; i < n * (t + 1) / threads; ++i)
-                put_plummer(ranks, rank, i, positions + 3 * i);
+                (box ? put_uniform : put_plummer)(ranks, rank, i, positions + 3 * i);
         });
     for (std::thread& worker : workers)
         worker.join();
@@ -112,8 +120,17 @@ struct Task {
     int64_t n; // a rank
     int calls;
     double accuracy;
-    bool on_device;
+    bool on_device, box;
 };
+
+/// Mixed precision, as large an error as is asked for.
+void make_box(Settings& settings, double accuracy) {
+    settings.softening = Softening::none;
+    settings.interaction = Interaction::coulomb;
+    settings.has_box = settings.periodic = true;
+    settings.box_upper[0] = settings.box_upper[1] = settings.box_upper[2] = 1;
+    settings.ewald_accuracy = accuracy;
+}
 
 void run(comm::Communicator& comm, const Task& task, Measured& best) {
     const int64_t n = task.n;
@@ -124,7 +141,7 @@ void run(comm::Communicator& comm, const Task& task, Measured& best) {
     Triples in(n, device), out(n, device);
     {
         const std::unique_ptr<float[]> positions(new float[static_cast<size_t>(3 * n)]);
-        fill(comm.size(), comm.rank(), n, positions.get());
+        fill(comm.size(), comm.rank(), n, task.box, positions.get());
         in.set(positions.get());
     }
     core::Memory memory;
@@ -132,6 +149,8 @@ void run(comm::Communicator& comm, const Task& task, Measured& best) {
     settings.backend = Backend::cuda, settings.tuned = false, settings.accuracy = task.accuracy;
     settings.threads = std::max(1, cores() / comm.size());
     settings.softening = Softening::plummer, settings.softening_length = 1e-4;
+    if (task.box)
+        make_box(settings, task.accuracy);
     Solver solver(settings, memory);
     solver.set_communicator(&comm);
     ParticleInput input;
@@ -183,7 +202,7 @@ void tell(const Measured& m) {
 
 int main(int count, char** words) {
     if (count < 3) {
-        std::printf("ranks_times RANKS PARTICLES [CALLS] [ACCURACY] [host|device]\n");
+        std::printf("ranks_times RANKS PARTICLES [CALLS] [ACCURACY] [host|device] [plummer|box]\n");
         return 2;
     }
 #ifdef GRAFT_CUDA_REAL
@@ -194,12 +213,13 @@ int main(int count, char** words) {
     const int calls = count > 3 ? std::atoi(words[3]) : 3;
     const double accuracy = count > 4 ? std::atof(words[4]) : 1e-3;
     const bool on_device = count > 5 && std::string(words[5]) == "device";
+    const bool box = count > 6 && std::string(words[6]) == "box";
     std::vector<Measured> measured(static_cast<size_t>(ranks));
     try {
         comm::run_ranks(
             ranks,
             [&](comm::Communicator& comm) {
-                run(comm, {n / ranks, calls, accuracy, on_device},
+                run(comm, {n / ranks, calls, accuracy, on_device, box},
                     measured[static_cast<size_t>(comm.rank())]);
             },
             0);
@@ -212,11 +232,11 @@ int main(int count, char** words) {
     const auto slow = std::max_element(measured.begin(), measured.end(),
                                        [](const auto& a, const auto& b) { return a.sums_s < b.sums_s; });
     std::printf(
-        "{\"what\": \"Plummer %.2g, %d GPUs in process%s\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
+        "{\"what\": \"%s %.2g, %d GPUs in process%s\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
         "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
         "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
-        static_cast<double>(n), ranks, on_device ? ", arrays on them" : "", ranks, words[2],
-        static_cast<long long>(n), 1e3 * measured[0].wall_s, 1e3 * slow->sums_s, 1e3 * slow->exchange_s,
-        1e3 * slow->wait_s, slow->report.device.ordinal + 1);
+        box ? "periodic box" : "Plummer", static_cast<double>(n), ranks, on_device ? ", arrays on them" : "",
+        ranks, words[2], static_cast<long long>(n), 1e3 * measured[0].wall_s, 1e3 * slow->sums_s,
+        1e3 * slow->exchange_s, 1e3 * slow->wait_s, slow->report.device.ordinal + 1);
     return 0;
 }

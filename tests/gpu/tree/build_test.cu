@@ -128,7 +128,8 @@ TEST_P(TreeKinds, ShapesAndSizes) {
                     continue;
                 tree::TreeOptions options;
                 options.dimension = dimension;
-                expect_cpu_tree(test::make_cloud(shape, n), options, GetParam());
+                expect_cpu_tree(test::make_cloud(shape, std::min(n, test::test_size(20011, 5011))), options,
+                                GetParam());
                 if (HasFatalFailure())
                     return;
             }
@@ -150,9 +151,12 @@ TEST_P(TreeKinds, LeafSizes) {
 }
 
 TEST_P(TreeKinds, ManyParticles) {
+    graft::test::Cases cases(3);
     for (const Shape shape : {Shape::plummer, Shape::uniform, Shape::clustered, Shape::zeros}) {
+        if (cases.skip())
+            continue;
         tree::TreeOptions options;
-        expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(300007, 30007)), options, GetParam());
+        expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(300007, 10007)), options, GetParam());
         if (HasFatalFailure())
             return;
     }
@@ -176,11 +180,11 @@ TEST_P(TreeKinds, RangesOfKeys) {
     options.root_edge = 2;
     for (double& lower : options.root_lower)
         lower = -1;
-    const Cloud cloud = test::make_cloud(Shape::uniform, 30000);
+    const Cloud cloud = test::make_cloud(Shape::uniform, test::test_size(30000, 8000));
     const test::HostTree whole(cloud, options);
     const int64_t n = cloud.size();
     for (const auto& [first, last] :
-         {std::pair<int64_t, int64_t>{0, n}, {1, n}, {0, 1}, {777, 20001}, {15000, 15100}}) {
+         {std::pair<int64_t, int64_t>{0, n}, {1, n}, {0, 1}, {777, n * 2 / 3}, {n / 2, n / 2 + 100}}) {
         Cloud part;
         for (int64_t i = first; i < last; ++i) {
             const int32_t k = whole.tree.order[i];
@@ -197,7 +201,7 @@ TEST_P(TreeKinds, RangesOfKeys) {
 }
 
 TEST_P(TreeKinds, CellsBelowTheKeysStop) {
-    const Cloud cloud = test::make_cloud(Shape::deep, 20000);
+    const Cloud cloud = test::make_cloud(Shape::deep, test::test_size(20000, 5000));
     tree::DeviceTree device(*memory);
     const backend::DeviceStatus found = build(cloud, {}, device, GetParam());
     EXPECT_EQ(found.stop, backend::deep_cell);
@@ -207,7 +211,7 @@ TEST_P(TreeKinds, CellsBelowTheKeysStop) {
 }
 
 TEST_P(TreeKinds, TooFewNodesAreNamed) {
-    const Cloud cloud = test::make_cloud(Shape::plummer, 20000);
+    const Cloud cloud = test::make_cloud(Shape::plummer, test::test_size(20000, 5000));
     const test::HostTree host(cloud, {});
     for (const int64_t capacity : {int64_t{1}, int64_t{10}, int64_t{host.tree.node_count() - 1}}) {
         tree::DeviceTree device(*memory);
@@ -226,11 +230,11 @@ TEST_P(TreeKinds, TooFewNodesAreNamed) {
 }
 
 TEST_F(TreeBuild, DepthsOfTheTop) {
-    for (int depth = 1; depth <= 9; ++depth)
+    for (int depth = 1; depth <= 9; depth += test::small_inputs() ? 4 : 1)
         for (const Shape shape : {Shape::plummer, Shape::uniform})
             expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(30011, 3011)), {},
                             tree::DeviceBuild::two_phase, depth);
-    EXPECT_EQ(compared, 18);
+    EXPECT_EQ(compared, test::test_size(18, 6));
 }
 
 std::string kind_name(const ::testing::TestParamInfo<tree::DeviceBuild>& info) {
@@ -267,7 +271,7 @@ TEST_F(TreeBuild, SpansBeyondDoubleStop) {
 }
 
 TEST_F(TreeBuild, SteadyStateAllocatesAndWaitsForNothing) {
-    const Cloud cloud = test::make_cloud(Shape::plummer, 20000);
+    const Cloud cloud = test::make_cloud(Shape::plummer, test::test_size(20000, 5000));
     const tree::DeviceParticleView view = send(cloud);
     tree::DeviceTree device(*memory);
     builder->build(*queue, {}, view, device);

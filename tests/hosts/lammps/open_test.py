@@ -187,6 +187,7 @@ class Life(unittest.TestCase):
         self.refused(lmp, "{dimension: 2}", ["two dimensions"])
         self.refused(lmp, DECK, ["name of the fix"], fix="x" * 64)
         self.refused(lmp, DECK, ["name of the fix"], fix="")
+        self.refused(lmp, DECK, ["name of the fix", "letters, digits or _"], fix="two words")
         systems.each_line(lmp, "pair_style lj/cut/coul/cut 10.0\npair_coeff * * 0.0 1.0")
         self.refused(lmp, DECK, ["lj/cut/coul/cut", "count twice"])
         systems.each_line(lmp, "pair_style lj/cut 10.0\npair_coeff * * 0.0 1.0")

@@ -1,5 +1,8 @@
 // Periodic boxes at their limits: points far from all sources, no charge at all, sums that would not end.
 #include "periodic_scene.hpp"
+#include "reference/direct_sum.hpp"
+
+#include <array>
 
 namespace {
 
@@ -85,6 +88,86 @@ TEST(PeriodicLimits, UnitsLeaveTheAccuracyOfSinglePrecision) {
                     value = value * edge * edge;
             EXPECT_LT(rms_error(scaled, expected), 3e-6) << edge;
         }
+}
+
+/// A pair at distance zero loses its erf part, whatever the unit of length.
+TEST(PeriodicLimits, UnitsLeaveThePotentialOfHeaps) {
+    const auto heap = [](double edge, Method method, Precision precision) {
+        PeriodicBox box;
+        box.edge[0] = box.edge[1] = box.edge[2] = edge;
+        Cloud cloud;
+        for (int i = 0; i < 3; ++i)
+            add(cloud, 0.3 * edge, 0.3 * edge, 0.3 * edge, 1);
+        const Results r = compute_periodic(cloud, periodic_settings(box, method, precision));
+        return std::array<double, 3>{r.potential[0] * edge, r.energy * edge, r.virial[0] * edge};
+    };
+    const std::array<double, 3> expected = heap(1, Method::reference, Precision::fp64);
+    for (const double edge : {1e-60, 1e-30, 1e-20, 1.0, 1e20, 1e60})
+        for (const Method method : {Method::direct, Method::tree})
+            for (const Precision precision : {Precision::fp64, Precision::mixed})
+                for (size_t k = 0; k < 3; ++k)
+                    EXPECT_NEAR(heap(edge, method, precision)[k], expected[k], 2e-5) << edge;
+    EXPECT_THROW(heap(1e-110, Method::direct, Precision::fp64), core::Error);
+}
+
+/// What a spline takes off Newton's field, summed over its images one by one.
+Results spline_correction(const Cloud& cloud, const PeriodicBox& box, const int (&images)[3], double length) {
+    Cloud copies;
+    for (int i = -images[0]; i <= images[0]; ++i)
+        for (int j = -images[1]; j <= images[1]; ++j)
+            for (int k = -images[2]; k <= images[2]; ++k)
+                for (size_t p = 0; p < cloud.x.size(); ++p)
+                    add(copies, cloud.x[p] + i * box.edge[0], cloud.y[p] + j * box.edge[1],
+                        cloud.z[p] + k * box.edge[2], cloud.q[p]);
+    const reference::Points from{copies.size(), copies.x.data(), copies.y.data(), copies.z.data(), nullptr},
+        to{cloud.size(), cloud.x.data(), cloud.y.data(), cloud.z.data(), nullptr};
+    Results r[2];
+    for (const bool soft : {false, true}) {
+        Results& at = r[soft];
+        for (std::vector<double>* values : {&at.ax, &at.ay, &at.az, &at.potential})
+            values->assign(cloud.x.size(), 0);
+        reference::direct_sum(from, copies.q.data(), to, nullptr,
+                              soft ? reference::Softening::spline : reference::Softening::none, length, 1,
+                              {at.ax.data(), at.ay.data(), at.az.data(), at.potential.data()});
+    }
+    for (size_t i = 0; i < cloud.x.size(); ++i) {
+        r[0].ax[i] -= r[1].ax[i], r[0].ay[i] -= r[1].ay[i], r[0].az[i] -= r[1].az[i]; // Coulomb's signs
+        r[0].potential[i] =
+            r[1].potential[i] - r[0].potential[i] - cloud.q[i] * 2.8 / length; // without its own
+    }
+    return r[0];
+}
+
+TEST(PeriodicLimits, SplinesMayBeLongerThanTheBox) {
+    const PeriodicBox box{{0.4, 1, 0.9}};
+    const Cloud cloud = random_charges(box, 30);
+    constexpr double length = 2.1;
+    constexpr int open = -1;
+    const int kinds[3][2] = {{open, open}, {2, open}, {open, 0}}; // a box, a slab, a wire
+    for (const auto& [slab, wire] : kinds) {
+        int images[3] = {7, 4, 4};
+        for (int a = 0; a < 3; ++a)
+            images[a] = a == slab || (wire >= 0 && a != wire) ? 0 : images[a];
+        const Results more = spline_correction(cloud, box, images, length);
+        for (const Method method : {Method::direct, Method::reference}) {
+            Settings s = periodic_settings(box, method);
+            s.open_axis = slab, s.wire_axis = wire;
+            Results expected = compute_periodic(cloud, s);
+            for (size_t i = 0; i < cloud.x.size(); ++i) {
+                expected.ax[i] += more.ax[i], expected.ay[i] += more.ay[i], expected.az[i] += more.az[i];
+                expected.potential[i] += more.potential[i];
+            }
+            s.softening = Softening::spline, s.softening_length = length;
+            const Results r = compute_periodic(cloud, s);
+            double field = 0; // of all forces: what is left is small beside what was taken off
+            for (size_t i = 0; i < cloud.x.size(); ++i)
+                field = std::max(field, std::abs(more.ax[i]));
+            for (size_t i = 0; i < cloud.x.size(); ++i) {
+                EXPECT_NEAR(r.ax[i], expected.ax[i], 1e-9 * field);
+                EXPECT_NEAR(r.potential[i], expected.potential[i], 1e-7) << slab << wire;
+            }
+        }
+    }
 }
 
 /// On one place many act on each other by nothing: their neighbours are what counts.

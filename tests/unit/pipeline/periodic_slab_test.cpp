@@ -49,6 +49,14 @@ TEST_P(Slab, IsTheTwoDimensionalSum) {
         }
 }
 
+TEST(SlabReference, KnowsNoAccuracyAskedFor) {
+    const Cloud cloud = random_charges(plane, 30, false);
+    Settings s = slab_settings(plane, Method::reference);
+    const Results expected = slab_oracle(cloud, plane);
+    s.precision = Precision::mixed, s.ewald_accuracy = 0.1;
+    EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), 1e-11);
+}
+
 TEST_P(Slab, AnyAxisMayBeTheOpenOne) {
     const PeriodicBox box{{1, 1.2, 0.5}};
     const Cloud cloud = random_charges(box, 40, false);
