@@ -9,7 +9,7 @@
   near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
   near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of two threads, our best
                                     layout against his, his constants fitted here
-  near.py halves --samples FILE     what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
+  near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
                                     and judged on the others, both ways; --rows: fitted to all, as rows of model/near_gpu.cpp
 
 Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: for other E the collection's share is 1/E
@@ -17,6 +17,7 @@ and the choice is that of the predictions alone.
 """
 import argparse
 import json
+import lzma
 import os
 import subprocess
 
@@ -216,7 +217,7 @@ PHASES, TERMS, NUMBERS = ("collection", "charges", "kernel", "scatter"), 8, 13
 def read_samples(path):
     """{structure: {layout: {"chunked", "terms": [phase][term], "s": [phase], "total_s", "transfer_s"}}}, of near_sweep.cpp's write_samples."""
     structures = {}
-    with open(path, encoding="utf-8") as file:
+    with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8") as file:
         for words in map(str.split, file):
             dimension, points, density, precision, layout, chunks, phase = words[:7]
             numbers = [float(word) for word in words[7:]]
@@ -389,7 +390,7 @@ def main():
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
     parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")
-    parser.add_argument("--samples", default="", help="of study_near_sweep, for halves")
+    parser.add_argument("--samples", default=os.path.join(DATA, "near_gpu_samples.txt.xz"), help="of study_near_sweep, for halves")
     parser.add_argument("--rows", action="store_true", help="halves: rows of a table instead")
     options = parser.parse_args()
     {"measure": measure, "draw": draw, "table": table, "halves": halves}[options.action](options)
