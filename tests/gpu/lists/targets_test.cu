@@ -135,9 +135,12 @@ TEST_F(DeviceTargetsTest, AllParticlesOfARangeOfKeys) {
 }
 
 TEST_F(DeviceTargetsTest, AllAndActiveParticlesOfAKdTree) {
+    Cases cases(5);
     for (const int dimension : {2, 3})
         for (const int64_t n : {1, 2, 5000})
             for (const int group : {1, 64}) {
+                if (cases.skip())
+                    continue;
                 Scene scene(n, TreeType::orb, 16, dimension);
                 SCOPED_TRACE(testing::Message() << dimension << " " << n << " " << group);
                 set_all(scene, group);
@@ -147,7 +150,7 @@ TEST_F(DeviceTargetsTest, AllAndActiveParticlesOfAKdTree) {
 }
 
 TEST_F(DeviceTargetsTest, Points) {
-    Cases cases(3);
+    Cases cases(7);
     for (const int dimension : {2, 3})
         for (const int64_t n : {0, 1, 2, 33, 5000})
             for (const int group : {1, 64}) {

@@ -119,7 +119,7 @@ TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
                 engine.begin(s, call);
                 before = engine.end();
             }
-            for (int k = 1; k <= 5; ++k) {
+            for (int k = 1; k <= test_size(5, 2); ++k) {
                 engine.begin(s, call);
                 const DeviceReport report = engine.end();
                 EXPECT_EQ(report.allocations, before.allocations);
@@ -179,7 +179,7 @@ TEST_F(EngineLife, SameBitsEveryRunAndByGraph) {
                 s.device.graph = graph;
                 Wish wish;
                 Call call(cloud, wish, Layout::soa64, MemorySpace::device);
-                for (int k = 0; k < 4; ++k) {
+                for (int k = 0; k < test_size(4, 3); ++k) {
                     engine.begin(s, call);
                     const DeviceReport report = engine.end();
                     EXPECT_EQ(report.graph, k >= 2 && graph == 1 ? 1 : report.graph);
@@ -223,7 +223,7 @@ TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
     Engine engine;
     const Cloud cloud = make_cloud(test_size(200000, 20000), 30), small = make_cloud(1000, 31);
     Settings s;
-    for (int64_t limit = 1 << 20; limit < int64_t{1} << 30; limit += limit / 3) {
+    for (int64_t limit = 1 << 20; limit < int64_t{1} << 30; limit += small_inputs() ? 3 * limit : limit / 3) {
         s.device.memory_limit = limit;
         const std::string message =
             message_of([&] { engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device); });
@@ -271,7 +271,7 @@ TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
             s.precision = precision;
             const std::vector<double> gpu =
                 errors(chosen(engine.run(s, cloud, all, Layout::soa64, MemorySpace::device)), truth);
-            EXPECT_LT(gpu[990], 1.2e-3) << "p99, precision " << int(precision);
+            EXPECT_LT(gpu[990], small_inputs() ? 1.5e-3 : 1.2e-3) << "p99, precision " << int(precision);
             EXPECT_LT(gpu[990], 1.02 * cpu[990]);
             EXPECT_LT(gpu[500], 1.02 * cpu[500]);
             EXPECT_GT(gpu[990], 1e-5) << "the tree was not used?";

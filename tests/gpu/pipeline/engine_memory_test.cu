@@ -158,7 +158,7 @@ class EngineReuse : public EngineTest {
 /// Ten steps of a drift within the skin: built once every reuse + 1 computations; errors stay those of fresh
 /// lists.
 TEST_F(EngineReuse, SlowDrift) {
-    graft::test::Cases cases(5);
+    graft::test::Cases cases(7);
     constexpr double skin = 1e-3;
     Wish wish;
     wish.sums = wish.potential = false;
@@ -173,7 +173,7 @@ TEST_F(EngineReuse, SlowDrift) {
             s.device.graph = graph;
             exact.method = Method::direct, exact.precision = Precision::fp64;
             Engine engine, fresh, direct;
-            for (int step = 0; step < 10; ++step) {
+            for (int step = 0; step < test_size(10, 6); ++step) {
                 const Answer kept = engine.run(s, cloud, wish, Layout::soa64, MemorySpace::device);
                 EXPECT_EQ(engine.report.lists_built, step / 5 + 1) << step;
                 EXPECT_EQ(engine.report.lists_reused, step + 1 - engine.report.lists_built);

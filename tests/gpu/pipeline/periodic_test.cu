@@ -167,7 +167,7 @@ TEST_F(Periodic, TheSolverTakesTheGpu) {
 #ifdef GRAFT_CUDA_REAL
     setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
 #endif
-    const Cloud cloud = random_charges(brick, test_size(2500, 700));
+    const Cloud cloud = random_charges(brick, 2500);
     const Settings full = periodic_settings(brick);
     const Answer cpu = on_cpu(full, cloud, {});
     for (const auto backend : {graft::pipeline::Backend::cuda, graft::pipeline::Backend::auto_})
