@@ -104,6 +104,8 @@ class GraftEngine:
         return 0
 
     def set_begin_time(self, time):
+        if not math.isfinite(time):
+            raise ValueError(f"begin_time is {time}; a time was expected")
         self.begin_time = time
         return 0
 
@@ -112,6 +114,8 @@ class GraftEngine:
         return 0
 
     def set_accuracy(self, accuracy):
+        if not accuracy >= 0:
+            raise ValueError(f"accuracy is {accuracy}; a force error above 0, or 0 for the deck's, was expected")
         self.accuracy = accuracy
         self._forget_field()
         return 0
@@ -257,15 +261,24 @@ class GraftEngine:
     # ---- time ----
 
     def evolve_model(self, time):
-        """To `time` exactly, forwards or backwards, in equal steps of at most the time step: kick, drift, kick."""
-        steps = math.ceil(abs(time - self.time) / self.time_step - 1e-9)
-        dt = (time - self.time) / max(steps, 1)
-        for _ in range(steps):
-            self.velocity += 0.5 * dt * self._accelerations()
+        """To `time` exactly, forwards or backwards, in equal steps of at most the time step: kick, drift, kick. A step whose forces
+        fail is taken back: what is here is the model at get_time."""
+        if not math.isfinite(time):
+            raise ValueError(f"evolve_model to {time}; a time was expected")
+        begin, steps = self.time, math.ceil(abs(time - self.time) / self.time_step - 1e-9)
+        dt = (time - begin) / max(steps, 1)
+        for step in range(steps):
+            kick = 0.5 * dt * self._accelerations()
+            self.velocity += kick
             self.position += dt * self.velocity
-            # The next forces go where the last ones were: a step allocates nothing of this size.
-            self._field().at_particles(self.position, self.mass, acceleration=self.acceleration)
+            try:  # the next forces go where the last ones were
+                self._field().at_particles(self.position, self.mass, acceleration=self.acceleration)
+            except Exception:
+                self.position -= dt * self.velocity
+                self.velocity -= kick
+                raise
             self.velocity += 0.5 * dt * self.acceleration
+            self.time = begin + (step + 1) * dt
         self.time = time
         return 0
 

@@ -246,11 +246,15 @@ class Context:
 
     def set_box(self, upper, lower=(0.0, 0.0, 0.0), periodic=True, tilt=(0.0, 0.0, 0.0)):
         """The box from now on, in place of the options' (keys box.*). upper, lower: its corners; periodic: whether images act,
-        along all axes or along each (three truths: a slab has two, a wire one); tilt: xy, xz, yz, as LAMMPS has them. None for
+        along all axes or along each (three truths or "xy": a slab has two, a wire one); tilt: xy, xz, yz, as LAMMPS has them. None for
         `upper` takes the box away. ARGUMENT: empty, not finite, tilted too far; UNSUPPORTED: periodic in two dimensions."""
         if upper is None:
             return self._check(self.api.context_set_box(self._context, None))
-        along = [periodic] * 3 if isinstance(periodic, (bool, int)) else list(periodic)
+        if isinstance(periodic, str):
+            if set(periodic) - set("xyz"):
+                raise ValueError(f"periodic is {periodic!r}; expected truths, or some of the letters x, y, z")
+            periodic = [axis in periodic for axis in "xyz"]
+        along = [periodic] * 3 if isinstance(periodic, (bool, int, numpy.bool_)) else list(periodic)
         given = {"upper": list(upper), "lower": list(lower), "periodic": along, "tilt": list(tilt)}
         for name, values in given.items():
             if len(values) != 3:

@@ -4,6 +4,7 @@
 #include "backend/cuda_library.hpp"
 #include "entries.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -111,10 +112,12 @@ void take_box(const graft_options_values& v, pipeline::Settings& settings) {
     }
     graft_box box{};
     for (int a = 0; a < 3; ++a) {
-        box.lower[a] = lower[a], box.upper[a] = lower[a] + edge[a];
         // 2, 3, 4: all but x, y, z; 5, 6, 7: x, y, z only
         box.periodic[a] =
             v.box_periodic > 4 ? v.box_periodic == 5 + a : v.box_periodic != 0 && v.box_periodic != 2 + a;
+        const bool of_no_account = v.box_periodic != 0 && box.periodic[a] == 0 && edge[a] == 0;
+        box.lower[a] = lower[a];
+        box.upper[a] = lower[a] + (of_no_account ? std::max({edge[0], edge[1], edge[2]}) : edge[a]);
     }
     box.tilt[0] = v.box_xy, box.tilt[1] = v.box_xz, box.tilt[2] = v.box_yz;
     take_box(box, settings);

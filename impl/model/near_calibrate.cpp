@@ -79,6 +79,24 @@ NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*f
     return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
 }
 
+/// What is common to all layouts, and what this one takes longer.
+NearPhase fit_longer(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
+                     const Machine& machine, const NearPhase& plain) {
+    std::vector<double> rows, right;
+    for (const NearSample& sample : samples) {
+        if (sample.plain_s <= 0)
+            continue;
+        const double weight = 1 / std::max(sample.collection_s, small_part * total_of(sample));
+        for (const double term : near_terms(layout, NearPhaseName::collection, sample.problem, way, machine))
+            rows.push_back(term * weight);
+        right.push_back((sample.collection_s - sample.plain_s) * weight);
+    }
+    const std::vector<double> x =
+        least_squares_not_negative(rows, right, static_cast<int>(std::tuple_size_v<NearTerms>));
+    return {plain.call_s + x[0], plain.neighbour_s + x[1], plain.target_s + x[2], plain.run_s + x[3],
+            plain.entry + x[4],  plain.cache_s + x[5],     plain.memory_s + x[6], plain.random + x[7]};
+}
+
 /// 90 % of |predicted / measured - 1|.
 double error_of(const NearLayoutCosts& costs, NearLayout layout, std::span<const NearSample> samples,
                 const NearWay& way, const Machine& machine) {
@@ -112,7 +130,7 @@ Item& place_of(std::array<Item, count>& items, Same same, Empty empty) {
 } // namespace
 
 NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
-                         const Machine& machine) {
+                         const Machine& machine, const NearPhase* plain) {
     if (samples.empty())
         core::fail(core::Status::argument, "fit_near: no measurement of layout %d", static_cast<int>(layout));
     NearLayoutCosts costs;
@@ -122,7 +140,10 @@ NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples,
     const auto fit = [&](NearPhaseName name, double NearSample::*field) {
         return fit_phase(layout, name, field, samples, way, machine);
     };
-    costs.collection = fit(NearPhaseName::collection, &NearSample::collection_s);
+    const bool paired = std::any_of(samples.begin(), samples.end(),
+                                    [](const NearSample& sample) { return sample.plain_s > 0; });
+    costs.collection = plain != nullptr && paired ? fit_longer(layout, samples, way, machine, *plain)
+                                                  : fit(NearPhaseName::collection, &NearSample::collection_s);
     costs.charges = fit(NearPhaseName::charges, &NearSample::charges_s);
     costs.kernel = fit(NearPhaseName::kernel, &NearSample::kernel_s);
     costs.scatter = fit(NearPhaseName::scatter, &NearSample::scatter_s);

@@ -11,14 +11,17 @@ namespace graft::model {
 struct NearSample {
     NearProblem problem;
     double collection_s = 0, charges_s = 0, kernel_s = 0, scatter_s = 0;
+    double plain_s = 0; // GPU: collection_s of ranges on the same structure in the same minutes; 0: unknown
 };
 
 /// The numbers of `layout` (and of the samples' size of number) that fit the samples best: each phase alone,
 /// each sample's error relative to its phase's time, or to a part of its execution where the phase is a small
 /// part. machine.near.kernels must have the kernels' seconds. error: 90 % of the samples' totals are met
-/// within it.
+/// within it. `plain`: ranges' collection, fitted before, GPU: this layout's is that and what its samples
+/// took longer than ranges did (plain_s), because what making a plan takes drifts from minute to minute, for
+/// all layouts alike. NULL: fitted alone.
 NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
-                         const Machine& machine);
+                         const Machine& machine, const NearPhase* plain = nullptr);
 
 /// Adds or replaces the item of the same backend, layout and size (kernel, precision, dimension, outputs).
 /// Throws Error(internal) when the table is full.

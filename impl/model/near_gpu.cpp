@@ -1,6 +1,8 @@
 // Terms of a GPU's phases and the numbers of one, see near_gpu.hpp.
 #include "model/near_gpu.hpp"
 
+#include "model/near_tile.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -10,7 +12,9 @@ namespace graft::model {
 namespace {
 
 constexpr double line_bytes = 64;
-constexpr double few_targets = 24; // a box, below which several share a warp of tiled and read for themselves
+constexpr double level_one_bytes = 8e4; // of a multiprocessor's first level, for the sources of a warp
+constexpr double level_two_bytes = 5e7; // of the device's second level
+constexpr double threads_at_once = 6e4; // that sum while the longest one does
 
 double full_boxes(const NearProblem& p) {
     if (p.full_boxes > 0 || p.boxes <= 0)
@@ -18,9 +22,52 @@ double full_boxes(const NearProblem& p) {
     return p.boxes * -std::expm1(-p.targets / p.boxes); // even points: occupation is Poisson's
 }
 
-/// Pairs that one thread sums after each other.
-double chain_of(NearLayout layout, const NearProblem& p) {
-    return layout == NearLayout::indexed ? p.most_targets * p.most_sources : p.most_sources;
+/// Share of `bytes` that a cache of this size has not.
+double beyond(double bytes, double cache) {
+    return bytes > cache ? 1 - cache / bytes : 0;
+}
+
+/// Sources that a lane of tiled meets one after another, at most: directly, through shared memory, and these
+/// times its targets.
+struct TileChains {
+    double direct = 0, shared = 0, shared_pairs = 0;
+};
+
+TileRule rule_of(const NearProblem& p) {
+    constexpr double radial[] = {10, 20, 25, 50, 10}; // as in device_layout_tiled.cu
+    constexpr double precision[] = {1, 1.4, 2.2};
+    TileRule rule;
+    rule.pair =
+        (radial[std::clamp(p.kernel, 0, 4)] + 4.0 * p.components) * precision[std::clamp(p.precision, 0, 2)];
+    rule.values = p.components * ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0));
+    rule.every = p.kernel == 0 && p.precision == 0 && p.components == 1;
+    rule.most = rule.every ? 8 : (p.components <= 2 ? 4 : 2);
+    return rule;
+}
+
+/// Boxes of two deviations less to two more than the mean number of targets, and the fullest one: shapes
+/// change with it, and the slowest warp is what a kernel waits for.
+TileChains chains_of(const NearProblem& p, double full) {
+    TileChains chains;
+    const TileRule rule = rule_of(p);
+    const auto add = [&](double targets, double sources) {
+        const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
+        const TileShape shape = best_tile_shape(n, std::max(1.0, sources), rule);
+        const double own = sources / (1 << shape.log_y);
+        if (!shape.shared) {
+            chains.direct = std::max(chains.direct, own);
+            return;
+        }
+        chains.shared = std::max(chains.shared, own);
+        chains.shared_pairs = std::max(chains.shared_pairs, own * shape.targets);
+    };
+    if (full <= 0 || p.targets <= 0)
+        return chains;
+    const double mean = p.targets / full;
+    for (const double deviations : {-2.0, -1.0, 0.0, 1.0, 2.0})
+        add(mean + deviations * std::sqrt(mean), p.pairs / p.targets);
+    add(p.most_targets, p.most_sources);
+    return chains;
 }
 
 double entries_of(NearLayout layout, const NearProblem& p) {
@@ -38,6 +85,38 @@ double entries_of(NearLayout layout, const NearProblem& p) {
     }
 }
 
+/// In the order of near_gpu.hpp.
+NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s) {
+    const double full = full_boxes(p), chain = p.most_sources;
+    const double steps = full > 0 ? p.runs / full : 0;
+    NearTerms terms = {1, chain * slot_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
+    switch (layout) {
+    case NearLayout::indexed: {
+        const double source_bytes = (p.dimension + p.components) * p.number_bytes();
+        const double warp_bytes = std::min(32 * p.most_sources, p.sources) * source_bytes;
+        terms[1] *= p.most_targets, terms[3] = 0;
+        terms[6] = beyond(warp_bytes, level_one_bytes) * terms[1];
+        break;
+    }
+    case NearLayout::ranges:
+        terms[3] = steps * p.targets, terms[5] = steps;
+        break;
+    case NearLayout::replicated:
+    case NearLayout::replicated_interleaved:
+        terms[6] = beyond(p.layout_bytes, level_two_bytes) * terms[1], terms[7] = p.layout_bytes;
+        break;
+    case NearLayout::replicated_group:
+        terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s, terms[7] = p.layout_bytes;
+        break;
+    default: {
+        const TileChains chains = chains_of(p, full);
+        terms[1] = chains.direct * slot_s, terms[5] = chains.direct > 0 ? steps : 0;
+        terms[6] = chains.shared * slot_s, terms[7] = chains.shared_pairs * slot_s;
+    }
+    }
+    return terms;
+}
+
 } // namespace
 
 NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p, double slot_s) {
@@ -45,20 +124,16 @@ NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProbl
     case NearPhaseName::collection:
         return {1, p.neighbours, p.targets, p.boxes, p.layout_bytes / line_bytes, 0, 0, 0};
     case NearPhaseName::charges:
-        return {1, 0, p.targets, 0, entries_of(layout, p) * p.components, 0, 0, 0};
-    case NearPhaseName::kernel: {
-        const double full = full_boxes(p);
-        const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
-        const double few = tiles && p.targets < few_targets * full ? 1 : 0;
         return {1,
-                chain_of(layout, p) * slot_s,
+                near_records(layout) ? p.most_sources : 0,
                 p.targets,
-                layout == NearLayout::ranges && full > 0 ? p.runs * p.targets / full : p.runs,
-                p.pairs * slot_s,
-                full,
-                few * chain_of(layout, p) * slot_s,
-                few * p.pairs * slot_s};
-    }
+                0,
+                entries_of(layout, p) * p.components,
+                0,
+                0,
+                0};
+    case NearPhaseName::kernel:
+        return kernel_terms(layout, p, slot_s);
     default:
         return {};
     }
@@ -66,121 +141,121 @@ NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProbl
 
 namespace {
 
-// backend, layout, bytes of a number, error; collection, charges, kernel, scatter. Fitted to 76 structures of
-// 1e3 to 1e8 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in fp32
-// (impl/docs/figures/data/near_gpu.jsonl).
+// backend, layout, bytes of a number, error; collection, charges, kernel, scatter. `near.py halves --rows`:
+// collection and charges of 71 structures of 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in
+// fp32, nine repetitions each; kernels of 95 more up to 1e7 points, too (impl/docs/gpu/near.md).
 constexpr NearLayoutCosts layout_costs[] = {
     {1,
      0,
      8,
      0.25,
-     {0.00145, 1.82e-09, 1.88e-08, 5.04e-08, 0, 0, 0, 0},
-     {3.93e-05, 0, 1.55e-09, 0, 0, 0, 0, 0},
-     {0, 6.7e+04, 0, 0, 4.38, 2.99e-12, 0, 0},
+     {0.00182, 1.07e-09, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
+     {4.1e-05, 0, 1.14e-09, 0, 0, 0, 0, 0},
+     {2.31e-06, 5.81e+04, 0, 0, 3.48, 0, 6.75e+04, 0},
      {}},
     {1,
      1,
      8,
      0.25,
-     {0.00161, 1.23e-09, 1.33e-08, 3.26e-08, 1.49e-08, 0, 0, 0},
-     {3.44e-05, 0, 1.54e-09, 0, 3.62e-25, 0, 0, 0},
-     {1.05e-05, 1.02e+05, 0, 3.81e-11, 1.09, 0, 0, 0},
+     {0.00182, 0, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
+     {3.72e-05, 0, 1.14e-09, 0, 0, 0, 0, 0},
+     {6.21e-06, 9.6e+04, 0, 7.44e-11, 0.97, 2.94e-06, 0, 0},
      {}},
     {1,
      2,
      8,
      0.25,
-     {0.00157, 2.35e-09, 1.96e-08, 2.76e-08, 5.3e-11, 0, 0, 0},
-     {3.71e-05, 0, 1.48e-09, 0, 1.59e-11, 0, 0, 0},
-     {4.03e-06, 1.15e+05, 7.57e-11, 0, 1.69, 0, 0, 0},
+     {0.00188, 0, 1.92e-08, 4.37e-08, 6.04e-12, 0, 0, 0},
+     {4.2e-05, 1.69e-08, 1.03e-09, 0, 1.44e-11, 0, 0, 0},
+     {3.61e-06, 1.13e+05, 1.1e-10, 0, 0, 0, 4.46e+04, 1.69e-13},
      {}},
     {1,
      3,
      8,
      0.25,
-     {0.00161, 2.28e-09, 1.69e-08, 3.53e-08, 1.52e-10, 0, 0, 0},
-     {5.2e-05, 0, 8.31e-10, 0, 1.13e-11, 0, 0, 0},
-     {5.05e-06, 9.58e+04, 6e-11, 0, 1.25, 0, 0, 0},
+     {0.00187, 0, 1.92e-08, 4.77e-08, 8.27e-11, 0, 0, 0},
+     {4.3e-05, 2.2e-07, 1.15e-09, 0, 4.15e-12, 0, 0, 0},
+     {4.41e-06, 9.29e+04, 2.2e-10, 0, 0.353, 0, 5.96e+04, 0},
      {}},
     {1,
      4,
      8,
      0.25,
-     {0.00156, 1.2e-09, 2.29e-08, 3.92e-08, 0, 0, 0, 0},
-     {4.07e-05, 0, 1.63e-09, 0, 0, 0, 0, 0},
-     {8.05e-06, 7.38e+04, 7.7e-11, 0, 0.769, 0, 0, 0},
+     {0.00182, 0, 2.06e-08, 4.68e-08, 6.75e-11, 0, 0, 0},
+     {4.23e-05, 7.34e-09, 0, 0, 1.42e-10, 0, 0, 0},
+     {9.08e-06, 8.02e+04, 9.52e-11, 0, 0.149, 0, 0.811, 0},
      {}},
     {1,
      5,
      8,
      0.25,
-     {0.00148, 0, 0, 1.05e-07, 5.54e-08, 0, 0, 0},
-     {3.35e-05, 0, 1.53e-09, 0, 0, 0, 0, 0},
-     {7.97e-06, 9.39e+04, 6.4e-11, 0, 0.968, 0, 4.39e+04, 0.00826},
+     {0.00182, 1.49e-09, 1.92e-08, 9.31e-08, 2.44e-09, 0, 0, 0},
+     {3.84e-05, 0, 1.05e-09, 0, 0, 0, 0, 0},
+     {2.82e-06, 3.99e+04, 1.28e-10, 0, 0.809, 6.71e-06, 1.33e+05, 1.3e+04},
      {}},
     {1,
      6,
      8,
      0.25,
-     {0.00153, 0, 0, 2.51e-07, 6.22e-08, 0, 0, 0},
-     {3.47e-05, 0, 1.46e-09, 0, 0, 0, 0, 0},
-     {1.3e-05, 1.01e+05, 8.89e-11, 6.1e-12, 0.955, 0, 4.6e+04, 0},
+     {0.00183, 0, 1.92e-08, 2.55e-07, 5.35e-09, 0, 0, 0},
+     {3.93e-05, 0, 1.09e-09, 0, 0, 0, 0, 0},
+     {2.59e-05, 7.91e+04, 1.62e-10, 0, 0.829, 4.68e-09, 1.39e+05, 9.75e+03},
      {}},
     {1,
      0,
      4,
      0.25,
-     {0.00124, 0, 2.18e-08, 1.36e-07, 0, 0, 0, 0},
-     {3.39e-05, 0, 1.38e-09, 0, 0, 0, 0, 0},
-     {2.86e-06, 9.61e+04, 0, 0, 13, 0, 0, 0},
+     {0.00152, 5.1e-10, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
+     {4.11e-05, 0, 6.6e-10, 0, 0, 0, 0, 0},
+     {1.02e-05, 7.27e+04, 4.32e-10, 0, 6.09, 0, 2.74e+05, 0},
      {}},
     {1,
      1,
      4,
      0.25,
-     {0.0013, 0, 1.64e-08, 1.14e-07, 4.92e-09, 0, 0, 0},
-     {3.29e-05, 0, 1.17e-09, 0, 0, 0, 0, 0},
-     {1.2e-05, 1.71e+05, 0, 9.07e-12, 1.02, 0, 0, 0},
+     {0.00152, 0, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
+     {3.91e-05, 0, 4.84e-10, 0, 0, 0, 0, 0},
+     {0, 1.69e+05, 0, 0, 1.12, 2.12e-06, 0, 0},
      {}},
     {1,
      2,
      4,
      0.25,
-     {0.00126, 0, 2.35e-08, 1.1e-07, 6.23e-11, 0, 0, 0},
-     {3.82e-05, 0, 1.51e-09, 0, 1.07e-11, 0, 0, 0},
-     {1.78e-06, 4.94e+05, 0, 1.05e-11, 10.9, 0, 0, 0},
+     {0.00162, 0, 9.4e-09, 1.12e-07, 2.33e-11, 0, 0, 0},
+     {3.92e-05, 1.27e-08, 9.9e-10, 0, 9e-12, 0, 0, 0},
+     {5.65e-06, 4.59e+05, 1.41e-10, 0, 4.97, 0, 3.34e+05, 0},
      {}},
     {1,
      3,
      4,
      0.25,
-     {0.00133, 0, 5.4e-09, 1.2e-07, 2.62e-10, 0, 0, 0},
-     {6.18e-05, 0, 0, 0, 6.33e-12, 0, 0, 0},
-     {4.17e-06, 3.89e+05, 1.55e-12, 1.09e-11, 7.01, 0, 0, 0},
+     {0.00165, 0, 9.17e-09, 1.12e-07, 1.32e-10, 0, 0, 0},
+     {5.55e-05, 1.23e-07, 0, 0, 4.27e-12, 0, 0, 0},
+     {4.95e-06, 3.5e+05, 1.49e-10, 0, 0.155, 0, 4.72e+05, 0},
      {}},
     {1,
      4,
      4,
      0.25,
-     {0.00125, 0, 0, 1.12e-07, 4.37e-09, 0, 0, 0},
-     {4.04e-05, 0, 1.73e-09, 0, 0, 0, 0, 0},
-     {7.2e-06, 1.52e+05, 1.08e-10, 0, 0.539, 0, 0, 0},
+     {0.00156, 0, 1.55e-08, 1.12e-07, 0, 0, 0, 0},
+     {4.6e-05, 5.1e-09, 0, 0, 2.79e-11, 0, 0, 0},
+     {8.39e-06, 1.5e+05, 0, 2.53e-12, 0.322, 0, 0.644, 3.04e-13},
      {}},
     {1,
      5,
      4,
      0.25,
-     {0.00127, 0, 0, 1.47e-07, 6.19e-08, 0, 0, 0},
-     {3.07e-05, 0, 1.32e-09, 0, 0, 0, 0, 0},
-     {9.85e-06, 3.91e+04, 0, 2.18e-11, 0.837, 0, 2.32e+05, 1.2},
+     {0.00152, 0, 9.17e-09, 1.79e-07, 0, 0, 0, 0},
+     {4.01e-05, 0, 4e-10, 0, 0, 0, 0, 0},
+     {1.42e-06, 2.96e+05, 1.91e-10, 0, 0.572, 3.34e-06, 5.66e+04, 1.04e+04},
      {}},
     {1,
      6,
      4,
      0.25,
-     {0.00128, 0, 0, 3.41e-07, 9.33e-08, 0, 0, 0},
-     {3.11e-05, 0, 1.31e-09, 0, 2.17e-25, 0, 0, 0},
-     {1.42e-05, 4.64e+04, 0, 3.26e-11, 1.11, 0, 2.54e+05, 0.439},
+     {0.00164, 0, 9.17e-09, 4.03e-07, 0, 0, 0, 0},
+     {3.86e-05, 0, 3.76e-10, 0, 0, 0, 0, 0},
+     {9.58e-06, 3.28e+05, 2.25e-10, 0, 0.576, 3.02e-06, 3.78e+04, 1.3e+04},
      {}},
 };
 

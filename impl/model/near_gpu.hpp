@@ -10,10 +10,16 @@
 
 namespace graft::model {
 
-/// In NearPhase's order. kernel: call, chain (seconds of a slot x pairs of the longest thread), targets,
-/// runs, slots x seconds, boxes; tiled with few targets a box: its chain and slots once more. collection:
-/// call, neighbours, targets, boxes, bytes of the layout / 64. charges: call, -, targets, -, entries x
-/// components.
+/// In NearPhase's order. kernel, where slots are times `slot_s`:
+///   call, slots of the longest thread's pairs (tiled: that read sources themselves), targets, runs (ranges:
+///   of all targets), slots of all pairs, then
+///   indexed    -, slots of the longest thread whose sources the first level has not, -
+///   ranges     runs that a thread steps through, -, -
+///   replicated, interleaved    -, slots of the longest thread beyond the second level, bytes of the records
+///   group      -, slots of pairs beyond those that threads sum while the longest does, bytes of the records
+///   tiled      runs that a lane steps through, slots of sources through shared memory, of their pairs
+/// collection: call, neighbours, targets, boxes, bytes of the layout / 64. charges: call, sources of the
+/// longest record, which one thread writes, targets, -, entries x components.
 NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, double slot_s);
 
 /// Of one H200 and its host, impl/docs/gpu/near.md, where nobody has measured.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double dense_density = 100;
 constexpr int32_t all_outputs[] = {1, 3};
-constexpr double large_bytes = 2.5e8; // of a layout on the largest structure
+constexpr double large_bytes = 2e8; // of a layout on the largest structure
 
 /// Where it is measured, and how large.
 struct Bench {
@@ -26,9 +26,9 @@ struct Bench {
     int32_t device = 0;
     double dense_points = 1200;
     double points[4] = {600, 4000, 30000, 120000};
-    double most_pairs = 3e6;      // of a structure: up to 15 ms of a plain loop
-    double long_pairs = 1e6;      // measured twice only
-    double most_bytes = 2.5e8;    // of a layout that is measured
+    double most_pairs = 2e6;      // of a structure: up to 10 ms of a plain loop
+    double long_pairs = 1e6;      // more are measured once only
+    double most_bytes = 1.2e8;    // of a layout that is measured
     double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // of one more structure, whose points leave the caches; 0: none
 
@@ -131,6 +131,10 @@ double charges_s_of(const near::BenchTimes& times, const model::NearSample& samp
     return std::max(1e-6, least(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
 }
 
+double once_s(const near::BenchTimes& times) {
+    return *std::min_element(times.once_s.begin(), times.once_s.end());
+}
+
 void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
                  const near::Sums& sums, int repetitions, double most_bytes,
                  std::vector<model::NearSample> (&samples)[near::layouts]) {
@@ -142,16 +146,21 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
              static_cast<double>(shape.most_targets * shape.most_sources) < bench.most_chain))
             names.push_back(static_cast<near::Layout>(k));
     const bool once = static_cast<double>(shape.pairs) > bench.long_pairs;
-    const auto times = bench.run(names, one, sums, once ? std::min(repetitions, 2) : repetitions);
+    const auto times = bench.run(names, one, sums, once ? 1 : repetitions);
+    double plain_s = 0;
+    for (size_t k = 0; k < names.size() && bench.way.backend == model::NearBackend::cuda; ++k)
+        if (names[k] == near::Layout::ranges && !times[k].once_s.empty())
+            plain_s = once_s(times[k]);
     for (size_t k = 0; k < names.size(); ++k) {
         if (times[k].second.empty())
             continue;
         model::NearSample sample;
         sample.problem = near::problem_of(names[k], shape, 1);
-        sample.collection_s = *std::min_element(times[k].once_s.begin(), times[k].once_s.end());
+        sample.collection_s = once_s(times[k]);
         sample.kernel_s = least(times[k].second, &near::Times::kernel_s);
         sample.charges_s = charges_s_of(times[k], sample, names[k], bench, machine);
         sample.scatter_s = least(times[k].second, &near::Times::scatter_s);
+        sample.plain_s = plain_s;
         samples[static_cast<size_t>(names[k])].push_back(sample);
     }
 }
@@ -167,10 +176,18 @@ void measure_layouts(model::Machine& machine, const Bench& bench, Precision prec
             add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
                         sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
     }
+    const auto fit = [&](model::NearLayout layout, const model::NearPhase* plain) {
+        const auto& measured = samples[static_cast<size_t>(layout)];
+        return model::fit_near(layout, measured, bench.way, machine, plain);
+    };
+    model::NearPhase plain;
+    const bool cuda = bench.way.backend == model::NearBackend::cuda;
+    const bool known = cuda && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
+    if (known)
+        plain = fit(model::NearLayout::ranges, nullptr).collection;
     for (int k = 0; k < near::layouts; ++k)
         if (!samples[k].empty())
-            model::put(machine.near,
-                       model::fit_near(static_cast<model::NearLayout>(k), samples[k], bench.way, machine));
+            model::put(machine.near, fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr));
 }
 
 } // namespace

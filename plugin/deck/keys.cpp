@@ -196,7 +196,8 @@ constexpr Key keys[] = {
         "box.periodic",
         "none: a box that fixes the root cube of the tree; xyz: all images of the particles act, with a "
         "uniform background against a net charge or mass; xy, xz, yz: a slab, images along two axes and none "
-        "along the third; x, y, z: a wire, images along one axis",
+        "along the third; x, y, z: a wire, images along one axis. Edges along axes without images may be "
+        "left out",
         periodicities, &Values::box_periodic),
     real("box.x", "length", "edge along x; box.x, box.y, box.z all 0: no box", not_negative, &Values::box_x),
     real("box.y", "length", "edge along y", not_negative, &Values::box_y),

@@ -9,12 +9,15 @@
   near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
   near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of two threads, our best
                                     layout against his, his constants fitted here
+  near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
+                                    and judged on the others, both ways; --rows: fitted to all, as rows of model/near_gpu.cpp
 
 Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: for other E the collection's share is 1/E
 and the choice is that of the predictions alone.
 """
 import argparse
 import json
+import lzma
 import os
 import subprocess
 
@@ -51,7 +54,7 @@ def paper(options):
     for height in PAPER_HEIGHTS:
         n = 4 ** (height - 1)
         for growth in PAPER_GROWTH:
-            if height + growth >= 1 and 9 * n * 4.0 ** -growth <= options.most_pairs:
+            if height + growth >= 1 and 9 * max(n * 4.0 ** -growth, 4.0 ** (height + growth - 1)) <= options.most_pairs:
                 yield ["--n", str(n), "--height", str(height + growth), "--dimension", "2", "--serial", "3",
                        "--layout", "indexed,replicated"]
 
@@ -207,6 +210,112 @@ def table(options):
         print("his constants here:", {k: round(v, 4) for k, v in fits(everything).items()})
 
 
+LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split")
+PHASES, TERMS, NUMBERS = ("collection", "charges", "kernel", "scatter"), 8, 13
+
+
+def read_samples(path):
+    """{structure: {layout: {"chunked", "terms": [phase][term], "s": [phase], "total_s", "transfer_s"}}}, of near_sweep.cpp's write_samples."""
+    structures = {}
+    with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8") as file:
+        for words in map(str.split, file):
+            dimension, points, density, precision, layout, chunks, phase = words[:7]
+            numbers = [float(word) for word in words[7:]]
+            one = structures.setdefault((int(dimension), int(points), float(density), int(precision)), {})
+            one = one.setdefault(int(layout), {"chunked": int(chunks) > 1, "terms": [0] * 4, "s": [0] * 4})
+            one["s"][int(phase)], one["terms"][int(phase)] = numbers[0], numbers[1:1 + TERMS]
+            one["total_s"], one["transfer_s"] = numbers[1 + TERMS + NUMBERS], numbers[-1]
+    for layouts in structures.values():
+        for one in layouts.values():  # beside the kernel and the transfers: calls and waits, too
+            one["s"][1] = max(1e-6, one["total_s"] - one["s"][2] - one["transfer_s"])
+    return structures
+
+
+def not_negative(rows, right, rounds=3000):
+    """Least squares by coordinates, each at least 0."""
+    n = len(rows[0])
+    gram = [[sum(r[i] * r[j] for r in rows) for j in range(n)] for i in range(n)]
+    target = [sum(r[i] * b for r, b in zip(rows, right)) for i in range(n)]
+    x = [0.0] * n
+    for _ in range(rounds):
+        for i in range(n):
+            if gram[i][i] > 0:
+                x[i] = max(0.0, x[i] + (target[i] - sum(gram[i][j] * x[j] for j in range(n))) / gram[i][i])
+    return x
+
+
+def fit_phase(samples, phase, known=None):
+    """Seconds of each term, by least squares of relative errors (as model/near_calibrate.cpp); `known`: of a part of each sample."""
+    rows, right = [], []
+    for k, one in enumerate(samples):
+        weight = 1 / max(one["s"][phase], 0.05 * sum(one["s"]), 1e-12)
+        rows.append([term * weight for term in one["terms"][phase]])
+        right.append((one["s"][phase] - (known[k] if known else 0)) * weight)
+    scale = [max(abs(row[k]) for row in rows) or 1 for k in range(TERMS)]
+    x = not_negative([[value / by for value, by in zip(row, scale)] for row in rows], right)
+    return [value / by for value, by in zip(x, scale)]
+
+
+def fit_group(structures, size, layout, base):
+    """All phases of a layout. Making a plan is ranges' time and what this layout takes longer for the same structure: what
+    drifts from minute to minute is common to all layouts of a structure."""
+    own = [(key, layouts[layout]) for key, layouts in structures.items()
+           if layout in layouts and not layouts[layout]["chunked"] and (4 if key[3] == 0 else 8) == size]
+    samples = [one for _, one in own]
+    fitted = [fit_phase(samples, phase) for phase in range(len(PHASES))]
+    if base is not None:
+        paired = [(one, structures[key][1]["s"][0]) for key, one in own if 1 in structures[key]]
+        extra = fit_phase([one for one, _ in paired], 0, [s for _, s in paired])
+        fitted[0] = [x + y for x, y in zip(base[0], extra)]
+    return fitted
+
+
+def seconds_of(one, executes, fitted=None):
+    """Of an execution with its share of what comes once; predicted where a fit is given."""
+    s = one["s"] if fitted is None else [sum(t * x for t, x in zip(terms, xs)) for terms, xs in zip(one["terms"], fitted)]
+    return s[1] + s[2] + s[3] + one["transfer_s"] + (0 if one["chunked"] else s[0] / executes)
+
+
+def fits_of(structures):
+    """Without the bytes of ranges in what is common."""
+    found = {}
+    for size in {4 if key[3] == 0 else 8 for key in structures}:
+        bare = {key: {**layouts, 1: {**layouts[1], "terms": [layouts[1]["terms"][0][:4] + [0] * 4] + layouts[1]["terms"][1:]}}
+                for key, layouts in structures.items() if 1 in layouts}
+        base = fit_group(bare, size, 1, None)
+        for layout in range(len(LAYOUTS)):
+            found[layout, size] = base if layout == 1 else fit_group(structures, size, layout, base)
+    return found
+
+
+def halves(options):
+    structures = read_samples(options.samples)
+    if options.rows:
+        for (layout, size), fitted in sorted(fits_of(structures).items(), key=lambda item: (-item[0][1], item[0][0])):
+            print("    {1, %d, %d, 0.25, %s, {}}," % (layout, size, ", ".join(
+                "{%s}" % ", ".join("%.3g" % (x if x > 1e-20 else 0) for x in xs) for xs in fitted[:3])))
+        return
+    keys = sorted(structures)
+    for executes in EXECUTES:
+        errors, regret = [], []
+        for half in (0, 1):
+            fitted = fits_of({key: structures[key] for key in keys[half::2]})
+            for key in keys[1 - half::2]:
+                size = 4 if key[3] == 0 else 8
+                known = {layout: one for layout, one in structures[key].items() if not one["chunked"] and (layout, size) in fitted}
+                measured = {layout: seconds_of(one, executes) for layout, one in known.items()}
+                predicted = {layout: seconds_of(one, executes, fitted[layout, size]) for layout, one in known.items()}
+                errors += [(abs(predicted[k] / measured[k] - 1), LAYOUTS[k], key) for k in measured]
+                choice, best = min(predicted, key=predicted.get), min(measured, key=measured.get)
+                regret.append((measured[choice] / measured[best] - 1, key, LAYOUTS[choice], LAYOUTS[best]))
+        values = [one[0] for one in errors]
+        print("E %5d: |predicted/measured - 1| median %.3f p90 %.3f; regret mean %.3f median %.3f worst" % (
+            executes, quantile(values, 0.5), quantile(values, 0.9), sum(r[0] for r in regret) / len(regret),
+            quantile([r[0] for r in regret], 0.5)), sorted(regret, reverse=True)[:3])
+        print("   ", " ".join("%s %.2f/%.2f" % (name, quantile(own, 0.5), quantile(own, 0.9)) for name in LAYOUTS
+                              for own in [[e[0] for e in errors if e[1] == name]]))
+
+
 def figure(path, title, x, y, series):
     series = [one for one in series if len(one[1]) > 0]
     if sum(len(one[1]) for one in series) > 1:
@@ -269,7 +378,7 @@ def draw(_):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["measure", "draw", "table"])
+    parser.add_argument("action", choices=["measure", "draw", "table", "halves"])
     parser.add_argument("what", nargs="?", choices=["sweep", "paper", "steps", "threads"], default="sweep")
     parser.add_argument("--graft", default="graft", help="the command to use")
     parser.add_argument("--machine", default="", help="machine file of graft model calibrate")
@@ -281,8 +390,10 @@ def main():
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
     parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")
+    parser.add_argument("--samples", default=os.path.join(DATA, "near_gpu_samples.txt.xz"), help="of study_near_sweep, for halves")
+    parser.add_argument("--rows", action="store_true", help="halves: rows of a table instead")
     options = parser.parse_args()
-    {"measure": measure, "draw": draw, "table": table}[options.action](options)
+    {"measure": measure, "draw": draw, "table": table, "halves": halves}[options.action](options)
 
 
 if __name__ == "__main__":

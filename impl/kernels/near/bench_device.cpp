@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <random>
 
 namespace graft::kernels::near {
 
@@ -111,8 +113,13 @@ std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names
     options.collect_on_host = way.collect_on_host ? 1 : 0;
     options.host_threads = static_cast<int32_t>(way.threads);
     std::vector<BenchTimes> times(names.size());
-    for (int32_t r = -1; r < repeats; ++r) // the first round warms up
-        for (size_t k = 0; k < names.size(); ++k) {
+    std::vector<size_t> order(names.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    // In another order every round: a plan is made late after one that held much memory, or ran for long.
+    std::mt19937 random(static_cast<unsigned>(structure.targets()));
+    for (int32_t r = -1; r < repeats; ++r) { // the first round warms up
+        std::shuffle(order.begin(), order.end(), random);
+        for (const size_t k : order) {
             if (r > 0 && times[k].second.empty())
                 continue; // refused before
             options.layout = names[k];
@@ -126,6 +133,7 @@ std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names
                 times[k] = {};
             }
         }
+    }
     return times;
 }
 

@@ -1,6 +1,7 @@
 // Shapes of boxes, and their order: device_tiled.cuh. Host code. All units of a box have one shape: a rest of
 // few targets in a shape of its own walks over all sources for little work (measured: 10 to 32 % slower).
 #include "kernels/near/device_tiled.cuh"
+#include "model/near_tile.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,63 +11,10 @@ namespace graft::kernels::near {
 
 namespace {
 
-struct BoxShape {
-    int32_t targets = 1, log_p = 0, log_y = 0;
-    bool shared = false;
-    double cost = std::numeric_limits<double>::infinity();
-    int32_t unit_targets() const { return targets << log_p; }
-};
-
-/// Slots of a whole warp for `n` targets of one box with m sources, its units' share of the warp.
-/// Loop: 90 a source that is read by each lane; 200 for 32 that go through shared memory, and 1.5 to read
-/// one: mostly latency that 4 warps a scheduler do not hide, from rates of fixed shapes at 16 to 64 targets a
-/// box.
-double slots_of(const BoxShape& s, double n, double m, const TileCost& cost) {
-    const double parts = 1 << s.log_y, lanes = (1 << s.log_p) * parts;
-    const double units = std::ceil(n / s.unit_targets()), mixed = lanes < 32 ? 1.1 : 1.0;
-    const double steps = std::ceil(m / parts);
-    const double read = s.shared ? 1.5 + 200.0 / (1 << s.log_p) : 90.0;
-    const double check = s.shared ? 0 : (s.targets > 1 ? 0.5 : 2);
-    const double sum = mixed * steps * (s.targets * (cost.pair + check) + read);
-    const double reduce = 2.0 * s.log_y * cost.values * s.targets;
-    return units * lanes / 32 * (sum + reduce + 60 + 8 * s.targets);
-}
-
-int32_t rounded_targets(int32_t targets, const TileCost& cost) {
-    if (cost.every)
-        return targets;
-    int32_t power = 1;
-    while (power < targets)
-        power *= 2;
-    return power;
-}
-
-BoxShape best_shape(int32_t n, double m, const TileCost& cost) {
-    BoxShape best;
-    for (int32_t log_p = 0; log_p <= 5; ++log_p)
-        for (int32_t log_y = 0; log_p + log_y <= 5; ++log_y) {
-            if ((cost.target_lanes > 0 && cost.target_lanes != 1 << log_p) ||
-                (cost.source_lanes > 0 && cost.source_lanes != 1 << log_y))
-                continue;
-            const int32_t lanes = 1 << log_p, wanted = (n + lanes - 1) / lanes;
-            const int32_t units = (wanted + cost.most - 1) / cost.most;
-            BoxShape shape;
-            shape.targets = std::min(cost.most, rounded_targets((wanted + units - 1) / units, cost));
-            shape.log_p = log_p, shape.log_y = log_y;
-            for (const bool shared : {false, true}) {
-                if (shared && log_p + log_y != 5)
-                    continue;
-                shape.shared = shared;
-                shape.cost = slots_of(shape, n, m, cost);
-                if (shape.cost < best.cost)
-                    best = shape;
-            }
-        }
-    return best;
-}
+using model::TileShape;
 
 /// Warps of one shape follow each other, those of many targets first.
-uint32_t order_of(const BoxShape& s) {
+uint32_t order_of(const TileShape& s) {
     return (static_cast<uint32_t>(31 - s.targets) << 8) | (static_cast<uint32_t>(s.shared) << 7) |
            (static_cast<uint32_t>(s.log_p) << 4) | static_cast<uint32_t>(s.log_y);
 }
@@ -74,7 +22,9 @@ uint32_t order_of(const BoxShape& s) {
 class Builder {
   public:
     Builder(const Structure& structure, const Runs& runs, const TileCost& cost)
-        : structure_(structure), runs_(runs), cost_(cost) {}
+        : structure_(structure), runs_(runs),
+          cost_(cost), rule_{cost.pair,  cost.values,       cost.most,
+                             cost.every, cost.target_lanes, cost.source_lanes} {}
     TileSchedule build() {
         const auto boxes = static_cast<int32_t>(structure_.target_boxes());
         const int32_t window = std::max(1, cost_.window);
@@ -87,15 +37,15 @@ class Builder {
   private:
     struct Known { // a shape depends on nothing but its box: the same bits in any part of a structure
         int32_t sources;
-        BoxShape shape;
+        TileShape shape;
     };
     struct Entry {
         uint32_t order;
         int32_t box, first, end;
-        BoxShape shape;
+        TileShape shape;
     };
     /// By steps of a quarter in the number of sources.
-    const BoxShape& shape_of(int32_t n, double m) {
+    const TileShape& shape_of(int32_t n, double m) {
         const auto step = static_cast<int32_t>(std::lround(3 * std::log2(std::max(1.0, m))));
         if (static_cast<size_t>(n) >= known_.size())
             known_.resize(static_cast<size_t>(n) + 1);
@@ -103,7 +53,7 @@ class Builder {
         for (const Known& one : list)
             if (one.sources == step)
                 return one.shape;
-        list.push_back({step, best_shape(n, std::exp2(step / 3.0), cost_)});
+        list.push_back({step, model::best_tile_shape(n, std::exp2(step / 3.0), rule_)});
         return list.back().shape;
     }
     void add_window(int32_t begin, int32_t end) {
@@ -113,7 +63,7 @@ class Builder {
             const auto n = static_cast<int32_t>(structure_.target_offset[b + 1]) - first;
             if (n == 0)
                 continue;
-            const BoxShape& shape = shape_of(n, runs_.host_sources()[static_cast<size_t>(b)]);
+            const TileShape& shape = shape_of(n, runs_.host_sources()[static_cast<size_t>(b)]);
             entries_.push_back({order_of(shape), b, first, first + n, shape});
         }
         std::stable_sort(entries_.begin(), entries_.end(),
@@ -125,7 +75,7 @@ class Builder {
         }
     }
     void add_units(const Entry& entry, bool fresh) {
-        const BoxShape& shape = entry.shape;
+        const TileShape& shape = entry.shape;
         const int32_t room = 32 >> (shape.log_p + shape.log_y);
         for (int32_t first = entry.first; first < entry.end; first += shape.unit_targets()) {
             if (fresh || (schedule_.warps.back().units_and_kind & 127) == room)
@@ -142,6 +92,7 @@ class Builder {
     const Structure& structure_;
     const Runs& runs_;
     const TileCost& cost_;
+    model::TileRule rule_;
     TileSchedule schedule_;
     std::vector<std::vector<Known>> known_; // by targets
     std::vector<Entry> entries_;

@@ -121,9 +121,10 @@ double median_of(const std::vector<near::Times>& all, double near::Times::*field
 }
 
 /// Lines: dimension points density precision layout chunks phase seconds | terms | the problem's numbers |
-/// seconds of an execution from call to return, of making the plan, of what its first execution takes longer.
-void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer,
-                   const model::Machine& machine) {
+/// seconds of an execution from call to return, of making the plan, of what its first execution takes longer,
+/// of transfers as predicted. Terms and transfers with the built-in numbers' slots and link.
+void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer) {
+    const model::Machine built_in;
     for (size_t k = 0; k < request.layouts.size(); ++k) {
         const near::BenchTimes& times = answer.times[k];
         if (times.second.empty())
@@ -140,14 +141,17 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
                          times.chunks, phase, seconds[phase]);
             for (const double term :
                  model::near_terms(static_cast<model::NearLayout>(request.layouts[k]),
-                                   static_cast<model::NearPhaseName>(phase), p, request.choice.way, machine))
+                                   static_cast<model::NearPhaseName>(phase), p, request.choice.way, built_in))
                 std::fprintf(file, " %.6g", term);
+            const auto layout = static_cast<model::NearLayout>(request.layouts[k]);
             std::fprintf(file,
-                         " %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g\n",
+                         " %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g "
+                         "%.6g\n",
                          p.targets, p.boxes, p.neighbours, p.pairs, p.warp_pairs, p.lane_pairs, p.gathered,
                          p.group_slots, p.lane_targets, p.runs, p.most_targets, p.most_sources,
                          p.layout_bytes, median_of(times.second, &near::Times::total_s),
-                         near::median(times.create_s), near::median(times.first_s));
+                         near::median(times.create_s), near::median(times.first_s),
+                         model::near_time(layout, p, request.choice.way, built_in).transfer_s);
         }
     }
     std::fflush(file);
@@ -162,7 +166,7 @@ std::string answer_of(const study::Words& words, const near::BenchGrid& grid, co
     answer.choice = near::choose(answer.shape, machine, request.choice);
     answer.times = timed(request, one, words.number("case-s", 0.6), request.repeats);
     if (samples != nullptr)
-        write_samples(samples, request, answer, machine);
+        write_samples(samples, request, answer);
     return capi::near_answer_json(request, answer);
 }
 

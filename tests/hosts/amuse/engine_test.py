@@ -109,12 +109,40 @@ class Particles(unittest.TestCase):
         engine, _ = engine_of(x, v, m)
         with self.assertRaisesRegex(ValueError, "timestep"):
             engine.set_time_step(0.0)
+        with self.assertRaisesRegex(ValueError, "accuracy is -1"):
+            engine.set_accuracy(-1.0)
+        for call in (engine.evolve_model, engine.set_begin_time):
+            with self.assertRaisesRegex(ValueError, "nan; a time was expected"):
+                call(numpy.nan)
         engine.set_position(numpy.array([5]), [numpy.nan], [0.0], [0.0])
         with self.assertRaisesRegex(graft.Error, "item 5"):
             engine.evolve_model(1.0)
 
 
 class Evolution(unittest.TestCase):
+    def test_a_step_that_fails_is_taken_back(self):
+        x, v, m = plummer(20, 3)
+        engine, _ = engine_of(x, v, m)
+        engine.set_time_step(0.125)
+        engine.evolve_model(0.25)
+        field, calls = engine.field.at_particles, []
+
+        def fails_once(*given, **wanted):
+            calls.append(1)
+            if len(calls) == 3:
+                raise ValueError("no forces today")
+            return field(*given, **wanted)
+        engine.field.at_particles = fails_once
+        with self.assertRaisesRegex(ValueError, "today"):
+            engine.evolve_model(1.0)
+        self.assertEqual(asked(engine, "get_time", results=1), 0.5)
+        engine.evolve_model(1.0)
+        straight, _ = engine_of(x, v, m)
+        straight.set_time_step(0.125)
+        straight.evolve_model(1.0)
+        self.assertLess(numpy.abs(engine.position - straight.position).max(), 1e-12)
+        self.assertLess(numpy.abs(engine.velocity - straight.velocity).max(), 1e-12)
+
     def test_two_bodies_on_a_circle_there_and_back(self):
         x = numpy.array([[-0.5, 0, 0], [0.5, 0, 0]])
         engine, _ = engine_of(x, numpy.array([[0, -0.5, 0], [0, 0.5, 0]]), numpy.full(2, 0.5), eps=0.0)

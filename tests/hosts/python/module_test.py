@@ -67,6 +67,10 @@ class Forces(unittest.TestCase):
             coulomb.set_box((1.5, 2, 1.5), lower=(-0.5, 0, -0.5), periodic=(False, True, False))  # rows along y
             row = coulomb.compute(salt[[0, 2]], charge[[0, 2]], energy=True).energy
             self.assertAlmostEqual(row, -2 * numpy.log(2), delta=1e-9)
+            coulomb.set_box((1.5, 2, 1.5), lower=(-0.5, 0, -0.5), periodic="y")
+            self.assertEqual(coulomb.compute(salt[[0, 2]], charge[[0, 2]], energy=True).energy, row)
+            with self.assertRaisesRegex(ValueError, "letters x, y, z"):
+                coulomb.set_box((2, 2, 2), periodic="yes")
             coulomb.set_box((4, 2, 2), tilt=(1, 0, 0))
             self.assertTrue(numpy.isfinite(coulomb.compute(salt, charge, energy=True).energy))
             coulomb.set_box(None)

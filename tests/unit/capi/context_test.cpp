@@ -93,6 +93,30 @@ TEST(Context, APeriodicBoxFromTheOptionsAndFromTheHost) {
     EXPECT_NEAR(field.energy, -0.5 * 2.837297479480619, 1e-10);
 }
 
+TEST(Context, AxesWithoutImagesNeedNoEdge) {
+    for (const int32_t periodic : {4, 5}) { // xy, x
+        double energy[2] = {};
+        for (const bool given : {false, true}) {
+            graft_options_values values = options(GRAFT_METHOD_DIRECT);
+            values.precision = GRAFT_PRECISION_FP64, values.box_periodic = periodic;
+            values.box_x = values.box_y = 2, values.box_lower_z = 1;
+            if (periodic == 5 && !given)
+                values.box_y = 0;
+            values.box_z = given ? 7 : 0;
+            Context context(values);
+            Bodies b = plummer(20);
+            Field field(20);
+            Call call(b, field);
+            ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+            energy[given] = field.energy;
+            values.box_x = 0; // has images
+            graft_context* refused = nullptr;
+            EXPECT_EQ(capi::context_create(values, nullptr, &refused), GRAFT_ERROR_ARGUMENT);
+        }
+        EXPECT_EQ(energy[0], energy[1]);
+    }
+}
+
 TEST(Context, BoxesAndUnits) {
     Context context(options(GRAFT_METHOD_TREE));
     graft_box box{};

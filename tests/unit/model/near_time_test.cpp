@@ -141,6 +141,46 @@ TEST(NearTime, AGpusLongestThreadCounts) {
     EXPECT_LT(kernel_s(NearLayout::ranges, 2), kernel_s(NearLayout::tiled, 2));
 }
 
+/// As 1e6 points were measured, potentials alone (impl/docs/figures/data/near_gpu.jsonl), and for more.
+TEST(NearTime, AGpusRatesOfManyPoints) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto rate = [&](NearLayout layout, double n, double density) {
+        NearProblem p = problem(n, density, 3, 0);
+        p.most_targets = density + 5 * std::sqrt(density);
+        p.most_sources = 27 * density + 5 * std::sqrt(27 * density);
+        p.runs = 11 * p.boxes;
+        return p.pairs / near_time(layout, p, way, {}).kernel_s;
+    };
+    EXPECT_NEAR(rate(NearLayout::tiled, 1e6, 64) / 2.03e12, 1, 0.2);
+    EXPECT_NEAR(rate(NearLayout::tiled, 1e8, 64) / 2.03e12, 1, 0.2);
+    EXPECT_NEAR(rate(NearLayout::ranges, 1e6, 64) / 1.17e12, 1, 0.2);
+    EXPECT_GT(rate(NearLayout::tiled, 1e7, 64), 5 * rate(NearLayout::replicated, 1e7, 64));
+}
+
+/// Of minutes in which making any plan took twice as long: what a layout takes longer is what counts.
+TEST(NearTime, WhatDriftsForAllLayoutsIsNoLayouts) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const NearPhase plain{1e-3, 0, 0, 5e-8, 0, 0, 0, 0};
+    std::vector<NearSample> samples;
+    for (const double n : {1e3, 1e4, 1e5, 1e6}) {
+        NearSample s;
+        s.problem = problem(n, 8, 3, 0);
+        s.kernel_s = 1e-5;
+        const double drift = n < 5e4 ? 2 : 1;
+        s.plain_s = drift * (1e-3 + 5e-8 * s.problem.boxes);
+        s.collection_s = s.plain_s + 1e-4 + 2e-8 * s.problem.boxes;
+        samples.push_back(s);
+    }
+    const NearLayoutCosts costs = fit_near(NearLayout::tiled, samples, way, {}, &plain);
+    for (const NearSample& s : samples) {
+        const double predicted_s = near_sum(
+            near_terms(NearLayout::tiled, NearPhaseName::collection, s.problem, way, {}), costs.collection);
+        EXPECT_NEAR(predicted_s / (1.1e-3 + 7e-8 * s.problem.boxes), 1, 1e-3) << s.problem.targets;
+    }
+}
+
 TEST(NearTime, CalibrationFindsAMachineAgain) {
     Machine machine;
     machine.near.kernels[0] = {0, 0, 2, 3, 1, 2e-10, 3e-9};

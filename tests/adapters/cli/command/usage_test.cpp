@@ -78,6 +78,13 @@ TEST_F(Usage, DeckIsExplainedAndChecked) {
     const YAML::Node answer = YAML::Load(graft("deck --check bad.yaml --json").out);
     EXPECT_FALSE(answer["ok"].as<bool>());
     EXPECT_EQ(answer["status"].as<int>(), 501);
+    write("flat.yaml", "dimension: 2\nbox: {periodic: xyz, x: 1, y: 1, z: 1}\n"); // each key is fine
+    const Outcome flat = graft("deck --check flat.yaml");
+    EXPECT_EQ(flat.status, 1);
+    EXPECT_TRUE(contains(flat.err, "flat.yaml: box.periodic") && contains(flat.err, "three dimensions"))
+        << flat.err;
+    write("elsewhere.yaml", "backend: cuda\n"); // where the job runs, not here
+    ok("deck --check elsewhere.yaml");
 }
 
 TEST_F(Usage, InitialConditionsRepeatAndConvertKeepsThem) {

@@ -1,0 +1,60 @@
+// See near_tile.hpp.
+#include "model/near_tile.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::model {
+
+namespace {
+
+/// Slots of a whole warp for `n` targets of one box with m sources, its units' share of the warp.
+/// Loop: 90 a source that is read by each lane; 200 for 32 that go through shared memory, and 1.5 to read
+/// one: mostly latency that 4 warps a scheduler do not hide.
+double slots_of(const TileShape& s, double n, double m, const TileRule& rule) {
+    const double parts = 1 << s.log_y, lanes = (1 << s.log_p) * parts;
+    const double units = std::ceil(n / s.unit_targets()), mixed = lanes < 32 ? 1.1 : 1.0;
+    const double steps = std::ceil(m / parts);
+    const double read = s.shared ? 1.5 + 200.0 / (1 << s.log_p) : 90.0;
+    const double check = s.shared ? 0 : (s.targets > 1 ? 0.5 : 2);
+    const double sum = mixed * steps * (s.targets * (rule.pair + check) + read);
+    const double reduce = 2.0 * s.log_y * rule.values * s.targets;
+    return units * lanes / 32 * (sum + reduce + 60 + 8 * s.targets);
+}
+
+int32_t rounded_targets(int32_t targets, const TileRule& rule) {
+    if (rule.every)
+        return targets;
+    int32_t power = 1;
+    while (power < targets)
+        power *= 2;
+    return power;
+}
+
+} // namespace
+
+TileShape best_tile_shape(int32_t n, double m, const TileRule& rule) {
+    TileShape best;
+    for (int32_t log_p = 0; log_p <= 5; ++log_p)
+        for (int32_t log_y = 0; log_p + log_y <= 5; ++log_y) {
+            if ((rule.target_lanes > 0 && rule.target_lanes != 1 << log_p) ||
+                (rule.source_lanes > 0 && rule.source_lanes != 1 << log_y))
+                continue;
+            const int32_t lanes = 1 << log_p, wanted = (n + lanes - 1) / lanes;
+            const int32_t units = (wanted + rule.most - 1) / rule.most;
+            TileShape shape;
+            shape.targets = std::min(rule.most, rounded_targets((wanted + units - 1) / units, rule));
+            shape.log_p = log_p, shape.log_y = log_y;
+            for (const bool shared : {false, true}) {
+                if (shared && log_p + log_y != 5)
+                    continue;
+                shape.shared = shared;
+                shape.cost = slots_of(shape, n, m, rule);
+                if (shape.cost < best.cost)
+                    best = shape;
+            }
+        }
+    return best;
+}
+
+} // namespace graft::model

@@ -1,0 +1,34 @@
+// Which lanes of a warp sum which targets of a box in the tiled layouts on a GPU: the rule by which
+// kernels/near/device_tiled_schedule.cu makes its warps, and from which near_gpu.cpp knows how many sources a
+// lane meets one after another.
+//
+// P lanes stand for targets, T in each one's registers, Y lanes share a box's sources; P x Y <= 32, several
+// boxes a warp where it is less. Sources come from memory to each lane's registers, or, where a warp has one
+// box, 32 at a time through shared memory. Costs are issue slots, from rates of fixed shapes at 16 to 64
+// targets a box on one H200 (impl/docs/gpu/near.md).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace graft::model {
+
+struct TileRule {
+    double pair = 14;                           // slots of a target and a source
+    int32_t values = 4;                         // sums of a target
+    int32_t most = 8;                           // T at most
+    bool every = true;                          // every T up to most has code; else powers of two
+    int32_t target_lanes = 0, source_lanes = 0; // fixed by the caller, or 0
+};
+
+struct TileShape {
+    int32_t targets = 1, log_p = 0, log_y = 0; // T, of P, of Y
+    bool shared = false;
+    double cost = std::numeric_limits<double>::infinity();
+    int32_t unit_targets() const { return targets << log_p; }
+};
+
+/// Of a box with n >= 1 targets and m sources. O(1), 42 shapes.
+TileShape best_tile_shape(int32_t n, double m, const TileRule& rule);
+
+} // namespace graft::model
