@@ -27,7 +27,7 @@ struct Bench {
     double dense_points = 1200;
     double points[4] = {600, 4000, 30000, 120000};
     double most_pairs = 2e6;      // of a structure: up to 10 ms of a plain loop
-    double long_pairs = 1e6;      // more are measured once only
+    double long_pairs = 4e5;      // more are measured once only
     double most_bytes = 1.2e8;    // of a layout that is measured
     double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // of one more structure, whose points leave the caches; 0: none

@@ -162,8 +162,7 @@ TEST(NearTime, AGpusRatesOfManyPoints) {
 TEST(NearTime, WhatDriftsForAllLayoutsIsNoLayouts) {
     NearWay way;
     way.backend = NearBackend::cuda;
-    const NearPhase plain{1e-3, 0, 0, 5e-8, 0, 0, 0, 0};
-    std::vector<NearSample> samples;
+    std::vector<NearSample> samples, of_ranges;
     for (const double n : {1e3, 1e4, 1e5, 1e6}) {
         NearSample s;
         s.problem = problem(n, 8, 3, 0);
@@ -172,7 +171,13 @@ TEST(NearTime, WhatDriftsForAllLayoutsIsNoLayouts) {
         s.plain_s = drift * (1e-3 + 5e-8 * s.problem.boxes);
         s.collection_s = s.plain_s + 1e-4 + 2e-8 * s.problem.boxes;
         samples.push_back(s);
+        s.collection_s = s.plain_s, s.problem.layout_bytes = 40 * s.problem.boxes;
+        of_ranges.push_back(s);
     }
+    const NearPhase common = fit_near(NearLayout::ranges, of_ranges, way, {}).collection;
+    EXPECT_EQ(common.entry, 0) << "bytes of ranges would count for records";
+    EXPECT_GT(common.call_s, 1e-3) << "between the minutes";
+    const NearPhase plain{1e-3, 0, 0, 5e-8, 0, 0, 0, 0};
     const NearLayoutCosts costs = fit_near(NearLayout::tiled, samples, way, {}, &plain);
     for (const NearSample& s : samples) {
         const double predicted_s = near_sum(
