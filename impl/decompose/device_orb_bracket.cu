@@ -1,10 +1,11 @@
 // Brackets around the cuts of a level, from samples: one block a cell.
 //
-// A sample belongs to the cell when it is on the cell's side of all cuts above it within the round: each
-// keeps the number of its cell and goes down one level a step. Among the cell's samples the two ranks that
-// bound the wanted share by so many standard deviations are selected by digits of a 32-bit key, the place
-// between the ends of the cell. What comes out need only be likely: a bracket that misses costs a second pass
-// (device_orb_count.cuh).
+// A sample belongs to the cell when it is on the cell's side of all cuts above
+// it within the round: each keeps the number of its cell and goes down one
+// level a step. Among the cell's samples the two ranks that bound the wanted
+// share by so many standard deviations are selected by digits of a 32-bit key,
+// the place between the ends of the cell. What comes out need only be likely: a
+// bracket that misses costs a second pass (device_orb_count.cuh).
 #include "decompose/device_orb_kernels.cuh"
 
 #include <cub/block/block_reduce.cuh>
@@ -31,8 +32,9 @@ struct BracketShared {
     Sum<weighted> bins[2][digit_bins];
     typename Scan::TempStorage scan;
     typename Reduce::TempStorage reduce;
-    double total, squares; // integers below 2^53 and, of the weights' squares, about
-    unsigned long long before[2];
+    double total,
+        squares; // integers below 2^53 and, of the weights' squares, about
+    unsigned long long before[2], inside[2];
     uint32_t found[2], prefix[2], kept;
 };
 
@@ -65,8 +67,8 @@ __device__ uint32_t which_are(const uint4& cells, uint32_t pattern) {
     return nibble(cells.x) | nibble(cells.y) << 4 | nibble(cells.z) << 8 | nibble(cells.w) << 12;
 }
 
-/// Keys (and weights) of the cell's samples, of which every stride-th is taken, to shared memory; returns how
-/// many.
+/// Keys (and weights) of the cell's samples, of which every stride-th is taken,
+/// to shared memory; returns how many.
 template <typename T, bool weighted>
 __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int stride, int room, uint32_t* keys,
                       uint32_t* weights, BracketShared<weighted>& shared) {
@@ -105,12 +107,13 @@ __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int strid
     return static_cast<int>(min(shared.kept, static_cast<uint32_t>(room)));
 }
 
-/// The digit where the sum of bins passes `target`, for query q; `before` becomes the sum ahead of it.
+/// The digit where the sum of bins[which] passes `target`, for query q;
+/// `before` becomes the sum ahead of it.
 template <bool weighted>
-__device__ void find_digit(BracketShared<weighted>& shared, int q, double target) {
+__device__ void find_digit(BracketShared<weighted>& shared, int which, int q, double target) {
     unsigned long long mine[bins_a_thread], sum = 0, at = 0;
     for (int b = 0; b < bins_a_thread; ++b)
-        sum += mine[b] = shared.bins[q][threadIdx.x * bins_a_thread + b];
+        sum += mine[b] = shared.bins[which][threadIdx.x * bins_a_thread + b];
     Scan(shared.scan).ExclusiveSum(sum, at);
     at += shared.before[q];
     __syncthreads();
@@ -120,33 +123,42 @@ __device__ void find_digit(BracketShared<weighted>& shared, int q, double target
         if (static_cast<double>(at) <= target && (static_cast<double>(after) > target || last)) {
             shared.found[q] = threadIdx.x * bins_a_thread + b;
             shared.before[q] = at;
+            shared.inside[q] = mine[b];
         }
         at = after;
     }
     __syncthreads();
 }
 
-/// shared.prefix[q]: key of the sample at which the running weight passes target[q].
+/// shared.prefix[q]: first bits of the key of the sample at which the running
+/// weight passes target[q]; returns how many bits. More of them are of no use
+/// when those samples that share them weigh at most `fine`.
 template <bool weighted>
-__device__ void select_keys(const uint32_t* keys, const uint32_t* weights, int count,
-                            const double (&target)[2], BracketShared<weighted>& shared) {
-    for (int shift = 21, bits = 11, done = 0; done < 32; done += bits, shift = max(shift - 11, 0)) {
-        bits = done == 22 ? 10 : 11;
-        for (int b = threadIdx.x; b < 2 * digit_bins; b += threads)
+__device__ int select_keys(const uint32_t* keys, const uint32_t* weights, int count,
+                           const double (&target)[2], double fine, BracketShared<weighted>& shared) {
+    int done = 0;
+    while (done < 32) {
+        const int bits = done == 22 ? 10 : 11, shift = 32 - done - bits, queries = done == 0 ? 1 : 2;
+        for (int b = threadIdx.x; b < queries * digit_bins; b += threads)
             shared.bins[0][b] = 0;
         __syncthreads();
         for (int i = threadIdx.x; i < count; i += threads)
-            for (int q = 0; q < 2; ++q)
+            for (int q = 0; q < queries; ++q) // they share their first digit's bins
                 if (done == 0 || keys[i] >> (32 - done) == shared.prefix[q])
                     atomicAdd(&shared.bins[q][(keys[i] >> shift) & ((1u << bits) - 1)],
                               static_cast<Sum<weighted>>(weighted ? weights[i] : 1));
         __syncthreads();
         for (int q = 0; q < 2; ++q)
-            find_digit(shared, q, target[q]);
+            find_digit(shared, queries == 1 ? 0 : q, q, target[q]);
         if (threadIdx.x < 2)
             shared.prefix[threadIdx.x] = (shared.prefix[threadIdx.x] << bits) | shared.found[threadIdx.x];
+        done += bits;
+        const bool enough = static_cast<double>(max(shared.inside[0], shared.inside[1])) <= fine;
         __syncthreads();
+        if (enough)
+            break;
     }
+    return done;
 }
 
 /// A little further out than the rounding of the key and of T.
@@ -189,12 +201,13 @@ __global__ void __launch_bounds__(threads)
     const double scatter = sigmas * sqrt(fmax(share * (1 - share), 0.25 / size) / size) + 1 / size;
     const double target[2] = {fmax(share - scatter, 0.0) * sum, (share + scatter) * sum};
     const bool whole = count < 32 || sum == 0;
+    int bits = 32;
     if (!whole)
-        select_keys(keys, weights, count, target, shared);
+        bits = select_keys(keys, weights, count, target, scatter / 16 * sum, shared);
     if (threadIdx.x != 0)
         return;
     const double lower = node.cell.lower[node.axis],
-                 unit = (node.cell.upper[node.axis] - lower) / 4294967296.0;
+                 unit = (node.cell.upper[node.axis] - lower) / static_cast<double>(int64_t{1} << bits);
     const double low = outwards<T>(lower + shared.prefix[0] * unit, unit, -1);
     const double high = outwards<T>(lower + (shared.prefix[1] + 1.0) * unit, unit, 1);
     node.low = whole || share - scatter <= 0 ? -INFINITY : static_cast<double>(static_cast<T>(low));
@@ -211,8 +224,9 @@ int most_keys() {
     return std::clamp(room / (weighted ? 8 : 4), 1024, 32768);
 }
 
-/// The more points a cell has, the more samples it is worth to list fewer of them: all there are of cells
-/// above 128 points each, `samples_per_cell` of smaller ones.
+/// The more points a cell has, the more samples it is worth to list fewer of
+/// them: all there are of cells above 128 points each, `samples_per_cell` of
+/// smaller ones.
 template <typename T, bool weighted>
 void launch_brackets(backend::Queue& queue, const OrbGround<T>& ground, int level, int step,
                      int samples_per_cell, double sigmas) {

@@ -1,4 +1,5 @@
-// Where a tile's points are, and which cell of its root's subtree each point is in.
+// Where a tile's points are, and which cell of its root's subtree each point is
+// in.
 #pragma once
 
 #include "decompose/device_orb_kernels.cuh"
@@ -51,12 +52,11 @@ struct OrbTile {
     }
 };
 
-/// The cell (0 ... 2^step - 1) of a step that a point is in. Ids are read only where a coordinate is a cut's.
+/// The cell (0 ... 2^step - 1) of a step that a point is in, unless a coordinate of it is a cut's: then
+/// `tied` becomes true and the answer is descend_exactly's.
 template <int step, typename T, typename Cuts>
-__device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& from, const T (&x)[3],
-                                       int64_t place) {
+__device__ __forceinline__ int descend_untied(const Cuts& cuts, const T (&x)[3], bool& tied) {
     int local = 1;
-    bool tied = false;
 #pragma unroll
     for (int level = 0; level < step; ++level) {
         const OrbSplit<T> cut = cuts.at[local];
@@ -64,13 +64,35 @@ __device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& fr
         tied = tied || v == cut.split;
         local = 2 * local + (v >= cut.split ? 1 : 0);
     }
-    if (step > 0 && tied) {
-        local = 1;
-        for (int level = 0; level < step; ++level) {
-            const T v = pick(x, static_cast<int>(cuts.at[local].axis)), split = cuts.at[local].split;
-            const bool right = v > split || (v == split && from.id_of(place) >= cuts.tie[local]);
-            local = 2 * local + (right ? 1 : 0);
-        }
+    return local - (1 << step);
+}
+/// The cell with ties in line (the counting pass lacks registers for calls). Ids are read only where a
+/// coordinate is a cut's.
+template <int step, typename T, typename Cuts>
+__device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& from, const T (&x)[3],
+                                       int64_t place) {
+    bool tied = false;
+    const int cell = descend_untied<step>(cuts, x, tied);
+    if (step == 0 || !tied)
+        return cell;
+    int local = 1;
+    for (int level = 0; level < step; ++level) {
+        const T v = pick(x, static_cast<int>(cuts.at[local].axis)), split = cuts.at[local].split;
+        const bool right = v > split || (v == split && from.id_of(place) >= cuts.tie[local]);
+        local = 2 * local + (right ? 1 : 0);
+    }
+    return local - (1 << step);
+}
+/// The cell by coordinates and ids, out of line: where ties are rare.
+template <typename T, typename Cuts>
+__device__ __noinline__ int descend_exactly(const Cuts* cuts, const OrbColumns<T>* from, int step, T x, T y,
+                                            T z, int64_t place) {
+    const T point[3] = {x, y, z};
+    int local = 1;
+    for (int level = 0; level < step; ++level) {
+        const T v = pick(point, static_cast<int>(cuts->at[local].axis)), split = cuts->at[local].split;
+        const bool right = v > split || (v == split && from->id_of(place) >= cuts->tie[local]);
+        local = 2 * local + (right ? 1 : 0);
     }
     return local - (1 << step);
 }

@@ -62,17 +62,17 @@ double charge_scale_of(const PeriodicTask& task) {
     return std::ldexp(1.0, std::ilogb(static_cast<double>(std::max<int64_t>(task.charges(), 1))));
 }
 
-/// Into how many parts the sources are cut, for blocks of targets that fill the device in few rounds: a warp
-/// of a block looks at part / 4 chunks, and a block costs about a chunk of its own
-/// (impl/docs/gpu/periodic.md).
+/// Into how many parts the sources are cut. With the virial as many as there may be; without it such that the
+/// blocks of targets fill the device in few rounds: a warp of a block looks at part / 4 chunks, and a block
+/// costs about a chunk of its own (measured: impl/docs/gpu/periodic.md).
 template <typename T>
 int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
     constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
-    const int64_t resident = 132 * (sizeof(T) == 8 ? 2 : virial ? 3 : 4); // by registers
+    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 4); // by registers
     const int64_t steps = divided(chunk_count, periodic_part_step);
+    const int64_t most = std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
     int64_t best = steps, least = std::numeric_limits<int64_t>::max();
-    for (int64_t wanted = 1; wanted <= std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
-         ++wanted) {
+    for (int64_t wanted = virial ? most : 1; wanted <= most; ++wanted) {
         const int64_t part = divided(steps, wanted), parts = divided(steps, part);
         const int64_t cost = divided(blocks * parts, resident) * (part + 1);
         if (cost <= least)

@@ -18,7 +18,7 @@ mkdir -p "$out"
 lines=$out/ranks.jsonl
 : > "$lines"
 failed=0
-"$build/bin/gpu_pipeline" --gtest_filter='GpuRanks.*' > "$out/ranks_tests.log" 2>&1 || { failed=1; tail -40 "$out/ranks_tests.log"; }
+"$build/bin/gpu_pipeline" --gtest_filter='GpuRanks.*:GpuRanksBox.*' > "$out/ranks_tests.log" 2>&1 || { failed=1; tail -40 "$out/ranks_tests.log"; }
 
 counts="1"
 for count in 2 4; do [ "$devices" -ge $count ] && counts="$counts $count"; done
@@ -29,6 +29,10 @@ for size in $sizes; do
         "$build/bin/gpu_ranks_times" $count $size 3 >> "$lines" 2> "$out/ranks_times_${count}_$size.log" ||
             { failed=1; cat "$out/ranks_times_${count}_$size.log"; }
     done
+done
+for count in $counts; do
+    "$build/bin/gpu_ranks_times" $count 1e6 6 1e-5 device box >> "$lines" 2> "$out/ranks_times_box_$count.log" ||
+        { failed=1; cat "$out/ranks_times_box_$count.log"; }
 done
 
 # Ranks of MPI, a GPU each: the command's own check against all pairs.

@@ -32,7 +32,7 @@ SLOW = {
     "EngineReuse.*": 40, "EngineMemory.*": 40, "GpuRanks.*": 40, "EngineLife.*": 30, "EngineLocal.*": 30, "EngineLean.*": 30,
     "EngineMatches.*": 25, "Periodic.*": 15, "DeviceLife.*": 12, "DeviceContext.*": 12, "DeviceArrays.*": 8,
     "DeviceTargetsTest.*": 10, "DeviceWalkTest.*": 10, "*TreeKinds.*": 8, "TreeBuild.*": 6, "RanksTest.*": 6, "Orb*Test.*": 6,
-    "NearLayouts.*": 6,
+    "NearLayouts.*": 6, "GpuRanksBox.*": 40,
 }
 SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 40.0, 200, 86
 PLACES = 8 # processes on a device at a time

@@ -232,11 +232,11 @@ int main(int count, char** words) {
     const auto slow = std::max_element(measured.begin(), measured.end(),
                                        [](const auto& a, const auto& b) { return a.sums_s < b.sums_s; });
     std::printf(
-        "{\"what\": \"%s %.2g, %d GPUs in process%s\", \"command\": \"gpu_ranks_times %d %s\", \"n\": "
+        "{\"what\": \"%s %.2g, %d GPUs in process%s\", \"command\": \"gpu_ranks_times %d %s%s\", \"n\": "
         "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
         "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
         box ? "periodic box" : "Plummer", static_cast<double>(n), ranks, on_device ? ", arrays on them" : "",
-        ranks, words[2], static_cast<long long>(n), 1e3 * measured[0].wall_s, 1e3 * slow->sums_s,
-        1e3 * slow->exchange_s, 1e3 * slow->wait_s, slow->report.device.ordinal + 1);
+        ranks, words[2], box ? " 6 1e-5 device box" : "", static_cast<long long>(n), 1e3 * measured[0].wall_s,
+        1e3 * slow->sums_s, 1e3 * slow->exchange_s, 1e3 * slow->wait_s, slow->report.device.ordinal + 1);
     return 0;
 }
