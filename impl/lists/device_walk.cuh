@@ -75,7 +75,7 @@ __host__ __device__ inline int64_t group_room(const BatchView& view) {
 /// The batch's groups; none where there is no tree or the computation has stopped.
 __device__ inline BatchRange groups_to_walk(const WalkView& view) {
     const BatchRange range = batch_range(view);
-    return {range.begin, view.counts->nodes == 0 || backend::stopped(view.status) ? 0 : range.count};
+    return {range.begin, backend::stopped(view.status) || view.counts->nodes == 0 ? 0 : range.count};
 }
 
 /// Counts behind the last group, up to entry group_room(), are zero, so that their scan ends with the total.

@@ -3,8 +3,8 @@
 
 usage: sanitize.py BIN OUT SECONDS DEVICES [PATTERN]
 
-Tests go in shards of similar length, longest first, all four tools mixed, half as many processes at a time as there are
-cores; one thread each, since processes share cores and devices. Lines for steps.txt go to standard output, one a tool and
+Tests go in shards of similar length, longest first, racecheck behind the three quick tools, half as many processes at a
+time as there are cores; one thread each, since processes share cores and devices. Lines for steps.txt go to standard output, one a tool and
 program: clean, findings, failed (tests, without findings), cut off, skipped. OUT gets a log a shard and sanitize.json: what
 was left out and why, the seconds of every test. --plan prints the shards and starts none.
 """
@@ -172,7 +172,7 @@ def plan(folder, out, pattern):
             for k, (seconds, members) in enumerate(shards_of(tests, share)):
                 jobs.append({"tool": tool, "program": name, "path": path, "tests": members, "expected": seconds,
                              "log": os.path.join(out, f"{tool}.{name}.{k + 1}.log")})
-    return sorted(jobs, key=lambda job: -job["expected"]), left_out
+    return sorted(jobs, key=lambda job: (job["tool"] == "racecheck", -job["expected"])), left_out
 
 
 def main(folder, out, limit_s, device_count, pattern=""):

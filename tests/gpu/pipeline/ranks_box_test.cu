@@ -73,6 +73,26 @@ TEST_F(GpuRanksBox, IsTheSumOfOneProcess) {
     }
 }
 
+/// Long boxes and a short cut-off: a rank needs what is near its faces, across the box's ends, too.
+TEST_F(GpuRanksBox, OnlyWhatIsNearTravels) {
+    const PeriodicBox boxes[] = {{{3, 1, 1}, {-1, 5, 0}, {0, 0, 0}},
+                                 {{1, 1, 3}, {0, 0, 2}, {0.2, -0.3, 0.4}}};
+    for (const PeriodicBox& box : boxes) {
+        const Cloud cloud = random_charges(box, 1500);
+        Settings s = periodic_settings(box, Method::direct);
+        s.ewald_alpha = 20, s.ewald_accuracy = 1e-11;
+        const Results one = compute_periodic(cloud, s);
+        for (const int ranks : {2, 3, 4}) {
+            const Results gpu = compute_over(ranks, cloud, bisection(cloud, ranks), on_gpu(s));
+            EXPECT_LT(rms_error(gpu, one), 1e-10) << ranks;
+            for (const Report& report : gpu.reports) {
+                EXPECT_LT(report.ranks.particles, cloud.size() - cloud.size() / ranks) << ranks;
+                EXPECT_GT(report.ranks.particles, 50) << ranks;
+            }
+        }
+    }
+}
+
 TEST_F(GpuRanksBox, SmallestForSanitizers) {
     const Cloud cloud = random_charges(plane, 150, false);
     Settings s = periodic_settings(plane, Method::direct);
