@@ -108,6 +108,7 @@ def main():
     wanted = parser.parse_args()
     what = SYSTEMS[wanted.system]
     path = os.path.join(wanted.folder, f"{wanted.system}-{wanted.seed}.data")
+    os.makedirs(wanted.folder, exist_ok=True)
     if not os.path.exists(path):
         equilibrate(what, wanted.folder, path, wanted.seed)
     for method in wanted.methods:

@@ -98,4 +98,25 @@ inline double rms_error(const Results& a, const Results& b) {
     return std::sqrt(difference / size);
 }
 
+/// Actions and reactions cancel, to rounding.
+inline void expect_no_net_force(const Cloud& cloud, const Results& r) {
+    double net[3] = {0, 0, 0}, size = 0;
+    for (size_t i = 0; i < cloud.x.size(); ++i) {
+        net[0] += cloud.q[i] * r.ax[i], net[1] += cloud.q[i] * r.ay[i], net[2] += cloud.q[i] * r.az[i];
+        size += std::abs(cloud.q[i]) * size_of(r, i);
+    }
+    for (const double force : net)
+        EXPECT_LT(std::abs(force), 1e-12 * size) << "net force";
+}
+
+/// Masses attract each other as charges of their size repel each other.
+inline void expect_opposite_gravity(const Cloud& cloud, Settings settings, const Results& coulomb) {
+    settings.interaction = Interaction::gravity;
+    Results r = compute_periodic(cloud, settings);
+    for (std::vector<double>* axis : {&r.ax, &r.ay, &r.az})
+        for (double& value : *axis)
+            value = -value;
+    EXPECT_LT(rms_error(r, coulomb), 1e-12) << "gravity";
+}
+
 } // namespace graft::pipeline::testing

@@ -46,6 +46,8 @@ TEST_P(Slab, IsTheTwoDimensionalSum) {
                 EXPECT_NEAR(r.potential[i], expected.potential[i],
                             1e-9 * (1 + std::abs(expected.potential[i])));
             EXPECT_NEAR(r.energy, expected.energy, 1e-10 * (1 + std::abs(expected.energy))) << thickness;
+            expect_no_net_force(cloud, r);
+            expect_opposite_gravity(cloud, slab_settings(box, GetParam()), r);
         }
 }
 

@@ -52,6 +52,7 @@ TEST_P(PeriodicMethod, ForcesPotentialsEnergyAndVirialAreTheOracles) {
             for (int c = 0; c < 6; ++c)
                 EXPECT_NEAR(r.virial[c], expected.virial[c], 1e-12 * size) << c;
             EXPECT_NEAR(r.virial[0] + r.virial[1] + r.virial[2], r.energy, 1e-12 * size) << "degree -1";
+            expect_no_net_force(cloud, r);
         }
 }
 

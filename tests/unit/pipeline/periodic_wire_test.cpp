@@ -63,6 +63,8 @@ TEST_P(Wire, IsTheSumOfItsImages) {
                             1e-9 * (1 + std::abs(expected.potential[i])))
                     << across[0] << " " << neutral;
             EXPECT_NEAR(r.energy, expected.energy, 1e-10 * (1 + std::abs(expected.energy))) << across[0];
+            expect_no_net_force(cloud, r);
+            expect_opposite_gravity(cloud, wire_settings(box, GetParam()), r);
         }
 }
 
