@@ -6,42 +6,47 @@
 namespace graft::decompose {
 
 constexpr int count_threads = 256, count_items = tile_points / count_threads;
-constexpr int most_tiles = 8; // of one block: counters have eight bits
+constexpr int most_tiles = 8; // of one block: its threads' counters have eight bits, a tile's four
 constexpr int list_room = 2048;
-static_assert(count_items <= 8 && count_items * most_tiles < 256);
+static_assert(count_items < 16 && count_items * most_tiles < 256);
+static_assert(2 * most_nodes * most_tiles <= count_threads);
 
-/// Counters of eight bits each, one a cell, four in a word.
-template <int nodes>
+/// Counters of one thread, one a cell, in a word: of `bits` each.
+template <int nodes, int bits>
 struct Fields {
-    uint32_t word[nodes > 4 ? 2 : 1] = {};
+    static_assert(nodes * bits <= 32);
+    uint32_t word = 0;
 
-    __device__ __forceinline__ void add(int node, bool is) {
-        const int shift = 8 * node;
-        word[0] += is && (nodes <= 4 || shift < 32) ? 1u << (nodes == 1 ? 0 : shift & 31) : 0u;
-        if constexpr (nodes > 4)
-            word[1] += is && shift >= 32 ? 1u << (shift & 31) : 0u;
+    /// What counts one point of a cell given by its local heap index, nodes ... 2 nodes - 1. (Shifts are
+    /// taken modulo 32, which does away with the first index where fields fill the word.)
+    static __device__ __forceinline__ uint32_t one(int local) {
+        return __funnelshift_l(0u, 1u,
+                               static_cast<uint32_t>(bits * (nodes * bits == 32 ? local : local - nodes)));
     }
 };
 
-/// Adds the fields over the block into shared counters, one for each of `nodes` fields.
+/// Adds fields of eight bits over the block into shared counters, one a cell.
 template <int nodes>
-__device__ __forceinline__ void add_fields(const Fields<nodes>& fields, uint32_t* counters) {
-    const bool leader = (threadIdx.x & 31) == 0;
-#pragma unroll
-    for (int half = 0; half < (nodes > 4 ? 2 : 1); ++half) {
-        const uint32_t word = fields.word[half];
-        const uint32_t even = __reduce_add_sync(~0u, word & 0x00ff00ffu);
-        const uint32_t odd = nodes > 1 ? __reduce_add_sync(~0u, (word >> 8) & 0x00ff00ffu) : 0;
-        if (leader) {
-            atomicAdd(&counters[4 * half], even & 0xffffu);
-            if (nodes > 1)
-                atomicAdd(&counters[4 * half + 1], odd & 0xffffu);
-            if (nodes > 2) {
-                atomicAdd(&counters[4 * half + 2], even >> 16);
-                atomicAdd(&counters[4 * half + 3], odd >> 16);
-            }
-        }
+__device__ __forceinline__ void add_fields(const Fields<nodes, 8>& fields, uint32_t* counters) {
+    const uint32_t even = __reduce_add_sync(~0u, fields.word & 0x00ff00ffu);
+    const uint32_t odd = nodes > 1 ? __reduce_add_sync(~0u, (fields.word >> 8) & 0x00ff00ffu) : 0;
+    if ((threadIdx.x & 31) != 0)
+        return;
+    atomicAdd(&counters[0], even & 0xffffu);
+    if (nodes > 1)
+        atomicAdd(&counters[1], odd & 0xffffu);
+    if (nodes > 2) {
+        atomicAdd(&counters[2], even >> 16);
+        atomicAdd(&counters[3], odd >> 16);
     }
+}
+/// Sums over the warp of fields of four bits (256 of 16 bits): cell k in the low half of sum[k], cell 4 + k
+/// in the high one.
+template <int nodes>
+__device__ __forceinline__ void sum_fields(uint32_t word, uint32_t (&sum)[4]) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        sum[k] = k < nodes ? __reduce_add_sync(~0u, (word >> (4 * k)) & 0x000f000fu) : 0;
 }
 
 /// value[i], which stay in registers.
@@ -65,7 +70,8 @@ template <typename T>
 struct CountShared {
     OrbCuts<T, most_nodes> cuts;
     OrbBrackets<T> brackets;
-    uint32_t below[most_tiles][8], above[most_tiles][8], listed[most_nodes], axes, list_size;
+    uint4 tile_sums[most_tiles][count_threads / 32][2]; // of a tile's warps, below and above: sum_fields
+    uint32_t below[most_nodes], listed[most_nodes], axes, list_size;
     unsigned long long base[most_nodes], weights[4][most_nodes];
     T list_value[list_room];
     uint32_t list_tag[list_room]; // place after the block's first point, and the cell from bit 16 on
@@ -110,7 +116,8 @@ __device__ void list_tile_again(const OrbGround<T>& ground, int step, int64_t ti
         const int64_t place = here.begin + local;
         int at = 1;
         for (int level = 0; level < step; ++level) {
-            const T v = ground.from.c[shared.cuts.at[at].axis][place], split = shared.cuts.at[at].split;
+            const OrbSplit<T>& cut = shared.cuts.at[at];
+            const T v = ground.from.c[cut.axis()][place], split = cut.split;
             const bool right = v > split || (v == split && ground.from.id_of(place) >= shared.cuts.tie[at]);
             at = 2 * at + (right ? 1 : 0);
         }

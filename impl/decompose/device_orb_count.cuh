@@ -1,8 +1,8 @@
 // The pass that reads points: which cell of its root's subtree each is in so far, whether its coordinate is
 // below the bracket of that cell's cut, and a list of those within it.
 //
-// Floor: the columns of the axes cut so far in the root, 4 (8) bytes a point each; about 12 instructions a
-// point and level. Counters are packed eight bits a cell in registers, so nothing but lists goes through
+// Floor: the columns of the axes cut so far in the root, 4 (8) bytes a point each; about 7 instructions a
+// point and level. Counters are packed in registers, a word for all cells, so nothing but lists goes through
 // atomics; all sums are integers.
 #pragma once
 
@@ -23,21 +23,18 @@ class Counter {
     __device__ void run(int64_t tile, int64_t end) {
         const OrbTile first = OrbTile::of(ground_, tile);
         begin(first);
-        left_ = right_ = {};
+        below_ = {}, outside_ = {};
         for (int t = 0; tile + t < end; ++t) {
             const int64_t at = first.begin + int64_t{t} * tile_points;
             if (tile + t + 1 < end || first.root_end - at >= tile_points)
                 full_tile(at, t * tile_points);
             else
                 part_tile(at, static_cast<int>(first.root_end - at), t * tile_points);
-            if (last) { // each tile's own for the histogram
-                add_fields(left_, shared_.below[t]);
-                add_fields(right_, shared_.above[t]);
-                left_ = right_ = {};
-            }
+            if constexpr (last)
+                end_tile(t);
         }
-        if (!last)
-            add_fields(left_, shared_.below[0]);
+        if constexpr (!last)
+            add_fields(below_, shared_.below);
         finish(first, static_cast<int>(end - tile));
     }
 
@@ -46,8 +43,8 @@ class Counter {
         const int thread = threadIdx.x;
         if (thread == 0)
             shared_.axes = 0, shared_.list_size = 0;
-        if (thread < 8 * most_tiles)
-            shared_.below[0][thread] = shared_.above[0][thread] = 0;
+        if (thread < most_nodes)
+            shared_.below[thread] = 0;
         __syncthreads();
         if (thread < nodes) {
             shared_.brackets.load(ground_.node, ground_.parts, here.root, step, thread);
@@ -59,7 +56,7 @@ class Counter {
         }
         if (thread >= 1 && thread < nodes) {
             shared_.cuts.load(ground_.node, ground_.parts, here.root, thread);
-            atomicOr(&shared_.axes, 1u << shared_.cuts.at[thread].axis);
+            atomicOr(&shared_.axes, 1u << shared_.cuts.at[thread].axis());
         }
         for (int m = 0; m < (weighted ? nodes : 1); ++m)
             sum_low_[m] = sum_high_[m] = 0;
@@ -101,38 +98,78 @@ class Counter {
     /// `many` points of this thread, count_threads apart: counted, and listed when within.
     template <int many>
     __device__ __forceinline__ void take(const T (&x)[many][3], int64_t place, int offset) {
+        using Below = decltype(below_);
         T value[many];
+        int local[many]; // heap index of its cell in the root's subtree
+        bool tied = false;
+#pragma unroll
+        for (int i = 0; i < many; ++i)
+            local[i] = descend_untied<step>(shared_.cuts, x[i], tied);
+        if (step > 0 && tied) { // in line: a call would cost the loop registers
+#pragma unroll
+            for (int i = 0; i < many; ++i)
+                local[i] = descend_by_ids(shared_.cuts, ground_.from, step, x[i], place + i * count_threads);
+        }
         uint32_t within = 0, where = 0; // four bits each hold the cell
 #pragma unroll
-        for (int i = 0; i < many; ++i) {
-            const int node = descend<step>(shared_.cuts, ground_.from, x[i], place + i * count_threads);
-            const OrbBracket<T> bracket = shared_.brackets.at[node];
+        for (int i = 0; i < many; ++i) { // without branches
+            const OrbBracket<T> bracket = shared_.brackets.at[local[i] - nodes];
             value[i] = step == 0 ? x[i][0] : pick(x[i], static_cast<int>(bracket.axis));
             const bool is_below = value[i]<bracket.low, is_above = value[i]> bracket.high;
-            left_.add(node, is_below);
+            const uint32_t one = Below::one(local[i]);
+            below_.word += is_below ? one : 0;
             if (last)
-                right_.add(node, is_above);
+                outside_.word += is_below | is_above ? one : 0;
             if (weighted && is_below)
-                add_weight(node, ground_.from.weight[place + i * count_threads]);
-            within |= (is_below || is_above ? 0u : 1u) << i;
-            where |= static_cast<uint32_t>(node) << (4 * i);
+                add_weight(local[i] - nodes, ground_.from.weight[place + i * count_threads]);
+            within += is_below | is_above ? 0 : 1u << i;
+            where += static_cast<uint32_t>(local[i]) << (4 * i);
         }
         if (within == 0)
             return;
         uint32_t slot = atomicAdd(&shared_.list_size, static_cast<uint32_t>(__popc(within)));
         for (; within != 0; within &= within - 1, ++slot) { // few: once or twice
             const int i = __ffs(static_cast<int>(within)) - 1;
-            const uint32_t node = (where >> (4 * i)) & 7;
+            const uint32_t at = (where >> (4 * i)) & (nodes - 1);
             if (slot < list_room) {
                 shared_.list_value[slot] = chosen(value, i);
-                shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | node << 16;
+                shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | at << 16;
             } else {
-                list_now(ground_.node + shared_.brackets.cell[node], ground_.list_value, ground_.list_place,
+                list_now(ground_.node + shared_.brackets.cell[at], ground_.list_value, ground_.list_place,
                          chosen(value, i), static_cast<uint32_t>(place + i * count_threads));
                 if (weighted)
-                    add_shared(2, node, ground_.from.weight[place + i * count_threads]);
+                    add_shared(2, at, ground_.from.weight[place + i * count_threads]);
             }
         }
+    }
+
+    /// The warp's sums of tile t of the block, for its histogram.
+    __device__ __forceinline__ void end_tile(int t) {
+        uint32_t below[4], above[4];
+        sum_fields<nodes>(below_.word, below);
+        sum_fields<nodes>(outside_.word - below_.word, above); // no field borrows
+        if (threadIdx.x % 32 == 0) {
+            uint4(&sums)[2] = shared_.tile_sums[t][threadIdx.x / 32];
+            sums[0] = {below[0], below[1], below[2], below[3]};
+            sums[1] = {above[0], above[1], above[2], above[3]};
+        }
+        below_ = {}, outside_ = {};
+    }
+    /// Histograms of the block's tiles, a counter a thread, and what is below over all of them.
+    __device__ void write_histograms(const OrbTile& first, int tiles) {
+        const int t = threadIdx.x % most_tiles, bin = static_cast<int>(threadIdx.x) / most_tiles;
+        if (bin >= 2 * nodes || t >= tiles)
+            return;
+        const int node = bin / 2;
+        uint32_t count = 0;
+        for (const uint4(&sums)[2] : shared_.tile_sums[t]) {
+            const uint4& side = sums[bin % 2];
+            const uint32_t pair[4] = {side.x, side.y, side.z, side.w};
+            count += (chosen(pair, node % 4) >> (node / 4 * 16)) & 0xffffu;
+        }
+        ground_.tiles.histogram[first.histogram + bin * first.stride + t] = count;
+        if (bin % 2 == 0)
+            atomicAdd(&shared_.below[node], count);
     }
 
     __device__ __forceinline__ void add_weight(int node, uint64_t w) {
@@ -170,13 +207,11 @@ class Counter {
             if (weighted)
                 add_shared(2, tag >> 16, ground_.from.weight[first.begin + (tag & 0xffffu)]);
         }
+        if constexpr (last)
+            write_histograms(first, tiles);
         __syncthreads();
         if (thread < nodes)
-            add_to_cell(thread, tiles);
-        if (last && thread < 2 * nodes)
-            for (int t = 0; t < tiles; ++t)
-                ground_.tiles.histogram[first.histogram + thread * first.stride + t] =
-                    thread % 2 == 0 ? shared_.below[t][thread / 2] : shared_.above[t][thread / 2];
+            add_to_cell(thread);
         __syncthreads();
         for (int s = thread; s < kept; s += count_threads) {
             const uint32_t tag = shared_.list_tag[s], node = tag >> 16;
@@ -187,16 +222,13 @@ class Counter {
         __syncthreads();
     }
 
-    __device__ void add_to_cell(int node, int tiles) {
+    __device__ void add_to_cell(int node) {
         const int32_t k = shared_.brackets.cell[node];
         if (k == 0)
             return;
         OrbNode& cell = ground_.node[k];
-        unsigned long long below = 0;
-        for (int t = 0; t < tiles; ++t)
-            below += shared_.below[t][node];
-        if (below != 0)
-            atomicAdd(&cell.below.count, below);
+        if (shared_.below[node] != 0)
+            atomicAdd(&cell.below.count, static_cast<unsigned long long>(shared_.below[node]));
         if (weighted) {
             atomicAdd(&cell.below.low, shared_.weights[0][node]),
                 atomicAdd(&cell.below.high, shared_.weights[1][node]);
@@ -211,13 +243,23 @@ class Counter {
     const OrbGround<T>& ground_;
     CountShared<T>& shared_;
     uint32_t axes_;
-    Fields<nodes> left_, right_; // points of this thread below and above the brackets
+    Fields<nodes, last ? 4 : 8> below_, outside_; // of this thread: below, and below or above the brackets
     unsigned long long sum_low_[weighted ? nodes : 1], sum_high_[weighted ? nodes : 1];
 };
 
+/// Blocks of a multiprocessor that registers must leave room for. Sums of weights take two registers a cell.
+template <typename T>
+constexpr int count_blocks(bool weighted, int step) {
+    if (sizeof(T) == 8)
+        return step == 0 ? 4 : 2;
+    if (step == 0)
+        return weighted ? 6 : 8;
+    return !weighted || step == 1 ? 4 : 5 - step;
+}
+
 /// Each block takes `group` tiles, root by root.
 template <typename T, bool weighted, int step, bool last>
-__global__ void __launch_bounds__(count_threads)
+__global__ void __launch_bounds__(count_threads, count_blocks<T>(weighted, step))
     count_points(const __grid_constant__ OrbGround<T> ground, int group) {
     __shared__ CountShared<T> shared;
     const int64_t tiles = ground.tiles.first[ground.tiles.roots];
@@ -243,10 +285,11 @@ void launch_count(backend::Queue& queue, const OrbGround<T>& ground) {
     const auto launch = [&](auto kernel) {
         kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground, group);
     };
+    constexpr bool only = step + 1 == most_levels; // there is no level after it
     if (ground.from.weight != nullptr)
-        last ? launch(count_points<T, true, step, true>) : launch(count_points<T, true, step, false>);
+        last ? launch(count_points<T, true, step, true>) : launch(count_points<T, true, step, only>);
     else
-        last ? launch(count_points<T, false, step, true>) : launch(count_points<T, false, step, false>);
+        last ? launch(count_points<T, false, step, true>) : launch(count_points<T, false, step, only>);
 }
 
 template <typename T>

@@ -52,49 +52,38 @@ struct OrbTile {
     }
 };
 
-/// The cell (0 ... 2^step - 1) of a step that a point is in, unless a coordinate of it is a cut's: then
-/// `tied` becomes true and the answer is descend_exactly's.
+/// The cell of a step that a point is in, as local heap index (2^step ... 2^(step + 1) - 1), unless a
+/// coordinate of it is a cut's: then `tied` becomes true and the answer is descend_by_ids'.
 template <int step, typename T, typename Cuts>
 __device__ __forceinline__ int descend_untied(const Cuts& cuts, const T (&x)[3], bool& tied) {
     int local = 1;
 #pragma unroll
     for (int level = 0; level < step; ++level) {
         const OrbSplit<T> cut = cuts.at[local];
-        const T v = pick(x, static_cast<int>(cut.axis));
-        tied = tied || v == cut.split;
-        local = 2 * local + (v >= cut.split ? 1 : 0);
+        const T left = cut.above(x);
+        tied |= left == 0;
+        local = with_sign(local, left);
     }
-    return local - (1 << step);
+    return local;
 }
-/// The cell with ties in line (the counting pass lacks registers for calls). Ids are read only where a
-/// coordinate is a cut's.
-template <int step, typename T, typename Cuts>
-__device__ __forceinline__ int descend(const Cuts& cuts, const OrbColumns<T>& from, const T (&x)[3],
-                                       int64_t place) {
-    bool tied = false;
-    const int cell = descend_untied<step>(cuts, x, tied);
-    if (step == 0 || !tied)
-        return cell;
+/// The same by coordinates and ids; ids are read only where a coordinate is a cut's.
+template <typename T, typename Cuts>
+__device__ __forceinline__ int descend_by_ids(const Cuts& cuts, const OrbColumns<T>& from, int step,
+                                              const T (&x)[3], int64_t place) {
     int local = 1;
     for (int level = 0; level < step; ++level) {
-        const T v = pick(x, static_cast<int>(cuts.at[local].axis)), split = cuts.at[local].split;
-        const bool right = v > split || (v == split && from.id_of(place) >= cuts.tie[local]);
+        const T left = cuts.at[local].above(x);
+        const bool right = left < 0 || (left == 0 && from.id_of(place) >= cuts.tie[local]);
         local = 2 * local + (right ? 1 : 0);
     }
-    return local - (1 << step);
+    return local;
 }
-/// The cell by coordinates and ids, out of line: where ties are rare.
+/// The same out of line: where ties are rare.
 template <typename T, typename Cuts>
 __device__ __noinline__ int descend_exactly(const Cuts* cuts, const OrbColumns<T>* from, int step, T x, T y,
                                             T z, int64_t place) {
     const T point[3] = {x, y, z};
-    int local = 1;
-    for (int level = 0; level < step; ++level) {
-        const T v = pick(point, static_cast<int>(cuts->at[local].axis)), split = cuts->at[local].split;
-        const bool right = v > split || (v == split && from->id_of(place) >= cuts->tie[local]);
-        local = 2 * local + (right ? 1 : 0);
-    }
-    return local - (1 << step);
+    return descend_by_ids(*cuts, *from, step, point, place);
 }
 
 } // namespace graft::decompose

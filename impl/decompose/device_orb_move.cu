@@ -83,24 +83,27 @@ __device__ __forceinline__ void out(const V* stage, V* to, const uint32_t (&dest
 template <bool whole, typename T, int levels>
 __device__ __forceinline__ uint32_t bins_of(MoveShared<T>& shared, const OrbColumns<T>& from,
                                             const OrbTile& here, const T (&x)[3][move_items], int first) {
+    constexpr uint32_t first_local = 0x11111111u << levels; // of all points together, modulo 2^32
     uint32_t bins = 0;
     bool tied = false;
 #pragma unroll
     for (int i = 0; i < move_items; ++i) {
         const T point[3] = {x[0][i], x[1][i], x[2][i]};
-        bins |= static_cast<uint32_t>(descend_untied<levels>(shared.cuts, point, tied)) << (4 * i);
+        bins += static_cast<uint32_t>(descend_untied<levels>(shared.cuts, point, tied)) << (4 * i);
     }
     if (tied) {
         bins = 0;
 #pragma unroll
         for (int i = 0; i < move_items; ++i)
-            if (has_point<whole>(i, first, here.count))
-                bins |= static_cast<uint32_t>(
-                            descend_exactly(&shared.cuts, &from, levels, x[0][i], x[1][i], x[2][i],
-                                            here.begin + first + i * 32 + static_cast<int>(threadIdx.x % 32)))
-                        << (4 * i);
+            bins +=
+                static_cast<uint32_t>(
+                    has_point<whole>(i, first, here.count)
+                        ? descend_exactly(&shared.cuts, &from, levels, x[0][i], x[1][i], x[2][i],
+                                          here.begin + first + i * 32 + static_cast<int>(threadIdx.x % 32))
+                        : 1 << levels)
+                << (4 * i);
     }
-    return bins;
+    return bins - first_local;
 }
 
 /// Counts of warps and bins to places: one warp, four counters a lane, bin by

@@ -142,9 +142,35 @@ __host__ __device__ inline int32_t end_of_level(int level, int32_t parts) {
 }
 
 template <typename T>
+__device__ __forceinline__ T pick(const T (&x)[3], int axis) {
+    const T first = axis == 1 ? x[1] : x[0];
+    return axis == 2 ? x[2] : first;
+}
+
+/// A cut. above() is split - coordinate, rounded: 0 for equal ones only, and its sign is exact.
+template <typename T>
 struct alignas(2 * sizeof(T)) OrbSplit {
     T split;
-    std::conditional_t<sizeof(T) == 8, int64_t, int32_t> axis;
+    int64_t of;
+
+    OrbSplit() = default;
+    __device__ OrbSplit(T at, int axis) : split(at), of(axis) {}
+    __device__ int axis() const { return static_cast<int>(of); }
+    __device__ __forceinline__ T above(const T (&x)[3]) const { return split - pick(x, axis()); }
+};
+/// As a plane: the axis is where `minus` is -1; its other numbers are 0. Multiply-adds (exact: products are,
+/// and a sum of two numbers never rounds to 0) as the passes are bound by comparing and choosing.
+template <>
+struct alignas(16) OrbSplit<float> {
+    float minus[3], split;
+
+    OrbSplit() = default;
+    __device__ OrbSplit(float at, int axis)
+        : minus{axis == 0 ? -1.0f : 0.0f, axis == 1 ? -1.0f : 0.0f, axis == 2 ? -1.0f : 0.0f}, split(at) {}
+    __device__ int axis() const { return minus[2] != 0 ? 2 : minus[1] != 0 ? 1 : 0; }
+    __device__ __forceinline__ float above(const float (&x)[3]) const {
+        return fmaf(minus[0], x[0], fmaf(minus[1], x[1], fmaf(minus[2], x[2], split)));
+    }
 };
 
 /// The cuts of a root's subtree in shared memory, by local heap index 1 ... 2^levels - 1. A leaf's points,
@@ -161,16 +187,19 @@ struct OrbCuts {
             cell = (root << depth) + (local - (1 << depth));
         }
         const bool cut = cell < parts;
-        at[local].split = cut ? static_cast<T>(node[cell].split) : static_cast<T>(INFINITY);
-        at[local].axis = cut ? node[cell].axis : 0;
+        at[local] = OrbSplit<T>(cut ? static_cast<T>(node[cell].split) : static_cast<T>(INFINITY),
+                                cut ? node[cell].axis : 0);
         tie[local] = cut ? node[cell].cell.tie : lowest_id;
     }
 };
 
-template <typename T>
-__device__ __forceinline__ T pick(const T (&x)[3], int axis) {
-    const T first = axis == 1 ? x[1] : x[0];
-    return axis == 2 ? x[2] : first;
+/// 2 n + 1 for a negative number (-0, too), else 2 n.
+__device__ __forceinline__ int with_sign(int n, float x) {
+    return static_cast<int>(__funnelshift_l(__float_as_uint(x), static_cast<uint32_t>(n), 1));
+}
+__device__ __forceinline__ int with_sign(int n, double x) {
+    return static_cast<int>(
+        __funnelshift_l(static_cast<uint32_t>(__double2hiint(x)), static_cast<uint32_t>(n), 1));
 }
 
 } // namespace graft::decompose

@@ -27,8 +27,19 @@ struct RehmannCell {
 
 /// Per level: milliseconds and numbers.
 struct LevelCost {
-    double make_axis_ms = 0, count_ms = 0, partition_ms = 0;
+    double make_axis_ms = 0, count_ms = 0, partition_ms = 0, all_ms = 0;
+    double host_ms = 0; // of count_ms: results added up, next cuts
     int64_t iterations = 0, launches = 0, cells = 0;
+    int64_t searches = 0; // iterations of each cell, added up
+    int64_t blocks = 0;
+};
+
+/// One ORB: its levels, and the leaves it made.
+struct RehmannRun {
+    std::vector<LevelCost> levels;
+    std::vector<RehmannCell> leaves;
+    double total_s = 0;
+    int64_t launches = 0;
 };
 
 class RehmannBench {
@@ -41,24 +52,10 @@ class RehmannBench {
           host_sums_(memory_, "sums"), hash_(memory_, "hashes") {
         for (cudaEvent_t& event : event_)
             GRAFT_CUDA(cudaEventCreate(&event));
-        const int64_t n = request.n;
-        const bool rows = request.axis == OrbAxis::strided;
-        data_.resize(3 * n);
+        data_.resize(3 * request.n);
         from_ = points_of(data_.data());
-        if (rows) { // made as columns, then laid out in rows
-            spare_.resize(3 * n);
-            make_points<float><<<1024, 256, 0, queue_.stream()>>>(
-                maker(), n, spare_.data(), spare_.data() + n, spare_.data() + 2 * n, nullptr);
-            for (int a = 0; a < 3; ++a)
-                GRAFT_CUDA(cudaMemcpy2DAsync(data_.data() + a, 12, spare_.data() + a * n, 4, 4,
-                                             static_cast<size_t>(n), cudaMemcpyDeviceToDevice,
-                                             queue_.stream()));
-        } else {
-            make_points<float><<<1024, 256, 0, queue_.stream()>>>(maker(), n, data_.data(), data_.data() + n,
-                                                                  data_.data() + 2 * n, nullptr);
-        }
-        GRAFT_CUDA_LAUNCHED("make_points");
         hash_.resize(4);
+        make_all_points();
     }
     ~RehmannBench() {
         for (cudaEvent_t event : event_)
@@ -99,6 +96,7 @@ class RehmannBench {
         GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(V), cudaMemcpyHostToDevice,
                                    queue_.stream()));
     }
+    void make_all_points();
     void make_blocks(const std::vector<RehmannCell>& cells, const float* column, int64_t elements);
     void count(std::vector<RehmannCell>& cells, LevelCost& cost);
     void find_cuts(std::vector<RehmannCell>& cells, LevelCost& cost);
@@ -112,7 +110,8 @@ class RehmannBench {
     std::string copies();
     std::vector<RehmannCell> cut_level(std::vector<RehmannCell>& open, std::vector<RehmannCell>& leaves,
                                        LevelCost& cost);
-    std::string json(const std::vector<LevelCost>& levels, double total_s, int64_t launches) const;
+    RehmannRun run_once();
+    std::string json(const RehmannRun& run) const;
 
     DeviceOrbBench request_;
     backend::DeviceMemory memory_;

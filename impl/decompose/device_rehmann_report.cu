@@ -100,19 +100,20 @@ std::string RehmannBench::copies() {
         rate, 4 * n * levels, 12 * n, 4 * n * levels / rate, 12 * n / rate);
 }
 
-std::string RehmannBench::json(const std::vector<LevelCost>& levels, double total_s, int64_t launches) const {
+std::string RehmannBench::json(const RehmannRun& run) const {
     double sums[3] = {0, 0, 0};
     int64_t iterations = 0;
     std::string list;
-    for (const LevelCost& c : levels) {
+    const auto whole = [](int64_t number) { return static_cast<long long>(number); };
+    for (const LevelCost& c : run.levels) {
         sums[0] += c.make_axis_ms, sums[1] += c.count_ms, sums[2] += c.partition_ms;
         iterations += c.iterations;
         list += core::format("%s{\"cells\":%lld,\"make_axis_s\":%.4g,\"count_s\":%.5g,\"partition_s\":%.4g,"
-                             "\"iterations\":%lld,"
-                             "\"count_launches\":%lld}",
-                             list.empty() ? "" : ",", static_cast<long long>(c.cells), c.make_axis_ms * 1e-3,
-                             c.count_ms * 1e-3, c.partition_ms * 1e-3, static_cast<long long>(c.iterations),
-                             static_cast<long long>(c.launches));
+                             "\"all_s\":%.5g,\"host_s\":%.4g,\"iterations\":%lld,\"searches\":%lld,"
+                             "\"blocks\":%lld,\"count_launches\":%lld}",
+                             list.empty() ? "" : ",", whole(c.cells), c.make_axis_ms * 1e-3,
+                             c.count_ms * 1e-3, c.partition_ms * 1e-3, c.all_ms * 1e-3, c.host_ms * 1e-3,
+                             whole(c.iterations), whole(c.searches), whole(c.blocks), whole(c.launches));
     }
     static const char* const variants[] = {"rounds", "cell", "level", "warp", "sweep"};
     static const char* const axes[] = {"column", "direct", "strided"};
@@ -126,9 +127,9 @@ std::string RehmannBench::json(const std::vector<LevelCost>& levels, double tota
         variants[static_cast<int>(request_.variant)], static_cast<long long>(request_.n), request_.leaves,
         request_.plummer != 0 ? "plummer" : "uniform", request_.threads, request_.items,
         axes[static_cast<int>(request_.axis)], request_.partition == OrbPartition::cell ? "cell" : "level",
-        request_.temporaries, request_.tolerance, total_s, sums[0] * 1e-3, sums[1] * 1e-3, sums[2] * 1e-3,
-        levels.empty() ? 0.0 : static_cast<double>(iterations) / static_cast<double>(levels.size()),
-        static_cast<long long>(launches), static_cast<long long>(memory_.bytes_peak()), list.c_str());
+        request_.temporaries, request_.tolerance, run.total_s, sums[0] * 1e-3, sums[1] * 1e-3, sums[2] * 1e-3,
+        run.levels.empty() ? 0.0 : static_cast<double>(iterations) / static_cast<double>(run.levels.size()),
+        static_cast<long long>(run.launches), static_cast<long long>(memory_.bytes_peak()), list.c_str());
 }
 
 /// Count-left of one column as one cell, over threads and elements a thread, beside plain reading.

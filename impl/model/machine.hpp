@@ -46,8 +46,12 @@ struct Gpu { // one of `count` equal ones
     double read_bandwidth_bytes_per_s = 0, copy_bandwidth_bytes_per_s = 0;
     double mix_per_s = 0, special_functions_per_s = 0;
     double launch_s = 0, kernel_s = 0, wait_s = 0;
-    double count_left_bytes_per_s = 0, axis_bytes_per_s = 0, partition_bytes_per_s = 0, block_s = 0;
-    double orb_count_bytes_per_s = 0, orb_move_bytes_per_s = 0, orb_level_s = 0;
+    double count_left_bytes_per_s = 0, count_level_bytes_per_s = 0, count_cell_bytes_per_s = 0;
+    double axis_bytes_per_s = 0, partition_bytes_per_s = 0, partition_few_bytes_per_s = 0;
+    double pass_s = 0, pass_block_s = 0, pass_cell_s = 0, block_s = 0;
+    double cell_kernel_s = 0, axis_round_s = 0, partition_round_s = 0;
+    double orb_count_bytes_per_s = 0, orb_move_bytes_per_s = 0, orb_level_s = 0, orb_cell_s = 0,
+           orb_point_s = 0;
 };
 
 struct LinkSize {

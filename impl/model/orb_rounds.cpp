@@ -48,7 +48,10 @@ OrbPrediction orb_gpu_rounds(const OrbRun& run, const Machine& machine, int leve
     return {"gpu-rounds",
             {{"box", box_bytes / read, box_bytes, 1},
              {"count", count_bytes / count_rate, count_bytes, levels},
-             {"levels", levels * gpu.orb_level_s, 0, 0},
+             {"levels",
+              levels * (gpu.orb_level_s + run.particles * gpu.orb_point_s / gpu.count) +
+                  (run.leaves - 1) * gpu.orb_cell_s,
+              0, 0},
              {"move", move_bytes / move_rate, move_bytes, 0}}};
 }
 

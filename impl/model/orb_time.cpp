@@ -16,7 +16,9 @@ namespace {
 constexpr double key_bytes = 4;                // of one fp32 coordinate
 constexpr double most_iterations = 24;         // the bits of its mantissa: keys are no finer
 constexpr double elements_of_block = 256 * 16; // rehmann2022, section 6.5
-constexpr double exact_gap = 0.833;            // Euler's constant / ln 2: a gap between neighbours varies
+constexpr double threads_of_block = 256;
+constexpr double large_cell = 0x1p22; // with fewer points, blocks of several cells are under way at a time
+constexpr double exact_gap = 0.833;   // Euler's constant / ln 2: a gap between neighbours varies
 constexpr const char* use = "the model of ORB";
 
 double or_else(double value, double otherwise, const char* key) {
@@ -40,12 +42,14 @@ double cell_iterations(const OrbRun& run, int level) {
     return std::clamp(halvings - 1 + (run.miss_particles <= 0.5 ? exact_gap : 0.0), 1.0, most_iterations);
 }
 
-/// Passes of all levels: a level goes on until the last of its cells is done.
-double passes(const OrbRun& run) {
-    double sum = 0;
-    for (int level = 0; level < levels_of(run.leaves); ++level)
-        sum += std::min(most_iterations + 1, cell_iterations(run, level) + (run.iterations > 0 ? 0 : level));
-    return sum;
+/// Passes of a level: it goes on until the last of its cells is done.
+double level_passes(const OrbRun& run, int level) {
+    return std::min(most_iterations + 1, cell_iterations(run, level) + (run.iterations > 0 ? 0 : level));
+}
+
+/// Blocks of a level: the last one of a cell takes what is left, and a cell has at least one.
+double level_blocks(const OrbRun& run, int level) {
+    return std::max(std::ldexp(1.0, level), run.particles / elements_of_block);
 }
 
 OrbStep cpu_axis(const OrbRun& run, const Cpu& cpu) {
@@ -72,30 +76,40 @@ OrbStep count(const OrbRun& run, double bytes_per_s) {
     return {"count", bytes / bytes_per_s, bytes};
 }
 
-/// Each pass sends a number a block to the host, which waits, adds them up and says the next cuts.
-double host_s(const OrbRun& run, const Machine& machine) {
-    const double bytes = 4 * run.particles / elements_of_block;
-    double pass_s = machine.gpu.wait_s;
-    if (machine.link.bandwidth_bytes_per_s > 0)
-        pass_s += bytes / machine.link.bandwidth_bytes_per_s;
-    if (machine.cpu.core_read_bandwidth_bytes_per_s > 0)
-        pass_s += bytes / machine.cpu.core_read_bandwidth_bytes_per_s;
-    return passes(run) * pass_s;
+/// A pass beside its bytes. A number a block goes to the host, which waits, adds them up and says the next
+/// cuts: as measured, or a launch, a wait, and those numbers over the link and through one core.
+double pass_s(const Machine& machine, double blocks, double cells) {
+    if (machine.gpu.pass_s > 0)
+        return machine.gpu.pass_s + blocks * machine.gpu.pass_block_s + cells * machine.gpu.pass_cell_s;
+    double seconds = machine.gpu.wait_s;
+    for (const double bytes_per_s :
+         {machine.link.bandwidth_bytes_per_s, machine.cpu.core_read_bandwidth_bytes_per_s})
+        if (bytes_per_s > 0)
+            seconds += 4 * blocks / bytes_per_s;
+    return seconds;
 }
 
-OrbStep gpu_count(const OrbRun& run, const Machine& machine, bool kernel_per_cell) {
+double counting_bytes_per_s(OrbCounting counting, const Gpu& gpu) {
+    const double own = counting == OrbCounting::cell    ? gpu.count_cell_bytes_per_s
+                       : counting == OrbCounting::level ? gpu.count_level_bytes_per_s
+                                                        : gpu.count_left_bytes_per_s;
+    return or_else(own > 0 ? own : gpu.count_left_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
+                   "gpu.read_bandwidth_bytes_per_s");
+}
+
+OrbStep gpu_count(const OrbRun& run, const Machine& machine, OrbCounting counting) {
     const Gpu& gpu = machine.gpu;
-    OrbStep step = count(run, gpu.count * or_else(gpu.count_left_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
-                                                  "gpu.read_bandwidth_bytes_per_s"));
-    step.launches = passes(run);
-    double launch_s = gpu.launch_s;
-    if (kernel_per_cell) {
-        step.launches = 0;
-        for (int level = 0; level < levels_of(run.leaves); ++level)
-            step.launches += cell_iterations(run, level) * std::ldexp(1.0, level);
-        launch_s = std::max(launch_s, gpu.kernel_s);
+    const bool by_cell = counting == OrbCounting::cell;
+    OrbStep step = count(run, gpu.count * counting_bytes_per_s(counting, gpu));
+    double launch_s = gpu.pass_s > 0 ? 0 : gpu.launch_s; // else in gpu.pass_s
+    if (by_cell)
+        launch_s = gpu.cell_kernel_s > 0 ? gpu.cell_kernel_s : std::max(gpu.launch_s, gpu.kernel_s);
+    for (int level = 0; level < levels_of(run.leaves); ++level) {
+        const double passes = level_passes(run, level), cells = std::ldexp(1.0, level);
+        const double launches = by_cell ? cell_iterations(run, level) * cells : passes;
+        step.launches += launches;
+        step.seconds += passes * pass_s(machine, level_blocks(run, level), cells) + launches * launch_s;
     }
-    step.seconds += step.launches * launch_s + host_s(run, machine);
     return step;
 }
 
@@ -105,8 +119,17 @@ OrbStep send(const char* name, double bytes, const Machine& machine) {
     return {name, bytes / bytes_per_s + machine.link.latency_s, bytes};
 }
 
-OrbStep gpu_move(const char* name, double bytes, double bytes_per_s, double launches, const Gpu& gpu) {
-    return {name, bytes / (gpu.count * bytes_per_s) + launches * gpu.launch_s, bytes, launches};
+/// All levels' columns or partitions, at bytes_per_s(level). By a kernel a cell each waits for its longest
+/// block, whose threads take one point after another.
+template <typename Rate>
+OrbStep gpu_move(const char* name, const OrbRun& run, double level_bytes, const Rate& bytes_per_s,
+                 double round_s, bool by_cell, const Gpu& gpu) {
+    OrbStep step{name};
+    for (int level = 0; level < levels_of(run.leaves); ++level)
+        step.seconds += level_bytes / (gpu.count * bytes_per_s(level)), step.bytes += level_bytes;
+    step.launches = by_cell ? cells(run) : levels(run);
+    step.seconds += step.launches * gpu.launch_s + (by_cell ? orb_rounds_of_cells(run) * round_s : 0);
+    return step;
 }
 
 } // namespace
@@ -133,6 +156,17 @@ double orb_iterations(const OrbRun& run) {
     return count > 0 ? sum / count : 0;
 }
 
+double orb_rounds_of_cells(const OrbRun& run) {
+    double rounds = 0;
+    for (int level = 0; level < levels_of(run.leaves); ++level) {
+        const double points = std::ldexp(run.particles, -level);
+        const double blocks = std::max(1.0, std::floor(points / elements_of_block));
+        const double longest = points - (blocks - 1) * elements_of_block; // takes the rest as well
+        rounds += std::ldexp(std::ceil(longest / threads_of_block), level);
+    }
+    return rounds;
+}
+
 OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine) {
     const double bytes_per_s =
         or_else(machine.cpu.count_left_bytes_per_s, machine.cpu.read_bandwidth_bytes_per_s,
@@ -143,27 +177,36 @@ OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine) {
 OrbPrediction orb_gpu_count(const OrbRun& run, const Machine& machine) {
     return {"gpu-count",
             {cpu_axis(run, machine.cpu), send("send", key_bytes * run.particles * levels(run), machine),
-             gpu_count(run, machine, false), cpu_partition(run, machine.cpu)}};
+             gpu_count(run, machine, OrbCounting::warp), cpu_partition(run, machine.cpu)}};
 }
 
-OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, bool kernel_per_cell) {
+OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, OrbCounting counting) {
     const Gpu& gpu = machine.gpu;
     const double copy = or_else(gpu.copy_bandwidth_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
                                 "gpu.copy_bandwidth_bytes_per_s");
-    const double columns = 2 * key_bytes * run.particles * levels(run);
-    const double records = 4 * run.bytes_per_record * run.particles * levels(run); // and back
+    const auto partition_rate = [&](int level) {
+        const bool few = std::ldexp(run.particles, -level) > large_cell;
+        const double rate = few && gpu.partition_few_bytes_per_s > 0 ? gpu.partition_few_bytes_per_s
+                                                                     : gpu.partition_bytes_per_s;
+        return rate > 0 ? rate : copy;
+    };
+    const auto axis_rate = [&](int) { return gpu.axis_bytes_per_s > 0 ? gpu.axis_bytes_per_s : copy; };
+    const bool by_cell = counting == OrbCounting::cell;
+    static const char* const names[] = {"", "-level", "-kernel-per-cell"};
     OrbPrediction prediction{
-        std::string("gpu") + (resident ? "-resident" : "") + (kernel_per_cell ? "-kernel-per-cell" : ""), {}};
+        std::string("gpu") + (resident ? "-resident" : "") + names[static_cast<int>(counting)], {}};
     if (!resident)
         prediction.steps.push_back(send("send", run.bytes_per_record * run.particles, machine));
-    prediction.steps.push_back(gpu_move("axis", columns,
-                                        gpu.axis_bytes_per_s > 0 ? gpu.axis_bytes_per_s : copy,
-                                        kernel_per_cell ? cells(run) : levels(run), gpu));
-    prediction.steps.push_back(gpu_count(run, machine, kernel_per_cell));
-    prediction.steps.push_back(gpu_move("partition", records,
-                                        gpu.partition_bytes_per_s > 0 ? gpu.partition_bytes_per_s : copy,
-                                        levels(run), gpu));
-    prediction.steps.push_back({"blocks", levels(run) * run.particles / elements_of_block * gpu.block_s});
+    prediction.steps.push_back(
+        gpu_move("axis", run, 2 * key_bytes * run.particles, axis_rate, gpu.axis_round_s, by_cell, gpu));
+    prediction.steps.push_back(gpu_count(run, machine, counting));
+    prediction.steps.push_back(gpu_move("partition", run,
+                                        4 * run.bytes_per_record * run.particles, // and back
+                                        partition_rate, gpu.partition_round_s, by_cell, gpu));
+    OrbStep blocks{"blocks"};
+    for (int level = 0; level < levels_of(run.leaves); ++level)
+        blocks.seconds += level_blocks(run, level) * gpu.block_s;
+    prediction.steps.push_back(blocks);
     return prediction;
 }
 
@@ -183,8 +226,8 @@ std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& mac
         all.push_back(orb_gpu_count(run, machine));
     if (machine.link.bandwidth_bytes_per_s > 0)
         all.push_back(orb_gpu(run, machine, false));
-    all.push_back(orb_gpu(run, machine, true));
-    all.push_back(orb_gpu(run, machine, true, true));
+    for (const OrbCounting counting : {OrbCounting::warp, OrbCounting::level, OrbCounting::cell})
+        all.push_back(orb_gpu(run, machine, true, counting));
     all.push_back(orb_gpu_rounds(run, machine));
     return all;
 }

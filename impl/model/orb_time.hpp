@@ -13,8 +13,8 @@
 //  - after, the partition reads and writes all records once a level, on the GPU twice: to temporaries and
 //  back;
 //  - the host looks at every pass: it waits, gets a number a block (of 4,096 elements), and adds them up;
-//  before a
-//    level it says which block has which cell.
+//    before a level it says which block has which cell;
+//  - a kernel for one small cell takes as long as its longest block, however few its bytes.
 #pragma once
 
 #include "model/machine.hpp"
@@ -31,6 +31,10 @@ struct OrbRun {
     double miss_particles = 0.5;  // alpha: a cut may miss its place by so many; 0.5: exact
     double bytes_per_record = 12; // that the partition moves: three fp32 coordinates
 };
+
+/// His kernels: all cells of a level in one launch, with warp primitives (section 6.6) or without (6.5), or a
+/// launch for each cell (6.4; columns and partition, too).
+enum class OrbCounting { warp, level, cell };
 
 /// One part of a run: its seconds and what they are made of.
 struct OrbStep {
@@ -51,13 +55,16 @@ struct OrbPrediction {
 /// Mean iterations of a level.
 double orb_iterations(const OrbRun& run);
 
+/// Points that a thread of each cell's longest block takes one after another, added up over all cells.
+double orb_rounds_of_cells(const OrbRun& run);
+
 /// All on the CPU.
 OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine);
 /// The GPU counts, the CPU makes the columns and partitions; one launch for all cells of a level.
 OrbPrediction orb_gpu_count(const OrbRun& run, const Machine& machine);
-/// The GPU does all of it; `resident`: the records are there already. `kernel_per_cell`: his first version, a
-/// launch for each cell.
-OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, bool kernel_per_cell = false);
+/// The GPU does all of it; `resident`: the records are there already.
+OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident,
+                      OrbCounting counting = OrbCounting::warp);
 
 /// Those of the above that the machine's numbers allow.
 std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& machine);

@@ -5,6 +5,7 @@
 // those that `graft bench` times.
 #pragma once
 
+#include "decompose/device_orb.hpp"
 #include "model/machine.hpp"
 #include "model/orb_paper.hpp"
 #include "model/orb_rounds.hpp"
@@ -38,6 +39,9 @@ model::Machine calibrate(const Calibration& calibration, std::string* why);
 
 /// The CPU's share: `threads` threads together and one alone, per level of the memory.
 void calibrate_cpu(model::Machine& machine, int threads, int repetitions);
+/// The GPU's numbers of orthogonal recursive bisection, rehmann2022's kernels and ours, from runs on up to
+/// 2^28 points (a sixteenth where less than 16 GiB are free). Throws Error(device).
+void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free);
 /// The GPU's and the link's. Throws Error(device).
 void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions);
 

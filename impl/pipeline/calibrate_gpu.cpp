@@ -3,12 +3,9 @@
 
 #include "backend/cuda_library.hpp"
 #include "core/error.hpp"
-#include "decompose/device_orb.hpp"
 #include "kernels/device_bench.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <vector>
 
 namespace graft::pipeline {
 
@@ -49,73 +46,6 @@ void measure_link(model::Link& link, const kernels::DeviceBenchTable& bench, int
         link.latency_s = static_cast<double>(rates[0].bytes) / rates[0].pinned_to_device;
 }
 
-/// The number after `key` in the answer, from `start` on; 0 when there is none.
-double number_after(const std::string& text, const std::string& start, const std::string& key) {
-    const size_t from = text.find(start);
-    const size_t at = from == text.npos ? text.npos : text.find("\"" + key + "\":", from);
-    return at == text.npos ? 0 : std::strtod(text.c_str() + at + key.size() + 3, nullptr);
-}
-
-std::string orb_answer(const decompose::DeviceOrbTable& orb, const decompose::DeviceOrbBench& request) {
-    DeviceError error;
-    std::vector<char> text(size_t{1} << 18);
-    backend::raise(orb.bench(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
-    return text.data();
-}
-
-/// rehmann2022's ORB: count-left with warp primitives, and the partition to temporaries and back.
-void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb,
-                       decompose::DeviceOrbBench request) {
-    request.variant = decompose::OrbVariant::sweep;
-    gpu.count_left_bytes_per_s =
-        number_after(orb_answer(orb, request), "\"threads\":256,\"items\":16", "warp_bytes_per_s");
-    request.variant = decompose::OrbVariant::warp;
-    request.leaves = 16;
-    const std::string answer = orb_answer(orb, request);
-    const auto seconds = [&](const char* step) { return number_after(answer, "\"time_s\"", step); };
-    const double points = static_cast<double>(request.n), axis_s = seconds("make_axis"),
-                 partition_s = seconds("partition"), steps_s = axis_s + seconds("count") + partition_s;
-    constexpr double levels = 4, axis_bytes = 8, partition_bytes = 48, elements_of_block = 4096;
-    if (axis_s > 0)
-        gpu.axis_bytes_per_s = levels * axis_bytes * points / axis_s;
-    if (partition_s > 0)
-        gpu.partition_bytes_per_s = levels * partition_bytes * points / partition_s;
-    gpu.block_s = std::max(0.0, seconds("total") - steps_s) / (levels * points / elements_of_block);
-}
-
-/// Ours, in 12 levels.
-void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb,
-                     decompose::DeviceOrbBench request) {
-    request.variant = decompose::OrbVariant::rounds;
-    request.leaves = 4096;
-    const std::string answer = orb_answer(orb, request);
-    const auto seconds = [&](const char* step) { return number_after(answer, "\"time_s\"", step); };
-    const double count_s = seconds("count"), move_s = seconds("move");
-    model::Machine one;
-    one.gpu = gpu, one.gpu.count = 1;
-    for (const model::OrbStep& step :
-         model::orb_gpu_rounds({static_cast<double>(request.n), static_cast<double>(request.leaves)}, one)
-             .steps) {
-        if (std::string_view(step.name) == "count" && count_s > 0)
-            gpu.orb_count_bytes_per_s = step.bytes / count_s;
-        if (std::string_view(step.name) == "move" && move_s > 0)
-            gpu.orb_move_bytes_per_s = step.bytes / move_s;
-    }
-    gpu.orb_level_s = (seconds("sample") + seconds("bracket") + seconds("select")) / 12;
-}
-
-/// On fewer points than the models are asked about: 2 and 13 GB of device memory, or a sixteenth of them.
-void measure_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free) {
-    const bool room = bytes_free > (int64_t{16} << 30);
-    decompose::DeviceOrbBench request;
-    request.device = device;
-    request.verify = 0;
-    request.n = int64_t{1} << (room ? 26 : 22);
-    measure_paper_orb(gpu, orb, request);
-    request.n = int64_t{1} << (room ? 28 : 24);
-    measure_own_orb(gpu, orb, request);
-}
-
 } // namespace
 
 void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions) {
@@ -136,7 +66,7 @@ void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions) {
     measure_rates(machine.gpu, *cuda.bench, device, repetitions);
     measure_link(machine.link, *cuda.bench, device, repetitions);
     if (cuda.orb != nullptr)
-        measure_orb(machine.gpu, *cuda.orb, device, info.bytes_free);
+        calibrate_orb(machine.gpu, *cuda.orb, device, info.bytes_free);
     if (count > 1)
         backend::raise(cuda.bench->peer(device, device == 0 ? 1 : 0, repetitions,
                                         &machine.link.gpu_gpu_bandwidth_bytes_per_s, &error),

@@ -6,6 +6,7 @@ GRAFT is the graft command. Every GPU run is verified in itself; one that is not
 Figures 27 and 28 compare the CPU (threads T, double precision, sampled cuts) with the GPU (single) up to --cpu-n.
 """
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -14,12 +15,14 @@ wrong = []
 table = {"figure": "", "names": (), "file": None} # of the rows that follow
 
 
-def run(arguments, check=True):
+@functools.cache
+def run(*arguments):
+    """The answer of a bench; figures that show the same run share it."""
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(arguments)}: {done.stderr.strip()}")
     answer = json.loads(done.stdout)
-    if check and not answer.get("verified", True):
+    if not answer.get("verified", True):
         wrong.append(" ".join(arguments))
     return answer
 
@@ -30,14 +33,14 @@ class Bench:
 
     def gpu(self, n, leaves, variant="rounds", **settings):
         words = [self.graft, "bench", "orb", "--backend", "cuda", "--dist", "uniform", "--n", str(n),
-                 "--leaves", str(leaves), "--variant", variant]
+                 "--leaves", str(leaves), "--variant", variant, "--repeat", "1" if n > 1 << 28 else "3"]
         for key, value in settings.items():
             words += ["--set", f"{key}={value}"]
-        return run(words)
+        return run(*words)
 
     def cpu(self, n, leaves, finder="sampled"):
-        return run([self.graft, "bench", "orb", "--n", str(n), "--leaves", str(leaves), "--dist", "uniform", "--repeat", "1",
-                    "--finder", finder, "--threads", str(self.threads)])["time_s"]["decompose"]
+        return run(self.graft, "bench", "orb", "--n", str(n), "--leaves", str(leaves), "--dist", "uniform", "--repeat", "1",
+                   "--finder", finder, "--threads", str(self.threads))["time_s"]["decompose"]
 
 
 def heading(figure, *names):
@@ -58,7 +61,7 @@ def launches(bench, n):
     """Figure 22: count kernels a level, one iteration of the bisection; and seconds of the level's cuts."""
     print("# figure 22: kernel calls of count-left, a kernel a cell against one for the level; n =", n)
     heading("22", "level", "cells", "calls_cell", "calls_level", "count_s_cell", "count_s_level", "count_s_warp")
-    variants = [bench.gpu(n, 4096, v, partition=p)["levels"] for v, p in (("cell", "cell"), ("level", "level"), ("warp", "level"))]
+    variants = [bench.gpu(n, 4096, v, **s)["levels"] for v, s in (("cell", {"partition": "cell"}), ("level", {}), ("warp", {}))]
     for level, (a, b, c) in enumerate(zip(*variants)):
         row(level, a["cells"], a["count_launches"] / a["iterations"], b["count_launches"] / b["iterations"],
             a["count_s"], b["count_s"], c["count_s"])
@@ -71,7 +74,7 @@ def copies(bench, n):
     """Figure 24: bytes to the device; and seconds at the measured rate."""
     print("# figure 24: bytes to the device with and without partition there; n =", n)
     heading("24", "leaves", "bytes_without", "bytes_with", "s_without", "s_with")
-    rate = bench.gpu(n, 2, "warp")["copy"]["bytes_per_s"]
+    rate = bench.gpu(n, 4096, "warp")["copy"]["bytes_per_s"]
     for depth in range(1, 13):
         row(2**depth, 4 * n * depth, 12 * n, 4 * n * depth / rate, 12 * n / rate)
 

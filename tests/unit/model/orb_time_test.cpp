@@ -34,7 +34,7 @@ TEST(OrbTime, BytesByHand) { // 1,024 particles, 4 leaves = 2 levels, 3 iteratio
     const OrbPrediction counting = orb_gpu_count(run, simple());
     EXPECT_DOUBLE_EQ(step(counting, "send").bytes, 2 * 4 * 1024);
     EXPECT_DOUBLE_EQ(step(counting, "count").seconds,
-                     2 * 3 * (4 * 1024 / 1000. + 1 / 10.)); // a quarter of a block
+                     2 * 3 * 4 * 1024 / 1000. + 3 * (1 + 2) * 4 / 10.); // a block a cell at least
     EXPECT_DOUBLE_EQ(step(counting, "count").launches, 6);
     const OrbPrediction all = orb_gpu(run, simple(), false);
     EXPECT_DOUBLE_EQ(step(all, "send").bytes, 12 * 1024);
@@ -58,9 +58,38 @@ TEST(OrbTime, LaunchesWaitsAndResults) {
     EXPECT_DOUBLE_EQ(level.seconds, 15 * 4 * 40960 / 1000. + 15 + 15 * (10 + 40 / 10.));
     m.cpu.core_read_bandwidth_bytes_per_s = 20;
     EXPECT_DOUBLE_EQ(step(orb_gpu(run, m, true), "count").seconds, level.seconds + 15 * 40 / 20.);
-    const OrbStep cell = step(orb_gpu(run, m, true, true), "count");
+    const OrbStep cell = step(orb_gpu(run, m, true, OrbCounting::cell), "count");
     EXPECT_DOUBLE_EQ(cell.launches, 5 * 7); // 1 + 2 + 4 cells
     EXPECT_DOUBLE_EQ(cell.seconds, level.seconds + 15 * 40 / 20. - 15 + 35 * 2);
+}
+
+TEST(OrbTime, MeasuredPassesAndKernelsOfCells) {
+    Machine m = simple();
+    m.gpu.launch_s = 1, m.gpu.kernel_s = 2, m.gpu.wait_s = 10;
+    m.gpu.pass_s = 5, m.gpu.pass_block_s = 0.5, m.gpu.pass_cell_s = 0.25;
+    m.gpu.count_left_bytes_per_s = 900, m.gpu.count_level_bytes_per_s = 800,
+    m.gpu.count_cell_bytes_per_s = 700;
+    m.gpu.cell_kernel_s = 3, m.gpu.axis_round_s = 4, m.gpu.partition_round_s = 6;
+    const OrbRun run{40960, 8, 5}; // 15 passes of 10 blocks; 7 cells
+    const double bytes = 15 * 4 * 40960., passes_s = 15 * (5 + 10 * 0.5) + 5 * 7 * 0.25;
+    EXPECT_DOUBLE_EQ(step(orb_gpu(run, m, true), "count").seconds, bytes / 900 + passes_s);
+    EXPECT_DOUBLE_EQ(step(orb_gpu(run, m, true, OrbCounting::level), "count").seconds,
+                     bytes / 800 + passes_s);
+    const OrbPrediction cell = orb_gpu(run, m, true, OrbCounting::cell);
+    EXPECT_DOUBLE_EQ(step(cell, "count").seconds, bytes / 700 + passes_s + 5 * 7 * 3);
+    // Cells of 40,960 points are 10 blocks of 16 rounds, of 20,480 5, of 10,240 2, the last one of 24 rounds.
+    EXPECT_DOUBLE_EQ(orb_rounds_of_cells(run), 16 + 2 * 16 + 4 * 24);
+    EXPECT_DOUBLE_EQ(step(cell, "axis").seconds, 3 * 8 * 40960 / 800. + 7 * 1 + 144 * 4);
+    EXPECT_DOUBLE_EQ(step(cell, "partition").seconds, 3 * 48 * 40960 / 800. + 7 * 1 + 144 * 6);
+    EXPECT_EQ(cell.variant, "gpu-resident-kernel-per-cell");
+    EXPECT_DOUBLE_EQ(step(orb_gpu(run, m, true), "axis").seconds, 3 * 8 * 40960 / 800. + 3 * 1);
+}
+
+TEST(OrbTime, PartitionOfFewLargeCells) {
+    Machine m = simple();
+    m.gpu.partition_bytes_per_s = 600, m.gpu.partition_few_bytes_per_s = 500;
+    const double n = 0x1p24; // cells of 2^24, 2^23, 2^22 points
+    EXPECT_DOUBLE_EQ(step(orb_gpu({n, 8, 5}, m, true), "partition").seconds, 48 * n * (2 / 500. + 1 / 600.));
 }
 
 TEST(OrbTime, IterationsOfEvenlySpreadParticles) {
@@ -102,9 +131,9 @@ TEST(OrbTime, RehmannsMeasurement) {
 
 TEST(OrbTime, OnlyWhatTheMachineAllows) {
     Machine m = simple();
-    EXPECT_EQ(orb_predictions({}, m).size(), 6u);
+    EXPECT_EQ(orb_predictions({}, m).size(), 7u);
     m.link.bandwidth_bytes_per_s = 0;
-    EXPECT_EQ(orb_predictions({}, m).size(), 4u);
+    EXPECT_EQ(orb_predictions({}, m).size(), 5u);
     m.gpu.count = 0;
     EXPECT_EQ(orb_predictions({}, m).size(), 1u);
     EXPECT_THROW(orb_predictions({0, 4}, m), core::Error);
@@ -132,8 +161,9 @@ TEST(OrbRounds, BytesByHand) { // 2^30 particles, 4,096 leaves: 3 rounds of 4 le
     EXPECT_DOUBLE_EQ(step(p, "move").seconds, 92 * 0x1p30 / 800);
     Machine m = simple();
     m.gpu.orb_count_bytes_per_s = 500, m.gpu.orb_move_bytes_per_s = 400, m.gpu.orb_level_s = 3;
+    m.gpu.orb_point_s = 0.5, m.gpu.orb_cell_s = 7;
     EXPECT_DOUBLE_EQ(orb_gpu_rounds(run, m).total_s(),
-                     0x1p30 * (12 / 1000. + 108 / 500. + 92 / 400.) + 12 * 3);
+                     0x1p30 * (12 / 1000. + 108 / 500. + 92 / 400. + 12 * 0.5) + 12 * 3 + 4095 * 7);
 }
 
 } // namespace
