@@ -3,11 +3,12 @@
 
 usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--plan]
 
-Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each, since processes share
-cores and devices. --resume goes on where the run in FOLDER (its OUT) was cut off: tests that ended there without a report, in the
-same build, are not run again. Lines for steps.txt go to standard output, one a tool and program: clean, findings, failed (tests,
-without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard, reports.txt (every report once, with its tests) and sanitize.json: what
-was left out and why, the seconds of every test. --plan prints the shards and starts none.
+Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core,
+since racecheck's time is that of the host's cores. --resume goes on where the run in FOLDER (its OUT) was cut off: tests that ended
+there without a report, in the same build, are not run again. Lines for steps.txt go to standard output, one a tool and program:
+clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
+reports.txt (every report once, with its tests) and sanitize.json: what was left out and why, what is done, the seconds of every test.
+--plan prints the shards and starts none.
 """
 import argparse
 import concurrent.futures
@@ -28,6 +29,9 @@ LEFT_OUT = {
     "*.Large*": "needs more than a staging chunk (2.4e6 particles)",
     "*.MillionPoints": "1e6 points; the same kernels as those of the tests beside it",
 }
+# Grids as for four multiprocessors: racecheck takes its time by the block, and a block that comes back to the same shared memory
+# shows it more.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "GRAFT_TEST_SMALL": "1", "GRAFT_CUDA_MULTIPROCESSORS": "4"}
 # A racecheck process takes a worker thread for every core unless told. NVIDIA's own kernels, sorts and scans, are left out.
 OPTIONS = {"racecheck": ["--racecheck-num-workers", "1", "--kernel-name-exclude", "kns=CUB_"]}
 SECONDS = 4.0 # a test under racecheck beside seven other processes on an H200, unless it is here
@@ -38,11 +42,11 @@ SLOW = {
     "NearLayouts.*": 6, "GpuRanksBox.*": 40,
 }
 SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 40.0, 200, 86
-PLACES = 8 # processes on a device at a time
+PLACES = 16 # most processes on a device at a time
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
 STATE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, .*?)? ?(?:\((\d+) ms\))?$")
-REPORT = re.compile(r"^=+ ((?:(?:Error|Warning|Info): )?(?:Race reported|Potential \w+ hazard|Uninitialized|Host API memory access error|Invalid|"
-                    r"Barrier error|Divergent|Out-of-range|Misaligned|Leaked|Program hit).*)$")
+REPORT = re.compile(r"^=+ ((?:(?:Error|Warning|Info): )?(?:Race reported|Potential \w+ hazard|Uninitialized|Host API memory access error|"
+                    r"Invalid|Barrier error|Divergent|Out-of-range|Misaligned|Leaked|Program hit).*)$")
 FURTHER = re.compile(r"^=+ {5,}(\S.*)$")
 LOST = "Internal Sanitizer Error" # it lost track of a launch, counts that as a finding, and would count what follows from it
 
@@ -109,7 +113,7 @@ def run(job, devices, deadline, again=True):
     if left < 5:
         return job | judged("", 0) | {"ended": "skipped", "seconds": 0.0, "device": None}
     first = devices.take()
-    given = {"OMP_NUM_THREADS": "1", "GRAFT_TEST_SMALL": "1", "CUDA_VISIBLE_DEVICES": devices.visible(first)}
+    given = ENVIRONMENT | {"CUDA_VISIBLE_DEVICES": devices.visible(first)}
     command = ["compute-sanitizer", "--tool", job["tool"], "--report-api-errors", "no", "--error-exitcode", str(FINDINGS),
                "--print-limit", "20", *OPTIONS.get(job["tool"], []), job["path"], "--gtest_color=no",
                "--gtest_filter=" + ":".join(job["tests"])]
@@ -127,8 +131,8 @@ def run(job, devices, deadline, again=True):
     if again and result["ended"] == "lost" and deadline - time.monotonic() > result["seconds"]:
         left = [test for test in job["tests"] if test not in done(result)]
         second = run(job | {"tests": left, "log": job["log"].replace(".log", ".again.log")}, devices, deadline, again=False)
-        return second | {"tests": job["tests"], "times": result["times"] | second["times"], "seconds": result["seconds"] + second["seconds"],
-                         "reports": result["reports"] + second["reports"]}
+        return second | {"tests": job["tests"], "times": result["times"] | second["times"],
+                         "seconds": result["seconds"] + second["seconds"], "reports": result["reports"] + second["reports"]}
     return result
 
 
