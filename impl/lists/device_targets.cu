@@ -14,11 +14,13 @@ namespace device {
 
 namespace {
 
-/// flag[p]: the particle at tree place p is a target; one more entry, so that the scan has the total.
-__global__ void flag_active(const uint8_t* active, const int32_t* order, int64_t n, int32_t* flag) {
+/// flag[p]: the particle at tree place p is a target; one more entry, so that the scan has the total. None is
+/// where the computation has stopped: there may be fewer targets than were announced.
+__global__ void flag_active(const uint8_t* active, const int32_t* order, int64_t n,
+                            const backend::DeviceStatus* status, int32_t* flag) {
     const int64_t p = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (p <= n)
-        flag[p] = p < n && active[order[p]] != 0 ? 1 : 0;
+        flag[p] = p < n && !backend::stopped(status) && active[order[p]] != 0 ? 1 : 0;
 }
 
 __global__ void list_places(const int32_t* before, int64_t n, int64_t count, int32_t* place) {
@@ -34,9 +36,9 @@ struct TargetArrays {
 
 __global__ void gather_places(const int32_t* place, int64_t count, const double* x, const double* y,
                               const double* z, const double* softening, const int32_t* order,
-                              TargetArrays out) {
+                              const backend::DeviceStatus* status, TargetArrays out) {
     const int64_t t = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (t >= count)
+    if (t >= count || backend::stopped(status))
         return;
     const int32_t p = place[t];
     out.x[t] = x[p], out.y[t] = y[p], out.z[t] = z[p];
@@ -99,7 +101,7 @@ void gather_targets(backend::Queue& queue, const tree::DeviceTree& tree, const i
         return;
     gather_places<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
         place, n, tree.x.data(), tree.y.data(), tree.z.data(), softened ? tree.softening.data() : nullptr,
-        tree.order.data(),
+        tree.order.data(), queue.status(),
         {targets.own_x.data(), targets.own_y.data(), targets.own_z.data(), targets.own_softening.data(),
          targets.own_origin.data()});
     GRAFT_CUDA_LAUNCHED("gather of targets");
@@ -111,8 +113,8 @@ void select_active(backend::Queue& queue, TargetWork& work, const tree::DeviceTr
                    const uint8_t* active, DeviceTargets& targets) {
     work.before.resize(tree.n + 1);
     targets.own_place.resize(targets.n);
-    flag_active<<<backend::blocks_for(tree.n + 1, 256), 256, 0, queue.stream()>>>(active, tree.order.data(),
-                                                                                  tree.n, work.before.data());
+    flag_active<<<backend::blocks_for(tree.n + 1, 256), 256, 0, queue.stream()>>>(
+        active, tree.order.data(), tree.n, queue.status(), work.before.data());
     GRAFT_CUDA_LAUNCHED("active targets");
     backend::exclusive_sum(queue, work.before.data(), work.before.data(), tree.n + 1);
     list_places<<<backend::blocks_for(tree.n, 256), 256, 0, queue.stream()>>>(

@@ -152,8 +152,7 @@ void DeviceForce::ranks_know_tree() {
     }
     KnownTree& known = *r.known.data();
     to_host(queue_, &known.counts, tree_.counts.data(), 1);
-    to_host(queue_, known.level_offset, tree_.level_offset.data(),
-            std::min<int64_t>(tree_.level_offset.size(), tree::max_device_levels + 1));
+    to_host(queue_, known.level_offset, tree_.level_offset.data(), host_levels_ + 1);
     to_host(queue_, &known.charge, moments_.values.data(), 1);
     to_host(queue_, &known.magnitude, moments_.magnitude.data(), 1);
     to_host(queue_, &known.box, tree_.boxes.data(), 1);
@@ -292,6 +291,8 @@ void DeviceForce::ranks_pack(RankContent content, int32_t rank, const lists::Tar
     Ranks::Parcel& parcel = r.parcel(rank);
     parcel.bytes = message_bytes(r.shape, header);
     parcel.device.resize(parcel.bytes);
+    // What stands between the sections travels, too.
+    GRAFT_CUDA(cudaMemsetAsync(parcel.device.data(), 0, static_cast<size_t>(parcel.bytes), queue_.stream()));
     put_nodes(queue_, own, r.shape, extraction, nodes, sections_of(parcel.device.data(), r.shape, header));
     if (!on_device) {
         parcel.host.resize(parcel.bytes);

@@ -68,7 +68,7 @@ def show(folder, device, cuda):
     table, assumed = rows.all_rows(benchmarks, read_lines(os.path.join(folder, "ranks.jsonl")))
     show_rows(table, assumed)
     show_steps(steps)
-    kinds = {"ok": ("ok", "clean"), "failed": ("failed", "findings", "cut off"), "skipped": ("skipped",)}
+    kinds = {"ok": ("ok", "clean"), "failed": ("failed", "findings", "lost", "cut off"), "skipped": ("skipped",)}
     count = {kind: sum(step["status"] in words for step in steps) for kind, words in kinds.items()}
     met = {ok: sum(one["ok"] == ok for one in table) for ok in ("goal", "yes", "no")}
     print(f"\nsteps: {count['ok']} ok, {count['failed']} failed, {count['skipped']} skipped; targets: {met['goal']} at the goal, "

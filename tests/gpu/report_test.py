@@ -103,6 +103,32 @@ class Sanitizers(unittest.TestCase):
         self.assertEqual(sanitize.judged("========= Error: no such device\n", 0)["ended"], "failed")
         self.assertEqual(sanitize.judged("========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n", 86)["found"], 2)
 
+    RACE = ("[ RUN      ] A.First\n[       OK ] A.First (9 ms)\n[ RUN      ] A.Second/3\n"
+            "========= Error: Race reported between Write access at f()+0x10\n=========     and Read access at f()+0x20 [4 hazards]\n"
+            "========= \n[       OK ] A.Second/3, where GetParam() = 4 (7 ms)\n[ RUN      ] A.Third\n")
+
+    def test_a_report_is_that_of_the_test_that_ran(self):
+        cut = sanitize.judged(self.RACE, 124)
+        self.assertEqual((cut["ended"], cut["found"], cut["at"]), ("findings", 1, "A.Third"))
+        self.assertEqual([report["test"] for report in cut["reports"]], ["A.Second/3"])
+        self.assertIn("f()+0x20", cut["reports"][0]["text"])
+        self.assertEqual(sanitize.done(cut), {"A.First": 9})
+        both = [cut | {"tool": "racecheck", "program": "gpu_a"}] * 2
+        self.assertEqual(sanitize.all_reports(both).count("Race reported"), 1)
+
+    def test_a_launch_that_the_tool_lost_is_no_finding(self):
+        lost = sanitize.judged("[ RUN      ] A.B\n========= Internal Sanitizer Error: Detected a failure to track a kernel launch.\n"
+                               "[       OK ] A.B (5 ms)\n========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n", 86)
+        self.assertEqual((lost["ended"], lost["found"], sanitize.done(lost)), ("lost", 0, {}))
+        more = sanitize.judged(self.RACE + "========= Internal Sanitizer Error: x\n========= RACECHECK SUMMARY: 2 hazards displayed\n", 86)
+        self.assertEqual((more["ended"], more["found"]), ("findings", 1))
+
+    def test_what_an_earlier_run_has_done_counts(self):
+        shard = {"ended": "clean", "tests": ["A.B"], "times": {"A.B": 1}, "seconds": 1.2, "log": "x/l.log", "at": "", "bad": [], "found": 0}
+        words = sanitize.step("memcheck", "gpu_a", [shard], {}, {"A.C": 3, "A.D": 4}).split("\t")
+        self.assertEqual((words[2], words[4]), ("clean", "3 of 3 tests in 1 processes; 2 in an earlier run"))
+        self.assertEqual(sanitize.step("memcheck", "gpu_a", [], {}, {"A.C": 3}).split("\t")[2], "clean")
+
     def test_shards_hold_every_test_once_and_long_ones_come_first(self):
         tests = [f"A.Test{k}" for k in range(40)]
         shards = sanitize.shards_of(tests, 1.0)

@@ -15,6 +15,7 @@ usage: tests/gpu/run.sh [options]          exit status 0 when all of what was as
   --only STAGES      these alone: build, tests, sanitize, bench, papers, ranks (with commas between)
   --limit SECONDS    for all but the build: what does not fit is skipped, and said to be (180; with --sanitize 600, with
                      --bench-full 600)
+  --resume FOLDER    sanitizers go on where the run whose --out was FOLDER was cut off, with the same build
   --match PATTERN    test programs and benchmarks whose name has it, such as 'pairs|steps-1e'
 
   --build FOLDER     build folder (build/gpu)
@@ -28,10 +29,10 @@ usage: tests/gpu/run.sh [options]          exit status 0 when all of what was as
 TEXT
 }
 
-build="" out="" debs="" arch="" jobs=$(nproc) no_build=no sanitize=no bench=no only="" match="" limit="" definitions=()
+build="" out="" debs="" arch="" jobs=$(nproc) resume="" no_build=no sanitize=no bench=no only="" match="" limit="" definitions=()
 while [ $# -gt 0 ]; do
     case "$1" in
-    --build | --out | --debs | --arch | --jobs | --only | --match | --limit)
+    --build | --out | --debs | --arch | --jobs | --only | --match | --limit | --resume)
         [ $# -gt 1 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
         name=${1#--}; printf -v "$name" '%s' "$2"; shift ;;
     --no-build) no_build=yes ;;
@@ -165,7 +166,8 @@ run_tests() {
 # Small inputs only: a sanitizer takes 10 to 100 times as long. See sanitize.py for what runs when, and what is left out.
 run_sanitize() {
     command -v compute-sanitizer >/dev/null || { step sanitize sanitize failed 0 "no compute-sanitizer (CUDA Toolkit)"; return; }
-    python3 "$source_folder/tests/gpu/sanitize.py" "$build/bin" "$out" $((deadline - SECONDS)) "$devices" "$match" >>"$out/steps.txt" ||
+    python3 "$source_folder/tests/gpu/sanitize.py" "$build/bin" "$out" $((deadline - SECONDS)) "$devices" \
+        --match "$match" --resume "$resume" >>"$out/steps.txt" ||
         step sanitize sanitize failed 0 "sanitize.py"
 }
 
@@ -219,4 +221,4 @@ for stage in tests bench ranks sanitize papers; do # what is timed has the machi
     if [ -z "$device" ] && [ $stage != tests ]; then step $stage $stage skipped 0 "no CUDA device"; else run_$stage; fi
 done
 python3 "$source_folder/tests/gpu/report.py" show "$out" "${device:-none}" "${cuda_release:-none}"
-! grep -qP '^[^\t]*\t[^\t]*\t(failed|findings|cut off)\t' "$out/steps.txt"
+! grep -qP '^[^\t]*\t[^\t]*\t(failed|findings|lost|cut off)\t' "$out/steps.txt"

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 """compute-sanitizer over the GPU test programs, inputs small (support/small.hpp), for tests/gpu/run.sh.
 
-usage: sanitize.py BIN OUT SECONDS DEVICES [PATTERN]
+usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--plan]
 
-Tests go in shards of similar length, longest first, racecheck behind the three quick tools, half as many processes at a
-time as there are cores; one thread each, since processes share cores and devices. Lines for steps.txt go to standard output, one a tool and
-program: clean, findings, failed (tests, without findings), cut off, skipped. OUT gets a log a shard and sanitize.json: what
-was left out and why, the seconds of every test. --plan prints the shards and starts none.
+Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core,
+since racecheck's time is that of the host's cores. --resume goes on where the run in FOLDER (its OUT) was cut off: tests that ended
+there without a report, in the same build, are not run again. Lines for steps.txt go to standard output, one a tool and program:
+clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
+reports.txt (every report once, with its tests) and sanitize.json: what was left out and why, what is done, the seconds of every test.
+--plan prints the shards and starts none.
 """
+import argparse
 import concurrent.futures
 import fnmatch
+import hashlib
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -26,7 +29,11 @@ LEFT_OUT = {
     "*.Large*": "needs more than a staging chunk (2.4e6 particles)",
     "*.MillionPoints": "1e6 points; the same kernels as those of the tests beside it",
 }
-OPTIONS = {"racecheck": ["--kernel-regex-exclude", "kns=CUB_"]} # NVIDIA's own kernels: sorts and scans, a third of the time
+# Grids as for four multiprocessors: racecheck takes its time by the block, and a block that comes back to the same shared memory
+# shows it more.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "GRAFT_TEST_SMALL": "1", "GRAFT_CUDA_MULTIPROCESSORS": "4"}
+# A racecheck process takes a worker thread for every core unless told. NVIDIA's own kernels, sorts and scans, are left out.
+OPTIONS = {"racecheck": ["--racecheck-num-workers", "1", "--kernel-name-exclude", "kns=CUB_"]}
 SECONDS = 4.0 # a test under racecheck beside seven other processes on an H200, unless it is here
 SLOW = {
     "EngineReuse.*": 40, "EngineMemory.*": 40, "GpuRanks.*": 40, "EngineLife.*": 30, "EngineLocal.*": 30, "EngineLean.*": 30,
@@ -35,9 +42,13 @@ SLOW = {
     "NearLayouts.*": 6, "GpuRanksBox.*": 40,
 }
 SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 40.0, 200, 86
-PLACES = 8 # processes on a device at a time
+PLACES = 16 # most processes on a device at a time
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
-DONE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+) \((\d+) ms\)", re.M)
+STATE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, .*?)? ?(?:\((\d+) ms\))?$")
+REPORT = re.compile(r"^=+ ((?:(?:Error|Warning|Info): )?(?:Race reported|Potential \w+ hazard|Uninitialized|Host API memory access error|"
+                    r"Invalid|Barrier error|Divergent|Out-of-range|Misaligned|Leaked|Program hit).*)$")
+FURTHER = re.compile(r"^=+ {5,}(\S.*)$")
+LOST = "Internal Sanitizer Error" # it lost track of a launch, counts that as a finding, and would count what follows from it
 
 
 def tests_of(program):
@@ -79,6 +90,8 @@ class Devices:
     """Places for processes on devices: the device with most places left comes first in a process's list, all others follow."""
     def __init__(self, places):
         self.left, self.lock = list(places), threading.Lock()
+        given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        self.names = given.split(",") if given else [str(k) for k in range(len(self.left))]
 
     def take(self):
         with self.lock:
@@ -91,21 +104,19 @@ class Devices:
             self.left[first] += 1
 
     def visible(self, first):
-        count = len(self.left)
-        return ",".join(str((first + k) % count) for k in range(count))
+        return ",".join(self.names[first:] + self.names[:first])
 
 
-def run(job, devices, deadline):
-    """One shard: how it ended, and what its log says."""
+def run(job, devices, deadline, again=True):
+    """One shard: how it ended, and what its log says; once again if the tool lost track of a launch."""
     left = min(SHARD_LIMIT_S, deadline - time.monotonic())
     if left < 5:
         return job | judged("", 0) | {"ended": "skipped", "seconds": 0.0, "device": None}
     first = devices.take()
-    given = {"OMP_NUM_THREADS": "1", "GRAFT_TEST_SMALL": "1"}
-    if "CUDA_VISIBLE_DEVICES" not in os.environ:
-        given["CUDA_VISIBLE_DEVICES"] = devices.visible(first)
+    given = ENVIRONMENT | {"CUDA_VISIBLE_DEVICES": devices.visible(first)}
     command = ["compute-sanitizer", "--tool", job["tool"], "--report-api-errors", "no", "--error-exitcode", str(FINDINGS),
-               "--print-limit", "5", *OPTIONS.get(job["tool"], []), job["path"], "--gtest_color=no", "--gtest_filter=" + ":".join(job["tests"])]
+               "--print-limit", "20", *OPTIONS.get(job["tool"], []), job["path"], "--gtest_color=no",
+               "--gtest_filter=" + ":".join(job["tests"])]
     begin, status = time.monotonic(), 124
     with open(job["log"], "wb") as log:
         with subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | given,
@@ -116,36 +127,66 @@ def run(job, devices, deadline):
                 os.killpg(process.pid, signal.SIGKILL)
     devices.give(first)
     with open(job["log"], encoding="utf-8", errors="replace") as file:
-        return job | judged(file.read(), status) | {"seconds": time.monotonic() - begin, "device": first}
+        result = job | judged(file.read(), status) | {"seconds": time.monotonic() - begin, "device": first}
+    if again and result["ended"] == "lost" and deadline - time.monotonic() > result["seconds"]:
+        left = [test for test in job["tests"] if test not in done(result)]
+        second = run(job | {"tests": left, "log": job["log"].replace(".log", ".again.log")}, devices, deadline, again=False)
+        return second | {"tests": job["tests"], "times": result["times"] | second["times"],
+                         "seconds": result["seconds"] + second["seconds"], "reports": result["reports"] + second["reports"]}
+    return result
 
 
 def judged(log, status):
-    """How a shard ended, from its log and exit status; milliseconds of its tests; the test it was cut off in."""
-    done = DONE.findall(log)
-    found = sum(int(count) for count in SUMMARY.findall(log)[:1])
-    running = re.findall(r"^\[ RUN +\] (\S+)", log, re.M)
-    if found > 0 or status == FINDINGS:
+    """How a shard ended, from its log and exit status; milliseconds of its tests; reports, and the test that ran when each came; the
+    test it was cut off in."""
+    running, ran, bad, lost, reports, open_report = "", {}, set(), set(), [], False
+    for line in log.splitlines():
+        state, report, further = STATE.match(line), REPORT.match(line), FURTHER.match(line)
+        if state is not None and (state[1] == "RUN" or state[2] == running):
+            running = state[2] if state[1] == "RUN" else ""
+            if state[1] in ("OK", "FAILED"):
+                ran[state[2]] = int(state[3])
+            if state[1] == "FAILED":
+                bad.add(state[2])
+        elif LOST in line:
+            lost.add(running)
+        elif report is not None:
+            reports.append({"test": running, "text": report[1]})
+        elif further is not None and open_report and reports[-1]["text"].count("; ") < 2:
+            reports[-1]["text"] += "; " + further[1]
+        open_report = report is not None or (further is not None and open_report)
+    summary = SUMMARY.search(log)
+    found = max(int(summary[1]) - len(lost) if summary else 0, len(reports))
+    if found > 0 or (status == FINDINGS and not lost):
         ended = "findings"
     elif status == 124:
         ended = "cut off"
+    elif lost:
+        ended = "lost"
     else:
-        ended = "clean" if status == 0 and SUMMARY.search(log) else "failed"
-    ran = {name: int(ms) for state, name, ms in done if state != "SKIPPED"}
+        ended = "clean" if status == 0 and summary else "failed"
     if ended == "clean" and not ran:
         ended = "skipped"
-    at = running[-1] if running and len(running) > len(done) else ""
-    return {"ended": ended, "found": found, "at": at, "times": ran,
-            "bad": sorted({name for state, name, _ in done if state == "FAILED"})}
+    return {"ended": ended, "found": found, "at": running, "times": ran, "bad": sorted(bad), "lost": sorted(lost), "reports": reports}
 
 
-def step(tool, program, results, left_out):
-    """The line of a tool and a program: the worst that happened to a shard."""
-    worst = next(one for one in ("findings", "failed", "cut off", "clean", "skipped")
-                 if any(result["ended"] == one for result in results))
+def done(result):
+    """Tests of a shard that need not run again, with their milliseconds."""
+    again = {*result["bad"], *result["lost"], *(report["test"] for report in result["reports"])}
+    if result["ended"] == "findings" and not result["reports"]:
+        return {}
+    return {name: ms for name, ms in result["times"].items() if name not in again}
+
+
+def step(tool, program, results, left_out, before=()):
+    """The line of a tool and a program: the worst that happened to a shard; `before`: tests that an earlier run has done."""
+    worst = next((one for one in ("findings", "failed", "lost", "cut off", "clean", "skipped")
+                  if any(result["ended"] == one for result in results)), "clean")
     if worst == "clean" and any(result["ended"] == "skipped" and result["seconds"] == 0 for result in results):
         worst = "skipped" # for lack of time
     ran = sum(len(result["times"]) for result in results)
-    words, bad = [f"{ran} of {sum(len(result['tests']) for result in results)} tests in {len(results)} processes"], []
+    all_tests = len(before) + sum(len(result["tests"]) for result in results)
+    words, bad = [f"{len(before) + ran} of {all_tests} tests in {len(results)} processes"], []
     for result in results:
         name = os.path.basename(result["log"])
         if result["ended"] == "findings":
@@ -154,47 +195,97 @@ def step(tool, program, results, left_out):
             bad.append(f"{', '.join(result['bad']) or result['at'] or 'no summary'} in {name}")
         elif result["ended"] == "cut off":
             bad.append(f"cut off in {result['at'] or name}")
+        elif result["ended"] == "lost":
+            bad.append(f"{LOST} in {name}")
     words += bad[:4] + ([f"{len(bad) - 4} more"] if len(bad) > 4 else [])
+    if before:
+        words.append(f"{len(before)} in an earlier run")
     if left_out:
         words.append(f"{len(left_out)} left out")
     seconds = round(sum(result["seconds"] for result in results))
     return f"sanitize\t{tool}.{program}\t{worst}\t{seconds}\t{'; '.join(words)}"
 
 
-def plan(folder, out, pattern):
-    jobs, left_out = [], {}
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if not name.startswith("gpu_") or name.endswith("_times") or not re.search(pattern, name) or not os.access(path, os.X_OK):
+def all_reports(results):
+    """Every report once, without addresses and numbers of threads, with the tests that ran when it came."""
+    seen = {}
+    for result in results:
+        for report in result["reports"]:
+            text = re.sub(r"0x[0-9a-f]{6,}|\(\d+,\d+,\d+\)", "...", report["text"])
+            seen.setdefault((result["tool"], text), set()).add(f"{result['program']}:{report['test']}")
+    return "".join(f"{tool}: {text}\n    {' '.join(sorted(tests))}\n" for (tool, text), tests in sorted(seen.items()))
+
+
+def build_of(paths):
+    """What tells one build of a program and the libraries it opens from another."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def plan(args):
+    """Shards; what is left out, the build and what an earlier run of it has done, of each program."""
+    libraries = [os.environ[name] for name in ("GRAFT_LIBRARY", "GRAFT_CUDA_LIBRARY") if name in os.environ]
+    earlier = {}
+    if args.resume:
+        with open(os.path.join(args.resume, "sanitize.json"), encoding="utf-8") as file:
+            earlier = json.load(file)["programs"]
+    jobs, programs = [], {}
+    for name in sorted(os.listdir(args.bin)):
+        path = os.path.join(args.bin, name)
+        if not name.startswith("gpu_") or name.endswith("_times") or not re.search(args.match, name) or not os.access(path, os.X_OK):
             continue
-        tests, left_out[name] = tests_of(path)
-        for tool, share in TOOLS.items():
-            for k, (seconds, members) in enumerate(shards_of(tests, share)):
+        tests, left_out = tests_of(path)
+        build = build_of([path, *libraries])
+        before = earlier[name]["done"] if earlier.get(name, {}).get("build") == build else {}
+        programs[name] = {"build": build, "left_out": left_out, "done": {tool: dict(before.get(tool, {})) for tool in TOOLS}}
+        for tool in args.tools:
+            left = [test for test in tests if test not in programs[name]["done"][tool]]
+            for k, (seconds, members) in enumerate(shards_of(left, TOOLS[tool])):
                 jobs.append({"tool": tool, "program": name, "path": path, "tests": members, "expected": seconds,
-                             "log": os.path.join(out, f"{tool}.{name}.{k + 1}.log")})
-    return sorted(jobs, key=lambda job: (job["tool"] == "racecheck", -job["expected"])), left_out
+                             "log": os.path.join(args.out, f"{tool}.{name}.{k + 1}.log")})
+    return sorted(jobs, key=lambda job: (job["tool"] == "racecheck", -job["expected"])), programs
 
 
-def main(folder, out, limit_s, device_count, pattern=""):
-    deadline = time.monotonic() + int(limit_s)
-    jobs, left_out = plan(folder, out, pattern)
-    places = [max(1, min(PLACES, len(os.sched_getaffinity(0)) // 2 // int(device_count)))] * int(device_count)
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser.add_argument("bin")
+    parser.add_argument("out", nargs="?", default="")
+    parser.add_argument("seconds", nargs="?", type=int, default=0)
+    parser.add_argument("devices", nargs="?", type=int, default=1)
+    parser.add_argument("--match", default="")
+    parser.add_argument("--tools", type=lambda words: words.split(","), default=list(TOOLS))
+    parser.add_argument("--resume", default="")
+    parser.add_argument("--places", type=int, default=PLACES)
+    parser.add_argument("--plan", action="store_true")
+    return parser.parse_args()
+
+
+def main(args):
+    deadline = time.monotonic() + args.seconds
+    jobs, programs = plan(args)
+    if args.plan:
+        for one in jobs:
+            print(f"{one['expected']:6.1f} s  {one['tool']:9} {one['program']:14} {' '.join(one['tests'])}")
+        return
+    places = [max(1, min(args.places, len(os.sched_getaffinity(0)) // args.devices))] * args.devices
     devices = Devices(places)
     with concurrent.futures.ThreadPoolExecutor(sum(places)) as pool:
         results = list(pool.map(lambda job: run(job, devices, deadline), jobs))
-    for tool in TOOLS:
-        for program, names in left_out.items():
-            mine = [result for result in results if (result["tool"], result["program"]) == (tool, program)]
-            if mine:
-                print(step(tool, program, mine, names))
-    with open(os.path.join(out, "sanitize.json"), "w", encoding="utf-8") as file:
-        json.dump({"left_out": left_out, "shards": results}, file, indent=1)
+    for tool in args.tools:
+        for name, program in programs.items():
+            mine = [result for result in results if (result["tool"], result["program"]) == (tool, name)]
+            print(step(tool, name, mine, program["left_out"], program["done"][tool]))
+    for result in results:
+        programs[result["program"]]["done"][result["tool"]].update(done(result))
+    with open(os.path.join(args.out, "reports.txt"), "w", encoding="utf-8") as file:
+        file.write(all_reports(results))
+    with open(os.path.join(args.out, "sanitize.json"), "w", encoding="utf-8") as file:
+        json.dump({"programs": programs, "shards": results}, file, indent=1)
         file.write("\n")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--plan":
-        for one in plan(sys.argv[2], "", "")[0]:
-            print(f"{one['expected']:6.1f} s  {one['tool']:9} {one['program']:14} {' '.join(one['tests'])}")
-    else:
-        main(*sys.argv[1:])
+    main(arguments())

@@ -28,14 +28,13 @@ TEST_F(DeviceRunsTest, SourcesOfEveryGroup) {
             const int64_t groups = scene.targets.group_count();
             const auto offset = get(runs.offset.data(), groups);
             const auto count = get(runs.count.data(), groups);
-            const auto all = get(runs.runs.data(), runs.runs.size());
             int64_t made = 0;
             for (size_t g = 0; g < offset.size(); ++g) {
                 std::vector<int64_t> found, expected;
-                for (auto r = static_cast<size_t>(offset[g]); r < static_cast<size_t>(offset[g] + count[g]);
-                     ++r)
-                    for (int32_t k = 0; k < all[r + 1].before - all[r].before; ++k)
-                        found.push_back(all[r].first + k);
+                const auto of_group = get(runs.runs.data() + offset[g], count[g] + 1);
+                for (size_t r = 0; r + 1 < of_group.size(); ++r)
+                    for (int32_t k = 0; k < of_group[r + 1].before - of_group[r].before; ++k)
+                        found.push_back(of_group[r].first + k);
                 const auto group = static_cast<int64_t>(g);
                 for (int64_t k = scene.lists.leaf_offset[group]; k < scene.lists.leaf_offset[group + 1];
                      ++k) {

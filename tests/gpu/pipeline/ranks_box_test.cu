@@ -3,6 +3,8 @@
 
 #include "backend/cuda_library.hpp"
 
+#include "small.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +18,8 @@ namespace {
 using namespace graft;
 using namespace graft::pipeline;
 using namespace graft::pipeline::testing;
+using graft::test::small_inputs;
+using graft::test::test_size;
 
 class GpuRanksBox : public ::testing::Test {
   protected:
@@ -55,11 +59,15 @@ void expect_like(const Results& gpu, const Results& cpu, const std::string& what
 
 TEST_F(GpuRanksBox, IsTheSumOfOneProcess) {
     for (const bool neutral : {true, false}) {
-        const Cloud cloud = random_charges(tilted, 1200, neutral);
+        if (small_inputs() && neutral)
+            continue;
+        const Cloud cloud = random_charges(tilted, test_size(1200, 300), neutral);
         const Settings s = periodic_settings(tilted, Method::direct);
         const Results one = compute_periodic(cloud, s), alone = compute_periodic(cloud, on_gpu(s));
         expect_like(alone, one, "one process");
         for (const int ranks : {1, 2, 3, 4}) {
+            if (small_inputs() && ranks != 3)
+                continue;
             const std::string what = std::to_string(ranks) + " ranks";
             const Results gpu = compute_over(ranks, cloud, bisection(cloud, ranks), on_gpu(s));
             expect_like(gpu, one, what);
@@ -78,11 +86,13 @@ TEST_F(GpuRanksBox, OnlyWhatIsNearTravels) {
     const PeriodicBox boxes[] = {{{3, 1, 1}, {-1, 5, 0}, {0, 0, 0}},
                                  {{1, 1, 3}, {0, 0, 2}, {0.2, -0.3, 0.4}}};
     for (const PeriodicBox& box : boxes) {
-        const Cloud cloud = random_charges(box, 1500);
+        const Cloud cloud = random_charges(box, test_size(1500, 800));
         Settings s = periodic_settings(box, Method::direct);
         s.ewald_alpha = 20, s.ewald_accuracy = 1e-11;
         const Results one = compute_periodic(cloud, s);
         for (const int ranks : {2, 3, 4}) {
+            if (small_inputs() && ranks != 3)
+                continue;
             const Results gpu = compute_over(ranks, cloud, bisection(cloud, ranks), on_gpu(s));
             EXPECT_LT(rms_error(gpu, one), 1e-10) << ranks;
             for (const Report& report : gpu.reports) {
@@ -105,7 +115,7 @@ TEST_F(GpuRanksBox, SmallestForSanitizers) {
 }
 
 TEST_F(GpuRanksBox, SlabsAndSoftening) {
-    const Cloud cloud = random_charges(plane, 900, false);
+    const Cloud cloud = random_charges(plane, test_size(900, 250), false);
     Settings slab = periodic_settings(plane, Method::direct);
     slab.open_axis = 2;
     expect_like(compute_over(3, cloud, bisection(cloud, 3), on_gpu(slab)), compute_periodic(cloud, slab),
@@ -127,7 +137,7 @@ TEST_F(GpuRanksBox, SlabsAndSoftening) {
 }
 
 TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
-    const Cloud cloud = random_charges(tilted, 2000);
+    const Cloud cloud = random_charges(tilted, test_size(2000, 500));
     Settings s = periodic_settings(tilted, Method::direct);
     Choice at;
     const Cloud points = random_charges(tilted, 100, true, 5);
@@ -164,7 +174,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
     for (const bool is_slab : {false, true}) {
         Settings s = periodic_settings(plane, Method::direct);
         s.open_axis = is_slab ? 2 : -1;
-        const Cloud first = random_charges(plane, 700);
+        const Cloud first = random_charges(plane, test_size(700, 200));
         std::vector<Cloud> at(calls, first);
         for (int call = 0; call < calls; ++call)
             for (size_t i = 0; i < first.x.size(); ++i) {
@@ -258,7 +268,9 @@ std::string said(int ranks, const Cloud& cloud, const Settings& s) {
 TEST_F(GpuRanksBox, TheBackgroundIsSaidAsTheCpuSaysIt) {
     for (const Precision precision : {Precision::fp64, Precision::mixed})
         for (const bool neutral : {true, false}) {
-            const Cloud cloud = random_charges(tilted, 1500, neutral);
+            if (small_inputs() && neutral == (precision == Precision::fp64))
+                continue;
+            const Cloud cloud = random_charges(tilted, test_size(1500, 300), neutral);
             const Settings s = periodic_settings(tilted, Method::direct, precision);
             const std::string cpu = said(1, cloud, s);
             const size_t words = cpu.find("; the net charge");

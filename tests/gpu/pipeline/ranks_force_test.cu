@@ -15,6 +15,8 @@ namespace {
 using namespace graft;
 using namespace graft::pipeline;
 using namespace graft::pipeline::testing;
+using graft::test::small_inputs;
+using graft::test::test_size;
 
 class GpuRanks : public ::testing::Test {
   protected:
@@ -55,9 +57,10 @@ Results exact(const Cloud& cloud, const Settings& like, const Choice& choice = {
     return compute_over(1, cloud, all_on(cloud, 0), s, one);
 }
 
-/// p50 and p99 of both, in one line.
+/// p50 and p99 of both, in one line. Of few particles the one in a hundred differs more.
 bool as_good(const char* what, int ranks, const std::vector<double>& several, const std::vector<double>& one,
              double room) {
+    room *= small_inputs() ? 1.3 : 1;
     const double p50 = percentile(several, 0.5), p99 = percentile(several, 0.99);
     const double one_p50 = percentile(one, 0.5), one_p99 = percentile(one, 0.99);
     std::printf("    %-28s %d ranks: p50 %.3e (one %.3e), p99 %.3e (one %.3e), largest %.3e (%.3e)\n", what,
@@ -67,9 +70,9 @@ bool as_good(const char* what, int ranks, const std::vector<double>& several, co
 
 TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
     graft::test::Cases cases(4);
-    const Cloud cloud = make_cloud(graft::test::test_size(20000, 8000));
+    const Cloud cloud = make_cloud(test_size(20000, 3000));
     for (MacType mac : {MacType::error, MacType::box, MacType::edge}) {
-        if (graft::test::small_inputs() && mac != MacType::error)
+        if (small_inputs() && mac != MacType::error)
             break;
         const Settings s = on_gpu(mac);
         const Results reference = exact(cloud, s);
@@ -93,7 +96,7 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
 /// error is that of one rank; charges of both signs on one rank are no polynomials there. The same bits every
 /// time.
 TEST_F(GpuRanks, FarCellsBecomePolynomials) {
-    const Cloud cloud = make_cloud(graft::test::test_size(40000, 16000), 6);
+    const Cloud cloud = make_cloud(test_size(40000, 6000), 6);
     Settings s = on_gpu();
     s.precision = Precision::fp32, s.local = Local::on;
     Settings plain = s;
@@ -101,7 +104,7 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
     const Results whole = exact(cloud, s);
     const std::vector<double> one = errors(compute_over(1, cloud, all_on(cloud, 0), s), whole);
     for (int ranks : {2, 3, 4}) {
-        if (graft::test::small_inputs() && ranks != 3)
+        if (small_inputs() && ranks != 3)
             continue;
         const Owners owners = bisection(cloud, ranks);
         const Results with = compute_over(ranks, cloud, owners, s);
@@ -112,7 +115,7 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
             EXPECT_EQ(with.reports[r].local, "on");
             EXPECT_GT(with.reports[r].far_cells, 0);
             EXPECT_EQ(without.reports[r].far_cells, 0);
-            EXPECT_LT(with.reports[r].cells, 0.6 * without.reports[r].cells);
+            EXPECT_LT(with.reports[r].cells, (small_inputs() ? 1 : 0.6) * without.reports[r].cells);
         }
         const Results again = compute_over(ranks, cloud, owners, s);
         EXPECT_EQ(again.ax, with.ax);
@@ -131,7 +134,7 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
 /// stands as two roots here.
 TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
     graft::test::Cases cases(5);
-    const Cloud cloud = make_cloud(graft::test::test_size(12000, 5000), 2, true);
+    const Cloud cloud = make_cloud(test_size(12000, 2000), 2, true);
     for (MacType mac : {MacType::box, MacType::error})
         for (int order : {0, 2, 4})
             for (bool softening : {false, true}) {
@@ -165,7 +168,7 @@ TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
 /// A length far above the system's: potential * length counts the sources that reached a target.
 TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
     graft::test::Cases cases(7);
-    for (int64_t n : {int64_t{3}, int64_t{200}, graft::test::test_size(9001, 2001)}) {
+    for (int64_t n : {int64_t{3}, int64_t{200}, test_size(9001, 1001)}) {
         Cloud cloud = make_cloud(n, 7);
         std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})
@@ -184,7 +187,8 @@ TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
 }
 
 TEST_F(GpuRanks, EmptyRanksPointsSubsetsAndTwoDimensions) {
-    const Cloud cloud = make_cloud(6000, 3);
+    const Cloud cloud = make_cloud(test_size(6000, 2000), 3);
+    const double room = small_inputs() ? 2 : 1;
     Settings s = on_gpu();
     s.precision = Precision::fp64;
     const Results one = compute_over(1, cloud, all_on(cloud, 0), s);
@@ -195,7 +199,8 @@ TEST_F(GpuRanks, EmptyRanksPointsSubsetsAndTwoDimensions) {
     Choice at;
     at.points = &points, at.point_owners = all_on(points, 2); // where there is no particle
     Owners owners = slabs(cloud, 2);
-    EXPECT_LE(percentile(errors(compute_over(3, cloud, owners, s, at), exact(cloud, s, at)), 0.99), 5e-3);
+    EXPECT_LE(percentile(errors(compute_over(3, cloud, owners, s, at), exact(cloud, s, at)), 0.99),
+              5e-3 * room);
 
     Choice some;
     for (int64_t i = 0; i < cloud.size(); ++i)
@@ -208,7 +213,7 @@ TEST_F(GpuRanks, EmptyRanksPointsSubsetsAndTwoDimensions) {
         else
             EXPECT_EQ(partly.ax[i], 0);
     }
-    EXPECT_LE(percentile(list, 0.99), 3e-3);
+    EXPECT_LE(percentile(list, 0.99), 3e-3 * room);
 
     Cloud flat = cloud;
     std::fill(flat.z.begin(), flat.z.end(), 0.0);
@@ -220,7 +225,7 @@ TEST_F(GpuRanks, EmptyRanksPointsSubsetsAndTwoDimensions) {
 }
 
 TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
-    Cloud cloud = make_cloud(8000, 5);
+    Cloud cloud = make_cloud(test_size(8000, 2500), 5);
     for (size_t i = 0; i < 900; ++i)
         cloud.x[i] = 0.5, cloud.y[i] = 0.25, cloud.z[i] = 0.125; // heaps on all ranks
     Settings s = on_gpu();
@@ -242,7 +247,7 @@ TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
                         errors(compute_over(2, cloud, bisection(cloud, 2), history, three), whole),
                         errors(compute_over(1, cloud, all_on(cloud, 0), history, three), whole), 1.1));
     Settings tight = on_gpu(); // lists in batches
-    tight.device.list_limit = 1 << 16;
+    tight.device.list_limit = test_size(1 << 16, 1 << 13);
     const Results all = compute_over(2, cloud, bisection(cloud, 2), on_gpu());
     const Results batches = compute_over(2, cloud, bisection(cloud, 2), tight);
     EXPECT_LE(largest(errors(batches, all)), 1e-5);
@@ -269,7 +274,8 @@ TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
     s.exchange = Exchange::fetch;
     EXPECT_EQ(backend_of(2, s, cloud), "cpu") << "fetch is for CPUs";
     s = on_gpu();
-    EXPECT_EQ(backend_of(devices + 1, s, cloud), "cuda") << "cuda asks for shared GPUs";
+    EXPECT_EQ(backend_of(devices + 1, s, make_cloud(test_size(10000, 1500))), "cuda")
+        << "cuda asks for shared GPUs";
 }
 
 TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
@@ -277,7 +283,7 @@ TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
     std::vector<double> touched(3);
     comm::run_ranks(3, [&](comm::Communicator& comm) {
         const auto r = static_cast<size_t>(comm.rank());
-        Cloud own = make_cloud(4000, static_cast<unsigned>(r));
+        Cloud own = make_cloud(test_size(4000, 1300), static_cast<unsigned>(r));
         core::Memory memory;
         Solver solver(on_gpu(), memory);
         solver.set_communicator(&comm);
