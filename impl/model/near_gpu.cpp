@@ -53,8 +53,10 @@ TileChains chains_of(const NearProblem& p, double full) {
     const auto add = [&](double targets, double sources) {
         const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
         const TileShape shape = best_tile_shape(n, std::max(1.0, sources), rule);
-        const double own = sources / (1 << shape.log_y);
-        if (!shape.shared) {
+        const double own =
+            sources /
+            (shape.block >= 0 ? block_streams(tile_blocks[shape.block], n, shape.targets) : 1 << shape.log_y);
+        if (!shape.shared && shape.block < 0) {
             chains.direct = std::max(chains.direct, own);
             return;
         }

@@ -1,10 +1,11 @@
 // tiled and tiled_split on the device: device_tiled.cuh; split: a box with itself in one kernel (written),
 // with its neighbours in a second one (added), the paper's reference [10].
 #include "kernels/near/device_base.cuh"
-#include "kernels/near/device_tiled.cuh"
+#include "kernels/near/device_tiled_blocks.cuh"
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 namespace graft::kernels::near {
 
@@ -16,12 +17,14 @@ class TilePart {
     TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, backend::Queue& queue)
         : structure_(structure), runs_(runs), units_(queue.memory(), "near field: units"),
           warps_(queue.memory(), "near field: warps"), check_(queue.memory(), "near field: meetings") {
-        const TileSchedule schedule = make_tile_schedule(structure.host(), runs, cost);
-        put(queue, schedule.units, units_);
-        put(queue, schedule.warps, warps_);
-        count_ = static_cast<int32_t>(schedule.warps.size());
+        const TilePlan plan = make_tile_plan(structure.host(), runs, cost);
+        put(queue, plan.warps.units, units_);
+        put(queue, plan.warps.warps, warps_);
+        for (const std::vector<TileBlock>& kind : plan.blocks)
+            put(queue, kind, blocks_.emplace_back(queue.memory(), "near field: blocks"));
+        count_ = static_cast<int32_t>(plan.warps.warps.size());
         check_.resize(std::max<int64_t>(1, structure.host().target_boxes()));
-        queue.wait(); // the schedule goes
+        queue.wait(); // the plan goes
     }
     template <typename T>
     void set_points(backend::Queue& queue, const DevicePoints<T>& points) {
@@ -31,12 +34,18 @@ class TilePart {
     TilesView view() const { return {units_.data(), warps_.data(), check_.data()}; }
     const Runs& runs() const { return runs_; }
     int32_t count() const { return count_; }
-    int64_t bytes() const { return 8 * (units_.size() + warps_.size() + check_.size()); }
+    const backend::DeviceBuffer<TileBlock>& blocks(int32_t kind) const {
+        return blocks_[static_cast<size_t>(kind)];
+    }
+    int64_t bytes() const {
+        return 8 * (units_.size() + warps_.size() + check_.size()) +
+               static_cast<int64_t>(sizeof(TileBlock)) * (blocks_[0].size() + blocks_[1].size());
+    }
 
   private:
     template <typename T>
     static void put(backend::Queue& queue, const std::vector<T>& from, backend::DeviceBuffer<T>& to) {
-        to.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
+        to.resize(static_cast<int64_t>(from.size()));
         if (!from.empty())
             GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T),
                                        cudaMemcpyHostToDevice, queue.stream()));
@@ -45,6 +54,7 @@ class TilePart {
     const Runs& runs_;
     backend::DeviceBuffer<TileUnit> units_;
     backend::DeviceBuffer<TileWarp> warps_;
+    std::vector<backend::DeviceBuffer<TileBlock>> blocks_; // by kind
     backend::DeviceBuffer<int2> check_;
     int32_t count_ = 0;
 };
@@ -99,6 +109,8 @@ class Tiled final : public LayoutBase<precision> {
             whole.count = part->count();
             this->passes(whole, fields, add, tile_components,
                          [&](const SumView<precision>& view, bool gradient) {
+                             for (int32_t kind = 0; kind < model::tile_block_kinds; ++kind)
+                                 run_blocks(*part, kind, view);
                              sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view,
                                        part->view(), this->options_.threads);
                          });
@@ -117,6 +129,14 @@ class Tiled final : public LayoutBase<precision> {
     }
 
   private:
+    void run_blocks(const TilePart& part, int32_t kind, const SumView<precision>& view) {
+        if constexpr (precision == Precision::fp32) {
+            SumView<precision> blocks = view;
+            blocks.count = static_cast<int32_t>(part.blocks(kind).size());
+            sum_blocks(this->queue_, kind, this->sums_.dimension, blocks, part.blocks(kind).data(),
+                       part.view().check);
+        }
+    }
     TileCost cost_of(const Sums& sums, const DeviceLayoutOptions& options) const {
         const int components =
             sums.components >= 3 ? 4 : (sums.components == 2 || this->form_ == Form::helmholtz ? 2 : 1);
@@ -154,6 +174,12 @@ void sum_tiles(backend::Queue& queue, Form form, bool gradient, int32_t dimensio
         return flat ? sum_tiles_of<Form::laplace, precision, 2>(queue, gradient, view, tiles, threads)
                     : sum_tiles_of<Form::laplace, precision, 3>(queue, gradient, view, tiles, threads);
     }
+}
+
+void sum_blocks(backend::Queue& queue, int32_t kind, int32_t dimension, const SumView<Precision::fp32>& view,
+                const TileBlock* blocks, const int2* check) {
+    dimension == 2 ? sum_blocks_of<Form::laplace, 2>(queue, kind, view, blocks, check)
+                   : sum_blocks_of<Form::laplace, 3>(queue, kind, view, blocks, check);
 }
 
 template <Precision precision>
