@@ -27,7 +27,7 @@ struct TileBlockKind {
     int32_t threads, least, most; // T from least to most has code
     int32_t from;                 // targets of a box that takes it
 };
-inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 12}, {64, 4, 8, 24}};
+inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 8}, {64, 4, 8, 32}};
 inline constexpr int32_t tile_block_kinds = 2;
 
 struct TileShape {

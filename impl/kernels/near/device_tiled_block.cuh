@@ -3,12 +3,12 @@
 // A box of n targets takes L = ceil(n / T) lanes, T targets to a lane in registers, and the block's threads
 // are S = threads / L streams of them, which sum every S-th source each: any n fills the block but for its
 // last T - 1 targets and threads mod L threads (4 to 6 % at 64 targets). Sources go to shared memory as they
-// are, 16 bytes by asynchronous copies, a chunk while the one before is summed; each warp copies every fourth
-// run whole, so that nobody looks for the run of a source. The streams' sums are added at the end in their
+// are, 16 bytes by asynchronous copies, a chunk while the one before is summed; each warp copies whole
+// runs in turn, so that nobody looks for the run of a source. The streams' sums are added at the end in their
 // order. Single precision and one charge only, where a point in memory is what a pair reads.
 //
 // Slots a pair, laplace: 14 with potential and gradient, 13 and 8 with one of them, + (LDS 1 + loop 3) / T.
-// Staging, first and last steps: some 400 slots a warp and box, 3 % at 64 targets.
+// Staging, first and last steps: some 700 slots a warp and box, 3 % at 64 targets.
 #pragma once
 
 #include "kernels/near/device_tiled_blocks.cuh"
@@ -67,12 +67,15 @@ struct BlockLoop {
             sum[t] = {};
         }
     }
-    /// Sources of a chunk: whole rows of S.
+    /// Rows of S sources that one turn of the loop takes: two where sums are few (8 % for potentials), one
+    /// where the longer loop costs more than it saves.
+    static constexpr int turn = value && slope ? 1 : 2;
+    /// Sources of a chunk: whole turns.
     __device__ __forceinline__ int chunk() const {
-        return quotient(Shape::chunk, of_streams) * streams;
+        return quotient(Shape::chunk, of_streams) / turn * turn * streams;
     }
     __device__ __forceinline__ int rows_of(int sources) const {
-        return quotient(sources + streams - 1, of_streams);
+        return (quotient(sources + streams - 1, of_streams) + turn - 1) / turn * turn;
     }
 
     template <bool checked>
@@ -97,8 +100,9 @@ struct BlockLoop {
     /// `count` staged sources, k = begin ...; those in `check` may be where a target is.
     __device__ __forceinline__ void add_chunk(const float4* tile, int begin, int count, int2 check) {
         const int rows = rows_of(count);
-        int first = min(max(quotient(max(check.x - begin, 0), of_streams) - 1, 0), rows);
-        int last = min(max(quotient(max(check.y - begin, 0), of_streams) + 2, first), rows);
+        int first = min(max(quotient(max(check.x - begin, 0), of_streams) - 1, 0), rows) / turn * turn;
+        int last = min(quotient(max(check.y - begin, 0), of_streams) + 2, rows);
+        last = max((last + turn - 1) / turn * turn, first);
         if (check.y <= begin || check.x >= begin + count)
             first = last = rows;
         const float4* from = tile + stream;
@@ -106,8 +110,11 @@ struct BlockLoop {
         for (int part = 0; part < 2; ++part) { // before and behind them, by one loop
             const float4* const end = tile + stream + (part == 0 ? first : rows) * streams;
 #pragma unroll 1
-            for (; from < end; from += streams)
-                add<false>(*from, 0);
+            for (; from < end; from += turn * streams) {
+#pragma unroll
+                for (int row = 0; row < turn; ++row)
+                    add<false>(from[row * streams], 0);
+            }
             if (part == 0) {
                 int32_t k = begin + stream + first * streams;
                 const float4* const checked_end = tile + stream + last * streams;
@@ -189,11 +196,9 @@ __device__ __forceinline__ void run_block(const SumView<Precision::fp32>& v, con
             float4* const tile = shared + half * Shape::chunk;
             const int end = min(m, begin + chunk), full = loop.rows_of(end - begin) * loop.streams;
             runs.copy(v.source, begin, end, tile);
-            const int k = end - begin + static_cast<int>(threadIdx.x);
-            if (k < full) { // the last source again, without charge
-                const float4 p = load_block_point(v.source + (runs.run->x + end - 1 - runs.before));
-                tile[k] = make_float4(p.x, p.y, p.z, 0);
-            }
+            const float4 p = load_block_point(v.source + (runs.run->x + end - 1 - runs.before));
+            for (int k = end - begin + static_cast<int>(threadIdx.x); k < full; k += Shape::threads)
+                tile[k] = make_float4(p.x, p.y, p.z, 0); // the last source again, without charge
         }
         __pipeline_commit();
     };
