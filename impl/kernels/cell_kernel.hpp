@@ -28,7 +28,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::HWY_NAMESPACE {
 
-template <typename T, int order, bool softened, bool per_particle, bool with_potential, bool screened = false>
+template <typename T, int order, bool softened, bool per_particle, bool with_potential, bool screened>
 struct CellKernel {
     static_assert(!(screened && per_particle), "screened cells have one length for all");
     using Ops = VectorOps<T>;
@@ -304,6 +304,50 @@ struct CellKernel {
                                     double* out) {
         const Real gather[block] = {sum[0].*member, sum[1].*member, sum[2].*member, sum[3].*member};
         add_lane_sums(typename Ops::D(), gather, 1.0, out);
+    }
+};
+
+/// A call of the kernel that the variant asks for; `alpha` is that of the screen.
+template <typename T, bool screened>
+struct CellCall {
+    const CellVariant& variant;
+    double length, alpha;
+    const Cells<T>& cells;
+    const Targets<T>& targets;
+    int64_t chunk;
+    const FieldSums& out;
+
+    template <int order, bool softened, bool per_particle>
+    void run() const {
+        if (variant.potential)
+            CellKernel<T, order, softened, per_particle, true, screened>::run(length, alpha, cells, targets,
+                                                                              chunk, out);
+        else
+            CellKernel<T, order, softened, per_particle, false, screened>::run(length, alpha, cells, targets,
+                                                                               chunk, out);
+    }
+    template <int order>
+    void of_order() const {
+        if (!variant.softened)
+            return run<order, false, false>();
+        if constexpr (!screened)
+            if (variant.per_particle)
+                return run<order, true, true>();
+        run<order, true, false>();
+    }
+    void operator()() const {
+        switch (variant.order) {
+        case 0:
+            return of_order<0>();
+        case 1:
+            return of_order<1>();
+        case 2:
+            return of_order<2>();
+        case 3:
+            return of_order<3>();
+        default:
+            return of_order<4>();
+        }
     }
 };
 

@@ -12,50 +12,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::HWY_NAMESPACE {
 
-template <typename T, int order, bool softened, bool per_particle>
-void cell_potential(const CellVariant& v, double length, const Cells<T>& cells, const Targets<T>& targets,
-                    int64_t chunk, const FieldSums& out) {
-    if (v.potential)
-        CellKernel<T, order, softened, per_particle, true>::run(length, 0, cells, targets, chunk, out);
-    else
-        CellKernel<T, order, softened, per_particle, false>::run(length, 0, cells, targets, chunk, out);
-}
-
-template <typename T, int order>
-void cell_softening(const CellVariant& v, double length, const Cells<T>& cells, const Targets<T>& targets,
-                    int64_t chunk, const FieldSums& out) {
-    if (!v.softened)
-        cell_potential<T, order, false, false>(v, length, cells, targets, chunk, out);
-    else if (!v.per_particle)
-        cell_potential<T, order, true, false>(v, length, cells, targets, chunk, out);
-    else
-        cell_potential<T, order, true, true>(v, length, cells, targets, chunk, out);
-}
-
-template <typename T>
-void cell_order(const CellVariant& v, double length, const Cells<T>& cells, const Targets<T>& targets,
-                int64_t chunk, const FieldSums& out) {
-    switch (v.order) {
-    case 0:
-        return cell_softening<T, 0>(v, length, cells, targets, chunk, out);
-    case 1:
-        return cell_softening<T, 1>(v, length, cells, targets, chunk, out);
-    case 2:
-        return cell_softening<T, 2>(v, length, cells, targets, chunk, out);
-    case 3:
-        return cell_softening<T, 3>(v, length, cells, targets, chunk, out);
-    default:
-        return cell_softening<T, 4>(v, length, cells, targets, chunk, out);
-    }
-}
-
 void m2p_float(const CellVariant& variant, double length, const Cells<float>& cells,
                const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
-    cell_order(variant, length, cells, targets, chunk, sums);
+    CellCall<float, false>{variant, length, 0, cells, targets, chunk, sums}();
 }
 void m2p_double(const CellVariant& variant, double length, const Cells<double>& cells,
                 const Targets<double>& targets, int64_t chunk, const FieldSums& sums) {
-    cell_order(variant, length, cells, targets, chunk, sums);
+    CellCall<double, false>{variant, length, 0, cells, targets, chunk, sums}();
 }
 
 } // namespace graft::kernels::HWY_NAMESPACE

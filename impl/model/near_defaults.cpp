@@ -3,9 +3,6 @@
 // near_time.hpp.
 #include "model/near_time.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 namespace graft::model {
 
 namespace {
@@ -143,17 +140,10 @@ constexpr NearKernelCosts kernel_costs[] = {
     {0, 3, 2, 3, 1, 1.49e-09, 1.66e-08}, {0, 3, 2, 3, 3, 2.09e-09, 2.26e-08},
 };
 
-NearMachine make() {
-    NearMachine near;
-    std::copy(std::begin(layout_costs), std::end(layout_costs), near.layouts.begin());
-    std::copy(std::begin(kernel_costs), std::end(kernel_costs), near.kernels.begin());
-    return near;
-}
-
 } // namespace
 
 const NearMachine& near_defaults() {
-    static const NearMachine near = make();
+    static const NearMachine near = make_near_machine(layout_costs, kernel_costs);
     return near;
 }
 

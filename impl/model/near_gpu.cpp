@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace graft::model {
 
@@ -269,17 +268,10 @@ constexpr NearKernelCosts kernel_costs[] = {
     {1, 3, 1, 3, 3, 6.7e-12, 0},  {1, 3, 2, 3, 3, 7.7e-12, 0},
 };
 
-NearMachine make() {
-    NearMachine near;
-    std::copy(std::begin(layout_costs), std::end(layout_costs), near.layouts.begin());
-    std::copy(std::begin(kernel_costs), std::end(kernel_costs), near.kernels.begin());
-    return near;
-}
-
 } // namespace
 
 const NearMachine& near_gpu_defaults() {
-    static const NearMachine near = make();
+    static const NearMachine near = make_near_machine(layout_costs, kernel_costs);
     return near;
 }
 

@@ -2,7 +2,9 @@
 // kernel's pair, as `graft model calibrate` measures them (near_time.hpp says what they multiply).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace graft::model {
 
@@ -43,5 +45,16 @@ struct NearMachine {
     std::array<NearLayoutCosts, most_near_layouts> layouts;
     std::array<NearKernelCosts, most_near_kernels> kernels;
 };
+
+/// A machine of so many items; the others are empty.
+template <size_t layouts, size_t kernels>
+NearMachine make_near_machine(const NearLayoutCosts (&layout)[layouts],
+                              const NearKernelCosts (&kernel)[kernels]) {
+    static_assert(layouts <= most_near_layouts && kernels <= most_near_kernels);
+    NearMachine near;
+    std::copy_n(layout, layouts, near.layouts.begin());
+    std::copy_n(kernel, kernels, near.kernels.begin());
+    return near;
+}
 
 } // namespace graft::model

@@ -85,7 +85,8 @@ RankFrame RanksOnDevice::agree_on_charges(comm::Communicator& comm, const Job& j
 void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
     RankFrame frame = agree_on_charges(comm, job);
     if (frame.all_particles > 0) {
-        const KeyRange root = find_local_root(comm, job.settings, facts_.corners, [](const KeyRange&) {});
+        const KeyRange root =
+            find_root(comm, job.settings, TreeScope::local, facts_.corners, [](const KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
         for (int a = 0; a < 3; ++a)
             frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];

@@ -189,7 +189,7 @@ void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& execu
             fail(Status::unsupported,
                  "tree.scope: global needs tree.type: octree, found orb. Use tree.scope: local");
     });
-    range_ = find_root(comm, settings, own);
+    range_ = find_root(comm, settings, TreeScope::global, own);
     comm.together([&] { sort_keys(executor, settings, own); });
     find_borders(comm, settings, own.n);
     const auto ranks = static_cast<size_t>(comm.size());

@@ -78,17 +78,9 @@ bool part_in_the_middle(const std::vector<double>& ranks, int dimension, double 
     return parted;
 }
 
-} // namespace
-
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
-    double corners[6];
-    find_corners(own, corners);
-    return find_root(comm, settings, corners,
-                     [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
-}
-
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
-                   const std::function<void(const KeyRange&)>& check) {
+/// The given box, or the cube around `corners` of all, which they become.
+KeyRange common_cube(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
+                     const std::function<void(const KeyRange&)>& check) {
     KeyRange range;
     const bool fixed = settings.has_box && !settings.periodic; // wrapped particles may lie on its rim
     comm.allreduce(corners, 6, comm::Operation::max);
@@ -112,20 +104,22 @@ KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&
     return range;
 }
 
-KeyRange find_local_root(comm::Communicator& comm, const Settings& settings, const Problem& own) {
+} // namespace
+
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope scope, const Problem& own) {
     double corners[6];
     find_corners(own, corners);
-    return find_local_root(comm, settings, corners,
-                           [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
+    return find_root(comm, settings, scope, corners,
+                     [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
 }
 
-KeyRange find_local_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
-                         const std::function<void(const KeyRange&)>& check) {
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope scope, double (&corners)[6],
+                   const std::function<void(const KeyRange&)>& check) {
     double own[6];
     std::copy_n(corners, 6, own);
-    KeyRange range = find_root(comm, settings, corners, check);
+    KeyRange range = common_cube(comm, settings, corners, check);
     const bool a_usual_size = range.root_edge > 1e10 * smallest_edge && range.root_edge < 0.25 * largest_edge;
-    if (settings.has_box || settings.periodic || comm.alone() || !a_usual_size)
+    if (scope == TreeScope::global || settings.has_box || settings.periodic || comm.alone() || !a_usual_size)
         return range;
     std::vector<double> ranks;
     comm.together([&] { ranks.resize(6 * static_cast<size_t>(comm.size())); });

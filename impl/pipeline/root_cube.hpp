@@ -1,7 +1,7 @@
-// The root cube of all ranks' octrees: trees over parts of the particles then have the cells, and with them the
-// errors, of one tree over all. Where a plane parts the ranks' domains it is put through the cube's middle, so
-// that no cell is cut by it: pieces of cells on both sides are two cells to sum where one would do, and must be
-// kept further off (pieces.hpp).
+// The root cube of all ranks' octrees: trees over parts of the particles then have the cells, and with them
+// the errors, of one tree over all. Where a plane parts the ranks' domains it is put through the cube's
+// middle, so that no cell is cut by it: pieces of cells on both sides are two cells to sum where one would
+// do, and must be kept further off (pieces.hpp).
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -12,21 +12,18 @@
 
 namespace graft::pipeline {
 
-/// Collective. The given box, or the cube around the particles of all ranks; without a range of keys. Throws
+/// Collective. The root for trees of this scope over all ranks, without a range of keys.
+///
+/// The given box, or a cube around the particles of all ranks. For a tree of each rank's own particles
+/// (TreeScope::local) that cube is moved and enlarged (its edge at most doubles) until planes that part the
+/// ranks' boxes are its middle planes, where there are such planes; cost: six numbers of every rank. Throws
 /// Error(value) for particles outside the box or spans beyond 1e150, Error(communication); the same on all
 /// ranks.
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, const Problem& own);
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope scope, const Problem& own);
 
 /// The same, from the corners of the own particles' box, (-lower, upper), all -infinity where there are none,
 /// which become those of all ranks; `check` may refuse own particles outside the cube.
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
+KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope scope, double (&corners)[6],
                    const std::function<void(const KeyRange&)>& check);
-
-/// Collective: for a tree of each rank's own particles. As above, but a cube around all particles is moved and
-/// enlarged (its edge at most doubles) until planes that part the ranks' boxes are its middle planes; without
-/// such planes, or in a given box, it is that of find_root(). Cost: six numbers of every rank.
-KeyRange find_local_root(comm::Communicator& comm, const Settings& settings, const Problem& own);
-KeyRange find_local_root(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
-                         const std::function<void(const KeyRange&)>& check);
 
 } // namespace graft::pipeline

@@ -83,7 +83,7 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
                                                   : "");
     if (!comm_->alone() && settings_.tree_type == tree::TreeType::octree &&
         settings_.tree_scope == TreeScope::local)
-        problem_.range = find_local_root(*comm_, settings, problem_);
+        problem_.range = find_root(*comm_, settings, TreeScope::local, problem_);
     if (comm_->alone() || settings_.tree_scope == TreeScope::local) {
         origin_ = tree_force_->evaluate(executor, *comm_, settings, problem_, with_potential_, workspaces_,
                                         field_, report_, log_);

@@ -7,8 +7,8 @@
                                     points: figures 1 to 3; --repeats 20 is the paper's
   near.py measure threads [...]     every layout by one and two threads (wall time: an idle machine, please)
   near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
-  near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of two threads, our best
-                                    layout against his, his constants fitted here
+  near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of several threads,
+                                    our best layout against his, his constants fitted here
   near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
                                     and judged on the others, both ways; --rows: fitted to all, as rows of model/near_gpu.cpp
 
@@ -203,8 +203,9 @@ def table(options):
         if line["threads"] == 1:
             alone[key] = line
         elif key in alone:
-            one, two = by_layout(alone[key], 1000), by_layout(line, 1000)
-            print("two threads n %d %d-D D %d:" % key, " ".join("%s %.2f" % (k, one[k] / two[k]) for k in two if k in one))
+            one, many = by_layout(alone[key], 1000), by_layout(line, 1000)
+            print("%d threads n %d %d-D D %d:" % (line["threads"], *key),
+                  " ".join("%s %.2f" % (k, one[k] / many[k]) for k in many if k in one))
     everything = data + lines("near_steps.jsonl") + lines("near_paper.jsonl")
     if any(map(speed_ups, everything)):
         print("his constants here:", {k: round(v, 4) for k, v in fits(everything).items()})
@@ -337,9 +338,13 @@ def draw_sweep(data, prefix="near", machine="one thread", precisions=("fp64", "f
             figure("%s_density_%dd_e%d.svg" % (prefix, dimension, executes), "%d-D, N = %d, E = %d: an execution with its "
                    "share of the collection" % (dimension, n, executes), "points a box", "ns a pair, " + machine,
                    [(name, points, "both") for name, points in series.items()])
+
+
+def draw_prediction(data):
+    """Of the CPU: what near_gpu.jsonl predicted was by terms that are gone (`halves` judges those in use)."""
     pairs = [(by_layout(line, 1), by_layout(line, 1, "predicted_s")) for line in data]
     names = sorted({name for measured, _ in pairs for name in measured})
-    figure(prefix + "_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
+    figure("near_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
            "predicted / measured", [(name, [(m[name], p[name] / m[name]) for m, p in pairs if name in m], "dots")
                                     for name in names])
 
@@ -372,6 +377,7 @@ def draw_paper(data):
 
 def draw(_):
     draw_sweep(lines("near_sweep.jsonl"))
+    draw_prediction(lines("near_sweep.jsonl"))
     draw_paper(lines("near_paper.jsonl"))
     draw_sweep(lines("near_gpu.jsonl"), "near_gpu", "one H200", ("fp64", "fp32"))
 

@@ -3,8 +3,6 @@
 #include "kernels/near/layouts.hpp"
 #include "kernels/near/sorted_layout.hpp"
 
-#include <tuple>
-
 namespace graft::kernels::near {
 namespace {
 
@@ -22,7 +20,7 @@ class Ranges final : public SortedLayout<T, V> {
     void sum_box(int64_t box, int, double* sums) override {
         Tile<V> tile = this->tile_of(box);
         tile.runs = this->runs(box), tile.run_count = this->run_count(box);
-        std::tie(tile.self, tile.self_end) = this->own_of(box);
+        this->mark_own(box, tile);
         this->run_groups(tile, sums, [&](int32_t c) { return this->charge(c); });
     }
 };

@@ -6,7 +6,6 @@
 #include "kernels/near/sorted_layout.hpp"
 
 #include <bit>
-#include <tuple>
 
 namespace graft::kernels::near {
 namespace {
@@ -28,7 +27,9 @@ class Tiled final : public SortedLayout<T, V> {
     Tiled(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
         : Base(structure, sums, options, memory), block_(memory, "near field: gathered sources"),
           row_(gather_slots(this->shape_)), rows_(sums.dimension * (low ? 2 : 1) + sums.components),
-          lanes_(tile_lanes<V>()), lane_bits_(std::countr_zero(static_cast<uint64_t>(lanes_))) {
+          lanes_(tile_lanes<V>()), lane_bits_(std::countr_zero(static_cast<uint64_t>(lanes_))),
+          few_((rows_ * (copy_of_row + copy_of_piece) * lanes_ - 1) /
+               (std::max<int64_t>(lanes_ - 1, 1) * vector_of_pairs)) {
         const int64_t size = this->executor_.threads * rows_ * row_;
         this->build(split ? Layout::tiled_split : Layout::tiled, static_cast<double>(size) * sizeof(V));
         block_.reserve(size);
@@ -36,6 +37,7 @@ class Tiled final : public SortedLayout<T, V> {
 
   private:
     enum class Part { all, own, others };
+    static constexpr int64_t copy_of_row = 8, copy_of_piece = 8, piece = 8, vector_of_pairs = 20;
 
     int64_t own_bytes() const override { return Base::own_bytes() + block_.bytes(); }
 
@@ -51,9 +53,11 @@ class Tiled final : public SortedLayout<T, V> {
     }
 
     /// Few targets do not pay for the copy: whether the lanes that short runs waste cost less. In slots of
-    /// arithmetic, guessed from rates over 2...64 points a box (near-notes.md).
+    /// arithmetic, guessed from rates over 2...64 points a box (near-notes.md). Up to few_ targets whatever
+    /// the runs are: each of them wastes less than a vector and has a piece.
     bool better_in_place(int64_t box, int64_t targets) const {
-        constexpr int64_t copy_of_row = 8, copy_of_piece = 8, piece = 8, vector_of_pairs = 20;
+        if (targets <= few_)
+            return true;
         const Run* runs = this->runs(box);
         int64_t in_place = 0, sources = 0, pieces = 0;
         for (int64_t k = 0; k < this->run_count(box); ++k) {
@@ -68,7 +72,7 @@ class Tiled final : public SortedLayout<T, V> {
     void sum_in_place(int64_t box, double* sums) {
         Tile<V> tile = this->tile_of(box);
         tile.runs = this->runs(box), tile.run_count = this->run_count(box);
-        std::tie(tile.self, tile.self_end) = this->own_of(box);
+        this->mark_own(box, tile);
         this->run_groups(tile, sums, [&](int32_t c) { return this->charge(c); });
     }
 
@@ -131,6 +135,7 @@ class Tiled final : public SortedLayout<T, V> {
     Store<V> block_;
     int64_t row_, rows_, lanes_;
     int lane_bits_;
+    int64_t few_; // targets that are never worth a copy
 };
 
 } // namespace

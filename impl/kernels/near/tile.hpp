@@ -20,17 +20,19 @@ constexpr int32_t group_components = 4;
 /// Doubles that the sums of one component take: potential, gradient (three also in two dimensions).
 constexpr int32_t sums_per_component = 4;
 
+/// Made for every box, so nothing but `self` has a value before it is filled in: clearing 184 bytes took 5 %
+/// of the time of boxes with two points.
 template <typename V>
 struct Tile {
-    const V *source[3] = {}, *source_low[3] = {}; // low: the part of a double that a float leaves (mixed)
-    const V *target[3] = {}, *target_low[3] = {};
-    const V* charge[group_components] = {};
-    int64_t targets = 0; // columns: padded to lanes
-    const Run* runs = nullptr;
-    int64_t run_count = 0;
+    const V *source[3], *source_low[3]; // low: the part of a double that a float leaves (mixed only)
+    const V *target[3], *target_low[3];
+    const V* charge[group_components];
+    int64_t targets; // columns: padded to lanes
+    const Run* runs;
+    int64_t run_count;
     int64_t self = 0, self_end = 0; // the targets' own sources: slot of target 0, one past the last; or none
-    double* sums = nullptr;         // added to: [target][stride], component c at 4 c
-    int64_t stride = 0;
+    double* sums;                   // added to: [target][stride], component c at 4 c
+    int64_t stride;
 };
 
 struct Variant {

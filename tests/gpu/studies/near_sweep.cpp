@@ -4,13 +4,13 @@
 // cuda` with E = 1 (impl/docs/figures/near.py draws and sums them up).
 //
 // Words: --points 1e3,1e4,... --density 0.5,1,... --dimension 2,3 --precision (auto: fp64 in 2-D, fp32 in
-// 3-D),
-// --outputs, --layout, --collect host, --repeats (9), --case-s (time for one case's repetitions, which are
-// then fewer), --seconds (for all; cases that do not fit are left out and named on stderr), --calibrate FILE
-// (measures the GPU's numbers first and writes them), --samples FILE (what each phase took and its terms, for
-// fits).
+// 3-D), --outputs, --layout, --collect host, --repeats (9), --case-s (time for one case's repetitions, which
+// are then fewer), --seconds (for all; cases that do not fit are left out and named on stderr), --calibrate
+// FILE (measures the GPU's numbers first and writes them), --samples FILE (what each phase took and its
+// terms, for fits).
 #include "study.hpp"
 
+#include "backend/cuda_library.hpp"
 #include "kernels/near/bench.hpp"
 #include "near_tool_json.hpp"
 #include "pipeline/calibrate.hpp"
@@ -188,6 +188,11 @@ model::Machine machine_of(const study::Words& words) {
 
 int main(int count, char** arguments) {
     const study::Words words(count, arguments);
+    std::string why;
+    if (backend::find_cuda(&why) == nullptr) {
+        std::fprintf(stderr, "study_near_sweep: %s\n", why.c_str());
+        return 1;
+    }
     const core::Timer timer;
     const model::Machine machine = machine_of(words);
     const std::vector<near::BenchGrid> cases = cases_of(words);

@@ -11,16 +11,15 @@ using namespace graft::pipeline;
 using namespace graft::pipeline::testing;
 
 /// The root that all ranks find, each with a box (lower, upper); an empty one where lower[0] > upper[0].
-KeyRange root_of(const std::vector<geometry::Box>& boxes, const Settings& settings, bool local = true) {
+KeyRange root_of(const std::vector<geometry::Box>& boxes, const Settings& settings,
+                 TreeScope scope = TreeScope::local) {
     std::vector<KeyRange> roots(boxes.size());
     comm::run_ranks(static_cast<int>(boxes.size()), [&](comm::Communicator& comm) {
         const auto r = static_cast<size_t>(comm.rank());
         double corners[6];
         for (int a = 0; a < 3; ++a)
             corners[a] = -boxes[r].lower[a], corners[3 + a] = boxes[r].upper[a];
-        const auto nothing = [](const KeyRange&) {};
-        roots[r] = local ? find_local_root(comm, settings, corners, nothing)
-                         : find_root(comm, settings, corners, nothing);
+        roots[r] = find_root(comm, settings, scope, corners, [](const KeyRange&) {});
         double edge = 0; // what a GPU makes of the corners
         for (int a = 0; a < settings.dimension; ++a)
             edge = std::max(edge, corners[3 + a] - -corners[a]);
@@ -70,7 +69,7 @@ TEST(RootCube, PlanesBetweenRanksAreItsMiddle) {
 TEST(RootCube, StaysWhereThereIsNoPlaneOrTheBoxIsGiven) {
     Settings s;
     const std::vector<geometry::Box> crossing = {box(0, 2, 0, 2), box(1, 3, 1, 3)};
-    EXPECT_EQ(root_of(crossing, s).root_lower[0], root_of(crossing, s, false).root_lower[0]);
+    EXPECT_EQ(root_of(crossing, s).root_lower[0], root_of(crossing, s, TreeScope::global).root_lower[0]);
     EXPECT_EQ(root_of(crossing, s).root_edge, 3);
     EXPECT_EQ(root_of({box(0, 1, 0, 1)}, s).root_edge, 1) << "one rank";
     s.has_box = true;
