@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace graft::model {
@@ -27,20 +26,33 @@ constexpr double little = 0.1; // of a phase: a term that is less in every sampl
 using Given = std::array<double, std::tuple_size_v<NearTerms>>;
 constexpr Given all_free = {-1, -1, -1, -1, -1, -1, -1, -1};
 
+/// One measured time of a phase with its terms; errors count relative to `scale_s`.
+struct Row {
+    NearTerms terms;
+    double seconds, scale_s;
+};
+
+/// The samples' times of a phase, those that are known.
+std::vector<Row> rows_of(NearLayout layout, NearPhaseName name, double NearSample::*field,
+                         std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
+    std::vector<Row> rows;
+    for (const NearSample& sample : samples)
+        if (name != NearPhaseName::again || sample.again_s > 0)
+            rows.push_back({near_terms(layout, name, sample.problem, way, machine), sample.*field,
+                            std::max(sample.*field, small_part * total_of(sample))});
+    return rows;
+}
+
 /// Least squares for what is not given.
-std::vector<double> fit_terms(NearLayout layout, NearPhaseName name, double NearSample::*field,
-                              std::span<const NearSample> samples, const NearWay& way, const Machine& machine,
-                              const Given& given) {
+std::vector<double> fit_terms(const std::vector<Row>& measured, const Given& given) {
     std::vector<double> rows, right;
-    for (const NearSample& sample : samples) {
-        const double weight = 1 / std::max(sample.*field, small_part * total_of(sample));
-        NearTerms terms = near_terms(layout, name, sample.problem, way, machine);
-        right.push_back(sample.*field * weight);
-        for (size_t k = 0; k < terms.size(); ++k)
+    for (const Row& row : measured) {
+        right.push_back(row.seconds / row.scale_s);
+        for (size_t k = 0; k < given.size(); ++k) {
             if (given[k] >= 0)
-                right.back() -= std::exchange(terms[k], 0) * given[k] * weight;
-        for (const double term : terms)
-            rows.push_back(term * weight);
+                right.back() -= row.terms[k] * given[k] / row.scale_s;
+            rows.push_back(given[k] >= 0 ? 0 : row.terms[k] / row.scale_s);
+        }
     }
     std::vector<double> x =
         least_squares_not_negative(rows, right, static_cast<int>(std::tuple_size_v<NearTerms>));
@@ -51,11 +63,10 @@ std::vector<double> fit_terms(NearLayout layout, NearPhaseName name, double Near
 }
 
 /// Random reads as the machine's table has them, where no sample is large enough to tell otherwise.
-Given given_of(NearLayout layout, NearPhaseName name, double NearSample::*field,
-               std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
+Given given_of(const std::vector<Row>& rows, const NearWay& way) {
     Given given = all_free;
-    const bool seen = std::any_of(samples.begin(), samples.end(), [&](const NearSample& sample) {
-        return near_terms(layout, name, sample.problem, way, machine)[random_term] > little * sample.*field;
+    const bool seen = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+        return row.terms[random_term] > little * row.seconds;
     });
     if (!seen && way.backend == NearBackend::cpu)
         given[random_term] = 1;
@@ -66,18 +77,19 @@ Given given_of(NearLayout layout, NearPhaseName name, double NearSample::*field,
 /// last level: where they give a line no time or more than four times the bandwidth's, the bandwidth stands.
 NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*field,
                     std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
-    Given given = given_of(layout, name, field, samples, way, machine);
+    const std::vector<Row> rows = rows_of(layout, name, field, samples, way, machine);
+    Given given = given_of(rows, way);
     // What stands in for all layouts must not know one's bytes: those of records are hundreds of times more.
     if (way.backend == NearBackend::cuda && layout == NearLayout::ranges && name == NearPhaseName::collection)
         given[bytes_term] = 0;
-    std::vector<double> x = fit_terms(layout, name, field, samples, way, machine, given);
+    std::vector<double> x = fit_terms(rows, given);
     const bool streams = near_records(layout) && way.backend == NearBackend::cpu &&
                          (name == NearPhaseName::kernel || name == NearPhaseName::charges);
     if (streams && machine.cpu.core_copy_bandwidth_bytes_per_s > 0) {
         const double line_s =
             64 / machine.cpu.core_copy_bandwidth_bytes_per_s; // read; written: as much again
         if (x[memory_term] <= 0 || x[memory_term] > 4 * line_s)
-            given[memory_term] = line_s, x = fit_terms(layout, name, field, samples, way, machine, given);
+            given[memory_term] = line_s, x = fit_terms(rows, given);
     }
     return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
 }
@@ -150,6 +162,8 @@ NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples,
     costs.charges = fit(NearPhaseName::charges, &NearSample::charges_s);
     costs.kernel = fit(NearPhaseName::kernel, &NearSample::kernel_s);
     costs.scatter = fit(NearPhaseName::scatter, &NearSample::scatter_s);
+    if (std::any_of(samples.begin(), samples.end(), [](const NearSample& one) { return one.again_s > 0; }))
+        costs.again = fit(NearPhaseName::again, &NearSample::again_s);
     costs.error = error_of(costs, layout, samples, way, machine);
     return costs;
 }

@@ -18,6 +18,8 @@ struct NearPhase {
     double cache_s = 0;     // lines that the second level has not
     double memory_s = 0;    // lines that the last level has not; collection: lines touched for the first time
     double random = 0;      // numbers met at random, times the seconds of cpu.arrays
+
+    bool operator==(const NearPhase&) const = default;
 };
 
 /// Every number of a phase, for fits.
@@ -29,6 +31,8 @@ struct NearLayoutCosts {
     double number_bytes = 0; // 4: fp32, 8: others; 0: this item is empty
     double error = 0;        // 90 % of the calibration's totals were met within this part of themselves
     NearPhase collection, charges, kernel, scatter;
+    /// CPU: collection into arrays that have been filled before, as chunks are; all 0: unknown.
+    NearPhase again;
 };
 
 struct NearKernelCosts {                           // seconds of one pair, sources in the first-level cache

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double line_bytes = 64;
 constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // bytes, where nothing is known
-constexpr double fresh_bytes =
-    1 << 18; // larger blocks are fresh from the system: cleared at their first touch
+// Larger blocks are fresh from the system, cleared at their first touch: the C library's usual threshold.
+constexpr double fresh_bytes = 1 << 17;
 constexpr double learned_branches = 5000; // that a processor remembers
 
 enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random };
@@ -186,19 +186,45 @@ double surprises(NearLayout layout, const NearProblem& p) {
            (1 + full);
 }
 
+/// Bytes that collection writes: all of the paper's records, in which charges stand between coordinates, of
+/// the others' what is not charges.
+double collected_bytes(NearLayout layout, const NearProblem& p) {
+    if (layout == NearLayout::indexed || layout == NearLayout::replicated)
+        return p.layout_bytes;
+    return entries_of(layout, p) * p.dimension * p.number_bytes();
+}
+
+/// Bytes of arrays that are touched for the first time. Records and indices are one array, sorted points one
+/// an axis and one a component, beside their runs.
+double fresh_bytes_of(NearLayout layout, const NearProblem& p) {
+    const auto counted = [](double bytes) { return bytes > fresh_bytes ? bytes : 0; };
+    if (layout == NearLayout::indexed || near_records(layout))
+        return counted(p.layout_bytes);
+    const double axis = p.number_bytes() * p.sources, targets = p.same ? 0 : p.number_bytes() * p.targets;
+    return (p.dimension + p.components) * counted(axis) + p.dimension * counted(targets) +
+           counted(8 * p.runs) + counted(8 * p.boxes);
+}
+
+/// Into arrays that have been filled before, whole or by chunks: their lines are read and written at the
+/// speed of the level that holds them.
+NearTerms again_terms(NearLayout layout, const NearProblem& p, const NearWay& way, const Levels& levels) {
+    NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0, 0};
+    if (layout != NearLayout::indexed)
+        add_lines(terms, {0, 0, p.sources * p.dimension, p.sources * p.dimension * p.number_bytes()}, levels);
+    const double lines = collected_bytes(layout, p) / line_bytes;
+    const double held = way.most_bytes > 0 ? std::min(p.layout_bytes, way.most_bytes) : p.layout_bytes;
+    terms[cache] += lines * missing(held, levels.second);
+    terms[random] += 2 * lines * longer_s(&ArrayReads::line_s, held, arrays_of(*levels.cpu));
+    return terms;
+}
+
 NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearWay& way,
                            const Levels& levels) {
-    NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0, 0};
-    const bool indices = layout == NearLayout::indexed;
-    const double written = terms[entry] * (indices ? 4 : p.dimension * p.number_bytes());
-    const double points_bytes = p.sources * p.dimension * p.number_bytes();
-    const double met = indices ? 0 : p.sources * p.dimension;
-    add_lines(terms, {0, 0, met, points_bytes}, levels);
-    terms[cache] += written / line_bytes * missing(written, levels.second);
+    NearTerms terms = again_terms(layout, p, way, levels);
     // Large blocks come from the system and are cleared, page by page, when they are first touched. Chunks
     // use theirs again and again.
-    const bool chunked = way.most_bytes > 0 && p.layout_bytes > way.most_bytes;
-    terms[memory] = p.layout_bytes > fresh_bytes && !chunked ? p.layout_bytes / line_bytes : 0;
+    if (way.most_bytes <= 0 || p.layout_bytes <= way.most_bytes)
+        terms[memory] = fresh_bytes_of(layout, p) / line_bytes;
     return terms;
 }
 
@@ -280,6 +306,8 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
     switch (phase) {
     case NearPhaseName::collection:
         return collection_terms(layout, problem, way, levels);
+    case NearPhaseName::again:
+        return again_terms(layout, problem, way, levels);
     case NearPhaseName::charges:
         return charges_terms(layout, problem, levels);
     case NearPhaseName::kernel: {

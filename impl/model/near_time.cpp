@@ -132,14 +132,16 @@ NearPrediction near_time(NearLayout layout, const NearProblem& problem, const Ne
     const auto seconds = [&](NearPhaseName name, const NearPhase& phase) {
         return phase_s(layout, name, phase, problem, way, machine);
     };
-    prediction.collection_s = seconds(NearPhaseName::collection, costs.collection);
+    prediction.chunked = way.most_bytes > 0 && problem.layout_bytes > way.most_bytes;
+    const bool again = prediction.chunked && costs.again != NearPhase{};
+    prediction.collection_s = again ? seconds(NearPhaseName::again, costs.again)
+                                    : seconds(NearPhaseName::collection, costs.collection);
     prediction.charges_s = seconds(NearPhaseName::charges, costs.charges);
     prediction.kernel_s = seconds(NearPhaseName::kernel, costs.kernel);
     prediction.scatter_s = seconds(NearPhaseName::scatter, costs.scatter);
     if (way.backend == NearBackend::cuda)
         prediction.transfer_s = gpu_transfer_s(layout, problem, way, link_of(machine));
     prediction.bytes = problem.layout_bytes;
-    prediction.chunked = way.most_bytes > 0 && problem.layout_bytes > way.most_bytes;
     prediction.error = costs.error;
     return prediction;
 }

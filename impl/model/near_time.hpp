@@ -30,7 +30,7 @@ enum class NearLayout : int32_t {
 };
 constexpr int near_layouts = 7;
 
-enum class NearPhaseName : int32_t { collection, charges, kernel, scatter };
+enum class NearPhaseName : int32_t { collection, charges, kernel, scatter, again };
 
 /// The structure in numbers; kernels/near/near.hpp says what each is.
 struct NearProblem {

@@ -36,7 +36,7 @@ struct Bench {
                                       const near::Sums& sums, int repetitions) const {
         return way.backend == model::NearBackend::cuda
                    ? near::bench_layouts_on_device(names, one, sums, way, device, repetitions)
-                   : near::bench_layouts(names, one, sums, way, repetitions);
+                   : near::bench_layouts(names, one, sums, way, repetitions, true);
     }
 };
 
@@ -131,8 +131,8 @@ double charges_s_of(const near::BenchTimes& times, const model::NearSample& samp
     return std::max(1e-6, least(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
 }
 
-double once_s(const near::BenchTimes& times) {
-    return *std::min_element(times.once_s.begin(), times.once_s.end());
+double least(const std::vector<double>& seconds) {
+    return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end());
 }
 
 void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
@@ -150,13 +150,14 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
     double plain_s = 0;
     for (size_t k = 0; k < names.size() && bench.way.backend == model::NearBackend::cuda; ++k)
         if (names[k] == near::Layout::ranges && !times[k].once_s.empty())
-            plain_s = once_s(times[k]);
+            plain_s = least(times[k].once_s);
     for (size_t k = 0; k < names.size(); ++k) {
         if (times[k].second.empty())
             continue;
         model::NearSample sample;
         sample.problem = near::problem_of(names[k], shape, 1);
-        sample.collection_s = once_s(times[k]);
+        sample.collection_s = least(times[k].once_s);
+        sample.again_s = least(times[k].again_s);
         sample.kernel_s = least(times[k].second, &near::Times::kernel_s);
         sample.charges_s = charges_s_of(times[k], sample, names[k], bench, machine);
         sample.scatter_s = least(times[k].second, &near::Times::scatter_s);

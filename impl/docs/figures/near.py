@@ -293,7 +293,7 @@ def halves(options):
     structures = read_samples(options.samples)
     if options.rows:
         for (layout, size), fitted in sorted(fits_of(structures).items(), key=lambda item: (-item[0][1], item[0][0])):
-            print("    {1, %d, %d, 0.25, %s, {}}," % (layout, size, ", ".join(
+            print("    {1, %d, %d, 0.25, %s, {}, {}}," % (layout, size, ", ".join(
                 "{%s}" % ", ".join("%.3g" % (x if x > 1e-20 else 0) for x in xs) for xs in fitted[:3])))
         return
     keys = sorted(structures)

@@ -61,9 +61,14 @@ Times execute(HostLayout<T>& layout, Arrays<T>& arrays, Stopwatch& watch) {
     return times;
 }
 
+/// What chunks are made of; the others hold sorted points.
+bool in_records(Layout layout) {
+    return layout == Layout::indexed || model::near_records(static_cast<model::NearLayout>(layout));
+}
+
 template <typename T>
 void repeat(Layout name, const Structure& structure, const Sums& sums, const LayoutOptions& options,
-            Arrays<T>& arrays, BenchTimes& times) {
+            Arrays<T>& arrays, bool again, BenchTimes& times) {
     core::Memory memory;
     Stopwatch watch(options.threads == 1);
     const auto layout = make_layout<T>(name, structure, sums, options, memory);
@@ -74,11 +79,16 @@ void repeat(Layout name, const Structure& structure, const Sums& sums, const Lay
     times.once_s.push_back(collection_s + std::max(0.0, first.total_s - times.second.back().total_s));
     times.bytes = layout->bytes();
     times.chunks = layout->chunks();
+    if (again) {
+        watch.lap();
+        layout->set_points(arrays.coordinates, arrays.coordinates);
+        times.again_s.push_back(watch.lap());
+    }
 }
 
 template <typename T>
 std::vector<BenchTimes> bench_as(const std::vector<Layout>& names, const BenchCase& one, const Sums& sums,
-                                 const LayoutOptions& options, int32_t repeats) {
+                                 const LayoutOptions& options, int32_t repeats, bool again) {
     const Structure structure = one.structure();
     Arrays<T> arrays(one, sums);
     std::vector<BenchTimes> times(names.size());
@@ -87,7 +97,8 @@ std::vector<BenchTimes> bench_as(const std::vector<Layout>& names, const BenchCa
             if (r > 0 && times[k].second.empty())
                 continue; // refused before
             try {
-                repeat<T>(names[k], structure, sums, options, arrays, times[k]);
+                repeat<T>(names[k], structure, sums, options, arrays, again && in_records(names[k]),
+                          times[k]);
             } catch (const core::Error& error) {
                 if (error.status() != core::Status::memory && error.status() != core::Status::unsupported)
                     throw;
@@ -111,12 +122,13 @@ Choice choice_as(const BenchCase& one, const Sums& sums, const model::Machine& m
 } // namespace
 
 std::vector<BenchTimes> bench_layouts(const std::vector<Layout>& names, const BenchCase& one,
-                                      const Sums& sums, const model::NearWay& way, int32_t repeats) {
+                                      const Sums& sums, const model::NearWay& way, int32_t repeats,
+                                      bool again) {
     LayoutOptions options;
     options.most_bytes = static_cast<int64_t>(way.most_bytes);
     options.threads = static_cast<int32_t>(way.threads);
-    return sums.precision == Precision::fp32 ? bench_as<float>(names, one, sums, options, repeats)
-                                             : bench_as<double>(names, one, sums, options, repeats);
+    return sums.precision == Precision::fp32 ? bench_as<float>(names, one, sums, options, repeats, again)
+                                             : bench_as<double>(names, one, sums, options, repeats, again);
 }
 
 Choice bench_choice(const BenchCase& one, const Sums& sums, const model::Machine& machine,

@@ -41,15 +41,18 @@ struct BenchTimes {
     std::vector<double> once_s; // making the layout, set_points, and what the first execution takes longer
                                 // than the second: memory that is touched for the first time
     std::vector<double> create_s, first_s; // of once_s, GPU: making the plan, the first execution's excess
-    std::vector<Times> second; // charges, kernel; chunked: collection; total_s: from call to return
+    std::vector<double> again_s; // where asked for: set_points once more, into arrays that are filled
+    std::vector<Times> second;   // charges, kernel; chunked: collection; total_s: from call to return
     int64_t bytes = 0;
     int32_t chunks = 1;
 };
 
 /// Repeats collection and two executions, alternating between the layouts so that all see the same machine.
 /// Layouts that cannot be made (memory, unsupported) have no times. Cost: `repeats` times all of them.
+/// `again`: records and indices are collected a second time.
 std::vector<BenchTimes> bench_layouts(const std::vector<Layout>& names, const BenchCase& one,
-                                      const Sums& sums, const model::NearWay& way, int32_t repeats);
+                                      const Sums& sums, const model::NearWay& way, int32_t repeats,
+                                      bool again = false);
 /// The same on a GPU, from arrays in pageable host memory, through libgraft_cuda. Throws Error(device).
 std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names, const BenchCase& one,
                                                 const Sums& sums, const model::NearWay& way, int32_t device,

@@ -30,9 +30,14 @@ NearProblem problem(double n, double density, int dimension, int precision = 2) 
 TEST(NearTime, TermsAreCounted) {
     NearProblem p = problem(1000, 10, 3);
     p.full_boxes = 100;
+    p.layout_bytes = 1e6;
     const NearTerms indexed = near_terms(NearLayout::indexed, NearPhaseName::collection, p, {}, {});
-    EXPECT_EQ(indexed, (NearTerms{1, 2700, 1000, 0, 27000, 0, 40 * 27000 / 64., 0}))
+    EXPECT_EQ(indexed, (NearTerms{1, 2700, 1000, 0, 27000, 0, 1e6 / 64, 0}))
         << "the arrays are touched for the first time";
+    p.layout_bytes = 1e5;
+    EXPECT_EQ(near_terms(NearLayout::indexed, NearPhaseName::collection, p, {}, {})[6], 0)
+        << "the C library has had such a block before";
+    p.layout_bytes = 270000 * 4 * 8.;
     const NearTerms records = near_terms(NearLayout::replicated, NearPhaseName::collection, p, {}, {});
     EXPECT_EQ(records[1], 27000) << "every target walks over 27 boxes";
     EXPECT_EQ(records[4], 270000) << "every pair is written";
@@ -80,6 +85,48 @@ TEST(NearTime, OverTheCapEveryExecutionCollects) {
     EXPECT_NEAR(whole.per_execution_s(1e9), whole.execution_s(), 1e-9 * whole.collection_s + 1e-15);
     EXPECT_LT(chunked.per_execution_s(1e9), whole.per_execution_s(1)) << "the same memory is filled again";
     EXPECT_GT(chunked.per_execution_s(1e9), whole.execution_s() + 0.5 * whole.collection_s);
+}
+
+TEST(NearTime, SortedPointsAreFreshArrayByArray) {
+    NearProblem p = problem(10000, 10, 2);
+    p.runs = 4000;
+    const auto fresh = [&] {
+        return near_terms(NearLayout::ranges, NearPhaseName::collection, p, {}, {})[6];
+    };
+    EXPECT_EQ(fresh(), 0) << "240 kB, but no array has more than 80 kB";
+    p.sources = p.targets = 20000;
+    EXPECT_EQ(fresh(), 3 * 20000 * 8 / 64.) << "x, y, charges";
+}
+
+TEST(NearTime, ChunksAreWrittenAtTheSpeedOfTheirLevel) {
+    Machine machine;
+    machine.cpu.caches[1].bytes = 1 << 20;
+    machine.cpu.arrays[0] = {1e6, 1e-9, 1e-9};
+    machine.cpu.arrays[1] = {16e6, 1e-9, 2e-9};
+    machine.cpu.arrays[2] = {256e6, 1e-9, 5e-9};
+    NearProblem p = problem(1e4, 10, 3);
+    p.layout_bytes = 1e9;
+    const double lines = 1e9 / 64;
+    const auto terms = [&](double cap) {
+        NearWay way;
+        way.most_bytes = cap;
+        return near_terms(NearLayout::replicated, NearPhaseName::again, p, way, machine);
+    };
+    EXPECT_EQ(terms(5e5)[5], 0) << "chunks of half a megabyte stay in the second level";
+    EXPECT_EQ(terms(5e5)[7], 0);
+    EXPECT_NEAR(terms(16e6)[7], 2 * lines * 1e-9, 1e-12)
+        << "read and written, a nanosecond longer than there";
+    EXPECT_NEAR(terms(256e6)[7], 2 * lines * 4e-9, 1e-12);
+    EXPECT_EQ(terms(256e6)[6], 0) << "nothing is touched for the first time";
+
+    NearWay way;
+    way.most_bytes = 16e6;
+    const double unknown_s = near_time(NearLayout::replicated, p, way, machine).collection_s;
+    machine.near.layouts[0] = {0, 2, 8, 0.1, {}, {}, {}, {}, {1e-3, 0, 0, 0, 0, 0, 0, 1}};
+    EXPECT_GT(unknown_s, 0) << "files without these numbers have those of the first collection";
+    EXPECT_NEAR(near_time(NearLayout::replicated, p, way, machine).collection_s, 1e-3 + 2 * lines * 1e-9,
+                1e-9);
+    EXPECT_EQ(near_time(NearLayout::replicated, p, {}, machine).collection_s, 0) << "whole: the first one's";
 }
 
 TEST(NearTime, ThreadsShareAllButTheCall) {
@@ -191,7 +238,7 @@ TEST(NearTime, CalibrationFindsAMachineAgain) {
     machine.near.kernels[0] = {0, 0, 2, 3, 1, 2e-10, 3e-9};
     machine.near.kernels[1] = {0, 1, 2, 2, 1, 7e-10, 4e-9};
     const NearPhase collection{1e-6, 6e-9, 3e-9, 8e-9, 2e-9, 1e-9, 5e-9, 1},
-        kernel{2e-6, 2e-9, 15e-9, 1e-9, 0.9, 3e-9, 9e-9, 1};
+        kernel{2e-6, 2e-9, 15e-9, 1e-9, 0.9, 3e-9, 9e-9, 1}, again{1e-6, 5e-9, 2e-9, 7e-9, 1e-9, 2e-9, 0, 1};
     for (int k = 0; k < near_layouts; ++k) {
         const auto layout = static_cast<NearLayout>(k);
         std::vector<NearSample> samples;
@@ -204,6 +251,7 @@ TEST(NearTime, CalibrationFindsAMachineAgain) {
             s.collection_s = near_sum(terms(NearPhaseName::collection), collection);
             s.charges_s = near_sum(terms(NearPhaseName::charges), {1e-7, 0, 0, 0, 1e-9, 2e-9, 0, 1});
             s.kernel_s = near_sum(terms(NearPhaseName::kernel), kernel);
+            s.again_s = near_sum(terms(NearPhaseName::again), again);
             return s;
         };
         for (const int dimension : {2, 3})
@@ -218,6 +266,10 @@ TEST(NearTime, CalibrationFindsAMachineAgain) {
         EXPECT_TRUE(near.measured);
         EXPECT_NEAR(near.kernel_s / other.kernel_s, 1, 0.02) << k;
         EXPECT_NEAR(near.collection_s / other.collection_s, 1, 0.02) << k;
+        NearWay chunks;
+        chunks.most_bytes = other.problem.layout_bytes * 0.9999;
+        EXPECT_NEAR(near_time(layout, other.problem, chunks, machine).collection_s / other.again_s, 1, 0.02)
+            << k;
     }
     put(machine.near, machine.near.layouts[2]); // again: replaced, not added
     EXPECT_EQ(machine.near.layouts[7].number_bytes, 0);

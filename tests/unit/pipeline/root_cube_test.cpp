@@ -57,6 +57,9 @@ TEST(RootCube, PlanesBetweenRanksAreItsMiddle) {
     EXPECT_NEAR(middle(two, 0), 1.25, 1e-9);
     EXPECT_NEAR(two.root_edge, 8.5, 1e-9);
     EXPECT_NEAR(middle(two, 1), 0.5, 1e-9) << "no plane: the box's middle";
+    const KeyRange plain = root_of({box(-3, 1, 0, 1), box(1.5, 2, 0, 1)}, s, TreeScope::global);
+    EXPECT_EQ(plain.root_lower[0], -3) << "one tree over all ranks: just around them";
+    EXPECT_EQ(plain.root_edge, 5);
     const KeyRange four =
         root_of({box(0, 1, 0, 4), box(0, 1, 5, 9), box(2, 9, 0, 4.5), box(2, 9, 4.75, 9)}, s);
     EXPECT_NEAR(middle(four, 0), 1.5, 1e-9);
