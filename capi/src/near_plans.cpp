@@ -79,7 +79,8 @@ Figures::Numbers numbers_of(const pipeline::NearReport& r) {
                                 {"bytes.layout", static_cast<double>(r.bytes_layout)},
                                 {"bytes.expected", r.bytes_expected},
                                 {"bytes.structure", static_cast<double>(r.bytes_structure)},
-                                {"bytes.copies", static_cast<double>(r.bytes_copies)}};
+                                {"bytes.copies", static_cast<double>(r.bytes_copies)},
+                                {"bytes.kept", static_cast<double>(r.bytes_kept)}};
     if (r.boxes.height > 0)
         numbers.emplace_back("height", r.boxes.height);
     if (r.updates > 0)

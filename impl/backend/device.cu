@@ -1,6 +1,7 @@
 // Checked calls, counted memory, the queue: see device.cuh.
 #include "backend/device.cuh"
 
+#include "backend/device_cache.cuh"
 #include "backend/device_context.cuh"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ int64_t DeviceMemory::bytes_free() const {
     size_t free = 0, total = 0;
     GRAFT_CUDA(use_device(device_));
     GRAFT_CUDA(cudaMemGetInfo(&free, &total));
-    const int64_t on_device = static_cast<int64_t>(free);
+    const int64_t on_device = static_cast<int64_t>(free) + DeviceCache::of(device_).bytes(false);
     return limit_ > 0 ? std::max<int64_t>(0, std::min(on_device, limit_ - bytes_held_)) : on_device;
 }
 
@@ -30,12 +31,46 @@ void DeviceMemory::count(int64_t bytes) noexcept {
     ++allocations_;
 }
 
-void* DeviceMemory::allocate(int64_t bytes, const char* what) {
-    GRAFT_CUDA(use_device(device_));
+namespace {
+
+/// A memory's blocks: from its device's cache, where it has a keeper, or from the driver.
+struct Source {
+    Source(const DeviceMemory& memory, bool pinned, int64_t wanted)
+        : keeper(KeepsBlocks::of(memory)), pinned(pinned),
+          bytes(keeper != nullptr ? DeviceCache::footprint(wanted, pinned) : wanted) {}
+    cudaError_t ask(void*& pointer) const {
+        return pinned ? cudaHostAlloc(&pointer, static_cast<size_t>(bytes), cudaHostAllocPortable)
+                      : cudaMalloc(&pointer, static_cast<size_t>(bytes));
+    }
+    cudaError_t take(int device, void*& pointer) const {
+        GRAFT_CUDA(use_device(device));
+        pointer = keeper != nullptr ? keeper->take(pinned, bytes) : nullptr;
+        if (pointer != nullptr)
+            return cudaSuccess;
+        const cudaError_t error = ask(pointer);
+        return error == cudaErrorMemoryAllocation && DeviceCache::of(device).clear() > 0 ? ask(pointer)
+                                                                                         : error;
+    }
+    void give(int device, void* pointer) const {
+        (void)use_device(device);
+        if (keeper == nullptr || !keeper->keep(pinned, {pointer, bytes}))
+            (void)(pinned ? cudaFreeHost(pointer)
+                          : cudaFree(pointer)); // waits for work that may still use it
+    }
+
+    KeepsBlocks* keeper;
+    bool pinned;
+    int64_t bytes;
+};
+
+} // namespace
+
+void* DeviceMemory::allocate(int64_t wanted, const char* what) {
+    const Source source(*this, false, wanted);
+    const int64_t bytes = source.bytes;
     void* pointer = nullptr;
     const bool allowed = limit_ == 0 || bytes_held_ + bytes <= limit_;
-    const cudaError_t error =
-        allowed ? cudaMalloc(&pointer, static_cast<size_t>(bytes)) : cudaErrorMemoryAllocation;
+    const cudaError_t error = allowed ? source.take(device_, pointer) : cudaErrorMemoryAllocation;
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         core::fail(core::Status::memory,
@@ -50,35 +85,36 @@ void* DeviceMemory::allocate(int64_t bytes, const char* what) {
     return pointer;
 }
 
-void DeviceMemory::release(void* pointer, int64_t bytes) noexcept {
+void DeviceMemory::release(void* pointer, int64_t wanted) noexcept {
     if (pointer == nullptr)
         return;
-    (void)use_device(device_);
-    (void)cudaFree(pointer); // waits for work that may still use it
-    bytes_held_ -= bytes;
+    const Source source(*this, false, wanted);
+    source.give(device_, pointer);
+    bytes_held_ -= source.bytes;
 }
 
-void* DeviceMemory::allocate_pinned(int64_t bytes, const char* what) {
-    GRAFT_CUDA(use_device(device_));
+void* DeviceMemory::allocate_pinned(int64_t wanted, const char* what) {
+    const Source source(*this, true, wanted);
     void* pointer = nullptr;
-    const cudaError_t error = cudaHostAlloc(&pointer, static_cast<size_t>(bytes), cudaHostAllocPortable);
+    const cudaError_t error = source.take(device_, pointer);
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         core::fail(core::Status::memory,
                    "no page-locked host memory for %s: %lld bytes wanted, %lld held by Graft", what,
-                   static_cast<long long>(bytes), static_cast<long long>(bytes_pinned_));
+                   static_cast<long long>(source.bytes), static_cast<long long>(bytes_pinned_));
     }
     check(error, "cudaHostAlloc");
-    bytes_pinned_ += bytes;
+    bytes_pinned_ += source.bytes;
     ++allocations_;
     return pointer;
 }
 
-void DeviceMemory::release_pinned(void* pointer, int64_t bytes) noexcept {
+void DeviceMemory::release_pinned(void* pointer, int64_t wanted) noexcept {
     if (pointer == nullptr)
         return;
-    (void)cudaFreeHost(pointer);
-    bytes_pinned_ -= bytes;
+    const Source source(*this, true, wanted);
+    source.give(device_, pointer);
+    bytes_pinned_ -= source.bytes;
 }
 
 namespace {

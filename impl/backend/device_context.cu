@@ -2,6 +2,8 @@
 // that it opens where there is no driver.
 #include "backend/device_context.cuh"
 
+#include "backend/device_context_id.cuh"
+
 #include <cuda.h>
 
 #include <dlfcn.h>
@@ -15,6 +17,7 @@ struct Driver {
     decltype(&cuCtxSetCurrent) set_current = nullptr;
     CUresult (*get_device)(CUdevice*) = nullptr;
     decltype(&cuDeviceGet) device = nullptr;
+    CUresult (*get_id)(CUcontext, unsigned long long*) = nullptr; // may be missing
     bool complete() const {
         return get_current != nullptr && set_current != nullptr && get_device != nullptr && device != nullptr;
     }
@@ -32,6 +35,7 @@ Driver open_driver() {
         find(library, "cuCtxSetCurrent", driver.set_current);
         find(library, "cuCtxGetDevice", driver.get_device);
         find(library, "cuDeviceGet", driver.device);
+        find(library, "cuCtxGetId", driver.get_id);
     }
     return driver;
 }
@@ -61,6 +65,19 @@ bool current_is_of(int device) noexcept {
     CUdevice wanted, now;
     return current_context() != nullptr && driver().get_device(&now) == CUDA_SUCCESS &&
            driver().device(&wanted, device) == CUDA_SUCCESS && now == wanted;
+}
+
+uint64_t current_context_id() noexcept {
+    unsigned long long id = 0;
+    const Context context = current_context();
+    if (context == nullptr || driver().get_id == nullptr ||
+        driver().get_id(static_cast<CUcontext>(context), &id) != CUDA_SUCCESS)
+        return 0;
+    return id;
+}
+
+bool works_in_primary() noexcept {
+    return chosen == nullptr;
 }
 
 cudaError_t use_device(int device) noexcept {

@@ -52,8 +52,10 @@ TileChains chains_of(const NearProblem& p, double full) {
     const auto add = [&](double targets, double sources) {
         const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
         const TileShape shape = best_tile_shape(n, std::max(1.0, sources), rule);
-        const double own = sources / (1 << shape.log_y);
-        if (!shape.shared) {
+        const double own =
+            sources /
+            (shape.block >= 0 ? block_streams(tile_blocks[shape.block], n, shape.targets) : 1 << shape.log_y);
+        if (!shape.shared && shape.block < 0) {
             chains.direct = std::max(chains.direct, own);
             return;
         }
@@ -142,13 +144,14 @@ namespace {
 
 // backend, layout, bytes of a number, error; collection, charges, kernel, scatter. `near.py halves --rows`:
 // collection and charges of 71 structures of 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in
-// fp32, nine repetitions each; kernels of 95 more up to 1e7 points, too (impl/docs/gpu/near.md).
+// fp32, nine repetitions each; kernels of 95 more up to 1e7 points, too; seconds of a call that makes a plan:
+// as measured with memory kept by the library (impl/docs/gpu/near.md).
 constexpr NearLayoutCosts layout_costs[] = {
     {1,
      0,
      8,
      0.25,
-     {0.00182, 1.07e-09, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
+     {5e-05, 1.07e-09, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
      {4.1e-05, 0, 1.14e-09, 0, 0, 0, 0, 0},
      {2.31e-06, 5.81e+04, 0, 0, 3.48, 0, 6.75e+04, 0},
      {},
@@ -157,7 +160,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      1,
      8,
      0.25,
-     {0.00182, 0, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
+     {5e-05, 0, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
      {3.72e-05, 0, 1.14e-09, 0, 0, 0, 0, 0},
      {6.21e-06, 9.6e+04, 0, 7.44e-11, 0.97, 2.94e-06, 0, 0},
      {},
@@ -166,7 +169,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      2,
      8,
      0.25,
-     {0.00188, 0, 1.92e-08, 4.37e-08, 6.04e-12, 0, 0, 0},
+     {5e-05, 0, 1.92e-08, 4.37e-08, 6.04e-12, 0, 0, 0},
      {4.2e-05, 1.69e-08, 1.03e-09, 0, 1.44e-11, 0, 0, 0},
      {3.61e-06, 1.13e+05, 1.1e-10, 0, 0, 0, 4.46e+04, 1.69e-13},
      {},
@@ -175,7 +178,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      3,
      8,
      0.25,
-     {0.00187, 0, 1.92e-08, 4.77e-08, 8.27e-11, 0, 0, 0},
+     {5e-05, 0, 1.92e-08, 4.77e-08, 8.27e-11, 0, 0, 0},
      {4.3e-05, 2.2e-07, 1.15e-09, 0, 4.15e-12, 0, 0, 0},
      {4.41e-06, 9.29e+04, 2.2e-10, 0, 0.353, 0, 5.96e+04, 0},
      {},
@@ -184,7 +187,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      4,
      8,
      0.25,
-     {0.00182, 0, 2.06e-08, 4.68e-08, 6.75e-11, 0, 0, 0},
+     {5e-05, 0, 2.06e-08, 4.68e-08, 6.75e-11, 0, 0, 0},
      {4.23e-05, 7.34e-09, 0, 0, 1.42e-10, 0, 0, 0},
      {9.08e-06, 8.02e+04, 9.52e-11, 0, 0.149, 0, 0.811, 0},
      {},
@@ -193,7 +196,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      5,
      8,
      0.25,
-     {0.00182, 1.49e-09, 1.92e-08, 9.31e-08, 2.44e-09, 0, 0, 0},
+     {8e-05, 1.49e-09, 1.92e-08, 9.31e-08, 2.44e-09, 0, 0, 0},
      {3.84e-05, 0, 1.05e-09, 0, 0, 0, 0, 0},
      {2.82e-06, 3.99e+04, 1.28e-10, 0, 0.809, 6.71e-06, 1.33e+05, 1.3e+04},
      {},
@@ -202,7 +205,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      6,
      8,
      0.25,
-     {0.00183, 0, 1.92e-08, 2.55e-07, 5.35e-09, 0, 0, 0},
+     {0.00014, 0, 1.92e-08, 2.55e-07, 5.35e-09, 0, 0, 0},
      {3.93e-05, 0, 1.09e-09, 0, 0, 0, 0, 0},
      {2.59e-05, 7.91e+04, 1.62e-10, 0, 0.829, 4.68e-09, 1.39e+05, 9.75e+03},
      {},
@@ -211,7 +214,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      0,
      4,
      0.25,
-     {0.00152, 5.1e-10, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
+     {5e-05, 5.1e-10, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
      {4.11e-05, 0, 6.6e-10, 0, 0, 0, 0, 0},
      {1.02e-05, 7.27e+04, 4.32e-10, 0, 6.09, 0, 2.74e+05, 0},
      {},
@@ -220,7 +223,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      1,
      4,
      0.25,
-     {0.00152, 0, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
+     {5e-05, 0, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
      {3.91e-05, 0, 4.84e-10, 0, 0, 0, 0, 0},
      {0, 1.69e+05, 0, 0, 1.12, 2.12e-06, 0, 0},
      {},
@@ -229,7 +232,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      2,
      4,
      0.25,
-     {0.00162, 0, 9.4e-09, 1.12e-07, 2.33e-11, 0, 0, 0},
+     {5e-05, 0, 9.4e-09, 1.12e-07, 2.33e-11, 0, 0, 0},
      {3.92e-05, 1.27e-08, 9.9e-10, 0, 9e-12, 0, 0, 0},
      {5.65e-06, 4.59e+05, 1.41e-10, 0, 4.97, 0, 3.34e+05, 0},
      {},
@@ -238,7 +241,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      3,
      4,
      0.25,
-     {0.00165, 0, 9.17e-09, 1.12e-07, 1.32e-10, 0, 0, 0},
+     {5e-05, 0, 9.17e-09, 1.12e-07, 1.32e-10, 0, 0, 0},
      {5.55e-05, 1.23e-07, 0, 0, 4.27e-12, 0, 0, 0},
      {4.95e-06, 3.5e+05, 1.49e-10, 0, 0.155, 0, 4.72e+05, 0},
      {},
@@ -247,7 +250,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      4,
      4,
      0.25,
-     {0.00156, 0, 1.55e-08, 1.12e-07, 0, 0, 0, 0},
+     {5e-05, 0, 1.55e-08, 1.12e-07, 0, 0, 0, 0},
      {4.6e-05, 5.1e-09, 0, 0, 2.79e-11, 0, 0, 0},
      {8.39e-06, 1.5e+05, 0, 2.53e-12, 0.322, 0, 0.644, 3.04e-13},
      {},
@@ -256,7 +259,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      5,
      4,
      0.25,
-     {0.00152, 0, 9.17e-09, 1.79e-07, 0, 0, 0, 0},
+     {8e-05, 0, 9.17e-09, 1.79e-07, 0, 0, 0, 0},
      {4.01e-05, 0, 4e-10, 0, 0, 0, 0, 0},
      {1.42e-06, 2.96e+05, 1.91e-10, 0, 0.572, 3.34e-06, 5.66e+04, 1.04e+04},
      {},
@@ -265,7 +268,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      6,
      4,
      0.25,
-     {0.00164, 0, 9.17e-09, 4.03e-07, 0, 0, 0, 0},
+     {0.00014, 0, 9.17e-09, 4.03e-07, 0, 0, 0, 0},
      {3.86e-05, 0, 3.76e-10, 0, 0, 0, 0, 0},
      {9.58e-06, 3.28e+05, 2.25e-10, 0, 0.576, 3.02e-06, 3.78e+04, 1.3e+04},
      {},

@@ -22,6 +22,27 @@ double slots_of(const TileShape& s, double n, double m, const TileRule& rule) {
     return units * lanes / 32 * (sum + reduce + 60 + 8 * s.targets);
 }
 
+/// Slots of a block's warps: a row of sources takes one read and a loop's end beside its pairs.
+double block_slots_of(const TileBlockKind& kind, int32_t n, int32_t targets, double m, const TileRule& rule) {
+    constexpr double row = 6, fixed = 700;
+    const double rows = std::ceil(m / block_streams(kind, n, targets));
+    const double pieces = std::ceil(static_cast<double>(n) / (kind.threads * targets));
+    return pieces * kind.threads / 32 * (rows * (targets * rule.pair + row) + fixed);
+}
+
+/// T of a block, the larger one of two that cost as much.
+TileShape best_block(int32_t n, double m, const TileRule& rule) {
+    TileShape best;
+    best.block = n >= tile_blocks[1].from ? 1 : 0;
+    const TileBlockKind& kind = tile_blocks[best.block];
+    for (int32_t targets = kind.most; targets >= kind.least; --targets) {
+        const double cost = block_slots_of(kind, n, targets, m, rule);
+        if (cost < best.cost)
+            best.cost = cost, best.targets = targets;
+    }
+    return best;
+}
+
 int32_t rounded_targets(int32_t targets, const TileRule& rule) {
     if (rule.every)
         return targets;
@@ -34,6 +55,8 @@ int32_t rounded_targets(int32_t targets, const TileRule& rule) {
 } // namespace
 
 TileShape best_tile_shape(int32_t n, double m, const TileRule& rule) {
+    if (rule.every && n >= tile_blocks[0].from && rule.target_lanes == 0 && rule.source_lanes == 0)
+        return best_block(n, m, rule);
     TileShape best;
     for (int32_t log_p = 0; log_p <= 5; ++log_p)
         for (int32_t log_y = 0; log_p + log_y <= 5; ++log_y) {

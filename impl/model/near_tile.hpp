@@ -4,8 +4,9 @@
 //
 // P lanes stand for targets, T in each one's registers, Y lanes share a box's sources; P x Y <= 32, several
 // boxes a warp where it is less. Sources come from memory to each lane's registers, or, where a warp has one
-// box, 32 at a time through shared memory. Costs are issue slots, from rates of fixed shapes at 16 to 64
-// targets a box on one H200 (impl/docs/gpu/near.md).
+// box, 32 at a time through shared memory. Or a block of threads takes one box: T targets a lane, as many
+// streams of sources as then fit (kernels/near/device_tiled_block.cuh). Costs are issue slots, from rates of
+// fixed shapes at 16 to 64 targets a box on one H200 (impl/docs/gpu/near.md).
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,31 @@ struct TileRule {
     double pair = 14;                           // slots of a target and a source
     int32_t values = 4;                         // sums of a target
     int32_t most = 8;                           // T at most
-    bool every = true;                          // every T up to most has code; else powers of two
+    bool every = true;                          // every T up to most has code, and blocks; else powers of two
     int32_t target_lanes = 0, source_lanes = 0; // fixed by the caller, or 0
 };
+
+/// Blocks of threads that sum one box each: of a warp for boxes of middling size, of two for large ones.
+struct TileBlockKind {
+    int32_t threads, least, most; // T from least to most has code
+    int32_t from;                 // targets of a box that takes it
+};
+inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 8}, {64, 4, 8, 32}};
+inline constexpr int32_t tile_block_kinds = 2;
 
 struct TileShape {
     int32_t targets = 1, log_p = 0, log_y = 0; // T, of P, of Y
     bool shared = false;
+    int32_t block = -1; // of tile_blocks: P and Y do not count
     double cost = std::numeric_limits<double>::infinity();
     int32_t unit_targets() const { return targets << log_p; }
 };
+
+/// Streams of sources that n targets of a box leave in a block, with T to a lane.
+constexpr int32_t block_streams(const TileBlockKind& kind, int32_t n, int32_t targets) {
+    const int32_t lanes = (n + targets - 1) / targets;
+    return lanes < kind.threads ? kind.threads / lanes : 1;
+}
 
 /// Of a box with n >= 1 targets and m sources. O(1), 42 shapes.
 TileShape best_tile_shape(int32_t n, double m, const TileRule& rule);

@@ -149,7 +149,7 @@ class DeviceSide : public NearSide {
         choice_.report(report);
         report.times = done_.times;
         report.bytes_layout = done_.bytes;
-        report.bytes_copies = done_.bytes_pinned;
+        report.bytes_copies = done_.bytes_pinned, report.bytes_kept = done_.bytes_kept;
         report.chunks = done_.chunks;
         report.device_name = done_.device_name;
     }

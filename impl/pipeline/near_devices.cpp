@@ -131,7 +131,8 @@ class DevicesSide : public NearSide {
         report.backend = "cuda";
         report.layout = layout_;
         report.reason = reason_;
-        report.times = {}, report.bytes_layout = report.bytes_copies = 0, report.chunks = 0;
+        report.times = {}, report.chunks = 0;
+        report.bytes_layout = report.bytes_copies = report.bytes_kept = 0;
         for (const auto& share : shares_) { // they work at the same time: the longest
             const near::Times& t = share->done.times;
             for (double near::Times::*field :
@@ -139,6 +140,7 @@ class DevicesSide : public NearSide {
                   &near::Times::kernel_s, &near::Times::scatter_s, &near::Times::total_s})
                 report.times.*field = std::max(report.times.*field, t.*field);
             report.bytes_layout += share->done.bytes;
+            report.bytes_kept += share->done.bytes_kept;
             report.bytes_copies += share->done.bytes_pinned + share->part.bytes();
             for (const auto* list : {&share->in, &share->out})
                 for (const core::Buffer<T>& buffer : *list)

@@ -73,6 +73,7 @@ struct NearReport {
     double create_s = 0, update_s = 0, import_s = 0, export_s = 0;
     int64_t executes = 0, updates = 0;
     int64_t bytes_layout = 0, bytes_structure = 0, bytes_copies = 0;
+    int64_t bytes_kept = 0;    // of GPUs and page-locked, by the library, for the next plan
     double bytes_expected = 0; // of the layout, before it was built
     int32_t chunks = 1;
     int64_t allocations = 0; // by the last execution, from the context's memory

@@ -194,8 +194,8 @@ typedef struct graft_api_v1 {
      * time_s.charges, time_s.transfer, time_s.kernel, time_s.scatter, time_s.total (of the last execution), predicted_s.
      * + the same (where a model can tell), time_s.create, time_s.update, pairs, targets, sources, boxes, neighbours,
      * largest (t: points of the fullest box), density (D: targets a cell), height (L), chunks, executes, updates,
-     * bytes.layout, bytes.expected, bytes.structure, bytes.copies, allocations (of the last execution: 0 from the second
-     * on); and query_text, "near." + backend, layout, kernel, precision, reason. */
+     * bytes.layout, bytes.expected, bytes.structure, bytes.copies, bytes.kept (of GPUs, for the next plan), allocations (of
+     * the last execution: 0 from the second on); and query_text, "near." + backend, layout, kernel, precision, reason. */
 
     /* Copies the structure and the coordinates; the caller's arrays may go. Cost O(points + boxes + neighbours), and what
      * the layout's arrays cost. ARGUMENT (missing arrays, impossible numbers, options that the kernel would ignore), ARRAY

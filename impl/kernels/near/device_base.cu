@@ -6,22 +6,20 @@
 
 namespace graft::kernels::near {
 
-LayoutClock::LayoutClock() {
-    for (auto& step : events_)
-        for (cudaEvent_t& event : step)
-            GRAFT_CUDA(cudaEventCreate(&event));
-}
-
 LayoutClock::~LayoutClock() {
     for (auto& step : events_)
         for (cudaEvent_t event : step)
-            (void)cudaEventDestroy(event);
+            if (event != nullptr)
+                (void)cudaEventDestroy(event);
 }
 
 void LayoutClock::mark(Step step, int place, cudaStream_t stream) {
     if (place >= 2 * pieces)
         return;
-    GRAFT_CUDA(cudaEventRecord(events_[step][place], stream));
+    cudaEvent_t& event = events_[step][place];
+    if (event == nullptr)
+        GRAFT_CUDA(cudaEventCreate(&event));
+    GRAFT_CUDA(cudaEventRecord(event, stream));
     used_[step] = std::max(used_[step], place + 1);
 }
 

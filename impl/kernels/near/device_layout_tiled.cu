@@ -1,10 +1,13 @@
 // tiled and tiled_split on the device: device_tiled.cuh; split: a box with itself in one kernel (written),
 // with its neighbours in a second one (added), the paper's reference [10].
+#include "backend/side_stream.cuh"
 #include "kernels/near/device_base.cuh"
-#include "kernels/near/device_tiled.cuh"
+#include "kernels/near/device_tiled_blocks.cuh"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <vector>
 
 namespace graft::kernels::near {
 
@@ -16,12 +19,14 @@ class TilePart {
     TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, backend::Queue& queue)
         : structure_(structure), runs_(runs), units_(queue.memory(), "near field: units"),
           warps_(queue.memory(), "near field: warps"), check_(queue.memory(), "near field: meetings") {
-        const TileSchedule schedule = make_tile_schedule(structure.host(), runs, cost);
-        put(queue, schedule.units, units_);
-        put(queue, schedule.warps, warps_);
-        count_ = static_cast<int32_t>(schedule.warps.size());
+        const TilePlan plan = make_tile_plan(structure.host(), runs, cost);
+        put(queue, plan.warps.units, units_);
+        put(queue, plan.warps.warps, warps_);
+        for (const std::vector<TileBlock>& kind : plan.blocks)
+            put(queue, kind, blocks_.emplace_back(queue.memory(), "near field: blocks"));
+        count(plan);
         check_.resize(std::max<int64_t>(1, structure.host().target_boxes()));
-        queue.wait(); // the schedule goes
+        queue.wait(); // the plan goes
     }
     template <typename T>
     void set_points(backend::Queue& queue, const DevicePoints<T>& points) {
@@ -30,13 +35,34 @@ class TilePart {
     }
     TilesView view() const { return {units_.data(), warps_.data(), check_.data()}; }
     const Runs& runs() const { return runs_; }
-    int32_t count() const { return count_; }
-    int64_t bytes() const { return 8 * (units_.size() + warps_.size() + check_.size()); }
+    /// Blocks of a kind; of the last list: warps.
+    int32_t count(int32_t list) const { return counts_[static_cast<size_t>(list)]; }
+    /// How many lists are not empty, and which has the most boxes.
+    int32_t lists() const {
+        return static_cast<int32_t>(
+            std::count_if(counts_.begin(), counts_.end(), [](int32_t n) { return n > 0; }));
+    }
+    int32_t largest() const { return largest_; }
+    const TileBlock* blocks(int32_t kind) const { return blocks_[static_cast<size_t>(kind)].data(); }
+    int64_t bytes() const {
+        return 8 * (units_.size() + warps_.size() + check_.size()) +
+               static_cast<int64_t>(sizeof(TileBlock)) * (blocks_[0].size() + blocks_[1].size());
+    }
 
   private:
+    void count(const TilePlan& plan) {
+        int64_t most = -1;
+        for (size_t list = 0; list < counts_.size(); ++list) {
+            const bool warps = list == plan.blocks.size();
+            counts_[list] = static_cast<int32_t>(warps ? plan.warps.warps.size() : plan.blocks[list].size());
+            const int64_t boxes = warps ? static_cast<int64_t>(plan.warps.units.size()) : counts_[list];
+            if (boxes > most)
+                most = boxes, largest_ = static_cast<int32_t>(list);
+        }
+    }
     template <typename T>
     static void put(backend::Queue& queue, const std::vector<T>& from, backend::DeviceBuffer<T>& to) {
-        to.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
+        to.resize(static_cast<int64_t>(from.size()));
         if (!from.empty())
             GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T),
                                        cudaMemcpyHostToDevice, queue.stream()));
@@ -45,9 +71,28 @@ class TilePart {
     const Runs& runs_;
     backend::DeviceBuffer<TileUnit> units_;
     backend::DeviceBuffer<TileWarp> warps_;
+    std::vector<backend::DeviceBuffer<TileBlock>> blocks_; // by kind
     backend::DeviceBuffer<int2> check_;
-    int32_t count_ = 0;
+    std::array<int32_t, model::tile_block_kinds + 1> counts_{};
+    int32_t largest_ = 0;
 };
+
+/// A stream beside the queue's, and what keeps them in order.
+struct SideStream {
+    SideStream() {
+        GRAFT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        GRAFT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    }
+    ~SideStream() {
+        (void)cudaEventDestroy(event);
+        (void)cudaStreamDestroy(stream);
+    }
+    SideStream(const SideStream&) = delete;
+    SideStream& operator=(const SideStream&) = delete;
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event = nullptr;
+};
+constexpr int64_t least_beside = int64_t{1} << 17; // targets; below, two streams cost what they save
 
 /// Slots of a pair: 14 for laplace in float with one charge, double counts twice.
 double pair_slots(Form form, Precision precision, int components) {
@@ -66,6 +111,8 @@ class Tiled final : public LayoutBase<precision> {
           backend::Queue& queue)
         : Base(structure, sums, options, queue), points_(structure, sums, true, queue) {
         const TileCost cost = cost_of(sums, options);
+        if (cost.every && structure.host().targets() >= least_beside)
+            side_ = std::make_unique<SideStream>();
         if (!split || !structure.host().same) {
             parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, queue));
             this->check_limit(Layout::tiled);
@@ -95,13 +142,9 @@ class Tiled final : public LayoutBase<precision> {
         this->clock_.begin(LayoutClock::kernel, stream);
         bool add = false;
         for (const auto& part : parts_) {
-            SumView<precision> whole = this->whole(part->runs().view(), points_);
-            whole.count = part->count();
-            this->passes(whole, fields, add, tile_components,
-                         [&](const SumView<precision>& view, bool gradient) {
-                             sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view,
-                                       part->view(), this->options_.threads);
-                         });
+            this->passes(
+                this->whole(part->runs().view(), points_), fields, add, tile_components,
+                [&](const SumView<precision>& view, bool gradient) { run_part(*part, view, gradient); });
             add = true;
         }
         this->clock_.end(LayoutClock::kernel, stream);
@@ -117,6 +160,32 @@ class Tiled final : public LayoutBase<precision> {
     }
 
   private:
+    /// The sums of one part's boxes; those of all but its largest list beside it where there are enough to
+    /// fill the device.
+    void run_part(const TilePart& part, const SumView<precision>& view, bool gradient) {
+        const cudaStream_t main = this->queue_.stream();
+        const bool beside = side_ != nullptr && part.lists() > 1;
+        if (beside)
+            backend::follow(side_->stream, main, side_->event);
+        run_list(part, part.largest(), view, gradient);
+        {
+            const backend::OnSide there(this->queue_, beside ? side_->stream : main);
+            for (int32_t list = 0; list <= model::tile_block_kinds; ++list)
+                if (list != part.largest())
+                    run_list(part, list, view, gradient);
+        }
+        if (beside)
+            backend::follow(main, side_->stream, side_->event);
+    }
+    /// Blocks of a kind, or the warps.
+    void run_list(const TilePart& part, int32_t list, SumView<precision> view, bool gradient) {
+        view.count = part.count(list);
+        if (list == model::tile_block_kinds)
+            sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view, part.view(),
+                      this->options_.threads);
+        else if constexpr (precision == Precision::fp32)
+            sum_blocks(this->queue_, list, this->sums_.dimension, view, part.blocks(list), part.view().check);
+    }
     TileCost cost_of(const Sums& sums, const DeviceLayoutOptions& options) const {
         const int components =
             sums.components >= 3 ? 4 : (sums.components == 2 || this->form_ == Form::helmholtz ? 2 : 1);
@@ -130,6 +199,7 @@ class Tiled final : public LayoutBase<precision> {
         return cost;
     }
     DevicePoints<Stored> points_;
+    std::unique_ptr<SideStream> side_; // NULL: everything in the queue's stream
     std::vector<std::unique_ptr<Runs>> runs_;
     std::vector<std::unique_ptr<TilePart>> parts_;
 };
@@ -154,6 +224,12 @@ void sum_tiles(backend::Queue& queue, Form form, bool gradient, int32_t dimensio
         return flat ? sum_tiles_of<Form::laplace, precision, 2>(queue, gradient, view, tiles, threads)
                     : sum_tiles_of<Form::laplace, precision, 3>(queue, gradient, view, tiles, threads);
     }
+}
+
+void sum_blocks(backend::Queue& queue, int32_t kind, int32_t dimension, const SumView<Precision::fp32>& view,
+                const TileBlock* blocks, const int2* check) {
+    dimension == 2 ? sum_blocks_of<Form::laplace, 2>(queue, kind, view, blocks, check)
+                   : sum_blocks_of<Form::laplace, 3>(queue, kind, view, blocks, check);
 }
 
 template <Precision precision>

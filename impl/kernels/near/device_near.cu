@@ -1,6 +1,7 @@
 // The near field's part of libgraft_cuda.so's table: device_near.hpp.
 #include "kernels/near/device_near.cuh"
 
+#include "backend/device_cache.cuh"
 #include "backend/device_guard.cuh"
 
 #include <cstdio>
@@ -54,7 +55,7 @@ template <typename T>
 class Plan final : public DeviceNear {
   public:
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
-        : memory_(options.device),
+        : memory_(options.device), keeps_blocks_(memory_),
           queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
           sums_(sums), on_device_(structure, queue_),
           inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
@@ -105,6 +106,8 @@ class Plan final : public DeviceNear {
         report.times = layout_->times();
         report.bytes = layout_->bytes();
         report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
+        const backend::DeviceCache& cache = backend::DeviceCache::of(memory_.device());
+        report.bytes_kept = cache.bytes(false) + cache.bytes(true);
         report.allocations = memory_.allocations(), report.waits = queue_.waits(),
         report.launches = queue_.launches;
         report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
@@ -131,6 +134,7 @@ class Plan final : public DeviceNear {
     }
 
     backend::DeviceMemory memory_;
+    backend::KeepsBlocks keeps_blocks_;
     backend::Queue queue_;
     core::Memory host_memory_;
     backend::Executor executor_;

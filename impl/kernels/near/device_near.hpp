@@ -32,6 +32,7 @@ struct DeviceNearOutputs {
 struct DeviceNearReport {
     Times times;
     int64_t bytes = 0, bytes_device = 0, bytes_pinned = 0;
+    int64_t bytes_kept = 0; // by the library of this GPU, for the next plan: device and page-locked
     int64_t allocations = 0, waits = 0, launches = 0; // since creation
     double pairs = 0;                                 // of one execution
     int32_t chunks = 1, device = 0;

@@ -46,9 +46,6 @@ struct TileSchedule {
     std::vector<TileWarp> warps;
 };
 
-/// O(boxes log window).
-TileSchedule make_tile_schedule(const Structure& structure, const Runs& runs, const TileCost& cost);
-
 /// Most targets a lane, and whether every number up to it has code.
 constexpr int most_tile_targets(Form form, Precision precision, int components) {
     return precision == Precision::fp32 && components == 1 && form == Form::laplace

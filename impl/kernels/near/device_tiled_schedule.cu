@@ -1,7 +1,6 @@
 // Shapes of boxes, and their order: device_tiled.cuh. Host code. All units of a box have one shape: a rest of
 // few targets in a shape of its own walks over all sources for little work (measured: 10 to 32 % slower).
-#include "kernels/near/device_tiled.cuh"
-#include "model/near_tile.hpp"
+#include "kernels/near/device_tiled_blocks.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -25,13 +24,13 @@ class Builder {
         : structure_(structure), runs_(runs),
           cost_(cost), rule_{cost.pair,  cost.values,       cost.most,
                              cost.every, cost.target_lanes, cost.source_lanes} {}
-    TileSchedule build() {
+    TilePlan build() {
         const auto boxes = static_cast<int32_t>(structure_.target_boxes());
         const int32_t window = std::max(1, cost_.window);
         for (int64_t begin = 0; begin < boxes; begin += window)
             add_window(static_cast<int32_t>(begin),
                        static_cast<int32_t>(std::min<int64_t>(boxes, begin + window)));
-        return std::move(schedule_);
+        return {std::move(schedule_), std::move(blocks_)};
     }
 
   private:
@@ -70,9 +69,23 @@ class Builder {
                          [](const Entry& a, const Entry& b) { return a.order < b.order; });
         uint32_t last = std::numeric_limits<uint32_t>::max();
         for (const Entry& entry : entries_) {
+            if (entry.shape.block >= 0) {
+                add_blocks(entry);
+                continue;
+            }
             add_units(entry, entry.order != last);
             last = entry.order;
         }
+    }
+    /// Even pieces of boxes that are too large for one block.
+    void add_blocks(const Entry& entry) {
+        const model::TileBlockKind& kind = model::tile_blocks[entry.shape.block];
+        const int32_t n = entry.end - entry.first, most = kind.threads * entry.shape.targets;
+        const int32_t pieces = (n + most - 1) / most, piece = (n + pieces - 1) / pieces;
+        for (int32_t first = entry.first; first < entry.end; first += piece)
+            blocks_[static_cast<size_t>(entry.shape.block)].push_back(
+                {entry.box, first, static_cast<int16_t>(std::min(piece, entry.end - first)),
+                 static_cast<uint8_t>(entry.shape.targets), 0});
     }
     void add_units(const Entry& entry, bool fresh) {
         const TileShape& shape = entry.shape;
@@ -94,13 +107,14 @@ class Builder {
     const TileCost& cost_;
     model::TileRule rule_;
     TileSchedule schedule_;
+    TileBlocks blocks_;
     std::vector<std::vector<Known>> known_; // by targets
     std::vector<Entry> entries_;
 };
 
 } // namespace
 
-TileSchedule make_tile_schedule(const Structure& structure, const Runs& runs, const TileCost& cost) {
+TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost) {
     return Builder(structure, runs, cost).build();
 }
 

@@ -124,6 +124,30 @@ TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
             }
 }
 
+/// Boxes that take a block of threads each, one or several: every number of targets a lane, pieces of a box,
+/// several chunks of sources, what is wanted of the sums.
+TEST_F(NearLayouts, ManyTargetsABox) {
+    Cases cases(5);
+    for (const int dimension : {3, 2})
+        for (const int64_t n : {13, 25, 67, 700, 1100, 3000})
+            for (const int outputs : {1, 2, 3}) {
+                if (cases.skip())
+                    continue;
+                NearSceneOptions o;
+                o.dimension = dimension, o.side = n == 3000 ? 4 : (n == 700 ? 2 : 1);
+                o.targets = n, o.sources = n + 50, o.same = n % 2 == 1, o.shuffled = n == 67;
+                o.spread = n == 3000 ? 2 : 1, o.seed = static_cast<uint64_t>(n);
+                const NearScene scene = make_near_scene(o);
+                near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
+                for (const double softening : {0.0, 0.1}) {
+                    sums.kernel.softening = softening;
+                    const double e = error(Layout::tiled, scene, sums, near_reference(scene, sums));
+                    EXPECT_LE(e, 4) << dimension << "-D, " << n << " targets, outputs " << outputs
+                                    << ", softening " << softening;
+                }
+            }
+}
+
 TEST_F(NearLayouts, OddSizes) {
     Cases cases(7);
     for (const int64_t n : {0, 1, 2, 33, 700})

@@ -83,7 +83,10 @@ class NearRates : public DeviceTest {
             options.most_bytes = int64_t{24} << 30;
             print(c, scene.target.n(), pairs,
                   std::string(near::name(sums.precision)) + ' ' +
-                      std::string(near::name(sums.kernel.kernel)) + ' ' + std::string(near::name(layout)),
+                      std::string(near::name(sums.kernel.kernel)) + ' ' + std::string(near::name(layout)) +
+                      (sums.outputs == 3   ? ""
+                       : sums.outputs == 2 ? ", gradient"
+                                           : ", potential"),
                   rate(layout, on_device, sums, arrays, options));
         }
     }
@@ -111,6 +114,17 @@ TEST_F(NearRates, Densities3d) {
     layouts<float>({3, 32, 64}, sums, quick);
     layouts<float>({3, 16, 128}, sums, quick);
     layouts<float>({3, 16, 256}, sums, quick);
+}
+
+/// Potential, gradient, and both: the share of the limit over the density.
+TEST_F(NearRates, Outputs) {
+    near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
+    for (const Case& c :
+         {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 32, 16}, Case{3, 64, 8}, Case{3, 64, 4}, Case{3, 64, 2}})
+        for (const int outputs : {3, 2, 1}) {
+            sums.outputs = outputs;
+            layouts<float>(c, sums, {Layout::ranges, Layout::replicated_group, Layout::tiled});
+        }
 }
 
 TEST_F(NearRates, Densities2d) {

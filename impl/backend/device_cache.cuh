@@ -1,0 +1,73 @@
+// The library's cache of device memory and page-locked host memory, one a GPU, for what is made and destroyed
+// again and again: owners of a DeviceMemory with a KeepsBlocks.
+//
+// Invariants: only memory of the device's primary context is kept, and forgotten when the host has reset that
+// context; what is kept stays below most_device_bytes and most_pinned_bytes, goes back to the driver as soon
+// as any allocation of Graft's fails, and when the library is unloaded. A block is given out only after
+// everything on the device that was enqueued before it came has ended. Thread-safe.
+#pragma once
+
+#include "backend/block_cache.hpp"
+#include "backend/device.cuh"
+
+#include <mutex>
+
+namespace graft::backend {
+
+class DeviceCache {
+  public:
+    static constexpr int64_t most_device_bytes = int64_t{256} << 20;
+    static constexpr int64_t most_pinned_bytes = int64_t{64} << 20;
+
+    static DeviceCache& of(int device);
+    /// Bytes of the block that stands for `bytes`; more than a quarter of the bound: themselves.
+    static int64_t footprint(int64_t bytes, bool pinned);
+
+    /// A block of footprint() bytes of the context; NULL: there is none. Waits for the device where blocks
+    /// have come since the last wait. Throws Error(device).
+    void* take(bool pinned, int64_t bytes, uint64_t context);
+    /// False: the caller frees it.
+    bool keep(bool pinned, Block block, uint64_t context) noexcept;
+    /// Gives everything back to the driver; how many bytes that were.
+    int64_t clear() noexcept;
+    int64_t bytes(bool pinned) const;
+
+    explicit DeviceCache(int device);
+    ~DeviceCache() { (void)clear(); }
+    DeviceCache(const DeviceCache&) = delete;
+    DeviceCache& operator=(const DeviceCache&) = delete;
+
+  private:
+    BlockCache& list(bool pinned) { return pinned ? pinned_ : on_device_; }
+    void enter(uint64_t context); // forgets blocks of another one
+
+    mutable std::mutex mutex_;
+    int device_;
+    uint64_t context_ = 0;
+    bool in_use_ = false; // work on the device may still use some block
+    BlockCache on_device_, pinned_;
+};
+
+/// While it lives, what `memory` releases goes to its device's cache, and what it allocates comes from there
+/// where a block fits. Made before the first allocation and destroyed after the last release; the memory's
+/// bytes count whole blocks.
+class KeepsBlocks {
+  public:
+    explicit KeepsBlocks(DeviceMemory& memory);
+    ~KeepsBlocks();
+    KeepsBlocks(const KeepsBlocks&) = delete;
+    KeepsBlocks& operator=(const KeepsBlocks&) = delete;
+
+    /// That of a memory; NULL: it keeps nothing.
+    static KeepsBlocks* of(const DeviceMemory& memory) noexcept;
+    /// As the cache's, in the current context, which must be the device's.
+    void* take(bool pinned, int64_t bytes);
+    bool keep(bool pinned, Block block) noexcept;
+
+  private:
+    DeviceMemory& memory_;
+    uint64_t context_ = 0; // whose blocks they are; 0: none taken yet, or not known
+    bool of_one_context_ = true;
+};
+
+} // namespace graft::backend

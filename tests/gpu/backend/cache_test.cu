@@ -1,0 +1,154 @@
+// Memory that the library keeps for the next owner: given out again, bounded, given back when memory is
+// short.
+#include "backend/device_cache.cuh"
+
+#include "device_fixture.cuh"
+
+#include <string>
+
+namespace {
+
+using graft::backend::DeviceBuffer;
+using graft::backend::DeviceCache;
+using graft::backend::DeviceMemory;
+using graft::backend::KeepsBlocks;
+using graft::backend::PinnedBuffer;
+
+class Cache : public graft::test::DeviceTest {
+  protected:
+    void SetUp() override {
+        DeviceTest::SetUp();
+        if (!IsSkipped())
+            (void)DeviceCache::of(0).clear();
+    }
+    static int64_t free_bytes() {
+        size_t free = 0, total = 0;
+        GRAFT_CUDA(cudaMemGetInfo(&free, &total));
+        return static_cast<int64_t>(free);
+    }
+};
+
+__global__ void write_late(int* to, int value, long long cycles) {
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) {
+    }
+    *to = value;
+}
+
+TEST_F(Cache, BlocksAreUsedAgainAndCounted) {
+    DeviceCache& cache = DeviceCache::of(0);
+    void *first = nullptr, *pinned = nullptr;
+    for (int turn = 0; turn < 3; ++turn) {
+        DeviceMemory owner(0);
+        const KeepsBlocks keeps(owner);
+        {
+            DeviceBuffer<char> a(owner, "a");
+            PinnedBuffer<char> b(owner, "b");
+            a.resize(100000), b.resize(3000);
+            EXPECT_EQ(owner.bytes_held(), DeviceCache::footprint(106250, false));
+            EXPECT_EQ(owner.bytes_pinned(), DeviceCache::footprint(3187, true));
+            EXPECT_EQ(owner.allocations(), 2);
+            EXPECT_EQ(cache.bytes(false), 0);
+            EXPECT_EQ(cache.bytes(true), 0);
+            if (turn > 0) {
+                EXPECT_EQ(a.data(), first);
+                EXPECT_EQ(b.data(), pinned);
+            }
+            first = a.data(), pinned = b.data();
+        }
+        EXPECT_EQ(owner.bytes_held(), 0);
+        EXPECT_EQ(owner.bytes_pinned(), 0);
+        EXPECT_EQ(cache.bytes(false), DeviceCache::footprint(106250, false));
+        EXPECT_EQ(cache.bytes(true), DeviceCache::footprint(3187, true));
+    }
+    DeviceMemory plain(0); // takes and gives nothing
+    DeviceBuffer<char> c(plain, "c");
+    c.resize(100000);
+    EXPECT_NE(c.data(), first);
+    EXPECT_EQ(plain.bytes_held(), 106250);
+    EXPECT_EQ(cache.clear(), DeviceCache::footprint(106250, false) + DeviceCache::footprint(3187, true));
+    EXPECT_EQ(cache.clear(), 0);
+}
+
+TEST_F(Cache, AnOwnersWorkHasEndedBeforeTheNextHasItsMemory) {
+    DeviceMemory owner(0);
+    const KeepsBlocks keeps(owner);
+    PinnedBuffer<int> place(owner, "place");
+    place.resize(1);
+    int* const address = place.data();
+    *address = 1;
+    write_late<<<1, 1, 0, queue->stream()>>>(address, 2, 100'000'000); // 50 ms
+    GRAFT_CUDA_LAUNCHED("write_late");
+    place.release();
+    PinnedBuffer<int> next(owner, "next");
+    next.resize(1);
+    ASSERT_EQ(next.data(), address);
+    EXPECT_EQ(*next.data(), 2);
+}
+
+TEST_F(Cache, IsBoundedAndGivesBack) {
+    DeviceCache& cache = DeviceCache::of(0);
+    const int64_t before = free_bytes();
+    {
+        DeviceMemory owner(0);
+        const KeepsBlocks keeps(owner);
+        std::vector<DeviceBuffer<char>> many;
+        for (int k = 0; k < 12; ++k) {
+            many.emplace_back(owner, "many");
+            many.back().resize(int64_t{48} << 20);
+        }
+        DeviceBuffer<char> large(owner, "large");
+        large.resize(DeviceCache::most_device_bytes);
+        EXPECT_EQ(owner.bytes_held(), owner.bytes_peak());
+    }
+    EXPECT_GT(cache.bytes(false), DeviceCache::most_device_bytes / 2);
+    EXPECT_LE(cache.bytes(false), DeviceCache::most_device_bytes);
+    EXPECT_GE(free_bytes(), before - DeviceCache::most_device_bytes - (int64_t{32} << 20));
+    EXPECT_GE(memory->bytes_free(), before - (int64_t{32} << 20)) << "what is kept counts as free";
+    EXPECT_GT(cache.clear(), 0);
+    EXPECT_GE(free_bytes(), before - (int64_t{32} << 20));
+}
+
+/// Whoever asks: also an owner that keeps nothing itself.
+TEST_F(Cache, GoesWhenMemoryIsShort) {
+    DeviceCache& cache = DeviceCache::of(0);
+    {
+        DeviceMemory owner(0);
+        const KeepsBlocks keeps(owner);
+        std::vector<DeviceBuffer<char>> many;
+        for (int k = 0; k < 5; ++k) {
+            many.emplace_back(owner, "many");
+            many.back().resize(int64_t{40} << 20);
+        }
+    }
+    ASSERT_GT(cache.bytes(false), int64_t{128} << 20);
+    const int64_t wanted = free_bytes() + (int64_t{64} << 20); // more than there is without what is kept
+    void* const all = memory->allocate(wanted, "all");
+    EXPECT_EQ(cache.bytes(false), 0);
+    try {
+        (void)memory->allocate(wanted, "too much");
+        ADD_FAILURE() << "expected an Error";
+    } catch (const graft::core::Error& error) {
+        EXPECT_EQ(error.status(), graft::core::Status::memory);
+        EXPECT_NE(std::string(error.what()).find(std::to_string(wanted) + " bytes wanted"), std::string::npos)
+            << error.what();
+        EXPECT_NE(std::string(error.what()).find(" free"), std::string::npos) << error.what();
+    }
+    memory->release(all, wanted);
+}
+
+TEST_F(Cache, ALimitHoldsForBlocksThatWereKept) {
+    DeviceMemory owner(0);
+    const KeepsBlocks keeps(owner);
+    {
+        DeviceBuffer<char> a(owner, "a");
+        a.resize(1 << 20);
+    }
+    owner.set_limit(1 << 20);
+    DeviceBuffer<char> a(owner, "a limited buffer");
+    EXPECT_THROW(a.resize(1 << 20), graft::core::Error); // a sixteenth more, in a block
+    a.resize(1 << 19);
+    EXPECT_LE(owner.bytes_held(), 1 << 20);
+}
+
+} // namespace

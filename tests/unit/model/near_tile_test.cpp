@@ -1,0 +1,63 @@
+// Which lanes sum which targets of a box on a GPU.
+#include "model/near_tile.hpp"
+
+#include <gtest/gtest.h>
+
+namespace graft::model {
+namespace {
+
+TEST(NearTile, streams_fill_a_block) {
+    const TileBlockKind& two_warps = tile_blocks[1];
+    EXPECT_EQ(two_warps.threads, 64);
+    EXPECT_EQ(block_streams(two_warps, 64, 8), 8);
+    EXPECT_EQ(block_streams(two_warps, 65, 8), 7); // 9 lanes, 1 thread idle
+    EXPECT_EQ(block_streams(two_warps, 1, 8), 64);
+    EXPECT_EQ(block_streams(two_warps, 512, 8), 1);
+    EXPECT_EQ(block_streams(two_warps, 5000, 8), 1); // in pieces
+    for (const TileBlockKind& kind : tile_blocks)
+        for (int32_t n = 1; n <= kind.threads * kind.most; ++n)
+            for (int32_t targets = kind.least; targets <= kind.most; ++targets) {
+                const int32_t lanes = (n + targets - 1) / targets, streams = block_streams(kind, n, targets);
+                if (lanes > kind.threads)
+                    continue;
+                EXPECT_LE(lanes * streams, kind.threads);
+                EXPECT_GT(lanes * (streams + 1), kind.threads);
+            }
+}
+
+TEST(NearTile, boxes_of_many_targets_take_blocks_where_there_is_code) {
+    const TileRule rule;
+    for (int32_t n = 1; n < 2000; n += 1 + n / 20) {
+        const TileShape shape = best_tile_shape(n, 27.0 * n, rule);
+        const int32_t kind = n < tile_blocks[0].from ? -1 : (n < tile_blocks[1].from ? 0 : 1);
+        EXPECT_EQ(shape.block, kind) << n;
+        if (kind >= 0) {
+            EXPECT_GE(shape.targets, tile_blocks[kind].least);
+            EXPECT_LE(shape.targets, tile_blocks[kind].most);
+        }
+    }
+    TileRule fixed;
+    fixed.target_lanes = 8, fixed.source_lanes = 4;
+    EXPECT_EQ(best_tile_shape(64, 1728, fixed).block, -1) << "the caller's lanes are those of a warp";
+    TileRule others;
+    others.every = false, others.most = 4;
+    EXPECT_EQ(best_tile_shape(64, 1728, others).block, -1) << "no code";
+}
+
+/// Threads that stand idle or for no target: few over a Poisson mixture of boxes of 64.
+TEST(NearTile, blocks_of_64_targets_are_full) {
+    double used = 0, all = 0, probability = 1e-28; // of e^-64: its scale does not count
+    for (int32_t n = 1; n < 160; ++n) {
+        probability *= 64.0 / n;
+        if (n < tile_blocks[1].from)
+            continue;
+        const TileShape shape = best_tile_shape(n, 27.0 * 64, {});
+        used += probability * n;
+        all += probability * 64 * shape.targets / block_streams(tile_blocks[1], n, shape.targets);
+    }
+    EXPECT_GT(used / all, 0.93);
+    EXPECT_LE(used / all, 1);
+}
+
+} // namespace
+} // namespace graft::model
