@@ -20,7 +20,9 @@ namespace graft::kernels::fast_cells {
 
 inline constexpr float tiny_square = 1e-20f;
 inline constexpr float far_away = 1e17f;
-inline constexpr int most_targets = most_targets_a_lane;
+/// A lane; eight would leave too few registers. Groups that would have eight have four in twice the lanes, so
+/// that a class of units has one kind of loop all the same.
+inline constexpr int most_targets = most_targets_a_lane - 1;
 
 __device__ __forceinline__ float inverse_root(float x) {
     float y;
@@ -33,6 +35,10 @@ struct Tile {
     float4 first[tile_items]; // of Q'': xx xy xz yy
     float4 rest[tile_items];  // yz, 3/2 z, 2 C'', b
     PackedCell queue[32];     // the next tile's, on their way
+    // Of the unit; registers are for targets.
+    Unit unit;
+    GroupFrame frame;
+    const int32_t* list; // the group's cells
 };
 
 template <int T>
@@ -55,10 +61,10 @@ __device__ __forceinline__ void ask(const PackedCell* cells, int32_t node, Tile&
     __pipeline_commit();
 }
 
-/// Stores this lane's cell of the tile, that was asked for.
+/// Stores this lane's cell of the tile, that was asked for; returns whether any has a quadrupole (all lanes).
 template <bool softened>
-__device__ __forceinline__ void fill_tile(const GroupFrame& frame, int32_t node, float eps2, int to,
-                                          Tile& tile) {
+__device__ __forceinline__ bool fill_tile(int32_t node, float eps2, int to, Tile& tile) {
+    const GroupFrame& frame = tile.frame;
     float4 place = make_float4(far_away, far_away, far_away, 0), first = make_float4(0, 0, 0, 0),
            rest = first;
     __pipeline_wait_prior(0);
@@ -80,36 +86,94 @@ __device__ __forceinline__ void fill_tile(const GroupFrame& frame, int32_t node,
                                cell.root_charge);
         }
     }
+    const bool flat = first.x == 0 && first.y == 0 && first.z == 0 && first.w == 0 && rest.x == 0 &&
+                      rest.y == 0 && rest.z == 0;
     __syncwarp();
     tile.place[to] = place, tile.first[to] = first, tile.rest[to] = rest;
     __syncwarp();
+    return __any_sync(whole_warp, !flat);
+}
+
+/// d' and t'' of a cell and T targets.
+template <int T>
+struct Products {
+    float x[T], y[T], z[T], tx[T], ty[T], tz[T];
+};
+
+/// The products with one operand in a row, for all targets: that operand is read once
+/// (device_pairs_fast.cuh).
+template <int T>
+__device__ __forceinline__ void multiply_out(const float4& s, const float4& q, float yz, const Lane<T>& lane,
+                                             Products<T>& to) {
+    const auto each = [](auto&& body) {
+#pragma unroll
+        for (int t = 0; t < T; ++t)
+            body(t);
+    };
+    each([&](int t) { to.x[t] = fmaf(lane.x[t], s.w, s.x); });
+    each([&](int t) { to.y[t] = fmaf(lane.y[t], s.w, s.y); });
+    each([&](int t) { to.z[t] = fmaf(lane.z[t], s.w, s.z); });
+    each([&](int t) { to.tx[t] = q.x * to.x[t]; });
+    each([&](int t) { to.ty[t] = q.y * to.x[t]; });
+    each([&](int t) { to.tz[t] = q.z * to.x[t]; });
+    each([&](int t) { to.tx[t] = fmaf(q.y, to.y[t], to.tx[t]); });
+    each([&](int t) { to.ty[t] = fmaf(q.w, to.y[t], to.ty[t]); });
+    each([&](int t) { to.tz[t] = fmaf(yz, to.y[t], to.tz[t]); });
+    each([&](int t) { to.tx[t] = fmaf(q.z, to.z[t], to.tx[t]); });
+    each([&](int t) { to.ty[t] = fmaf(yz, to.z[t], to.ty[t]); });
+}
+
+/// Without a quadrupole. Two roundings instead of one: what both branches have in common would be drawn out
+/// of the block that multiply_out() is.
+template <int T>
+__device__ __forceinline__ void multiply_out_flat(const float4& s, const Lane<T>& lane, Products<T>& to) {
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        to.x[t] = __fadd_rn(__fmul_rn(lane.x[t], s.w), s.x);
+        to.y[t] = __fadd_rn(__fmul_rn(lane.y[t], s.w), s.y);
+        to.z[t] = __fadd_rn(__fmul_rn(lane.z[t], s.w), s.z);
+        to.tx[t] = to.ty[t] = to.tz[t] = 0;
+    }
 }
 
 template <int T, bool softened, bool potential>
-__device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, float eps2, Lane<T>& lane) {
+__device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, bool flat, float eps2,
+                                          Lane<T>& lane) {
 #pragma unroll 1 // the loop must stay in the nearest instruction cache
     for (int j = own; j < own + part; ++j) {
-        const float4 s = tile.place[j], q = tile.first[j], r = tile.rest[j];
+        const float4 s = tile.place[j];
+        const float b = potential ? tile.rest[j].w : 0.0f;
         const float soft = softened ? s.w * s.w * eps2 : tiny_square;
-        const float third = r.y * (1.0f / 3);
+        Products<T> product;
+        float z = 0, trace = 0;
+        int form = flat;
+        asm volatile("" : "+r"(form)); // or there would be two loops, each a single block
+        if (form != 0) {
+            multiply_out_flat(s, lane, product);
+        } else {
+            const float4 q = tile.first[j], r = tile.rest[j];
+            z = r.y, trace = r.z;
+            multiply_out(s, q, r.x, lane, product);
+        }
+        const float third = z * (1.0f / 3);
 #pragma unroll
         for (int t = 0; t < T; ++t) {
-            const float dx = fmaf(lane.x[t], s.w, s.x), dy = fmaf(lane.y[t], s.w, s.y),
-                        dz = fmaf(lane.z[t], s.w, s.z);
+            const float dx = product.x[t], dy = product.y[t], dz = product.z[t];
+            const float tx = product.tx[t], ty = product.ty[t], tz = product.tz[t];
             const float i = inverse_root(fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft))));
             const float i2 = i * i, i3 = i * i2, i5 = i3 * i2;
-            const float tx = fmaf(q.z, dz, fmaf(q.y, dy, q.x * dx));
-            const float ty = fmaf(r.x, dz, fmaf(q.w, dy, q.y * dx));
-            const float tz = fmaf(r.x, dy, q.z * dx);
-            const float along = softened ? fmaf(dz, tz, fmaf(dy, ty, fmaf(dx, tx, r.z)))
+            const float along = softened ? fmaf(dz, tz, fmaf(dy, ty, fmaf(dx, tx, trace)))
                                          : fmaf(dz, tz, fmaf(dy, ty, dx * tx));
             const float h = i2 * along;
-            const float c = fmaf(fmaf(2.5f, h, r.y), i5, i3);
-            lane.ax[t] = fmaf(c, dx, fmaf(-i5, tx, lane.ax[t]));
-            lane.ay[t] = fmaf(c, dy, fmaf(-i5, ty, lane.ay[t]));
-            lane.az[t] = fmaf(c, dz, fmaf(-i5, tz, lane.az[t]));
+            const float c = fmaf(fmaf(2.5f, h, z), i5, i3);
+            lane.ax[t] = fmaf(-i5, tx, lane.ax[t]);
+            lane.ay[t] = fmaf(-i5, ty, lane.ay[t]);
+            lane.az[t] = fmaf(-i5, tz, lane.az[t]);
+            lane.ax[t] = fmaf(c, dx, lane.ax[t]);
+            lane.ay[t] = fmaf(c, dy, lane.ay[t]);
+            lane.az[t] = fmaf(c, dz, lane.az[t]);
             if constexpr (potential)
-                lane.p[t] = fmaf(r.w, fmaf(fmaf(0.5f, h, third), i3, i), lane.p[t]);
+                lane.p[t] = fmaf(b, fmaf(fmaf(0.5f, h, third), i3, i), lane.p[t]);
         }
     }
 }
@@ -117,8 +181,8 @@ __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, f
 /// T targets a lane, targets [first, first + count) of the group.
 template <int T, bool softened, bool potential>
 __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const PackedCell* cells,
-                                    const Unit& unit, const GroupFrame& frame, int first, int count, int part,
-                                    Tile& tile) {
+                                    int first, int count, int part, Tile& tile) {
+    const GroupFrame& frame = tile.frame;
     const int place = threadIdx.x % part;
     Lane<T> lane;
 #pragma unroll
@@ -133,24 +197,25 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
-    const int32_t* list = v.node_list + v.node_offset[unit.group];
-    const int32_t place_in_list = unit.begin + static_cast<int32_t>(threadIdx.x % 32);
-    const auto node_at = [&](int32_t e) { return e < unit.end ? list[e] : -1; };
-    int32_t node = node_at(place_in_list), following = node_at(place_in_list + 32);
+    const auto node_at = [&](int32_t begin) {
+        const int32_t e = begin + static_cast<int32_t>(threadIdx.x % 32);
+        return e < tile.unit.end ? tile.list[e] : -1;
+    };
+    int32_t node = node_at(tile.unit.begin), following = node_at(tile.unit.begin + 32);
     ask(cells, node, tile);
-    for (int32_t e = place_in_list; e - place_in_list < unit.end - unit.begin; e += 32) {
-        fill_tile<softened>(frame, node, eps2, to, tile);
+    for (int32_t begin = tile.unit.begin; begin < tile.unit.end; begin += 32) {
+        const bool any = fill_tile<softened>(node, eps2, to, tile);
         node = following;
-        if (e - place_in_list + 32 < unit.end - unit.begin) {
+        if (begin + 32 < tile.unit.end) {
             ask(cells, node, tile);
-            following = node_at(e + 64);
+            following = node_at(begin + 64);
         }
-        add_cells<T, softened, potential>(tile, own, part, eps2, lane);
+        add_cells<T, softened, potential>(tile, own, part, !any, eps2, lane);
     }
     add_parts(part, lane.ax, lane.ay, lane.az);
     if constexpr (potential)
         add_parts(part, lane.p);
-    auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
+    auto* slots = static_cast<Slot<float>*>(units.slots) + tile.unit.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int k = place + t * part;
@@ -169,13 +234,18 @@ __global__ __launch_bounds__(32, most > 6 ? 16 : 20) void kernel(EvaluationView 
     const auto total = units.counters->cells();
     for (unsigned u = take_unit(&units.counters->next_cell); u < total;
          u = take_unit(&units.counters->next_cell)) {
-        const Unit unit = units.cells[u];
-        const GroupFrame frame = units.frames[unit.group];
-        for (int first = 0; first < frame.count; first += 32 * most) {
-            const int count = min(32 * most, frame.count - first);
+        const Unit& unit = units.cells[u];
+        __syncwarp();
+        copy_to_shared(unit, tile.unit), copy_to_shared(units.frames[unit.group], tile.frame);
+        if (threadIdx.x % 32 == 0)
+            tile.list = v.node_list + v.node_offset[unit.group];
+        __syncwarp();
+        const int all = tile.frame.count;
+        for (int first = 0; first < all; first += 32 * most) {
+            const int count = min(32 * most, all - first);
             const int part = part_lanes(count, most);
             with_targets_a_lane<most>((count + part - 1) / part, [&]<int T>() {
-                run<T, softened, potential>(v, units, cells, unit, frame, first, count, part, tile);
+                run<T, softened, potential>(v, units, cells, first, count, part, tile);
             });
         }
     }

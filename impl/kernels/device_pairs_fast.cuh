@@ -3,9 +3,15 @@
 // With a = |q|^(-1/2) sign(q) per source and s' = a s, the distance a (s - x) is one multiply-add, and
 //     q d / r^3 = d' / r'^3,   d' = s' - a x, r' = |a| r:
 // 3 FMA for d', 3 for r'^2, a reciprocal root, 2 products for r'^-3 and 3 FMA for the sums: the charge costs
-// nothing. But d' of a particle with itself is a rounding error and not zero; tiles of 32 sources that may
-// hold a target therefore take the plain form (13 slots), in which a pair at distance zero adds exactly
-// nothing. Potential: q / r = b / r' with b = |q|^(1/2) sign(q), one slot more.
+// nothing. But d' of a particle with itself is a rounding error and not zero; in rows of 32 sources that may
+// hold a target d' is therefore made as a (s - x), in 6 slots, and a pair at distance zero adds exactly
+// nothing. Potential: q / r = b / r' with b = |q|^(1/2) sign(q), one slot more (two where a pair at distance
+// zero must be left out).
+//
+// An instruction that reads three registers, none of which the one before it has read in the same place, may
+// wait for a bank of registers, and the compiler, left alone, mixes the steps of several targets. The branch
+// between the two forms of d' keeps the distances of all targets in a block of their own, where s' and a are
+// read once; what that is worth: docs/gpu/evaluate.md.
 #pragma once
 
 #include "kernels/device_source_tiles.cuh"
@@ -22,28 +28,18 @@ __device__ __forceinline__ float inverse_root(float x) {
     return y;
 }
 
-/// The particles of the next tile on their way to shared memory, each lane's own.
-struct Queue {
-    double x[32], y[32], z[32];
-    float size[32];
-
-    /// Begins to read; no_source and heaps read particle 0.
-    __device__ __forceinline__ void ask(const EvaluationView& v, int32_t index) {
-        const int lane = threadIdx.x % 32;
-        const int64_t i = max(index, 0);
-        __pipeline_memcpy_async(&x[lane], v.x + i, 8);
-        __pipeline_memcpy_async(&y[lane], v.y + i, 8);
-        __pipeline_memcpy_async(&z[lane], v.z + i, 8);
-        __pipeline_memcpy_async(&size[lane], v.size + i, 4);
-        __pipeline_commit();
-    }
-};
+inline constexpr int rows = 2; // of 32 sources, that a tile has
 
 template <bool potential>
 struct Tile {
-    float4 source[tile_items]; // plain: x y z q; scaled: s' and a
-    float root_charge[potential ? tile_items : 1];
-    Queue queue;
+    float4 source[rows][tile_items]; // s' or s (exact), and a
+    float root_charge[rows][potential ? tile_items : 1];
+    SourceQueue<float, false, rows> queue;
+    int32_t index[rows][32]; // of what is in the queue
+    // Of the unit; registers are for targets.
+    Unit unit;
+    GroupFrame frame;
+    SourceList list;
 };
 
 template <int T>
@@ -52,7 +48,7 @@ struct Lane {
     float ax[T], ay[T], az[T], p[T];
 };
 
-/// Particles whose tiles take the plain form: those of the group, or all.
+/// Particles whose rows take the exact form: those of the group, or all.
 struct Own {
     int32_t first;
     uint32_t count;
@@ -60,93 +56,104 @@ struct Own {
     __device__ Own(const EvaluationView& v, const GroupFrame& frame)
         : first(v.same_places ? frame.first : 0),
           count(v.same_places ? static_cast<uint32_t>(frame.count) : uint32_t{INT32_MAX} + 1) {}
-    /// Whether the tile may hold a target or holds a heap (all lanes).
+    /// Whether the row may hold a target or holds a heap (all lanes).
     __device__ __forceinline__ bool meets(int32_t index) const {
         const bool own = static_cast<uint32_t>(index - first) < count;
-        return __any_sync(whole_warp, own | (index < no_source)); // no branches
+        return __any_sync(whole_warp, own | is_heap(index)); // no branches
     }
 };
 
-/// Stores this lane's source of the tile.
+/// Stores this lane's source of the row.
 template <bool potential>
-__device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
-                                          bool plain, int place, Tile<potential>& tile) {
-    __pipeline_wait_prior(0);
-    const int lane = threadIdx.x % 32;
-    const auto at = [&](const double* x, int a) {
-        return static_cast<float>(fma(x[lane], frame.scale, -frame.centre[a]));
-    };
-    float4 item = make_float4(at(tile.queue.x, 0), at(tile.queue.y, 1), at(tile.queue.z, 2),
-                              index < 0 ? 0.0f : tile.queue.size[lane]);
-    if (!plain) {
-        item.x = item.w != 0 ? item.x * item.w : far_away;
-        item.y *= item.w, item.z *= item.w;
-    } else if (index < no_source) {
-        const FrameSource s = heap_source(v, frame, index);
-        item = make_float4(static_cast<float>(s.x), static_cast<float>(s.y), static_cast<float>(s.z),
-                           static_cast<float>(s.charge) * v.charge_scale_single);
+__device__ __forceinline__ void fill_row(const EvaluationView& v, int32_t index, int row, bool exact,
+                                         int place, Tile<potential>& tile) {
+    const auto particle = tile.queue.take(tile.frame, row);
+    float4 item = make_float4(static_cast<float>(particle.x), static_cast<float>(particle.y),
+                              static_cast<float>(particle.z), index < 0 ? 0.0f : particle.weight);
+    if (exact) {
+        if (is_heap(index)) {
+            const auto heap = heap_source(v, tile.frame, index);
+            item = make_float4(static_cast<float>(heap.x), static_cast<float>(heap.y),
+                               static_cast<float>(heap.z), size_of(heap.weight * v.charge_scale));
+        }
     } else {
-        item.w = item.w != 0 ? copysignf(1 / (item.w * item.w), item.w) : 0.0f;
+        item.x *= item.w, item.y *= item.w, item.z *= item.w;
     }
-    __syncwarp();
-    tile.source[place] = item;
     if constexpr (potential)
-        tile.root_charge[place] = !plain && item.w != 0 ? 1 / item.w : 0.0f;
-    __syncwarp();
+        tile.root_charge[row][place] = item.w != 0 ? 1 / item.w : 0.0f;
+    item.x = item.w != 0 ? item.x : far_away;
+    item.w = item.w != 0 ? item.w : 1.0f;
+    tile.source[row][place] = item;
 }
 
+/// a (s - x) of `step` sources and T targets.
+template <int T, int step, bool exact>
+__device__ __forceinline__ void differences(const float4 (&source)[step], const Lane<T>& lane,
+                                            float (&d)[3][step][T]) {
+#pragma unroll
+    for (int u = 0; u < step; ++u) {
+        const float4 s = source[u];
+        const auto along = [&](float place, const float(&x)[T], float(&to)[T]) {
+#pragma unroll
+            for (int t = 0; t < T; ++t)
+                to[t] = exact ? (place + x[t]) * s.w : fmaf(x[t], s.w, place);
+        };
+        along(s.x, lane.x, d[0][u]), along(s.y, lane.y, d[1][u]), along(s.z, lane.z, d[2][u]);
+    }
+}
+
+/// Adds the part's sources, `step` a turn.
 template <int T, bool softened, bool potential, int step>
-__device__ __forceinline__ void add_scaled(const float4* source, const float* root_charge, int part,
-                                           float eps2, Lane<T>& lane) {
+__device__ __forceinline__ void add_sources(const float4* source, const float* root_charge, int part,
+                                            bool exact, float eps2, Lane<T>& lane) {
+    const float4* const end = source + part;
 #pragma unroll 1
-    for (int j = 0; j < part; j += step) {
+    do {
+        float4 s[step];
+        float d[3][step][T], soft[step];
+#pragma unroll
+        for (int u = 0; u < step; ++u)
+            s[u] = source[u];
+        int form = exact;
+        asm volatile("" : "+r"(form)); // or there would be two loops, each a single block again
+        if (form != 0)
+            differences<T, step, true>(s, lane, d);
+        else
+            differences<T, step, false>(s, lane, d);
+#pragma unroll
+        for (int u = 0; u < step; ++u)
+            soft[u] = softened ? s[u].w * s[u].w * eps2 : tiny_square;
+        source += step;
 #pragma unroll
         for (int u = 0; u < step; ++u) {
-            const float4 s = source[j + u];
-            const float b = potential ? root_charge[j + u] : 0.0f;
-            const float soft = softened ? s.w * s.w * eps2 : tiny_square;
+            const float b = potential ? root_charge[u] : 0.0f;
 #pragma unroll
             for (int t = 0; t < T; ++t) {
-                const float dx = fmaf(lane.x[t], s.w, s.x), dy = fmaf(lane.y[t], s.w, s.y),
-                            dz = fmaf(lane.z[t], s.w, s.z);
-                const float i = inverse_root(fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft))));
+                const float dx = d[0][u][t], dy = d[1][u][t], dz = d[2][u][t];
+                const float r2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft[u])));
+                const float i = inverse_root(r2);
                 const float i3 = i * i * i;
                 lane.ax[t] = fmaf(i3, dx, lane.ax[t]);
                 lane.ay[t] = fmaf(i3, dy, lane.ay[t]);
                 lane.az[t] = fmaf(i3, dz, lane.az[t]);
                 if constexpr (potential)
-                    lane.p[t] = fmaf(i, b, lane.p[t]);
+                    if (softened || r2 > tiny_square)
+                        lane.p[t] = fmaf(i, b, lane.p[t]);
             }
         }
-    }
-}
-
-template <int T, bool softened, bool potential>
-__device__ __forceinline__ void add_plain(const float4* source, int part, float eps2, Lane<T>& lane) {
-#pragma unroll 1
-    for (int j = 0; j < part; ++j) {
-        const float4 s = source[j];
-#pragma unroll
-        for (int t = 0; t < T; ++t) {
-            const float dx = s.x + lane.x[t], dy = s.y + lane.y[t], dz = s.z + lane.z[t];
-            const float r2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, softened ? eps2 : tiny_square)));
-            const float i = inverse_root(r2);
-            const float q_i = s.w * i, force = q_i * (i * i);
-            lane.ax[t] = fmaf(force, dx, lane.ax[t]);
-            lane.ay[t] = fmaf(force, dy, lane.ay[t]);
-            lane.az[t] = fmaf(force, dz, lane.az[t]);
-            if constexpr (potential)
-                lane.p[t] += softened || r2 > tiny_square ? q_i : 0.0f;
-        }
-    }
+        if constexpr (potential)
+            root_charge += step;
+    } while (source < end);
 }
 
 /// T targets a lane, targets [first, first + count) of the group.
-template <int T, bool softened, bool potential, int step>
-__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const Unit& unit,
-                                    const GroupFrame& frame, int first, int count, int part,
-                                    Tile<potential>& tile) {
-    const int place = threadIdx.x % part;
+template <int T, bool softened, bool potential>
+__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, int first, int count,
+                                    int part, Tile<potential>& tile) {
+    const GroupFrame& frame = tile.frame;
+    constexpr int step = T > 5 ? 1 : 2; // sources a turn of the inner loop
+    const int lane_number = threadIdx.x % 32, place = lane_number & (part - 1); // parts are powers of two
+    const int own_part = lane_number >> __popc(part - 1);
     Lane<T> lane;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
@@ -158,29 +165,45 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     }
     const double length = v.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
-    const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
-    const int to = tile_place(threadIdx.x % 32, part);
-    SourceCursor cursor(v, units.entries, unit);
-    const Own targets(v, frame);
-    int32_t index = cursor.next(unit.begin);
-    tile.queue.ask(v, index);
-    for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
-        const bool plain = targets.meets(index);
-        fill_tile<potential>(v, frame, index, plain, to, tile);
-        if (begin + 32 < unit.end) {
-            index = cursor.next(begin + 32);
-            tile.queue.ask(v, index);
+    const int own = own_part * (part + 1); // this part's first item in the row
+    const int to = lane_number + own_part;
+    SourceCursor cursor(tile.list, tile.unit);
+    const auto ask = [&](int32_t begin) {
+        int32_t index[rows];
+        cursor.next(begin, index);
+        tile.queue.ask(v, v.size, index);
+        for (int r = 0; r < rows; ++r)
+            tile.index[r][threadIdx.x % 32] = index[r];
+    };
+    ask(tile.unit.begin);
+    for (int32_t begin = tile.unit.begin; begin < tile.unit.end; begin += 32 * rows) {
+        unsigned exact = 0; // a bit a row
+        __pipeline_wait_prior(0);
+        __syncwarp();
+        const Own targets(v, frame);
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const int32_t index = tile.index[r][threadIdx.x % 32];
+            const bool meets = targets.meets(index);
+            exact |= meets ? 1u << r : 0;
+            fill_row<potential>(v, index, r, meets, to, tile);
         }
-        if (plain)
-            add_plain<T, softened, potential>(tile.source + own, part, eps2, lane);
-        else
-            add_scaled<T, softened, potential, step>(
-                tile.source + own, tile.root_charge + (potential ? own : 0), part, eps2, lane);
+        __syncwarp();
+        const int32_t left = tile.unit.end - begin;
+        if (left > 32 * rows)
+            ask(begin + 32 * rows);
+#pragma unroll 1
+        for (int r = 0; r < rows && 32 * r < left; ++r) {
+            const float4* source = tile.source[r] + own;
+            const float* root_charge = tile.root_charge[r] + (potential ? own : 0);
+            add_sources<T, softened, potential, step>(source, root_charge, part, (exact >> r & 1) != 0, eps2,
+                                                      lane);
+        }
     }
     add_parts(part, lane.ax, lane.ay, lane.az);
     if constexpr (potential)
         add_parts(part, lane.p);
-    auto* slots = static_cast<Slot<float>*>(units.slots) + unit.slot + first;
+    auto* slots = static_cast<Slot<float>*>(units.slots) + tile.unit.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int k = place + t * part;
@@ -189,9 +212,20 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     }
 }
 
-/// most: targets a lane; step: sources in a turn of the inner loop, which must stay in the nearest
-/// instruction cache.
-template <bool softened, bool potential, int most = most_targets, int step = 4>
+/// Copies what is read of a unit to shared memory (a warp).
+template <bool potential>
+__device__ __forceinline__ void take(const EvaluationView& v, const UnitView& units, unsigned number,
+                                     Tile<potential>& tile) {
+    const Unit& unit = units.pairs[number];
+    __syncwarp();
+    copy_to_shared(unit, tile.unit), copy_to_shared(units.frames[unit.group], tile.frame);
+    if (threadIdx.x % 32 == 0)
+        tile.list = source_list(v, units.entries, unit);
+    __syncwarp();
+}
+
+/// most: targets a lane.
+template <bool softened, bool potential, int most = most_targets>
 __global__ __launch_bounds__(32, 16) void kernel(EvaluationView v, UnitView units) {
     __shared__ Tile<potential> tile;
     if (backend::stopped(v.status))
@@ -199,13 +233,13 @@ __global__ __launch_bounds__(32, 16) void kernel(EvaluationView v, UnitView unit
     const auto total = units.counters->pairs();
     for (unsigned u = take_unit(&units.counters->next_pair); u < total;
          u = take_unit(&units.counters->next_pair)) {
-        const Unit unit = units.pairs[u];
-        const GroupFrame frame = units.frames[unit.group];
-        for (int first = 0; first < frame.count; first += 32 * most) {
-            const int count = min(32 * most, frame.count - first);
+        take(v, units, u, tile);
+        const int all = tile.frame.count;
+        for (int first = 0; first < all; first += 32 * most) {
+            const int count = min(32 * most, all - first);
             const int part = part_lanes(count, most);
             with_targets_a_lane<most>((count + part - 1) / part, [&]<int T>() {
-                run<T, softened, potential, step>(v, units, unit, frame, first, count, part, tile);
+                run<T, softened, potential>(v, units, first, count, part, tile);
             });
         }
     }

@@ -17,7 +17,7 @@ template <typename Real, bool per_particle>
 struct Tile {
     Source<Real> source[tile_items];
     Real softening[per_particle ? tile_items : 1]; // softening_term() in frame units
-    SourceQueue<per_particle> queue;
+    SourceQueue<double, per_particle> queue;
 };
 
 /// softening_term() for the kinds that have one of each particle.
@@ -29,11 +29,12 @@ __device__ __forceinline__ double term_of(double length) {
 template <typename Real, DevicePair kind, bool per_particle>
 __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFrame& frame, int32_t index,
                                           int place, Tile<Real, per_particle>& tile) {
-    FrameSource s = tile.queue.take(frame);
-    if (index < no_source)
+    __pipeline_wait_prior(0);
+    FrameSource<double> s = tile.queue.take(frame);
+    if (is_heap(index))
         s = heap_source(v, frame, index);
     const Real q =
-        index != no_source ? static_cast<Real>(s.charge) * static_cast<Real>(v.charge_scale) : Real(0);
+        index >= no_source ? static_cast<Real>(s.weight) * static_cast<Real>(v.charge_scale) : Real(0);
     __syncwarp();
     tile.source[place] = {static_cast<Real>(s.x), static_cast<Real>(s.y), static_cast<Real>(s.z), q};
     if constexpr (per_particle)
@@ -66,14 +67,16 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     const Real length = static_cast<Real>(v.length * frame.scale);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
-    SourceCursor cursor(v, units.entries, unit);
-    int32_t index = cursor.next(unit.begin);
-    tile.queue.ask(v, index);
+    const SourceList list = source_list(v, units.entries, unit);
+    SourceCursor cursor(list, unit);
+    int32_t index[1];
+    cursor.next(unit.begin, index);
+    tile.queue.ask(v, v.charge, index);
     for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
-        fill_tile<Real, kind>(v, frame, index, to, tile);
+        fill_tile<Real, kind>(v, frame, index[0], to, tile);
         if (begin + 32 < unit.end) {
-            index = cursor.next(begin + 32);
-            tile.queue.ask(v, index);
+            cursor.next(begin + 32, index);
+            tile.queue.ask(v, v.charge, index);
         }
 #pragma unroll 2
         for (int j = own; j < own + part; ++j) {

@@ -33,6 +33,16 @@ __device__ inline int tile_place(int lane, int part) {
 }
 inline constexpr int tile_items = 32 + 8;
 
+/// Copies a small object to shared memory (a warp; the caller synchronizes).
+template <typename T>
+__device__ __forceinline__ void copy_to_shared(const T& from, T& to) {
+    constexpr int words = sizeof(T) / sizeof(int32_t);
+    static_assert(words <= 32);
+    if (threadIdx.x % 32 < words)
+        reinterpret_cast<int32_t*>(&to)[threadIdx.x % 32] =
+            reinterpret_cast<const int32_t*>(&from)[threadIdx.x % 32];
+}
+
 /// The next unit's number, the same for all lanes.
 __device__ inline unsigned take_unit(unsigned int* counter) {
     unsigned unit = 0;
@@ -41,79 +51,120 @@ __device__ inline unsigned take_unit(unsigned int* counter) {
     return __shfl_sync(whole_warp, unit, 0);
 }
 
-inline constexpr int32_t no_source = -1; // place of the entry that closes a list; heaps are below
+/// A source's index: its particle, or -2 - node for a heap; below no_source: none, behind the list's end.
+inline constexpr int32_t no_source = INT32_MIN / 2;
+__device__ inline bool is_heap(int32_t index) {
+    return static_cast<uint32_t>(index) - static_cast<uint32_t>(no_source) <
+           static_cast<uint32_t>(-no_source);
+}
 
-/// Steps through a group's sources, 32 at a time; entries are read one tile ahead.
+/// The entries of a unit's group.
+struct SourceList {
+    const SourceEntry* entries;
+    int32_t count; // without the one that closes
+};
+__device__ inline SourceList source_list(const EvaluationView& v, const SourceEntry* all, const Unit& unit) {
+    return {all + first_entry(v, unit.group),
+            static_cast<int32_t>(v.leaf_offset[unit.group + 1] - v.leaf_offset[unit.group])};
+}
+
+/// Steps through a unit's sources, 32 or 64 at a time; entries are read ahead.
 struct SourceCursor {
-    const SourceEntry* entries; // of the group
-    int32_t count, entry;       // how many, without the one that closes; the one that the next tile begins in
-    SourceEntry own, ahead;     // entries `entry` and entry + 1 + lane
+    const SourceList& list;
+    int32_t entry;     // the one that the next tile begins in
+    uint32_t shift;    // its own
+    SourceEntry ahead; // entry + 1 + lane
 
-    __device__ SourceCursor(const EvaluationView& v, const SourceEntry* all, const Unit& unit)
-        : entries(all + first_entry(v, unit.group)),
-          count(static_cast<int32_t>(v.leaf_offset[unit.group + 1] - v.leaf_offset[unit.group])),
-          entry(unit.entry), own(entries[entry]) {
+    __device__ SourceCursor(const SourceList& of, const Unit& unit)
+        : list(of), entry(unit.entry), shift(list.entries[entry].shift) {
         look_ahead();
     }
     __device__ __forceinline__ void look_ahead() {
-        ahead = entries[min(entry + 1 + static_cast<int32_t>(threadIdx.x % 32), count)];
+        ahead = list.entries[min(entry + 1 + static_cast<int32_t>(threadIdx.x % 32), list.count)];
     }
 
-    /// The particle (or -2 - node, a heap) that is this lane's of the 32 from `begin` on; no_source behind
-    /// the list's end. Units end there or at a multiple of 32.
-    __device__ __forceinline__ int32_t next(int32_t begin) {
+    /// This lane's sources `begin` + lane, + 32 ... of the list; no_source behind its end. Units begin at
+    /// multiples of 32 and end there or with the list.
+    template <int rows>
+    __device__ __forceinline__ void next(int32_t begin, int32_t (&index)[rows]) {
         const int lane = threadIdx.x % 32;
-        const uint32_t start = ahead.start - static_cast<uint32_t>(begin);
-        const unsigned starts = __reduce_or_sync(whole_warp, start < 32 ? 1u << start : 0u);
-        const int before = __popc(starts & (whole_warp >> (31 - lane))), all = __popc(starts);
-        const int32_t its_start = __shfl_sync(whole_warp, ahead.start, before - 1);
-        const int32_t its_place = __shfl_sync(whole_warp, ahead.place, before - 1);
-        const int32_t first = before > 0 ? its_place : own.place;
-        const int32_t skipped = begin + lane - (before > 0 ? its_start : static_cast<int32_t>(own.start));
-        if (all > 0) {
-            own.start = __shfl_sync(whole_warp, ahead.start, all - 1);
-            own.place = __shfl_sync(whole_warp, ahead.place, all - 1);
-            entry += all;
+        unsigned starts[rows];
+        int all = 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const uint32_t start = ahead.start - static_cast<uint32_t>(begin + 32 * r);
+            starts[r] = __reduce_or_sync(whole_warp, start < 32 ? 1u << start : 0u);
+            all += __popc(starts[r]);
         }
-        look_ahead();
-        return first < 0 ? first : first + skipped;
+        if constexpr (rows > 1)
+            if (all == 32) { // leaves of a particle or two: more entries may begin here than were read ahead
+                for (int r = 0; r < rows; ++r) {
+                    int32_t one[1];
+                    next(begin + 32 * r, one);
+                    index[r] = one[0];
+                }
+                return;
+            }
+        int before = 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const int own = before + __popc(starts[r] & (whole_warp >> (31 - lane)));
+            const uint32_t its_shift = __shfl_sync(whole_warp, ahead.shift, own - 1);
+            index[r] = static_cast<int32_t>(begin + 32 * r + lane + (own > 0 ? its_shift : shift));
+            before += __popc(starts[r]);
+        }
+        if (all > 0) {
+            shift = __shfl_sync(whole_warp, ahead.shift, all - 1);
+            entry += all;
+            look_ahead();
+        }
     }
 };
 
-/// A source in the group's frame, in double; its charge scaled.
+/// A source in the group's frame, in double; its charge, or what stands for it in the kernel's queue.
+template <typename Weight>
 struct FrameSource {
-    double x, y, z, charge, softening;
+    double x, y, z;
+    Weight weight;
+    double softening;
 };
 
 /// The particles of the next tile on their way to shared memory, each lane's own.
-template <bool with_softening>
+template <typename Weight, bool with_softening, int rows = 1>
 struct SourceQueue {
-    double x[32], y[32], z[32], charge[32], softening[with_softening ? 32 : 1];
+    double x[rows][32], y[rows][32], z[rows][32];
+    Weight weight[rows][32];
+    double softening[with_softening ? rows : 1][with_softening ? 32 : 1];
 
-    /// Begins to read; no_source and heaps read particle 0.
-    __device__ __forceinline__ void ask(const EvaluationView& v, int32_t index) {
+    /// Begins to read; none and heaps read particle 0.
+    __device__ __forceinline__ void ask(const EvaluationView& v, const Weight* weights,
+                                        const int32_t (&index)[rows]) {
         const int lane = threadIdx.x % 32;
-        const int64_t i = max(index, 0);
-        __pipeline_memcpy_async(&x[lane], v.x + i, 8);
-        __pipeline_memcpy_async(&y[lane], v.y + i, 8);
-        __pipeline_memcpy_async(&z[lane], v.z + i, 8);
-        __pipeline_memcpy_async(&charge[lane], v.charge + i, 8);
-        if constexpr (with_softening)
-            __pipeline_memcpy_async(&softening[lane], v.softening + i, 8);
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const int64_t i = max(index[r], 0);
+            __pipeline_memcpy_async(&x[r][lane], v.x + i, 8);
+            __pipeline_memcpy_async(&y[r][lane], v.y + i, 8);
+            __pipeline_memcpy_async(&z[r][lane], v.z + i, 8);
+            __pipeline_memcpy_async(&weight[r][lane], weights + i, sizeof(Weight));
+            if constexpr (with_softening)
+                __pipeline_memcpy_async(&softening[r][lane], v.softening + i, 8);
+        }
         __pipeline_commit();
     }
-    /// What was asked for, `index` as it was then and not a heap.
-    __device__ __forceinline__ FrameSource take(const GroupFrame& frame) const {
-        __pipeline_wait_prior(0);
+    /// What was asked for and waited for, of a row whose index is a particle.
+    __device__ __forceinline__ FrameSource<Weight> take(const GroupFrame& frame, int row = 0) const {
         const int lane = threadIdx.x % 32;
-        return {fma(x[lane], frame.scale, -frame.centre[0]), fma(y[lane], frame.scale, -frame.centre[1]),
-                fma(z[lane], frame.scale, -frame.centre[2]), charge[lane],
-                with_softening ? softening[lane] * frame.scale : 0.0};
+        return {fma(x[row][lane], frame.scale, -frame.centre[0]),
+                fma(y[row][lane], frame.scale, -frame.centre[1]),
+                fma(z[row][lane], frame.scale, -frame.centre[2]), weight[row][lane],
+                with_softening ? softening[row][lane] * frame.scale : 0.0};
     }
 };
 
-/// The one source that a heap is; -2 - node.
-__device__ inline FrameSource heap_source(const EvaluationView& v, const GroupFrame& frame, int32_t index) {
+/// The one source that a heap is.
+__device__ inline FrameSource<double> heap_source(const EvaluationView& v, const GroupFrame& frame,
+                                                  int32_t index) {
     const int64_t i = v.nodes[-2 - index].first;
     return {fma(v.x[i], frame.scale, -frame.centre[0]), fma(v.y[i], frame.scale, -frame.centre[1]),
             fma(v.z[i], frame.scale, -frame.centre[2]), v.values[int64_t{-2 - index} * v.terms], 0};

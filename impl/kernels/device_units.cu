@@ -16,12 +16,16 @@ __device__ const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
     return v.groups[lists::batch_begin(*v.group_count, v.batch, v.batches) + g];
 }
 
-/// Sources of a leaf, a heap being one, and where they are.
-__device__ SourceEntry find_source(const EvaluationView& v, int32_t index) {
+/// Sources of a leaf, a heap being one, and the index of the first.
+struct LeafSources {
+    uint32_t count;
+    int32_t first;
+};
+__device__ LeafSources find_source(const EvaluationView& v, int32_t index) {
     const tree::Node node = v.nodes[index];
     const bool heap = v.heaps && node.child_count == 0 && node.count > v.leaf;
-    return heap ? SourceEntry{1, -2 - index}
-                : SourceEntry{static_cast<uint32_t>(node.count), static_cast<int32_t>(node.first)};
+    return heap ? LeafSources{1, -2 - index}
+                : LeafSources{static_cast<uint32_t>(node.count), static_cast<int32_t>(node.first)};
 }
 
 /// Sum of the lanes up to this one.
@@ -46,32 +50,30 @@ __global__ void find_sources_kernel(EvaluationView v, SourceEntry* entries) {
     SourceEntry* to = entries + first_entry(v, g);
     uint32_t before = 0;
     for (int32_t begin = 0; begin < count; begin += 32 * entries_a_lane) {
-        SourceEntry own[entries_a_lane];
+        LeafSources own[entries_a_lane];
 #pragma unroll
         for (int i = 0; i < entries_a_lane; ++i) {
             const int32_t e = begin + 32 * i + static_cast<int32_t>(threadIdx.x % 32);
-            own[i] = e < count ? find_source(v, list[e]) : SourceEntry{0, 0};
+            own[i] = e < count ? find_source(v, list[e]) : LeafSources{0, 0};
         }
 #pragma unroll
         for (int i = 0; i < entries_a_lane; ++i) {
             const int32_t e = begin + 32 * i + static_cast<int32_t>(threadIdx.x % 32);
-            const uint32_t sum = sum_of_lanes(own[i].start);
+            const uint32_t sum = sum_of_lanes(own[i].count), start = before + sum - own[i].count;
             if (e < count)
-                to[e] = {before + sum - own[i].start, own[i].place};
+                to[e] = {start, static_cast<uint32_t>(own[i].first) - start};
             before += __shfl_sync(all_lanes, sum, 31);
         }
     }
     if (threadIdx.x % 32 == 0)
-        to[count] = {before, -1};
+        to[count] = {before, static_cast<uint32_t>(INT32_MIN) - before};
 }
 
 __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    constexpr double least = 1e-36; // its size is far within float, its force is nothing
-    const double charge = v.charge[i] * v.charge_scale, magnitude = fabs(charge);
-    size[i] = magnitude > least ? static_cast<float>(copysign(rsqrt(magnitude), charge)) : 0.0f;
+    size[i] = size_of(v.charge[i] * v.charge_scale);
 }
 
 /// Distance from the box's corner furthest from `point`.
@@ -123,7 +125,8 @@ __device__ double nearest_of_points(const EvaluationView& v, int64_t g, bool is_
 /// Most items of a unit. A lane of the fast kernels then adds at most 512 of them in single precision before
 /// the sum goes to a slot, which is added in double: as often as the CPU's mixed precision does. Up to 32
 /// targets four lanes are a part and an eighth of 4,096 items is theirs; more targets have fewer items anyway
-/// (65,536 interactions, parts of p > 4 lanes have more than 4 p targets, a lane p / 32 of the items).
+/// (65,536 interactions, parts of p > 4 lanes have more than 4 p targets, a lane p / 32 of the items). Cells,
+/// up to seven targets a lane: 3.5 p targets, at most 585.
 constexpr int most_items = 4096;
 
 /// Items times targets into units of about `interactions`, whole warps of items each.

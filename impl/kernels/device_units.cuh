@@ -92,11 +92,11 @@ struct UnitCounters {
     }
 };
 
-/// An entry of a group's leaf list: the sources before it in the list, and the first of its own in the tree's
-/// order, or -2 - node for a heap. One more closes each list: all sources, place -1.
+/// An entry of a group's leaf list: the sources before it in the list, and what added to a source's place in
+/// the list makes its index (modulo 2^32): the particle in the tree's order, or -2 - node for a heap. One
+/// more closes each list: all sources, indices from INT32_MIN on.
 struct alignas(8) SourceEntry {
-    uint32_t start;
-    int32_t place;
+    uint32_t start, shift;
 };
 
 /// What the evaluating kernels get.
@@ -157,8 +157,14 @@ __device__ inline bool is_large(const GroupFrame& frame) {
 /// The entries of the batch's leaf lists: as many as leaf entries and groups.
 void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t group_capacity,
                   SourceEntry* entries);
-/// size[i] = |q|^(-1/2) sign(q) of the scaled charge of particle i, 0 without charge: what a length is
-/// multiplied with to make the charge 1.
+/// |q|^(-1/2) sign(q) of a scaled charge, 0 without charge: what a length is multiplied with to make the
+/// charge 1.
+__device__ inline float size_of(double charge) {
+    constexpr double least = 1e-36; // its size is far within float, its force is nothing
+    const double magnitude = fabs(charge);
+    return magnitude > least ? static_cast<float>(copysign(rsqrt(magnitude), charge)) : 0.0f;
+}
+/// size[i] = size_of() particle i's scaled charge.
 void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size);
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,

@@ -198,6 +198,22 @@ TEST_F(Evaluate,
     }
 }
 
+TEST_F(Evaluate, LeavesOfOneParticle) { // more entries begin in a tile of sources than are read ahead
+    Particles p = test::plummer_sphere(test::test_size(2000, 700));
+    for (int i = 0; i < 60; ++i) // and heaps of two among them
+        p.add(p.x[static_cast<size_t>(3 * i)], p.y[static_cast<size_t>(3 * i)],
+              p.z[static_cast<size_t>(3 * i)], 1e-3);
+    for (int leaf : {1, 2})
+        for (int group : {8, 64, 128}) {
+            SceneOptions o;
+            o.leaf = leaf, o.group = group, o.theta = 0.4;
+            SCOPED_TRACE("leaves of " + std::to_string(leaf) + ", groups of " + std::to_string(group));
+            const Scene scene(p, o);
+            for (const DevicePrecision precision : precisions)
+                compare(scene, precision);
+        }
+}
+
 TEST_F(Evaluate, HeapsOfEqualPoints) {
     Particles p = test::plummer_sphere(1000);
     const auto heap = static_cast<int>(test::test_size(3000, 900));
