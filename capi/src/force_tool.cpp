@@ -121,11 +121,12 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
     if (!result.note.empty())
         text += ",\"note\":" + json_words(result.note);
     if (const model::TreeTimes& t = result.sizes.predicted; t.total_s() > 0)
-        text += core::format(",\"sizes\":{\"leaf\":%d,\"group\":%d,\"by\":%s,\"predicted_s\":{\"sort\":%.9g,"
+        text += core::format(",\"sizes\":{\"leaf\":%d,\"group\":%d,\"block_x\":%d,\"block_y\":%d,\"by\":%s,"
+                             "\"predicted_s\":{\"sort\":%.9g,"
                              "\"tree\":%.9g,\"moments\":%.9g,\"lists\":%.9g,\"forces\":%.9g,\"total\":%.9g}}",
-                             result.sizes.sizes.leaf, result.sizes.sizes.group,
-                             json_words(result.sizes.by).c_str(), t.sort_s, t.tree_s, t.moments_s, t.lists_s,
-                             t.forces_s, t.total_s());
+                             result.sizes.sizes.leaf, result.sizes.sizes.group, result.sizes.sizes.block.x,
+                             result.sizes.sizes.block.y, json_words(result.sizes.by).c_str(), t.sort_s,
+                             t.tree_s, t.moments_s, t.lists_s, t.forces_s, t.total_s());
     if (!result.errors.empty())
         text +=
             core::format(",\"checked\":\"%s\",", result.checked_on_device ? "gpu fp64" : "cpu reference") +

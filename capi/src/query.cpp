@@ -20,9 +20,14 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
             {"wait_s", traffic.wait_s}};
 }
 
-/// N_leaf and N_group of the last tree that was built on the CPU, and what its phases were predicted to take.
+/// N_leaf and N_group of the last tree, the blocks of liu2022's GPU kernels, and what its phases were
+/// predicted to take.
 Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told) {
     Figures::Content content{{{"leaf", told.sizes.leaf}, {"group", told.sizes.group}}};
+    if (const model::BlockShape& block = told.sizes.block; block.x > 0)
+        content.numbers.push_back({"block_x", block.x});
+    if (const model::BlockShape& block = told.sizes.block; block.y > 0)
+        content.numbers.push_back({"block_y", block.y});
     if (const model::TreeTimes& t = told.predicted; t.total_s() > 0)
         content.numbers.insert(content.numbers.end(), {{"predicted_s.sort", t.sort_s},
                                                        {"predicted_s.tree", t.tree_s},
@@ -39,7 +44,7 @@ const Figures& figures_of(graft_context* context) {
     context->figures.set("comm", {communicator_figures(*context->ranks)});
     const pipeline::Report& report = context->solver.report();
     if (const auto& told = context->solver.tuning().told();
-        report.valid && report.has_tree && !report.on_device() && told.sizes.leaf > 0)
+        report.valid && report.has_tree && told.sizes.leaf > 0)
         context->figures.set("sizes", sizes_figures(told));
     if (context->near_plans.last() != nullptr)
         context->figures.set("near", context->near_plans.figures());

@@ -340,6 +340,7 @@ void DeviceForce::report_on(DeviceReport& report) const {
         std::snprintf(report.local, sizeof report.local, "%s", local_words(why_not_local()).c_str());
         report.nodes = s.nodes_needed, report.leaves = s.leaves, report.levels = s.levels;
         report.groups = s.groups_needed;
+        report.leaf = job_.settings.leaf, report.group = job_.settings.group;
         report.batches = batches_;
         report.bytes_lists = 4 * (lists_.nodes.size() + lists_.leaves.size()) +
                              8 * (lists_.node_offset.size() + lists_.leaf_offset.size());

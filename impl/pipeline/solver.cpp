@@ -102,7 +102,7 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
                                 spread_work_, field_, work_);
         std::copy_n(spread_field_.image_virial, 6, field_.image_virial);
     }
-    tuning_.after(report_);
+    tuning_.after(report_, settings.leaf, settings.group);
     comm_->together([&] { remember(); });
 }
 

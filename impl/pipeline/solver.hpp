@@ -83,8 +83,10 @@ class Solver {
     void end_compute();
 
     /// Who chooses N_leaf and N_group (tree_tuning.hpp); leaf_given, group_given: the settings', which stay.
-    void set_tree_sizes(TreeSizesBy by, bool leaf_given, bool group_given) {
-        tuning_.set(by, leaf_given, group_given);
+    /// machine: NULL, or the GPU's numbers, which need not live on.
+    void set_tree_sizes(TreeSizesBy by, bool leaf_given, bool group_given,
+                        const model::Machine* machine = nullptr) {
+        tuning_.set(by, leaf_given, group_given, machine);
     }
 
     const TreeTuning& tuning() const { return tuning_; }
@@ -121,6 +123,7 @@ class Solver {
     int32_t device_for(const ParticleInput& particles, const ParticleInput* points,
                        const Outputs& outputs) const;
     void make_device(int ordinal);
+    const char* why_sizes_stay_on_gpu(int64_t particles) const;
     void begin_on_gpu(const ParticleInput& particles, const ParticleInput* points, const Outputs& outputs);
     void end_on_gpu();
     void report_on_gpu(const DeviceReport& done);

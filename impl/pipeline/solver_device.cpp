@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "pipeline/checks.hpp"
+#include "pipeline/device_footprint.hpp"
 #include "pipeline/device_side.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/lattice_kind.hpp"
@@ -60,6 +61,8 @@ int32_t Solver::device_for(const ParticleInput& particles, const ParticleInput* 
 }
 
 namespace {
+
+constexpr int32_t block_per_group = 2; // kernels::DeviceKernel, which is not for the host's compiler
 
 [[noreturn]] void refuse_device_array(const char* name, const char* why) {
     fail(Status::unsupported,
@@ -129,15 +132,35 @@ bool Solver::wants_gpu(const ParticleInput& particles, const ParticleInput* poin
            choose_gpu(particles, points, outputs);
 }
 
+/// "": trees on the GPU take the sizes that tuning_ says.
+const char* Solver::why_sizes_stay_on_gpu(int64_t particles) const {
+    if (!comm_->alone())
+        return "several ranks";
+    if (particles > always_lean)
+        return "the particles nearly fill the device";
+    if (settings_.tree_type == tree::TreeType::orb)
+        return "the host builds the tree";
+    if (settings_.device.reuse > 0)
+        return "lists are kept";
+    if (settings_.device.kernel == block_per_group)
+        return "cuda.kernel block has no model";
+    return particles == 0 ? "there are no particles" : "";
+}
+
 void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs) {
     report_.valid = false;
+    Settings settings = settings_;
+    if (settings.method == Method::tree && !settings.periodic)
+        tuning_.before(settings, particles.n,
+                       points == nullptr && !particles.has_active && !particles.has_target,
+                       why_sizes_stay_on_gpu(particles.n), true);
     if (!comm_->alone())
         return begin_over_ranks(particles, points, outputs);
     make_device(device_for(particles, points, outputs));
     backend::DeviceError error;
     backend::raise(
-        device_->table.begin(device_->engine, &settings_, &particles, points, &outputs, stream_, &error),
+        device_->table.begin(device_->engine, &settings, &particles, points, &outputs, stream_, &error),
         error);
     on_gpu_ = true;
     gpu_points_ = points != nullptr;
@@ -154,6 +177,8 @@ void Solver::end_on_gpu() {
     report_on_gpu(done);
     if (!comm_->alone())
         report_.time_s.output = output_s;
+    if (report_.has_tree)
+        tuning_.after(report_, done.leaf, done.group);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "pipeline/tree_tuning.hpp"
 
 #include "core/error.hpp"
+#include "pipeline/local_choice.hpp"
 #include "pipeline/report.hpp"
 
 #include <algorithm>
@@ -10,28 +11,52 @@ namespace graft::pipeline {
 
 namespace {
 
-constexpr size_t most_contenders = 4;  // with the start
-constexpr double promising = 1.1;      // times the least predicted time
-constexpr int trial_rounds = 5;        // the first touches new memory and does not count; by chance
-                                       // alone the other four all win in 1 of 70 trials
-constexpr double worth_a_change = 0.9; // of the start's predicted time: the model's own error is no less
-constexpr double changed = 1.5;        // times as many particles, or as few
+constexpr const char* nobody = "fixed"; // nobody chooses
+constexpr size_t most_contenders = 4;   // with the start
+constexpr double promising = 1.1;       // times the least predicted time
+constexpr int trial_rounds = 5;         // the first touches new memory and does not count; by chance
+                                        // alone the other four all win in 1 of 70 trials
+constexpr double worth_a_change = 0.9;  // of the start's predicted time: the model's own error is no less
+constexpr double changed = 1.5;         // times as many particles, or as few
 
 double seconds_of(const Report& report) {
     const Report::Times& t = report.time_s;
     return t.sort + t.tree + t.moments + t.lists + t.forces;
 }
 
+std::string words_of(const model::TreeSizes& sizes) {
+    std::string words = core::format("leaf %d, group %d", sizes.leaf, sizes.group);
+    if (sizes.block.x > 0)
+        words += core::format(", block %d", sizes.block.x);
+    if (sizes.block.y > 0)
+        words += core::format(" x %d", sizes.block.y);
+    return words;
+}
+
+bool has_blocks(model::TreeKernels kernels) {
+    return kernels == model::TreeKernels::pairs_1d || kernels == model::TreeKernels::tiles_2d;
+}
+
 } // namespace
 
-void TreeTuning::set(TreeSizesBy by, bool leaf_given, bool group_given) {
-    by_ = leaf_given && group_given ? TreeSizesBy::fixed : by;
+model::TreeKernels tree_kernels(const Settings& settings, bool on_gpu) {
+    constexpr int32_t pairs_1d = 3, tiles_2d = 4; // kernels::DeviceKernel
+    if (!on_gpu)
+        return model::TreeKernels::cpu;
+    return settings.device.kernel == pairs_1d   ? model::TreeKernels::pairs_1d
+           : settings.device.kernel == tiles_2d ? model::TreeKernels::tiles_2d
+                                                : model::TreeKernels::gpu;
+}
+
+void TreeTuning::set(TreeSizesBy by, bool leaf_given, bool group_given, const model::Machine* machine) {
+    by_ = by;
     leaf_given_ = leaf_given, group_given_ = group_given;
+    gpu_ = machine != nullptr ? model::paper_gpu(*machine) : model::PaperGpu();
     particles_ = -1;
 }
 
-void TreeTuning::begin_again(model::TreeSizes start, int64_t particles) {
-    start_ = now_ = start;
+void TreeTuning::begin_again(model::TreeSizes asked, int64_t particles) {
+    asked_ = start_ = now_ = asked;
     particles_ = particles;
     contenders_.clear();
     chosen_ = turn_ = 0, round_ = 0, ratio_ = 0;
@@ -39,33 +64,65 @@ void TreeTuning::begin_again(model::TreeSizes start, int64_t particles) {
     verdict_.clear();
 }
 
-void TreeTuning::before(Settings& settings, int64_t particles, bool whole, const char* why_not) {
-    why_not_ = by_ == TreeSizesBy::fixed ? "fixed" : why_not;
-    told_ = {{settings.leaf, settings.group}, {}, ""};
+/// The sizes that the settings say; 0 where the GPU chooses.
+model::TreeSizes TreeTuning::asked_of(const Settings& settings) const {
+    const bool open = kernels_ != model::TreeKernels::cpu && !settings.tuned;
+    model::TreeSizes sizes{open ? 0 : settings.leaf, open ? 0 : settings.group, {}};
+    if (!has_blocks(kernels_))
+        return sizes;
+    const bool one = kernels_ == model::TreeKernels::pairs_1d;
+    sizes.block = one ? model::paper_pairs_1d : model::paper_tiles_2d;
+    if (settings.device.block_x > 0)
+        sizes.block.x = settings.device.block_x;
+    if (settings.device.block_y > 0 && !one)
+        sizes.block.y = settings.device.block_y;
+    return sizes;
+}
+
+bool TreeTuning::all_given(const Settings& settings) const {
+    const bool x = settings.device.block_x > 0, y = settings.device.block_y > 0;
+    return leaf_given_ && group_given_ &&
+           (!has_blocks(kernels_) || (x && (y || kernels_ == model::TreeKernels::pairs_1d)));
+}
+
+void TreeTuning::before(Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu) {
+    const model::TreeKernels kernels = tree_kernels(settings, on_gpu);
+    const bool moved = kernels != kernels_;
+    kernels_ = kernels;
+    why_not_ = by_ == TreeSizesBy::fixed || all_given(settings) ? nobody : why_not;
+    const model::TreeSizes asked = asked_of(settings);
+    told_ = {asked, {}, ""};
     whole_ = whole && why_not_.empty();
     if (!why_not_.empty())
         return;
-    const model::TreeSizes start{settings.leaf, settings.group};
+    given_block_ = {settings.device.block_x, settings.device.block_y};
     const auto now = static_cast<double>(particles), then = static_cast<double>(particles_);
-    if (whole && (start != start_ || settings.order != order_ || particles_ < 0 || now > changed * then ||
+    if (moved)
+        particles_ = -1;
+    if (whole && (asked != asked_ || settings.order != order_ || particles_ < 0 || now > changed * then ||
                   now < then / changed))
-        begin_again(start, particles);
+        begin_again(asked, particles);
     dimension_ = settings.dimension, order_ = settings.order;
-    if (particles_ < 0)
-        return; // nothing but points so far
-    const model::TreeSizes sizes = whole || settled_ ? now_ : start_;
-    settings.leaf = sizes.leaf, settings.group = sizes.group;
-    told_.sizes = sizes;
+    if (particles_ < 0 || !(whole || settled_) || now_.leaf == 0)
+        return; // nothing but points so far, or nothing chosen yet
+    settings.leaf = now_.leaf, settings.group = now_.group;
+    settings.tuned = settings.tuned || on_gpu;
+    if (has_blocks(kernels_))
+        settings.device.block_x = now_.block.x, settings.device.block_y = now_.block.y;
+    told_.sizes = now_;
 }
 
 /// The model's opinion, from the counts of the start.
 void TreeTuning::rank(const Report& report) {
     model::TreeCounts known;
     known.sizes = start_, known.dimension = dimension_, known.order = order_;
+    known.kernels = kernels_, known.gpu = gpu_;
+    known.least_far_groups = kernels_ == model::TreeKernels::gpu ? static_cast<double>(least_far_groups) : 0;
     known.targets = static_cast<double>(particles_);
     known.groups = static_cast<double>(report.groups), known.leaves = static_cast<double>(report.leaves);
     known.pairs = report.pairs, known.cells = report.cells, known.far_cells = report.far_cells;
-    const std::vector<model::TreeChoice> list = model::rank_sizes(known, leaf_given_, group_given_);
+    const std::vector<model::TreeChoice> list =
+        model::rank_sizes(known, {leaf_given_, group_given_, given_block_});
     contenders_.push_back({{known, model::tree_times(known)}, {}});
     const double most_s = promising * list.front().times.total_s();
     for (const model::TreeChoice& one : list)
@@ -103,24 +160,28 @@ void TreeTuning::settle() {
             least = slowest, chosen_ = k;
     }
     verdict_ = chosen_ == 0 ? "kept by trial: no other was faster beyond the scatter"
-                            : core::format("by trial: %.1f %% faster than leaf %d, group %d",
-                                           100 * (1 - least / start_s), start_.leaf, start_.group);
+                            : core::format("by trial: %.1f %% faster than %s", 100 * (1 - least / start_s),
+                                           words_of(start_).c_str());
 }
 
-void TreeTuning::after(const Report& report) {
-    told_.by = by_ == TreeSizesBy::fixed ? "fixed"
-               : !why_not_.empty()       ? "fixed: " + why_not_
-               : settled_                ? verdict_
-                                         : "fixed so far";
+void TreeTuning::after(const Report& report, int32_t leaf, int32_t group) {
+    told_.sizes.leaf = leaf, told_.sizes.group = group;
+    told_.by = why_not_ == nobody  ? nobody
+               : !why_not_.empty() ? std::string(nobody) + ": " + why_not_
+               : settled_          ? verdict_
+                                   : "fixed so far";
     if (!whole_)
         return;
     if (contenders_.empty()) {
         told_.by = "fixed: this evaluation is the first, whose counts the model needs";
+        start_ = now_ = told_.sizes;
         rank(report);
         return;
     }
     const auto running = std::ranges::find(contenders_, told_.sizes,
                                            [](const Contender& one) { return one.choice.counts.sizes; });
+    if (running == contenders_.end())
+        return; // it had to take others
     const double measured_s = seconds_of(report);
     if (ratio_ == 0 && running->choice.times.total_s() > 0)
         ratio_ = measured_s / running->choice.times.total_s();

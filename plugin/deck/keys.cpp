@@ -131,16 +131,17 @@ constexpr Key log_level = {.name = "log.level",
                            .fallback = "warning"};
 
 constexpr Choice tree_sizes_words[] = {{"fixed", 0}, {"model", 1}, {"trial", 2}};
-constexpr Key tree_sizes = {
-    .name = "tree.sizes",
-    .type = Type::choice,
-    .unit = "",
-    .meaning =
-        "what chooses leaf and group, where these are 0, on one rank's CPU: fixed numbers; a model of the "
-        "first evaluation's counts; or trials among the model's best over the first 21 evaluations, "
-        "whose last bits may then differ from run to run",
-    .choices = tree_sizes_words,
-    .fallback = "fixed"};
+constexpr Key tree_sizes = {.name = "tree.sizes",
+                            .type = Type::choice,
+                            .unit = "",
+                            .meaning =
+                                "what chooses leaf and group, and the blocks of cuda.kernel pairs-1d and "
+                                "tiles-2d, where these are 0, on "
+                                "one rank: fixed numbers; a model of the first evaluation's counts; or "
+                                "trials among the model's best over "
+                                "the first 21 evaluations, whose last bits may then differ from run to run",
+                            .choices = tree_sizes_words,
+                            .fallback = "fixed"};
 
 constexpr Key keys[] = {
     choice("method",

@@ -1,14 +1,17 @@
 // liu2022, chapters 3 and 4, on this GPU: his two kernels, his buffers, beside ours, over the same lists.
 //
-// usage: study_liu2022 [n] [theta] [all|1d|2d]    (3,000,000 Plummer bodies, theta 0.7, quadrupoles, fp32)
-// One JSON object a line: list lengths (his figure 4.1), 1-D and 2-D kernels and ours on whole lists, share
-// of the atomic writes, buffers and threads (figures 4.2 and 4.4), BX and BY (figure 4.7), concurrency and
-// launch gaps (figures 4.3 and 4.5), pinned against pageable memory (figure 3.3). Times of kernels by events,
-// median of 5 after a warm-up; of feeds by the host's clock, the median of 3 (more than half a second: once).
+// usage: study_liu2022 [n] [theta] [all|1d|2d|buffers-1d|buffers-2d]    (3,000,000 Plummer bodies, theta 0.7,
+// quadrupoles, fp32). One JSON object a line: list lengths (his figure 4.1), 1-D and 2-D kernels and ours on
+// whole lists, share of the atomic writes, buffers and threads (figures 4.2 and 4.4), BX and BY (figure 4.7),
+// concurrency and launch gaps (figures 4.3 and 4.5), pinned against pageable memory (figure 3.3);
+// `buffers-*`: all sizes, beside the model's, and what model and trial choose. Times of kernels by events,
+// median of 5 after a warm-up; of feeds by the host's clock, the median of 3 (more than half a second, and
+// `buffers-*`: once).
 #include "../kernels/evaluate_scene.hpp"
 #include "kernels/device_paper_feed.cuh"
 
 #include "core/timer.hpp"
+#include "model/paper_blocks.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -367,6 +370,78 @@ void study_tiles(Setting& on) {
     }
 }
 
+/// The lists in the model's words.
+model::PaperWork work_of(const Setting& on) {
+    const test::Scene& scene = on.scene;
+    double sources = 0;
+    for (int64_t e = 0; e < scene.lists.leaves.size(); ++e)
+        sources += static_cast<double>(scene.tree.nodes[scene.lists.leaves[e]].count);
+    const auto entries = static_cast<double>(scene.lists.leaves.size());
+    return {scene.options.leaf,
+            scene.options.group,
+            scene.options.order,
+            static_cast<double>(scene.targets.count()),
+            static_cast<double>(scene.targets.group_count()),
+            entries,
+            static_cast<double>(scene.lists.nodes.size()),
+            entries > 0 ? sources / entries : 0};
+}
+
+/// All buffers, predicted and measured; the model's choice, and that of a trial of its three best, two
+/// rounds.
+void study_buffers(const PaperFeedOptions& base, const model::PaperFeedWork& work,
+                   const std::function<PaperFeedReport(const PaperFeedOptions&)>& run) {
+    constexpr double most_bytes = 1e9, least = 1024;
+    constexpr size_t contenders = 3;
+    auto seconds = [&, o = base](const model::PaperBuffer& one) mutable {
+        o.buffer = static_cast<int64_t>(one.interactions);
+        return run(o).wall_s;
+    };
+    const std::vector<model::PaperBuffer> ranked = model::rank_paper_buffers(work, most_bytes, {});
+    seconds(ranked[0]); // touches the memory
+    std::vector<double> trial_s(contenders, 1e9), wall_s;
+    for (size_t k = 0; k < 2 * contenders; ++k)
+        trial_s[k % contenders] = std::min(trial_s[k % contenders], seconds(ranked[k % contenders]));
+    const auto least_of = [](const std::vector<double>& all) {
+        return static_cast<size_t>(std::min_element(all.begin(), all.end()) - all.begin());
+    };
+    for (const model::PaperBuffer& one : ranked) {
+        wall_s.push_back(one.interactions < least ? 1e9 : seconds(one));
+        std::printf("{\"liu2022\":\"buffer model\",\"kernel\":\"%s\",\"buffer\":%.0f,\"time_s\":%.5g,"
+                    "\"predicted_s\":{\"total\":%.5g,\"host\":%.5g,\"fill\":%.5g,\"device\":%.5g,"
+                    "\"drain\":%.5g},\"launches\":%.0f,\"interactions\":%.6g}\n",
+                    base.tiles ? "2-D" : "1-D", one.interactions, wall_s.back(), one.times.total_s(),
+                    one.times.host_s, one.times.fill_s, one.times.device_s, one.times.drain_s,
+                    one.times.launches, work.interactions);
+        std::fflush(stdout);
+    }
+    const size_t best = least_of(wall_s), tried = least_of(trial_s);
+    std::printf("{\"liu2022\":\"buffer choice\",\"kernel\":\"%s\",\"best\":%.0f,\"best_s\":%.5g,"
+                "\"model\":%.0f,\"model_regret\":%.3f,\"trial\":%.0f,\"trial_regret\":%.3f}\n",
+                base.tiles ? "2-D" : "1-D", ranked[best].interactions, wall_s[best], ranked[0].interactions,
+                wall_s[0] / wall_s[best] - 1, ranked[tried].interactions, wall_s[tried] / wall_s[best] - 1);
+}
+
+void study_feeds(Setting& on, bool tiles) {
+    constexpr double pair_entry_s = 5.5e-9, chunk_entry_s = 1e-9; // the host appends one, on an H200's
+    const kernels::PaperView view = on.prepare();
+    const model::PaperWork work = work_of(on);
+    PaperFeedOptions o;
+    model::PaperFeedWork feed;
+    feed.streams = 2 * o.partitions;
+    feed.interactions = work.leaf_entries + work.node_entries, feed.entry_s = pair_entry_s;
+    if (!tiles) {
+        const Walk walk = walk_of(on.scene, o.partitions);
+        feed.device_s = model::pairs_1d_s(work, o.threads, {});
+        return study_buffers(o, feed, [&](const auto& with) { return feed_pairs(on, view, walk, with); });
+    }
+    o.tiles = true, o.block_y = on.scene.options.leaf;
+    feed.interactions += o.block_x * work.groups; // the last chunks of both lists of a group are filled up
+    feed.words = 1 + 1.0 / o.block_x, feed.entry_s = chunk_entry_s, feed.in_turns = false;
+    feed.device_s = model::tiles_2d_s(work, {o.block_x, o.block_y}, {});
+    study_buffers(o, feed, [&](const auto& with) { return feed_tiles(on, view, with); });
+}
+
 int run(int64_t n, double theta, const std::string& what) {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -381,6 +456,11 @@ int run(int64_t n, double theta, const std::string& what) {
     backend::Queue queue(memory, nullptr);
     queue.clear_status();
     const test::Particles bodies = test::plummer_sphere(n);
+    if (what == "buffers-1d" || what == "buffers-2d") {
+        Setting on(memory, queue, bodies, 32, theta);
+        study_feeds(on, what == "buffers-2d");
+        return 0;
+    }
     print_copies(memory, queue);
     if (what != "2d") {
         Setting on(memory, queue, bodies, 32, theta);

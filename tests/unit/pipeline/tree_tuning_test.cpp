@@ -3,7 +3,7 @@
 #include "pipeline/report.hpp"
 #include "pipeline/solver.hpp"
 
-#include "../../support/cloud.hpp"
+#include "bodies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ struct Scene {
         report.pairs = counts.pairs, report.cells = counts.cells, report.far_cells = counts.far_cells;
         report.time_s = {};
         report.time_s.forces = seconds(sizes.leaf, sizes.group, call++);
-        tuning.after(report);
+        tuning.after(report, sizes.leaf, sizes.group);
         return sizes;
     }
 };
@@ -120,53 +120,20 @@ TEST(TreeTuning, WhereItDoesNotApplyItSaysWhy) {
 }
 
 TEST(TreeTuning, ForcesStayRightWhileSizesAreTried) {
-    const int64_t n = 3000;
-    std::vector<double> x(n), y(n), z(n), m(n, 1.0 / n);
-    uint64_t state = 7;
-    const auto random = [&] {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<double>(state >> 11) * 0x1p-53;
-    };
-    for (int64_t i = 0; i < n; ++i)
-        x[i] = random(), y[i] = random(), z[i] = random() * random();
-    const auto view = [n](std::vector<double>& v) {
-        particles::ArrayView one;
-        one.data = reinterpret_cast<char*>(v.data());
-        one.type = particles::ElementType::f64;
-        one.components = 1, one.n = n, one.item_stride = one.component_stride = 8;
-        return one;
-    };
+    support::Bodies bodies(3000, kernels::Cloud::uniform), exact = bodies;
     Settings settings;
     settings.precision = Precision::fp64, settings.accuracy = 1e-4, settings.threads = 1;
-    ParticleInput input;
-    input.n = n;
-    input.position[0] = view(x), input.position[1] = view(y), input.position[2] = view(z);
-    input.charge = view(m);
-    std::vector<double> a[3] = {std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)},
-                        exact[3];
-    Outputs outputs;
-    for (int axis = 0; axis < 3; ++axis)
-        outputs.acceleration[axis] = view(a[axis]);
     core::Memory memory;
-    {
-        Settings reference = settings;
-        reference.method = Method::reference;
-        Solver solver(reference, memory);
-        solver.compute(input, outputs);
-        for (int axis = 0; axis < 3; ++axis)
-            exact[axis] = a[axis];
-    }
+    Settings reference = settings;
+    reference.method = Method::reference;
+    Solver judge(reference, memory);
+    exact.compute(judge);
     Solver solver(settings, memory);
     solver.set_tree_sizes(TreeSizesBy::trial, false, false);
     std::set<int> groups;
     for (int call = 0; call < 16; ++call) {
-        solver.compute(input, outputs);
-        double worst = 0;
-        for (int64_t i = 0; i < n; ++i)
-            worst = std::max(worst,
-                             std::hypot(a[0][i] - exact[0][i], a[1][i] - exact[1][i], a[2][i] - exact[2][i]) /
-                                 std::hypot(exact[0][i], exact[1][i], exact[2][i]));
-        EXPECT_LT(worst, 5e-3) << call;
+        bodies.compute(solver);
+        EXPECT_LT(bodies.errors_against(exact).back(), 5e-3) << call;
         const TreeTuning::Told& told = solver.tuning().told();
         groups.insert(1000 * told.sizes.leaf + told.sizes.group);
         EXPECT_EQ(told.predicted.total_s() > 0, call > 0);

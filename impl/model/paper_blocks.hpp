@@ -1,0 +1,93 @@
+// liu2022's kernels (section 4): seconds by shape of block, and of the buffers that feed them.
+//
+// A kernel takes cycles of the multiprocessors: a sum of terms, each a count that follows from the lists and
+// the block times a cost that was fitted once (impl/docs/gpu/evaluate.md). The counts are those of
+// kernels/device_pairs_1d and device_tiles_2d: what a block does before its first pair, blocks that are on a
+// multiprocessor at a time, lanes idle because a leaf or a row of the block has less than another, sums
+// across BX, atomic writes. Orders and particles a leaf come from an evaluation (model/tree_sizes.hpp).
+#pragma once
+
+#include <array>
+#include <vector>
+
+namespace graft::model {
+
+struct Machine;
+
+/// A block of threads. 2-D: x sources, y targets; 1-D: x threads, y is 0.
+struct BlockShape {
+    int x = 0, y = 0;
+    bool operator==(const BlockShape&) const = default;
+};
+
+/// His optima, which the kernels take where nothing else is said (figures 4.4 and 4.7).
+inline constexpr BlockShape paper_pairs_1d{256, 0}, paper_tiles_2d{16, 32};
+inline constexpr int most_block_threads = 1024;
+
+/// What the kernels need of a machine; as built in: an H200.
+struct PaperGpu {
+    double multiprocessors = 132, clock_hz = 1.98e9;
+    double launch_s = 3.15e-6, kernel_s = 2.7e-6; // gpu.launch_s, gpu.kernel_s
+    double copy_bytes_per_s = 5.5e10;             // link, pinned
+};
+/// Numbers that the machine does not have stay as built in.
+PaperGpu paper_gpu(const Machine& machine);
+
+/// The lists of one evaluation.
+struct PaperWork {
+    int most_in_leaf = 32, most_in_group = 32; // N_leaf, N_group
+    int order = 2;                             // of the cells
+    double targets = 0, groups = 0;
+    double leaf_entries = 0, node_entries = 0; // of all groups
+    double sources = 0;                        // of a leaf, on average
+};
+
+/// What the kernels count: warps that begin; blocks' latencies that other blocks on the multiprocessor do not
+/// hide; meetings of a warp with cells, and with particles of leaves; steps of the sums across BX; atomic
+/// writes.
+using PaperTerms = std::array<double, 6>;
+PaperTerms pairs_1d_terms(const PaperWork& work, int threads);
+PaperTerms tiles_2d_terms(const PaperWork& work, BlockShape block);
+
+/// Seconds of the kernels on whole lists.
+double pairs_1d_s(const PaperWork& work, int threads, const PaperGpu& gpu);
+double tiles_2d_s(const PaperWork& work, BlockShape block, const PaperGpu& gpu);
+
+/// Blocks worth a thought: powers of two, 32 threads (1-D: 64) to 1,024. A side that is not 0 in `given`
+/// stays.
+std::vector<BlockShape> blocks_1d(BlockShape given);
+std::vector<BlockShape> blocks_2d(BlockShape given);
+
+/// Interactions that a host feeds to the device through buffers, from page-locked memory, copies and kernels
+/// of several streams under way while it fills the next (kernels/device_paper_feed.cuh).
+struct PaperFeedWork {
+    double interactions = 0; // words of sources; 2-D: with those that fill up the chunks
+    double words = 2;        // copied for each: 2-D 1 + 1 / BX
+    double entry_s = 4e-9;   // the host appends one
+    double device_s = 0;     // the kernels on whole lists
+    int streams = 62;        // buffers that fill at the same time
+    bool in_turns = true;    // the streams fill side by side, or (2-D) one partition after the other
+};
+
+/// Host and device work beside each other from the first full buffer on; what is left in buffers when the
+/// host has seen everything, the device does alone.
+struct PaperFeedTimes {
+    double launches = 0;
+    double host_s = 0;   // appends, copies' and kernels' calls
+    double fill_s = 0;   // until the first buffer is full
+    double device_s = 0; // kernels, or their copies where these are slower
+    double drain_s = 0;
+    double total_s() const;
+};
+
+PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const PaperGpu& gpu);
+
+struct PaperBuffer {
+    double interactions = 0; // the buffer's size
+    PaperFeedTimes times;
+};
+/// Buffers of 512 to 2^20 interactions by twos whose memory, four a stream on either side, is at most
+/// `bytes`; the least predicted time first.
+std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedWork& work, double bytes, const PaperGpu& gpu);
+
+} // namespace graft::model

@@ -1,0 +1,82 @@
+// A libgraft_cuda.so without a GPU: forces by this host's solver, times as the test makes them, so that what
+// the host does with a GPU's sizes can be tested anywhere.
+#include "force_cuda.hpp"
+
+#include "backend/build_id.hpp"
+#include "backend/device_errors.hpp"
+#include "pipeline/device_force.hpp"
+
+#include <memory>
+
+namespace {
+
+using namespace graft;
+using namespace graft::pipeline;
+using backend::DeviceError;
+
+fake::Control control;
+
+struct Engine {
+    core::Memory memory;
+    std::unique_ptr<Solver> solver;
+    fake::Sizes sizes{};
+};
+
+int32_t create(const DeviceOptions*, void** engine, DeviceError* error) {
+    return backend::as_status(error, [&] { *engine = new Engine; });
+}
+
+void destroy(void* engine) {
+    delete static_cast<Engine*>(engine);
+}
+
+int32_t begin(void* engine, const Settings* settings, const ParticleInput* particles,
+              const ParticleInput* points, const Outputs* outputs, void*, DeviceError* error) {
+    return backend::as_status(error, [&] {
+        Engine& e = *static_cast<Engine*>(engine);
+        Settings here = *settings;
+        here.backend = Backend::cpu, here.threads = 1;
+        if (!here.tuned)
+            here.leaf = control.own.leaf, here.group = control.own.group;
+        e.sizes = {here.leaf, here.group, here.device.block_x, here.device.block_y};
+        control.used.push_back(e.sizes);
+        e.solver = std::make_unique<Solver>(here, e.memory);
+        points != nullptr ? e.solver->field_at(*particles, *points, *outputs)
+                          : e.solver->compute(*particles, *outputs);
+    });
+}
+
+int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
+    return backend::as_status(error, [&] {
+        const Engine& e = *static_cast<Engine*>(engine);
+        const Report& done = e.solver->report();
+        *report = {};
+        report->pairs = done.pairs, report->cells = done.cells, report->far_cells = done.far_cells;
+        report->nodes = done.nodes, report->leaves = done.leaves, report->groups = done.groups;
+        report->targets = done.targets;
+        report->leaf = e.sizes.leaf, report->group = e.sizes.group;
+        const int call = static_cast<int>(control.used.size());
+        report->time_s.forces = control.forces_s != nullptr ? control.forces_s(e.sizes, call) : 1;
+    });
+}
+
+int32_t device_count(int32_t* count, DeviceError*) {
+    *count = 1;
+    return 0;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() {
+    return &control;
+}
+
+extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graft_cuda_get_table() {
+    static const DeviceForceTable force = {create, destroy, begin, end, nullptr, nullptr};
+    static backend::CudaTable table{};
+    table.struct_size = sizeof(backend::CudaTable);
+    table.build_id = backend::build_id;
+    table.device_count = device_count;
+    table.force = &force;
+    return &table;
+}

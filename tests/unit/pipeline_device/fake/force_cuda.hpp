@@ -1,0 +1,19 @@
+// What a test tells the library of force_cuda.cpp, and is told by it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fake {
+
+struct Sizes {
+    int32_t leaf, group, block_x, block_y;
+};
+
+struct Control {
+    double (*forces_s)(const Sizes& sizes, int call) = nullptr; // that end() reports; null: 1
+    Sizes own = {64, 64, 0, 0};                                 // where the settings leave them to the device
+    std::vector<Sizes> used;                                    // by computations so far
+};
+
+} // namespace fake
