@@ -116,10 +116,8 @@ TEST_F(GpuRanksBox, SlabsAndSoftening) {
 TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
     const Cloud cloud = random_charges(tilted, 2000);
     Settings s = periodic_settings(tilted, Method::direct);
-    Choice at;
     const Cloud points = random_charges(tilted, 100, true, 5);
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
+    Choice at = field_at(points);
     const Results here = compute_periodic(cloud, s, at);
     at.point_owners = bisection(points, 3);
     EXPECT_LT(rms_error(compute_over(3, cloud, bisection(cloud, 3), on_gpu(s), at), here), 2e-12);
@@ -128,10 +126,7 @@ TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
     const Results nothing = compute_over(2, Cloud(), Owners(), on_gpu(s), at); // no particles anywhere
     for (size_t i = 0; i < points.x.size(); ++i)
         EXPECT_EQ(std::abs(nothing.ax[i]) + std::abs(nothing.potential[i]), 0) << i;
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 5 == 0);
+    const Choice some = every(5, cloud);
     const Results active = compute_periodic(cloud, s, some),
                   gpu = compute_over(2, cloud, bisection(cloud, 2), on_gpu(s), some);
     for (size_t i = 0; i < cloud.x.size(); i += 5)

@@ -15,6 +15,23 @@ inline Results compute_periodic(const Cloud& cloud, const Settings& settings, co
     return compute_over(1, cloud, all_on(cloud, 0), settings, choice);
 }
 
+/// Particles 0, step, 2 step ... alone, without the virial, which wants all.
+inline Choice every(int64_t step, const Cloud& cloud) {
+    Choice choice;
+    choice.virial = false;
+    for (int64_t i = 0; i < cloud.size(); ++i)
+        choice.active.push_back(i % step == 0);
+    return choice;
+}
+
+/// The field at points of rank 0.
+inline Choice field_at(const Cloud& points) {
+    Choice choice;
+    choice.points = &points;
+    choice.point_owners = all_on(points, 0);
+    return choice;
+}
+
 /// The message of a computation that is refused; empty: it was not.
 inline std::string refusal(const Cloud& cloud, const Settings& settings) {
     try {
