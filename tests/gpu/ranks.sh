@@ -26,8 +26,10 @@ sizes="4e6"
 [ $full = 1 ] && sizes="6.4e7 2.6e8"
 for size in $sizes; do
     for count in $counts; do
-        "$build/bin/gpu_ranks_times" $count $size 3 >> "$lines" 2> "$out/ranks_times_${count}_$size.log" ||
-            { failed=1; cat "$out/ranks_times_${count}_$size.log"; }
+        for arrays in host device; do
+            "$build/bin/gpu_ranks_times" $count $size 3 1e-3 $arrays >> "$lines" 2> "$out/ranks_times_${count}_${size}_$arrays.log" ||
+                { failed=1; cat "$out/ranks_times_${count}_${size}_$arrays.log"; }
+        done
     done
 done
 for count in $counts; do
