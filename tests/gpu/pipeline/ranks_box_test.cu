@@ -1,7 +1,7 @@
 // Periodic boxes over ranks with GPUs, in process as in ranks_force_test.cu: against one process on the CPU.
 #include "../../unit/pipeline/periodic_scene.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "library_fixture.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,20 +17,7 @@ using namespace graft;
 using namespace graft::pipeline;
 using namespace graft::pipeline::testing;
 
-class GpuRanksBox : public ::testing::Test {
-  protected:
-    void SetUp() override {
-#ifdef GRAFT_CUDA_REAL
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-        std::string why;
-        const backend::CudaTable* table = backend::find_cuda(&why);
-        int32_t devices = 0;
-        backend::DeviceError error;
-        if (table == nullptr || table->device_count(&devices, &error) != 0 || devices == 0)
-            GTEST_SKIP() << "no CUDA device: " << why;
-    }
-};
+class GpuRanksBox : public graft::test::LibraryTest {};
 
 const PeriodicBox tilted{{1, 1, 1.2}, {-3, 2, 10}, {0.4, -0.3, 0.5}},
     plane{{1, 1.3, 0.6}, {0, 0, 0}, {0.3, 0, 0}};
@@ -181,6 +168,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
         comm::run_ranks(ranks, [&](comm::Communicator& comm) {
             core::Memory memory;
             Solver solver(on_gpu(s), memory);
+            solver.settings().threads = 1;
             solver.set_communicator(&comm);
             for (size_t call = 0; call < calls; ++call) {
                 std::vector<double> own[4], out[4], energy(1);
@@ -225,6 +213,7 @@ std::string said(int ranks, const Cloud& cloud, const Settings& s) {
     comm::run_ranks(ranks, [&](comm::Communicator& comm) {
         core::Memory memory;
         Solver solver(s, memory);
+        solver.settings().threads = 1;
         struct Heard {
             std::string& text;
             std::mutex& mutex;
