@@ -9,11 +9,13 @@
 #include "entries.hpp"
 #include "force_tool.hpp"
 #include "guard.hpp"
+#include "json_string.hpp"
 
 #include <cstring>
 
 namespace graft::plugin {
 
+using capi::json_string;
 using core::fail;
 using core::Status;
 

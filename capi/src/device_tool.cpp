@@ -2,6 +2,7 @@
 #include "device_tool.hpp"
 
 #include "backend/cuda_library.hpp"
+#include "json_string.hpp"
 
 namespace graft::capi {
 
@@ -15,35 +16,22 @@ std::string device_json(const backend::CudaTable& cuda, int32_t device) {
     backend::DeviceInfo info;
     backend::DeviceError error;
     if (cuda.device_info(device, &info, &error) != 0)
-        return core::format("{\"ordinal\":%d,\"why\":%s}", device, json_words(error.message).c_str());
+        return core::format("{\"ordinal\":%d,\"why\":%s}", device, json_string(error.message).c_str());
     return core::format("{\"ordinal\":%d,\"name\":%s,\"uuid\":\"%s\",\"compute_capability\":\"%d.%d\","
                         "\"multiprocessors\":%d,\"clock_khz\":%d,\"bytes_total\":%lld,\"bytes_free\":%lld,"
                         "\"l2_bytes\":%lld}",
-                        device, json_words(info.name).c_str(), info.uuid, info.major, info.minor,
+                        device, json_string(info.name).c_str(), info.uuid, info.major, info.minor,
                         info.multiprocessors, info.clock_khz, static_cast<long long>(info.bytes_total),
                         static_cast<long long>(info.bytes_free), static_cast<long long>(info.l2_bytes));
 }
 
 } // namespace
 
-std::string json_words(const std::string& text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            (quoted += '\\') += c;
-        else if (static_cast<unsigned char>(c) < 0x20)
-            quoted += core::format("\\u%04x", static_cast<unsigned>(c));
-        else
-            quoted += c;
-    }
-    return quoted + "\"";
-}
-
 std::string cuda_json() {
     std::string why;
     const backend::CudaTable* cuda = backend::find_cuda(&why);
     if (cuda == nullptr)
-        return "{\"usable\":false,\"why\":" + json_words(why) + "}";
+        return "{\"usable\":false,\"why\":" + json_string(why) + "}";
     int32_t count = 0, runtime = 0, driver = 0;
     backend::DeviceError error;
     backend::raise(cuda->device_count(&count, &error), error);

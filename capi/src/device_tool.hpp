@@ -9,7 +9,4 @@ namespace graft::capi {
 /// driver's start, then that of asking each device.
 std::string cuda_json();
 
-/// `text` as a JSON string, quotes included.
-std::string json_words(const std::string& text);
-
 } // namespace graft::capi

@@ -3,7 +3,7 @@
 
 #include "backend/cuda_library.hpp"
 #include "context.hpp"
-#include "device_tool.hpp"
+#include "json_string.hpp"
 #include "pipeline/bench_force.hpp"
 #include "structs.hpp"
 
@@ -106,7 +106,7 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
         static_cast<long long>(bench.n), cloud_names[static_cast<int>(bench.cloud)],
         static_cast<unsigned long long>(bench.seed),
         bench.type == particles::ElementType::f32 ? "f32" : "f64", bench.on_device ? "device" : "host",
-        result.backend.c_str(), json_words(result.device).c_str(), bench.repeats,
+        result.backend.c_str(), json_string(result.device).c_str(), bench.repeats,
         members_of(result.median, "time_s.").c_str(), result.best_s, static_cast<double>(bench.n) / seconds);
     for (const char* kernel : {"p2p", "m2p"})
         if (const double time = figure((std::string("time_s.") + kernel).c_str()); time > 0)
@@ -119,13 +119,13 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
     text += core::format(",\"waits_per_evaluation\":%g,\"allocations_per_evaluation\":%g", result.waits,
                          result.allocations);
     if (!result.note.empty())
-        text += ",\"note\":" + json_words(result.note);
+        text += ",\"note\":" + json_string(result.note);
     if (const model::TreeTimes& t = result.sizes.predicted; t.total_s() > 0)
         text += core::format(",\"sizes\":{\"leaf\":%d,\"group\":%d,\"block_x\":%d,\"block_y\":%d,\"by\":%s,"
                              "\"predicted_s\":{\"sort\":%.9g,"
                              "\"tree\":%.9g,\"moments\":%.9g,\"lists\":%.9g,\"forces\":%.9g,\"total\":%.9g}}",
                              result.sizes.sizes.leaf, result.sizes.sizes.group, result.sizes.sizes.block.x,
-                             result.sizes.sizes.block.y, json_words(result.sizes.by).c_str(), t.sort_s,
+                             result.sizes.sizes.block.y, json_string(result.sizes.by).c_str(), t.sort_s,
                              t.tree_s, t.moments_s, t.lists_s, t.forces_s, t.total_s());
     if (!result.errors.empty())
         text +=

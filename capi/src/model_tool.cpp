@@ -1,14 +1,13 @@
 // Arguments of the models from text, their answers as JSON, CSV or YAML; see model_tool.hpp.
 #include "model_tool.hpp"
 
+#include "argument_reader.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "model_json.hpp"
 #include "pipeline/calibrate.hpp"
 
 #include <cmath>
-#include <cstdlib>
-#include <map>
 
 namespace graft::capi {
 
@@ -17,63 +16,7 @@ using core::Status;
 
 namespace {
 
-/// The arguments of one call; every one must be asked for, so that none is overlooked.
-class Reader {
-  public:
-    explicit Reader(const ToolArguments& arguments) {
-        for (const auto& [key, text] : arguments) {
-            if (key.starts_with("machine."))
-                model::set_machine(machine_, std::string_view(key).substr(8), text);
-            else
-                texts_[key] = text;
-        }
-    }
-    const model::Machine& machine() const { return machine_; }
-    std::string text(const std::string& key, const std::string& otherwise) {
-        known_ += (known_.empty() ? "" : ", ") + key;
-        const auto found = texts_.find(key);
-        if (found == texts_.end())
-            return otherwise;
-        std::string value = found->second;
-        texts_.erase(found);
-        return value;
-    }
-    double number(const std::string& key, double otherwise, double least, double most) {
-        const std::string value = text(key, "");
-        if (value.empty())
-            return otherwise;
-        char* end = nullptr;
-        const double number = std::strtod(value.c_str(), &end);
-        if (*end != '\0' || !(number >= least) || !(number <= most))
-            fail(Status::argument, "model: argument '%s: %s' is not a number from %g to %g", key.c_str(),
-                 value.c_str(), least, most);
-        return number;
-    }
-    std::string word(const std::string& key, std::initializer_list<const char*> words) {
-        const std::string value = text(key, *words.begin());
-        std::string list;
-        for (const char* one : words) {
-            if (value == one)
-                return value;
-            list += (list.empty() ? "" : ", ") + std::string(one);
-        }
-        fail(Status::argument, "model: argument '%s: %s'; expected one of: %s", key.c_str(), value.c_str(),
-             list.c_str());
-    }
-    /// After all have been asked for.
-    void finish(const char* what) const {
-        if (!texts_.empty())
-            fail(Status::argument, "model %s: there is no argument '%s'; known: what, machine, %s", what,
-                 texts_.begin()->first.c_str(), known_.c_str());
-    }
-
-  private:
-    model::Machine machine_;
-    std::map<std::string, std::string> texts_;
-    std::string known_;
-};
-
-std::string orb(Reader& reader) {
+std::string orb(ArgumentReader& reader) {
     model::OrbRun run;
     model::PaperOrb paper;
     run.particles = paper.particles = reader.number("n", 1e9, 1, 1e18);
@@ -82,13 +25,13 @@ std::string orb(Reader& reader) {
     run.miss_particles = reader.number("miss", 0.5, 0.5, 1e18);
     paper.precision_bits = reader.number("precision_bits", 32, 1, 64);
     const bool csv = reader.word("format", {"json", "csv"}) == "csv";
-    reader.finish("orb");
+    reader.finish();
     if (run.leaves != std::floor(run.leaves))
         fail(Status::argument, "model orb: %g leaves; expected a whole number", run.leaves);
     return csv ? orb_csv(run, paper, reader.machine()) : orb_json(run, paper, reader.machine());
 }
 
-std::string calibrate(Reader& reader) {
+std::string calibrate(ArgumentReader& reader) {
     pipeline::Calibration calibration;
     const std::string backend = reader.word("backend", {"auto", "cpu", "cuda"});
     calibration.gpu_needed = backend == "cuda";
@@ -97,7 +40,7 @@ std::string calibrate(Reader& reader) {
     calibration.threads = static_cast<int>(reader.number("threads", 0, 0, 4096));
     calibration.repetitions = static_cast<int>(reader.number("repetitions", 5, 1, 100));
     const bool yaml = reader.word("format", {"json", "yaml"}) == "yaml";
-    reader.finish("calibrate");
+    reader.finish();
     const core::Timer timer;
     std::string why;
     const model::Machine machine = pipeline::calibrate(calibration, &why);
@@ -112,13 +55,13 @@ std::string calibrate(Reader& reader) {
 } // namespace
 
 std::string model_tool(const ToolArguments& arguments) {
-    Reader reader(arguments);
+    ArgumentReader reader("model", arguments);
     const std::string what = reader.word("what", {"orb", "roofline", "calibrate", "schema"});
     if (what == "orb")
         return orb(reader);
     if (what == "calibrate")
         return calibrate(reader);
-    reader.finish(what.c_str());
+    reader.finish();
     return what == "schema" ? machine_schema_json() : roofline_json(reader.machine());
 }
 

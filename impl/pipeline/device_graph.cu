@@ -1,6 +1,8 @@
 // See device_graph.cuh.
 #include "pipeline/device_graph.cuh"
 
+#include "pipeline/shared_settings.hpp"
+
 #include <bit>
 
 namespace graft::pipeline {
@@ -43,17 +45,7 @@ class Key {
 };
 
 void add_settings(Key& key, const Settings& s) {
-    key.add(s.method).add(s.precision).add(s.interaction).add(s.dimension).add(s.tree_type).add(s.leaf);
-    key.add(s.group).add(s.mac).add(s.theta).add(s.accuracy).add(s.mac_history).add(s.order).add(s.softening);
-    key.add(s.softening_length).add(s.constant).add(s.has_box).add(s.local);
-    for (int a = 0; a < 3; ++a)
-        key.add(s.box_lower[a]).add(s.box_upper[a]).add(s.box_tilt[a]);
-    key.add(s.periodic)
-        .add(s.open_axis)
-        .add(s.wire_axis)
-        .add(s.replicas)
-        .add(s.ewald_accuracy)
-        .add(s.ewald_alpha);
+    visit_shared_settings(s, [&](auto value) { key.add(value); });
     const DeviceOptions& d = s.device;
     key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
     key.add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);

@@ -2,6 +2,7 @@
 // functions.
 #include "core/error.hpp"
 #include "pipeline/forest.hpp"
+#include "pipeline/shared_settings.hpp"
 #include "pipeline/solver.hpp"
 
 #include <algorithm>
@@ -15,12 +16,11 @@ namespace {
 class Digest {
   public:
     template <typename T>
-    Digest& add(T value) {
+    void add(T value) {
         if constexpr (std::is_floating_point_v<T>)
             mix(std::bit_cast<uint64_t>(static_cast<double>(value)));
         else
             mix(static_cast<uint64_t>(static_cast<int64_t>(value)));
-        return *this;
     }
     int64_t value() const { return static_cast<int64_t>(hash_ >> 2); }
 
@@ -34,18 +34,7 @@ class Digest {
 
 int64_t digest(const Settings& s) {
     Digest d;
-    d.add(int32_t(s.method)).add(int32_t(s.precision)).add(int32_t(s.interaction)).add(s.dimension);
-    d.add(int32_t(s.tree_type)).add(int32_t(s.tree_scope)).add(int32_t(s.exchange)).add(s.leaf).add(s.group);
-    d.add(int32_t(s.mac)).add(s.theta).add(s.accuracy).add(s.mac_history).add(s.order);
-    d.add(int32_t(s.local)).add(int32_t(s.softening)).add(s.softening_length).add(s.constant).add(s.has_box);
-    for (int a = 0; a < 3; ++a)
-        d.add(s.box_lower[a]).add(s.box_upper[a]).add(s.box_tilt[a]);
-    d.add(s.periodic)
-        .add(s.open_axis)
-        .add(s.wire_axis)
-        .add(s.replicas)
-        .add(s.ewald_accuracy)
-        .add(s.ewald_alpha);
+    visit_shared_settings(s, [&](auto value) { d.add(value); });
     return d.value();
 }
 

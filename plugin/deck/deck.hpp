@@ -19,7 +19,4 @@ void read_deck_file(Settings& settings, const std::string& path);
 std::string explain_text();
 std::string explain_json();
 
-/// "..." with everything JSON wants escaped.
-std::string json_string(std::string_view text);
-
 } // namespace graft::plugin

@@ -2,8 +2,11 @@
 #include "deck/deck.hpp"
 
 #include "guard.hpp"
+#include "json_string.hpp"
 
 namespace graft::plugin {
+
+using capi::json_string;
 
 namespace {
 
@@ -42,19 +45,6 @@ constexpr const char* head = "# Every key of a Graft deck. A deck is YAML: 'mac.
                              "the host program and never reads.\n";
 
 } // namespace
-
-std::string json_string(std::string_view text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            (quoted += '\\') += c;
-        else if (static_cast<unsigned char>(c) < 0x20)
-            quoted += core::format("\\u%04x", static_cast<unsigned>(c));
-        else
-            quoted += c;
-    }
-    return quoted + "\"";
-}
 
 std::string explain_text() {
     std::string text = head;

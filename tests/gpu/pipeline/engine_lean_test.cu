@@ -20,7 +20,7 @@ using graft::pipeline::footprint_bytes;
 using graft::pipeline::footprint_shape;
 using graft::pipeline::Settings;
 
-class EngineLean : public EngineTest {
+class EngineLean : public OnDevice {
   protected:
     /// So little that arrays must share, and enough for lists.
     static Settings lean_settings(int64_t n, int leaf = 32, int group = 128) {

@@ -15,7 +15,7 @@ using graft::pipeline::Precision;
 using graft::pipeline::Settings;
 using graft::pipeline::Softening;
 
-class EngineLife : public EngineTest {
+class EngineLife : public OnDevice {
   protected:
     static std::string message_of(const std::function<void()>& body) {
         try {

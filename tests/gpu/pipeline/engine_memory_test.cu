@@ -17,7 +17,7 @@ using graft::pipeline::Precision;
 using graft::pipeline::Settings;
 using graft::pipeline::Softening;
 
-class EngineMemory : public EngineTest {
+class EngineMemory : public OnDevice {
   protected:
     static Error error_of(const std::function<void()>& body) {
         try {
@@ -138,7 +138,7 @@ TEST_F(EngineMemory, PartialSumsByNeed) {
     EXPECT_LT(engine.report.bytes_device_peak, int64_t{300} << 20);
 }
 
-class EngineReuse : public EngineTest {
+class EngineReuse : public OnDevice {
   protected:
     static void drift(Cloud& cloud, double step) {
         for (int64_t i = 0; i < cloud.size(); ++i) {

@@ -6,7 +6,8 @@
 #include "pipeline/device_table.hpp"
 #include "pipeline/solver.hpp"
 
-#include "small.hpp"
+#include "device_fixture.cuh"
+#include "particle_cloud.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,29 +28,6 @@ namespace graft::test {
 using particles::ArrayView;
 using particles::ElementType;
 using particles::MemorySpace;
-
-struct Cloud {
-    std::vector<double> x, y, z, q, softening;
-    int64_t size() const { return static_cast<int64_t>(x.size()); }
-};
-
-/// A Plummer sphere and a small dense ball beside it.
-inline Cloud make_cloud(int64_t n, unsigned seed = 1, bool mixed_signs = false) {
-    std::mt19937_64 random(seed);
-    std::normal_distribution<double> normal;
-    std::uniform_real_distribution<double> uniform(1e-3, 0.99);
-    Cloud cloud;
-    for (int64_t i = 0; i < n; ++i) {
-        const double a = normal(random), b = normal(random), c = normal(random);
-        const bool ball = i % 4 == 0;
-        const double r = (ball ? 0.05 : 1) / std::sqrt(std::pow(uniform(random), -2.0 / 3) - 1);
-        const double s = r / std::sqrt(a * a + b * b + c * c);
-        cloud.x.push_back(a * s + (ball ? 2 : 0)), cloud.y.push_back(b * s), cloud.z.push_back(c * s);
-        cloud.q.push_back((0.5 + uniform(random)) * (mixed_signs && i % 2 ? -1 : 1));
-        cloud.softening.push_back(0.005 + 0.001 * static_cast<double>(i % 5));
-    }
-    return cloud;
-}
 
 /// Memory on either side, filled from the host; freed at the end.
 class Block {
@@ -317,17 +295,6 @@ class Engine {
   private:
     const pipeline::DeviceForceTable& table_;
     void* engine_ = nullptr;
-};
-
-class EngineTest : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        int count = 0;
-        if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
-            (void)cudaGetLastError();
-            GTEST_SKIP() << "no CUDA device";
-        }
-    }
 };
 
 /// Errors |a - b| / (|b| + a thousandth of the mean |b|), largest last.

@@ -62,7 +62,7 @@ std::vector<Case> cases(const char* text) {
     return list;
 }
 
-class EngineSpeed : public EngineTest {
+class EngineSpeed : public OnDevice {
   protected:
     struct Arrays {
         graft::pipeline::ParticleInput input;

@@ -34,7 +34,7 @@ void expect_equal(const Answer& gpu, const Answer& cpu, const Settings& s, const
     EXPECT_NEAR(gpu.energy, cpu.energy, 4 * limit * std::abs(cpu.energy)) << what;
 }
 
-class EngineMatches : public EngineTest {
+class EngineMatches : public OnDevice {
   protected:
     void check(const Settings& settings, const Cloud& cloud, const Wish& wish, const std::string& what,
                Layout layout = Layout::soa64, MemorySpace space = MemorySpace::device) {

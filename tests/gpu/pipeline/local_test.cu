@@ -19,7 +19,7 @@ Settings with(Local local) {
     return s;
 }
 
-class EngineLocal : public EngineTest {
+class EngineLocal : public OnDevice {
   protected:
     static bool same_bits(const Answer& a, const Answer& b) {
         return a.ax == b.ax && a.ay == b.ay && a.az == b.az && a.potential == b.potential &&

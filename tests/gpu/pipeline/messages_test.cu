@@ -1,10 +1,8 @@
 // Messages of the in-process ranks between memory of GPUs and of the host.
-#include "backend/cuda_library.hpp"
 #include "comm/threads.hpp"
 
-#include <gtest/gtest.h>
+#include "library_fixture.hpp"
 
-#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -43,17 +41,9 @@ class Values {
     void* data_ = nullptr;
 };
 
-TEST(Messages, BetweenMemoryOfAnyDeviceAndTheHost) {
-#ifdef GRAFT_CUDA_REAL
-    setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-    std::string why;
-    const backend::CudaTable* cuda = backend::find_cuda(&why);
-    if (cuda == nullptr)
-        GTEST_SKIP() << why;
-    int32_t devices = 0;
-    backend::DeviceError error;
-    backend::raise(cuda->device_count(&devices, &error), error);
+using Messages = graft::test::LibraryTest;
+
+TEST_F(Messages, BetweenMemoryOfAnyDeviceAndTheHost) {
     comm::run_ranks(2, [&](comm::Communicator& comm) {
         EXPECT_TRUE(comm.device_aware());
         int tag = 0;

@@ -4,10 +4,9 @@
 #include "kernels/near/device_near.hpp"
 #include "pipeline/near_devices.hpp"
 
-#include "backend/cuda_library.hpp"
 #include "core/timer.hpp"
 
-#include <gtest/gtest.h>
+#include "library_fixture.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,20 +18,8 @@ using particles::ArrayView;
 using particles::ElementType;
 namespace near = kernels::near;
 
-class NearDevices : public ::testing::Test {
+class NearDevices : public graft::test::LibraryTest {
   protected:
-    void SetUp() override {
-#ifdef GRAFT_CUDA_REAL
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-        std::string why;
-        table = backend::find_cuda(&why);
-        backend::DeviceError error;
-        if (table == nullptr || table->device_count(&devices, &error) != 0 || devices == 0)
-            GTEST_SKIP() << "no CUDA device: " << why;
-    }
-    const backend::CudaTable* table = nullptr;
-    int32_t devices = 0;
     core::Memory memory;
 };
 

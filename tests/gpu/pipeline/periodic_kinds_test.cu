@@ -7,7 +7,7 @@ namespace {
 using namespace graft::test;
 
 Settings slab_settings(const PeriodicBox& box, Precision precision = Precision::fp64, int open_axis = 2) {
-    Settings s = periodic_settings(box, precision);
+    Settings s = periodic_settings(box, Method::direct, precision);
     s.open_axis = open_axis;
     return s;
 }
@@ -21,7 +21,7 @@ TEST_F(Periodic, PlummersSofteningIsTheOracles) {
             for (const double alpha : {0.0, 3.0, 9.0}) {
                 if (cases.skip())
                     continue;
-                const Cloud cloud = random_charges(box, 70, neutral);
+                const Cloud cloud = strewn_charges(box, 70, neutral);
                 Settings s = periodic_settings(box);
                 s.softening = Softening::plummer, s.softening_length = 0.1, s.ewald_alpha = alpha;
                 Answer expected = oracle(cloud, s);
@@ -35,7 +35,7 @@ TEST_F(Periodic, PlummersSofteningIsTheOracles) {
 
 TEST_F(Periodic, PlummersSofteningIsTheCpus) {
     Cases cases(3);
-    Cloud cloud = random_charges(tilted, test_size(2000, 500), false);
+    Cloud cloud = strewn_charges(tilted, test_size(2000, 500), false);
     for (size_t i = 0; i < cloud.x.size();
          ++i) // the largest one is planned as it is: the cut-offs are the same
         cloud.softening[i] = static_cast<double>(1 + i % 5) / 5 / 32;
@@ -65,7 +65,7 @@ TEST_F(Periodic, SlabsAreTheTwoDimensionalSum) {
                 continue;
             PeriodicBox box = plane;
             box.edge[2] = thickness;
-            const Cloud cloud = random_charges(box, 60, neutral);
+            const Cloud cloud = strewn_charges(box, 60, neutral);
             box.edge[2] = 0.1; // of no account
             const size_t n = cloud.x.size();
             Answer expected{std::vector<double>(n),
@@ -92,8 +92,8 @@ TEST_F(Periodic, SlabsAreTheTwoDimensionalSum) {
 }
 
 TEST_F(Periodic, SlabsAreTheCpus) {
-    const Cloud cloud = random_charges(plane, test_size(1500, 500), false),
-                points = random_charges(plane, 200, true, 9);
+    const Cloud cloud = strewn_charges(plane, test_size(1500, 500), false),
+                points = strewn_charges(plane, 200, true, 9);
     for (const int axis : {0, 1, 2}) {
         PeriodicBox box = plane;
         if (axis != 2)
@@ -119,7 +119,7 @@ TEST_F(Periodic, SlabsAreTheCpus) {
     EXPECT_THROW(run(s, cloud), graft::core::Error);
     s.softening = Softening::spline,
     s.softening_length = 8; // what acts across the vacuum must not be softened
-    const Cloud few = random_charges(plane, 60, false);
+    const Cloud few = strewn_charges(plane, 60, false);
     EXPECT_LT(rms_error(run(s, few), on_cpu(s, few, {})), 1e-4);
 }
 
@@ -128,7 +128,7 @@ TEST_F(Periodic, SlabsAreTheCpus) {
 TEST_F(Periodic, SlabsAreFollowed) {
     const Settings s = slab_settings(plane);
     for (const auto& [stretch, shift] : {std::pair{1.0, 0.0}, {1.5, 0.0}, {3.0, 9.0}, {0.2, -50.0}}) {
-        Cloud cloud = random_charges(plane, 300, false);
+        Cloud cloud = strewn_charges(plane, 300, false);
         for (double& z : cloud.z)
             z = z * stretch + shift;
         Engine fresh;
@@ -150,7 +150,7 @@ TEST_F(Periodic, SofteningLengthsAreFollowed) {
         s.softening = kind;
         Wish wish;
         wish.softening = true;
-        Cloud cloud = random_charges(cube, test_size(2000, 500), false), longer = cloud;
+        Cloud cloud = strewn_charges(cube, test_size(2000, 500), false), longer = cloud;
         for (double& length : cloud.softening)
             length *= 0.1;
         for (double& length : longer.softening)
@@ -171,10 +171,10 @@ TEST_F(Periodic, SofteningLengthsAreFollowed) {
 
 /// What is measured on the way costs no wait and no memory either.
 TEST_F(Periodic, SteadyStateOfSlabsAndLengthsTakesNothing) {
-    const Cloud cloud = random_charges(plane, test_size(3000, 600));
+    const Cloud cloud = strewn_charges(plane, test_size(3000, 600));
     for (int kind = 0; kind < 3; ++kind) { // a slab; spline and Plummer lengths
-        Settings s =
-            kind == 0 ? slab_settings(plane, Precision::mixed) : periodic_settings(plane, Precision::mixed);
+        Settings s = kind == 0 ? slab_settings(plane, Precision::mixed)
+                               : periodic_settings(plane, Method::direct, Precision::mixed);
         Wish wish;
         wish.softening = kind > 0;
         if (kind > 0)

@@ -2,6 +2,7 @@
 #include "crystals.hpp"
 #include "kernels/reciprocal.hpp"
 #include "kernels/wave_tiles.hpp"
+#include "library_fixture.hpp"
 #include "periodic_scene.cuh"
 
 namespace {
@@ -35,7 +36,7 @@ TEST_F(Periodic, ForcesPotentialsEnergyAndVirialAreTheOracles) {
             for (const int n : {1, 50, 203}) {
                 if ((neutral && n == 1) || cases.skip())
                     continue;
-                const Cloud cloud = random_charges(box, n, neutral);
+                const Cloud cloud = strewn_charges(box, n, neutral);
                 const Settings s = periodic_settings(box);
                 const Answer r = run(s, cloud), expected = oracle(cloud, s);
                 const std::string what = std::to_string(n) + (neutral ? " neutral" : " positive");
@@ -55,14 +56,14 @@ TEST_F(Periodic, EqualsTheCpuInEveryPrecision) {
             for (Method method : {Method::direct, Method::tree}) {
                 if (cases.skip())
                     continue;
-                const Cloud cloud = random_charges(box, n, n != 65);
-                const Settings full = periodic_settings(box, Precision::fp64, method);
+                const Cloud cloud = strewn_charges(box, n, n != 65);
+                const Settings full = periodic_settings(box, method);
                 const Answer exact = on_cpu(full, cloud, {});
                 const std::string what =
                     std::to_string(n) + " method " + std::to_string(static_cast<int>(method));
                 expect_like(run(full, cloud), exact, what);
                 for (Precision precision : {Precision::fp32, Precision::mixed}) { // as near the exact sum
-                    const Settings s = periodic_settings(box, precision, method);
+                    const Settings s = periodic_settings(box, method, precision);
                     const Answer gpu = run(s, cloud), cpu = on_cpu(s, cloud, {});
                     EXPECT_LT(rms_error(gpu, exact), std::max(1.5 * rms_error(cpu, exact), 2e-6)) << what;
                     EXPECT_LT(worst(gpu.potential, exact.potential),
@@ -76,7 +77,7 @@ TEST_F(Periodic, EqualsTheCpuInEveryPrecision) {
 }
 
 TEST_F(Periodic, AnyAccuracyAndSplitting) {
-    const Cloud cloud = random_charges(cube, test_size(400, 100));
+    const Cloud cloud = strewn_charges(cube, test_size(400, 100));
     Settings s = periodic_settings(cube);
     const Answer expected = oracle(cloud, s);
     for (const double alpha : {2.0, 6.0, 14.0}) { // one image to many; few waves to many tiles
@@ -98,10 +99,10 @@ TEST_F(Periodic, AnyAccuracyAndSplitting) {
 }
 
 TEST_F(Periodic, Softened) {
-    const Cloud cloud = random_charges(tilted, test_size(700, 300), false);
+    const Cloud cloud = strewn_charges(tilted, test_size(700, 300), false);
     for (Precision precision : {Precision::mixed, Precision::fp64})
         for (const bool each : {false, true}) {
-            Settings s = periodic_settings(tilted, precision);
+            Settings s = periodic_settings(tilted, Method::direct, precision);
             s.interaction = Interaction::gravity;
             s.softening = Softening::spline, s.softening_length = 0.05;
             Wish wish;
@@ -116,8 +117,8 @@ TEST_F(Periodic, Softened) {
 }
 
 TEST_F(Periodic, SomeTargetsAndPoints) {
-    const Cloud cloud = random_charges(brick, test_size(1500, 500)),
-                points = random_charges(brick, test_size(333, 133), true, 9);
+    const Cloud cloud = strewn_charges(brick, test_size(1500, 500)),
+                points = strewn_charges(brick, test_size(333, 133), true, 9);
     const Settings s = periodic_settings(brick);
     Wish wish;
     wish.sums = false;
@@ -138,9 +139,9 @@ TEST_F(Periodic, SomeTargetsAndPoints) {
 
 /// The same bits, and once warm no memory and no wait but the last; small ones as one graph.
 TEST_F(Periodic, SteadyStateTakesNothing) {
-    const Cloud cloud = random_charges(tilted, test_size(3000, 600));
+    const Cloud cloud = strewn_charges(tilted, test_size(3000, 600));
     for (Precision precision : {Precision::mixed, Precision::fp64}) {
-        const Settings s = periodic_settings(tilted, precision);
+        const Settings s = periodic_settings(tilted, Method::direct, precision);
         Call call(cloud, {}, Layout::soa64, MemorySpace::device);
         Answer before;
         DeviceReport first;
@@ -164,15 +165,13 @@ TEST_F(Periodic, SteadyStateTakesNothing) {
 
 /// As hosts come to it: the solver chooses the GPU for both methods, also by itself.
 TEST_F(Periodic, TheSolverTakesTheGpu) {
-#ifdef GRAFT_CUDA_REAL
-    setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-    const Cloud cloud = random_charges(brick, 2500);
+    name_cuda_library();
+    const Cloud cloud = strewn_charges(brick, 2500);
     const Settings full = periodic_settings(brick);
     const Answer cpu = on_cpu(full, cloud, {});
     for (const auto backend : {graft::pipeline::Backend::cuda, graft::pipeline::Backend::auto_})
         for (Method method : {Method::direct, Method::tree}) {
-            Settings s = periodic_settings(brick, Precision::fp64, method);
+            Settings s = periodic_settings(brick, method);
             s.backend = backend;
             graft::core::Memory memory;
             graft::pipeline::Solver solver(s, memory);
@@ -192,7 +191,7 @@ TEST_F(Periodic, TheBoxMayChange) {
     for (const double edge : {1.0, 1.01, 0.6, 3.0}) {
         for (int a = 0; a < 3; ++a)
             s.box_upper[a] = edge;
-        const Cloud cloud = random_charges({{edge, edge, edge}}, test_size(300, 60));
+        const Cloud cloud = strewn_charges({{edge, edge, edge}}, test_size(300, 60));
         for (int k = 0; k < 2; ++k)
             EXPECT_LT(rms_error(run(s, cloud), oracle(cloud, s)), 2e-12) << edge;
     }

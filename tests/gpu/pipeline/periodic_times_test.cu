@@ -9,7 +9,7 @@ using graft::pipeline::DeviceReport;
 using graft::pipeline::Precision;
 using graft::pipeline::Settings;
 
-class PeriodicTimes : public EngineTest {
+class PeriodicTimes : public OnDevice {
   protected:
     static Settings settings_of(Precision precision, double accuracy) {
         Settings s;

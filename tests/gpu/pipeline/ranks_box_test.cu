@@ -1,7 +1,7 @@
 // Periodic boxes over ranks with GPUs, in process as in ranks_force_test.cu: against one process on the CPU.
 #include "../../unit/pipeline/periodic_scene.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "library_fixture.hpp"
 
 #include "small.hpp"
 
@@ -21,20 +21,7 @@ using namespace graft::pipeline::testing;
 using graft::test::small_inputs;
 using graft::test::test_size;
 
-class GpuRanksBox : public ::testing::Test {
-  protected:
-    void SetUp() override {
-#ifdef GRAFT_CUDA_REAL
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-        std::string why;
-        const backend::CudaTable* table = backend::find_cuda(&why);
-        int32_t devices = 0;
-        backend::DeviceError error;
-        if (table == nullptr || table->device_count(&devices, &error) != 0 || devices == 0)
-            GTEST_SKIP() << "no CUDA device: " << why;
-    }
-};
+class GpuRanksBox : public graft::test::LibraryTest {};
 
 const PeriodicBox tilted{{1, 1, 1.2}, {-3, 2, 10}, {0.4, -0.3, 0.5}},
     plane{{1, 1.3, 0.6}, {0, 0, 0}, {0.3, 0, 0}};
@@ -139,10 +126,8 @@ TEST_F(GpuRanksBox, SlabsAndSoftening) {
 TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
     const Cloud cloud = random_charges(tilted, test_size(2000, 500));
     Settings s = periodic_settings(tilted, Method::direct);
-    Choice at;
     const Cloud points = random_charges(tilted, 100, true, 5);
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
+    Choice at = field_at(points);
     const Results here = compute_periodic(cloud, s, at);
     at.point_owners = bisection(points, 3);
     EXPECT_LT(rms_error(compute_over(3, cloud, bisection(cloud, 3), on_gpu(s), at), here), 2e-12);
@@ -151,10 +136,7 @@ TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
     const Results nothing = compute_over(2, Cloud(), Owners(), on_gpu(s), at); // no particles anywhere
     for (size_t i = 0; i < points.x.size(); ++i)
         EXPECT_EQ(std::abs(nothing.ax[i]) + std::abs(nothing.potential[i]), 0) << i;
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 5 == 0);
+    const Choice some = every(5, cloud);
     const Results active = compute_periodic(cloud, s, some),
                   gpu = compute_over(2, cloud, bisection(cloud, 2), on_gpu(s), some);
     for (size_t i = 0; i < cloud.x.size(); i += 5)
@@ -191,6 +173,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
         comm::run_ranks(ranks, [&](comm::Communicator& comm) {
             core::Memory memory;
             Solver solver(on_gpu(s), memory);
+            solver.settings().threads = 1;
             solver.set_communicator(&comm);
             for (size_t call = 0; call < calls; ++call) {
                 std::vector<double> own[4], out[4], energy(1);
@@ -235,6 +218,7 @@ std::string said(int ranks, const Cloud& cloud, const Settings& s) {
     comm::run_ranks(ranks, [&](comm::Communicator& comm) {
         core::Memory memory;
         Solver solver(s, memory);
+        solver.settings().threads = 1;
         struct Heard {
             std::string& text;
             std::mutex& mutex;

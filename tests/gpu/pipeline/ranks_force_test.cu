@@ -2,8 +2,7 @@
 // the built libgraft_cuda. Against one rank on a GPU, the CPU over the same ranks, and all pairs.
 #include "../../unit/pipeline/ranks_scene.hpp"
 
-#include "backend/cuda_library.hpp"
-
+#include "library_fixture.hpp"
 #include "small.hpp"
 
 #include <cstdio>
@@ -18,20 +17,7 @@ using namespace graft::pipeline::testing;
 using graft::test::small_inputs;
 using graft::test::test_size;
 
-class GpuRanks : public ::testing::Test {
-  protected:
-    void SetUp() override {
-#ifdef GRAFT_CUDA_REAL
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-        std::string why;
-        const backend::CudaTable* table = backend::find_cuda(&why);
-        int32_t devices = 0;
-        backend::DeviceError error;
-        if (table == nullptr || table->device_count(&devices, &error) != 0 || devices == 0)
-            GTEST_SKIP() << "no CUDA device: " << why;
-    }
-};
+class GpuRanks : public graft::test::LibraryTest {};
 
 Settings on_gpu(MacType mac = MacType::error) {
     Settings s;

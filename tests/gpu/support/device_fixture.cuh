@@ -12,7 +12,8 @@
 
 namespace graft::test {
 
-class DeviceTest : public ::testing::Test {
+/// Skips where there is no device.
+class OnDevice : public ::testing::Test {
   protected:
     void SetUp() override {
         int count = 0;
@@ -20,6 +21,15 @@ class DeviceTest : public ::testing::Test {
             (void)cudaGetLastError();
             GTEST_SKIP() << "no CUDA device";
         }
+    }
+};
+
+class DeviceTest : public OnDevice {
+  protected:
+    void SetUp() override {
+        OnDevice::SetUp();
+        if (IsSkipped())
+            return;
         memory = std::make_unique<backend::DeviceMemory>(0);
         queue = std::make_unique<backend::Queue>(*memory, nullptr);
         queue->clear_status();

@@ -79,18 +79,12 @@ TEST(PeriodicCells, GeometricCriteriaSubsetsAndPoints) {
         EXPECT_LT(rms_error(r, expected), 1e-3) << static_cast<int>(mac);
     }
     s = cell_settings(straight, 3, 1e-4);
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 7 == 0);
-    const Results active = compute_periodic(cloud, s, some);
+    const Results active = compute_periodic(cloud, s, every(7, cloud));
     Results difference;
     for (size_t i = 0; i < cloud.x.size(); i += 7)
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-3 * size_of(expected, i) + 1) << i;
     const Cloud points = random_charges(straight, 300, true, 5);
-    Choice at;
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
+    const Choice at = field_at(points);
     Settings exact = s;
     exact.theta = 0, exact.ewald_accuracy = 1e-9;
     EXPECT_LT(rms_error(compute_periodic(cloud, s, at), compute_periodic(cloud, exact, at)), 1e-4);

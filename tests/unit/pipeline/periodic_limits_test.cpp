@@ -17,9 +17,7 @@ TEST(PeriodicLimits, PointsFarFromAllSourcesHaveTheFieldOfTheWaves) {
     Cloud points;
     for (int i = 0; i < 200; ++i) // some near, so that memory of other values is about
         add(points, 0.5 + 1e-3 * i / 200, 0.5, i % 2 == 0 ? 0.5 : 0.05, 0);
-    Choice at;
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
+    Choice at = field_at(points);
     at.calls = 2;
     for (const Precision precision : {Precision::fp64, Precision::mixed}) {
         Settings s = periodic_settings(PeriodicBox{}, Method::tree, precision);

@@ -78,17 +78,11 @@ TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
 TEST(Replicas, PointsAndSubsets) {
     const Cloud cloud = random_charges(tilted, 300, true), points = random_charges(tilted, 40, true, 9);
     const Settings s = replica_settings(tilted, Method::tree, 1e-6);
-    Choice at;
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
-    EXPECT_LT(rms_error(compute_periodic(cloud, s, at), oracle(cloud, periodic_settings(tilted), 0, &points)),
+    EXPECT_LT(rms_error(compute_periodic(cloud, s, field_at(points)),
+                        oracle(cloud, periodic_settings(tilted), 0, &points)),
               1e-6);
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 3 == 0);
     const Results expected = oracle(cloud, periodic_settings(tilted)),
-                  active = compute_periodic(cloud, s, some);
+                  active = compute_periodic(cloud, s, every(3, cloud));
     for (size_t i = 0; i < cloud.x.size(); i += 3)
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-4 * size_of(expected, i));
 }

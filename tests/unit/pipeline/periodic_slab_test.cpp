@@ -106,15 +106,9 @@ TEST_P(Slab, RanksPointsSubsetsAndImages) {
             << ranks;
     Cloud points = random_charges(plane, 20, true, 5);
     points.z[0] += 3, points.z[1] -= 3; // far above and below
-    Choice at;
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
-    EXPECT_LT(rms_error(compute_periodic(cloud, s, at), slab_oracle(cloud, plane, &points)), 1e-11);
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 3 == 0);
-    const Results active = compute_periodic(cloud, s, some);
+    EXPECT_LT(rms_error(compute_periodic(cloud, s, field_at(points)), slab_oracle(cloud, plane, &points)),
+              1e-11);
+    const Results active = compute_periodic(cloud, s, every(3, cloud));
     for (size_t i = 0; i < cloud.x.size(); i += 3)
         EXPECT_NEAR(active.az[i], expected.az[i], 1e-9 * size_of(expected, i));
 }

@@ -202,20 +202,14 @@ TEST_P(PeriodicMethod, SofteningSubsetsPointsAndGravity) {
     s.interaction = Interaction::gravity;
     expected = oracle(cloud, s);
     EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), 1e-12) << "gravity";
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 3 == 0);
+    Choice some = every(3, cloud);
     const Results active = compute_periodic(cloud, s, some);
     for (size_t i = 0; i < cloud.x.size(); i += 3)
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-10 * size_of(expected, i)) << i;
     some.virial = true;
     EXPECT_THROW(compute_periodic(cloud, s, some), core::Error);
     const Cloud points = random_charges(box, 30, true, 5);
-    Choice at;
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
-    EXPECT_LT(rms_error(compute_periodic(cloud, s, at), oracle(cloud, s, 0, &points)), 1e-12);
+    EXPECT_LT(rms_error(compute_periodic(cloud, s, field_at(points)), oracle(cloud, s, 0, &points)), 1e-12);
 }
 
 TEST_P(PeriodicMethod, AnyNumberOfRanks) {

@@ -131,15 +131,10 @@ TEST_P(Wire, RanksPointsSubsetsAndImages) {
     }
     Cloud points = random_charges(tube, 20, true, 5);
     points.x[0] += 3, points.y[1] -= 3; // far beside it
-    Choice at;
-    at.points = &points;
-    at.point_owners = all_on(points, 0);
-    EXPECT_LT(rms_error(compute_periodic(cloud, s, at), wire_oracle(cloud, tube.edge[2], &points)), 1e-11);
-    Choice some;
-    some.virial = false;
-    for (int64_t i = 0; i < cloud.size(); ++i)
-        some.active.push_back(i % 3 == 0);
-    const Results active = compute_periodic(cloud, s, some);
+    EXPECT_LT(
+        rms_error(compute_periodic(cloud, s, field_at(points)), wire_oracle(cloud, tube.edge[2], &points)),
+        1e-11);
+    const Results active = compute_periodic(cloud, s, every(3, cloud));
     for (size_t i = 0; i < cloud.x.size(); i += 3)
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-9 * size_of(expected, i));
 }

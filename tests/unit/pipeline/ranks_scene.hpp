@@ -2,6 +2,8 @@
 // come back in the order of the cloud.
 #pragma once
 
+#include "particle_cloud.hpp"
+
 #include "comm/threads.hpp"
 #include "pipeline/solver.hpp"
 
@@ -17,28 +19,9 @@
 
 namespace graft::pipeline::testing {
 
-struct Cloud {
-    std::vector<double> x, y, z, q, softening;
-    int64_t size() const { return static_cast<int64_t>(x.size()); }
-};
-
-/// A Plummer sphere and a small dense ball beside it: many scales, few symmetries.
-inline Cloud make_cloud(int64_t n, unsigned seed = 1, bool mixed_signs = false) {
-    std::mt19937_64 random(seed);
-    std::normal_distribution<double> normal;
-    std::uniform_real_distribution<double> uniform(1e-3, 0.99);
-    Cloud cloud;
-    for (int64_t i = 0; i < n; ++i) {
-        const double a = normal(random), b = normal(random), c = normal(random);
-        const bool ball = i % 4 == 0;
-        const double r = (ball ? 0.05 : 1) / std::sqrt(std::pow(uniform(random), -2.0 / 3) - 1);
-        const double s = r / std::sqrt(a * a + b * b + c * c);
-        cloud.x.push_back(a * s + (ball ? 2 : 0)), cloud.y.push_back(b * s), cloud.z.push_back(c * s);
-        cloud.q.push_back((0.5 + uniform(random)) * (mixed_signs && i % 2 ? -1 : 1));
-        cloud.softening.push_back(0.005 + 0.001 * static_cast<double>(i % 5));
-    }
-    return cloud;
-}
+using test::add;
+using test::Cloud;
+using test::make_cloud;
 
 /// Uniform in the unit cube.
 inline Cloud make_cube(int64_t n, unsigned seed = 1) {
@@ -46,9 +29,8 @@ inline Cloud make_cube(int64_t n, unsigned seed = 1) {
     std::uniform_real_distribution<double> uniform;
     Cloud cloud;
     for (int64_t i = 0; i < n; ++i) {
-        cloud.x.push_back(uniform(random)), cloud.y.push_back(uniform(random)),
-            cloud.z.push_back(uniform(random));
-        cloud.q.push_back(1), cloud.softening.push_back(0.01);
+        const double x = uniform(random), y = uniform(random), z = uniform(random);
+        add(cloud, x, y, z, 1);
     }
     return cloud;
 }
@@ -131,7 +113,7 @@ struct Choice {
     Owners point_owners;
     int threads = 1;
     bool virial = true; // wanted, too
-    int calls = 1; // computations by the same solvers; the results are the last one's
+    int calls = 1;      // computations by the same solvers; the results are the last one's
 };
 
 inline particles::ArrayView view(std::vector<double>& values) {
