@@ -51,8 +51,8 @@ Answer reference_of(const Particles& from, const Particles& at, const kernels::D
     return answer;
 }
 
-struct OnDevice {
-    explicit OnDevice(backend::DeviceMemory& memory)
+struct ParticlesOnDevice {
+    explicit ParticlesOnDevice(backend::DeviceMemory& memory)
         : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "q"), softening(memory, "s") {}
     backend::DeviceBuffer<double> x, y, z, charge, softening;
     kernels::DeviceSources view(bool each) const {
@@ -62,14 +62,14 @@ struct OnDevice {
 
 class Direct : public test::DeviceTest {
   protected:
-    void upload(const Particles& p, OnDevice& to) {
+    void upload(const Particles& p, ParticlesOnDevice& to) {
         put(p.x, to.x), put(p.y, to.y), put(p.z, to.z), put(p.charge, to.charge),
             put(p.softening, to.softening);
     }
     /// Fields are poisoned first.
     Answer run(const Particles& from, const Particles& at, const kernels::DeviceEvaluation& how,
                DirectStage stage, double before = std::nan("")) {
-        OnDevice sources(*memory), targets(*memory);
+        ParticlesOnDevice sources(*memory), targets(*memory);
         upload(from, sources), upload(at, targets);
         kernels::DeviceField field(*memory);
         const std::vector<double> poison(at.x.size(), before);
@@ -288,7 +288,7 @@ TEST_F(Direct, StagesRefuseWhatTheyDoNotDo) {
 
 TEST_F(Direct, CountsPairsAndAllocatesOnce) {
     const Particles p = cube(1500, 1, 0, false, 16);
-    OnDevice on(*memory);
+    ParticlesOnDevice on(*memory);
     upload(p, on);
     kernels::DeviceField field(*memory);
     field.resize(p.size(), false);
