@@ -27,6 +27,7 @@ LEFT_OUT = {
     "*DeathTest.*": "starts another process, which does not come back under a sanitizer",
     "*Speed*": "measures time", "*Times*": "measures time", "*Rates*": "measures time",
     "*.Large*": "needs more than a staging chunk (2.4e6 particles)",
+    "Cache.GoesWhenMemoryIsShort": "takes all memory of a device that other processes share",
     "*.MillionPoints": "1e6 points; the same kernels as those of the tests beside it",
 }
 # Grids as for four multiprocessors: racecheck takes its time by the block, and a block that comes back to the same shared memory

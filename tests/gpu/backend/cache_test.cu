@@ -3,6 +3,7 @@
 #include "backend/device_cache.cuh"
 
 #include "device_fixture.cuh"
+#include "small.hpp"
 
 #include <string>
 
@@ -103,10 +104,15 @@ TEST_F(Cache, IsBoundedAndGivesBack) {
     }
     EXPECT_GT(cache.bytes(false), DeviceCache::most_device_bytes / 2);
     EXPECT_LE(cache.bytes(false), DeviceCache::most_device_bytes);
-    EXPECT_GE(free_bytes(), before - DeviceCache::most_device_bytes - (int64_t{32} << 20));
-    EXPECT_GE(memory->bytes_free(), before - (int64_t{32} << 20)) << "what is kept counts as free";
+    const bool alone = !graft::test::small_inputs(); // else other processes take memory, too
+    if (alone) {
+        EXPECT_GE(free_bytes(), before - DeviceCache::most_device_bytes - (int64_t{32} << 20));
+        EXPECT_GE(memory->bytes_free(), before - (int64_t{32} << 20)) << "what is kept counts as free";
+    }
     EXPECT_GT(cache.clear(), 0);
-    EXPECT_GE(free_bytes(), before - (int64_t{32} << 20));
+    if (alone) {
+        EXPECT_GE(free_bytes(), before - (int64_t{32} << 20));
+    }
 }
 
 /// Whoever asks: also an owner that keeps nothing itself.
