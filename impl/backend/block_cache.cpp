@@ -31,13 +31,15 @@ void* BlockCache::take(int64_t block_bytes) {
 std::vector<Block> BlockCache::keep(Block block) {
     if (block.bytes > most_bytes_ / 4)
         return {block};
+    blocks_.reserve(blocks_.size() + 1); // what can throw comes first
+    int64_t left = bytes_;
     auto last = blocks_.begin(); // of those that go
-    for (; bytes_ + block.bytes > most_bytes_; ++last)
-        bytes_ -= last->bytes;
+    for (; left + block.bytes > most_bytes_; ++last)
+        left -= last->bytes;
     std::vector<Block> gone(blocks_.begin(), last);
     blocks_.erase(blocks_.begin(), last);
     blocks_.push_back(block);
-    bytes_ += block.bytes;
+    bytes_ = left + block.bytes;
     return gone;
 }
 

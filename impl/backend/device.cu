@@ -125,7 +125,17 @@ int multiprocessors_of(int device) {
     int count = 0;
     GRAFT_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
     const char* const wanted = std::getenv("GRAFT_CUDA_MULTIPROCESSORS");
-    return wanted != nullptr ? std::clamp(std::atoi(wanted), 1, count) : count;
+    if (wanted == nullptr)
+        return count;
+    char* end = nullptr;
+    const long number = std::strtol(wanted, &end, 10);
+    if (end == wanted || *end != '\0' || number < 1)
+        throw core::Error(
+            core::Status::argument,
+            core::format("GRAFT_CUDA_MULTIPROCESSORS is '%s'; expected a whole number from 1 on, "
+                         "or unset it",
+                         wanted));
+    return static_cast<int>(std::min<long>(number, count));
 }
 
 } // namespace

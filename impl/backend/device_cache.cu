@@ -23,16 +23,17 @@ struct Keepers {
     std::mutex mutex;
     std::map<const DeviceMemory*, KeepsBlocks*> of;
 };
+/// Never destroyed, like the caches: a global of the host may release its plan after the library's own.
 Keepers& keepers() {
-    static Keepers all;
+    static Keepers& all = *new Keepers;
     return all;
 }
 
 } // namespace
 
 DeviceCache& DeviceCache::of(int device) {
-    static std::mutex mutex;
-    static std::map<int, DeviceCache> caches; // destroyed when the library is unloaded
+    static std::mutex& mutex = *new std::mutex;
+    static std::map<int, DeviceCache>& caches = *new std::map<int, DeviceCache>;
     const std::lock_guard<std::mutex> lock(mutex);
     return caches.try_emplace(device, device).first->second;
 }
@@ -55,11 +56,15 @@ void* DeviceCache::take(bool pinned, int64_t bytes, uint64_t context) {
     const std::lock_guard<std::mutex> lock(mutex_);
     enter(context);
     void* const pointer = list(pinned).take(bytes);
-    if (pointer != nullptr && in_use_) {
-        GRAFT_CUDA(cudaDeviceSynchronize());
+    if (pointer == nullptr || !in_use_)
+        return pointer;
+    if (cudaDeviceSynchronize() == cudaSuccess) {
         in_use_ = false;
+        return pointer;
     }
-    return pointer;
+    (void)cudaGetLastError(); // as while somebody captures a graph there
+    (void)list(pinned).keep({pointer, bytes});
+    return nullptr;
 }
 
 bool DeviceCache::keep(bool pinned, Block block, uint64_t context) noexcept {

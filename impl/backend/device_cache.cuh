@@ -3,7 +3,7 @@
 //
 // Invariants: only memory of the device's primary context is kept, and forgotten when the host has reset that
 // context; what is kept stays below most_device_bytes and most_pinned_bytes, goes back to the driver as soon
-// as any allocation of Graft's fails, and when the library is unloaded. A block is given out only after
+// as any allocation of Graft's fails, and with the process. A block is given out only after
 // everything on the device that was enqueued before it came has ended. Thread-safe.
 #pragma once
 
@@ -24,7 +24,7 @@ class DeviceCache {
     static int64_t footprint(int64_t bytes, bool pinned);
 
     /// A block of footprint() bytes of the context; NULL: there is none. Waits for the device where blocks
-    /// have come since the last wait. Throws Error(device).
+    /// have come since the last wait; NULL, too, where that cannot be done.
     void* take(bool pinned, int64_t bytes, uint64_t context);
     /// False: the caller frees it.
     bool keep(bool pinned, Block block, uint64_t context) noexcept;
@@ -33,7 +33,6 @@ class DeviceCache {
     int64_t bytes(bool pinned) const;
 
     explicit DeviceCache(int device);
-    ~DeviceCache() { (void)clear(); }
     DeviceCache(const DeviceCache&) = delete;
     DeviceCache& operator=(const DeviceCache&) = delete;
 

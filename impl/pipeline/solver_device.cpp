@@ -147,6 +147,16 @@ const char* Solver::why_sizes_stay_on_gpu(int64_t particles) const {
     return particles == 0 ? "there are no particles" : "";
 }
 
+namespace {
+
+void raise(TreeTuning& tuning, int32_t status, const backend::DeviceError& error) {
+    if (status == static_cast<int32_t>(core::Status::memory))
+        tuning.no_memory();
+    backend::raise(status, error);
+}
+
+} // namespace
+
 void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs) {
     report_.valid = false;
@@ -159,9 +169,9 @@ void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* p
         return begin_over_ranks(particles, points, outputs);
     make_device(device_for(particles, points, outputs));
     backend::DeviceError error;
-    backend::raise(
-        device_->table.begin(device_->engine, &settings, &particles, points, &outputs, stream_, &error),
-        error);
+    raise(tuning_,
+          device_->table.begin(device_->engine, &settings, &particles, points, &outputs, stream_, &error),
+          error);
     on_gpu_ = true;
     gpu_points_ = points != nullptr;
     gpu_n_ = particles.n;
@@ -171,7 +181,7 @@ void Solver::end_on_gpu() {
     DeviceReport done;
     backend::DeviceError error;
     const core::Timer timer;
-    backend::raise(device_->table.end(device_->engine, &done, &error), error);
+    raise(tuning_, device_->table.end(device_->engine, &done, &error), error);
     problem_.last.resize(0); // of the CPU's last call
     const double output_s = timer.seconds();
     report_on_gpu(done);

@@ -65,12 +65,12 @@ void TreeTuning::begin_again(model::TreeSizes asked, int64_t particles) {
 }
 
 /// The sizes that the settings say; 0 where the GPU chooses.
-model::TreeSizes TreeTuning::asked_of(const Settings& settings) const {
-    const bool open = kernels_ != model::TreeKernels::cpu && !settings.tuned;
+model::TreeSizes TreeTuning::asked_of(const Settings& settings, model::TreeKernels kernels) const {
+    const bool open = kernels != model::TreeKernels::cpu && !settings.tuned;
     model::TreeSizes sizes{open ? 0 : settings.leaf, open ? 0 : settings.group, {}};
-    if (!has_blocks(kernels_))
+    if (!has_blocks(kernels))
         return sizes;
-    const bool one = kernels_ == model::TreeKernels::pairs_1d;
+    const bool one = kernels == model::TreeKernels::pairs_1d;
     sizes.block = one ? model::paper_pairs_1d : model::paper_tiles_2d;
     if (settings.device.block_x > 0)
         sizes.block.x = settings.device.block_x;
@@ -79,26 +79,27 @@ model::TreeSizes TreeTuning::asked_of(const Settings& settings) const {
     return sizes;
 }
 
-bool TreeTuning::all_given(const Settings& settings) const {
+bool TreeTuning::all_given(const Settings& settings, model::TreeKernels kernels) const {
     const bool x = settings.device.block_x > 0, y = settings.device.block_y > 0;
     return leaf_given_ && group_given_ &&
-           (!has_blocks(kernels_) || (x && (y || kernels_ == model::TreeKernels::pairs_1d)));
+           (!has_blocks(kernels) || (x && (y || kernels == model::TreeKernels::pairs_1d)));
 }
 
 void TreeTuning::before(Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu) {
     const model::TreeKernels kernels = tree_kernels(settings, on_gpu);
     const bool moved = kernels != kernels_;
-    kernels_ = kernels;
-    why_not_ = by_ == TreeSizesBy::fixed || all_given(settings) ? nobody : why_not;
-    const model::TreeSizes asked = asked_of(settings);
+    if (moved && !whole && *why_not == '\0')
+        why_not = "no evaluation of all particles came before, here";
+    why_not_ = by_ == TreeSizesBy::fixed || all_given(settings, kernels) ? nobody : why_not;
+    const model::TreeSizes asked = asked_of(settings, kernels);
     told_ = {asked, {}, ""};
     whole_ = whole && why_not_.empty();
+    if (moved && whole) // the other place's sizes are its own
+        kernels_ = kernels, particles_ = -1;
     if (!why_not_.empty())
         return;
     given_block_ = {settings.device.block_x, settings.device.block_y};
     const auto now = static_cast<double>(particles), then = static_cast<double>(particles_);
-    if (moved)
-        particles_ = -1;
     if (whole && (asked != asked_ || settings.order != order_ || particles_ < 0 || now > changed * then ||
                   now < then / changed))
         begin_again(asked, particles);
@@ -164,6 +165,27 @@ void TreeTuning::settle() {
                                            words_of(start_).c_str());
 }
 
+std::vector<TreeTuning::Contender>::iterator TreeTuning::running() {
+    return std::ranges::find(contenders_, told_.sizes,
+                             [](const Contender& one) { return one.choice.counts.sizes; });
+}
+
+void TreeTuning::no_memory() {
+    const auto failed = running();
+    if (!whole_ || failed == contenders_.end() || failed == contenders_.begin())
+        return;                                // the start's need is not the tuning's doing
+    if (settled_ || contenders_.size() == 2) { // nobody else is left
+        settled_ = true, chosen_ = 0;
+        verdict_ = "fixed: there is no memory for " + words_of(told_.sizes);
+        now_ = start_;
+        return;
+    }
+    contenders_.erase(failed);
+    if (turn_ == contenders_.size()) // the last of its round
+        --turn_, next_turn();
+    now_ = contenders_[settled_ ? chosen_ : turn_].choice.counts.sizes;
+}
+
 void TreeTuning::after(const Report& report, int32_t leaf, int32_t group) {
     told_.sizes.leaf = leaf, told_.sizes.group = group;
     told_.by = why_not_ == nobody  ? nobody
@@ -178,8 +200,7 @@ void TreeTuning::after(const Report& report, int32_t leaf, int32_t group) {
         rank(report);
         return;
     }
-    const auto running = std::ranges::find(contenders_, told_.sizes,
-                                           [](const Contender& one) { return one.choice.counts.sizes; });
+    const auto running = this->running();
     if (running == contenders_.end())
         return; // it had to take others
     const double measured_s = seconds_of(report);

@@ -37,6 +37,8 @@ class TreeTuning {
     void before(Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu = false);
     /// After it: learns from the report's counts and times, fills told(). leaf, group: what it used.
     void after(const Report& report, int32_t leaf, int32_t group);
+    /// Instead of after(), where there was no memory for it: those sizes are not taken again.
+    void no_memory();
 
     /// What is told of the last evaluation.
     struct Told {
@@ -52,8 +54,9 @@ class TreeTuning {
         std::vector<double> seconds; // of its rounds
     };
     void begin_again(model::TreeSizes asked, int64_t particles);
-    model::TreeSizes asked_of(const Settings& settings) const;
-    bool all_given(const Settings& settings) const;
+    model::TreeSizes asked_of(const Settings& settings, model::TreeKernels kernels) const;
+    bool all_given(const Settings& settings, model::TreeKernels kernels) const;
+    std::vector<Contender>::iterator running();
     void rank(const Report& report);
     void next_turn();
     void settle();

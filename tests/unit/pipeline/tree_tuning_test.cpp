@@ -27,11 +27,18 @@ struct Scene {
     explicit Scene(TreeSizesBy by, bool leaf_given = false, bool group_given = false) {
         tuning.set(by, leaf_given, group_given);
     }
+    bool on_gpu = false;
+    std::set<int> too_large; // leaves for which there is no memory
+
     /// The sizes that one evaluation had.
     model::TreeSizes evaluate(int64_t n = many, bool whole = true, const char* why_not = "") {
         Settings now = settings;
-        tuning.before(now, n, whole, why_not);
+        tuning.before(now, n, whole, why_not, on_gpu);
         const model::TreeSizes sizes{now.leaf, now.group};
+        if (too_large.count(sizes.leaf) > 0) {
+            tuning.no_memory();
+            return sizes;
+        }
         model::TreeCounts known;
         known.sizes = {64, 128};
         known.targets = static_cast<double>(n), known.groups = known.targets / 86,
@@ -117,6 +124,58 @@ TEST(TreeTuning, WhereItDoesNotApplyItSaysWhy) {
     EXPECT_EQ(scene.evaluate(many, true, "several ranks"), (model::TreeSizes{64, 128}));
     EXPECT_EQ(scene.tuning.told().by, "fixed: several ranks");
     EXPECT_EQ(scene.evaluate(many, false), (model::TreeSizes{64, 128})); // points before anything else
+}
+
+TEST(TreeTuning, PointsInAnotherPlaceChangeNothing) {
+    Scene scene(TreeSizesBy::model);
+    scene.evaluate();
+    const model::TreeSizes chosen = scene.evaluate();
+    ASSERT_NE(chosen, (model::TreeSizes{64, 128}));
+    for (int k = 0; k < 3; ++k) {
+        scene.on_gpu = true;
+        EXPECT_EQ(scene.evaluate(many, false), (model::TreeSizes{64, 128}));
+        EXPECT_EQ(scene.tuning.told().by, "fixed: no evaluation of all particles came before, here");
+        scene.on_gpu = false;
+        EXPECT_EQ(scene.evaluate(), chosen);
+        EXPECT_EQ(scene.tuning.told().by, "by the model");
+    }
+    // A whole one there, even where nothing is to be chosen: what was known is of the other place.
+    scene.on_gpu = true;
+    scene.evaluate(many, true, "lists are kept");
+    scene.on_gpu = false;
+    EXPECT_EQ(scene.evaluate(), (model::TreeSizes{64, 128}));
+}
+
+TEST(TreeTuning, SizesWithoutMemoryAreNotTakenAgain) {
+    for (const TreeSizesBy by : {TreeSizesBy::model, TreeSizesBy::trial}) {
+        Scene scene(by);
+        scene.seconds = [](int leaf, int, int) { return leaf == 64 ? 1.0 : 0.5; };
+        scene.evaluate();
+        std::set<int> leaves;
+        for (int k = 0; k < 25; ++k)
+            leaves.insert(scene.evaluate().leaf);
+        ASSERT_NE(leaves, std::set<int>{64});
+        for (const int large : leaves) {
+            if (large == 64)
+                continue;
+            Scene poor(by);
+            poor.seconds = scene.seconds;
+            poor.too_large = {large};
+            poor.evaluate();
+            int failed = 0;
+            for (int k = 0; k < 40; ++k)
+                failed += poor.evaluate().leaf == large ? 1 : 0;
+            EXPECT_GE(failed, 1);
+            EXPECT_LE(failed, 3) << "once for every size with this leaf"; // contenders beside the start
+            EXPECT_NE(poor.evaluate().leaf, large) << poor.tuning.told().by;
+        }
+        Scene none(by);
+        none.too_large = {16, 32, 128, 256};
+        for (int k = 0; k < 40; ++k)
+            none.evaluate();
+        EXPECT_NE(none.tuning.told().by, "") << none.tuning.told().by;
+        EXPECT_EQ(none.evaluate().leaf, 64);
+    }
 }
 
 TEST(TreeTuning, ForcesStayRightWhileSizesAreTried) {
