@@ -3,11 +3,7 @@
 #include "device_runs.hpp"
 #include "fake/records_cuda.hpp"
 
-#include "backend/cuda_library.hpp"
-
-#include <dlfcn.h>
-
-#include <cstdlib>
+#include "fake_library.hpp"
 
 using namespace sets;
 using namespace device_runs;
@@ -15,14 +11,7 @@ using namespace device_runs;
 namespace {
 
 fake::Control& control() {
-    static fake::Control* const found = [] {
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_FAKE_CUDA, 1);
-        std::string why;
-        EXPECT_NE(backend::find_cuda(&why), nullptr) << why;
-        void* library = dlopen(GRAFT_FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD);
-        return reinterpret_cast<fake::Control* (*)()>(dlsym(library, "fake_control"))();
-    }();
-    return *found;
+    return graft::test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);
 }
 
 int32_t odd(int rank) {

@@ -2,29 +2,18 @@
 // stay right while they are tried.
 #include "fake/force_cuda.hpp"
 
-#include "backend/cuda_library.hpp"
-
 #include "bodies.hpp"
+#include "fake_library.hpp"
 
 #include <gtest/gtest.h>
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <set>
 
 namespace graft::pipeline {
 namespace {
 
 fake::Control& control() {
-    static fake::Control* const found = [] {
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_FAKE_CUDA, 1);
-        std::string why;
-        EXPECT_NE(backend::find_cuda(&why), nullptr) << why;
-        void* library = dlopen(GRAFT_FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD);
-        return reinterpret_cast<fake::Control* (*)()>(dlsym(library, "fake_control"))();
-    }();
-    return *found;
+    return test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);
 }
 
 using support::Bodies;
