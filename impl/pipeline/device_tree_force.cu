@@ -75,13 +75,8 @@ void DeviceForce::prepare_walk() {
     const bool use_last = settings.mac_history && !job_.with_points && last_n_ == job_.n;
     if (error)
         estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_, criterion_.skin);
-    lists::CriterionOptions options;
-    options.mac = static_cast<lists::Mac>(settings.mac);
-    options.theta = settings.theta;
-    options.direct_count = direct_count(settings);
-    options.compact_softening = settings.softening == Softening::spline;
-    options.softening_length = settings.softening_length;
-    lists::fill_criterion(queue_, tree_, moments_, options, error ? estimate_.reach() : nullptr, criterion_);
+    lists::fill_criterion(queue_, tree_, moments_, criterion_options(settings),
+                          error ? estimate_.reach() : nullptr, criterion_);
     if (error && use_last)
         scale_groups_by_last(queue_, settings, last_.data(), targets_);
     else if (error)
