@@ -79,10 +79,11 @@ void DeviceForce::enqueue_output() {
     for (int a = 0; a < count; ++a)
         if (all[a].view.on_device())
             here[here_count++] = all[a];
-    // Node lists that nobody keeps are scratch for results on their way to the host's order.
+    // Node lists that nobody keeps are scratch for results on their way to the host's order: all of their
+    // memory, also what was guessed for them and not needed.
     const bool all_items = job_.with_points || job_.all_targets;
     const bool spare = all_items && job_.is_tree() && !keeps_lists() && !job_.empty() &&
-                       lists_.nodes.size() * int64_t{sizeof(int32_t)} >=
+                       lists_.nodes.capacity() * int64_t{sizeof(int32_t)} >=
                            job_.targets * int64_t{sizeof(particles::ExportRecord)};
     if (spare && particles::serves_records(job_.targets))
         particles::export_by_records(queue_, here_count, here, origin_, job_.targets, job_.outputs.add, state,

@@ -6,6 +6,8 @@
 // is said, is theirs.
 #include "pipeline/device_engine.cuh"
 
+#include "particles/device_records.cuh"
+
 #include <algorithm>
 
 namespace graft::pipeline {
@@ -18,6 +20,15 @@ constexpr int64_t held_back = 1 << 20; // for scratch of scans
 bool uses_units(const Settings& settings) {
     const auto kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
     return kernel == kernels::DeviceKernel::automatic || kernel == kernels::DeviceKernel::units;
+}
+
+/// The output takes the node lists' memory for its records (enqueue_output): they get as much as that needs,
+/// where memory is ample.
+void hold_records(const DeviceJob& job, int64_t bytes_free, lists::DeviceLists& lists) {
+    const int64_t bytes = job.targets * int64_t{sizeof(particles::ExportRecord)};
+    if ((job.with_points || job.all_targets) && particles::serves_records(job.targets) &&
+        bytes <= bytes_free / 4)
+        lists.nodes.resize(bytes / int64_t{sizeof(int32_t)});
 }
 
 } // namespace
@@ -65,6 +76,8 @@ bool DeviceForce::has_batch_room() const {
 void DeviceForce::take_plan(const BatchPlan& plan) {
     room_ = {};
     batches_ = static_cast<int>(plan.batches);
+    if (job_.settings.device.memory_limit == 0 && !lean_ && batches_ == 1)
+        hold_records(job_, memory_.bytes_free(), lists_);
     lists_.nodes.resize(plan.room.node_entries);
     lists_.leaves.resize(plan.room.leaf_entries);
     take_groups(plan.room);
