@@ -19,7 +19,9 @@ struct DeviceEvaluator::Work {
           large(memory, "groups of many units"), frames(memory, "group frames"),
           pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
           slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
-          far(memory), expansions(memory, "polynomials of groups"), variants(memory), side(memory) {}
+          far(memory), expansions(memory, "polynomials of groups"),
+          shared_expansions(memory, "polynomials of super groups"),
+          shared_frames(memory, "frames of super groups"), variants(memory), side(memory) {}
     backend::DeviceBuffer<SourceEntry> entries;
     backend::DeviceBuffer<float> sizes; // where the fast pairs serve
     backend::DeviceBuffer<int32_t> large;
@@ -30,7 +32,8 @@ struct DeviceEvaluator::Work {
     backend::DeviceBuffer<PackedCell> packed;
     backend::DeviceBuffer<ChargeSigns> signs;
     lists::DeviceFarLists far;
-    backend::DeviceBuffer<float> expansions;
+    backend::DeviceBuffer<float> expansions, shared_expansions;
+    backend::DeviceBuffer<GroupFrame> shared_frames;
     VariantWork variants;
     EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
     int64_t reserved_units = 0, reserved_slots = 0;
@@ -85,6 +88,7 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
     v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
     v.batch = lists.batch, v.batches = lists.batches;
+    v.shared = how.shared ? lists.shared : lists::DeviceSharedFar{};
     v.length = how.softening_length;
     v.single_precision = how.precision != DevicePrecision::fp64;
     return v;
@@ -163,6 +167,7 @@ void DeviceEvaluator::release_room() {
     w.entries.release(), w.large.release();
     w.frames.release(), w.pairs.release(), w.cells.release(), w.slots.release();
     w.far.entries.release(), w.far.near_count.release(), w.expansions.release();
+    w.shared_expansions.release(), w.shared_frames.release();
 }
 
 void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree) {
@@ -180,6 +185,8 @@ void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
     const int64_t far_groups = to.node_entries > 0 ? to.groups : 0;
     far.entries.resize(to.node_entries);
     far.near_count.resize(far_groups), expansions.resize(far_groups * device_local_terms);
+    const int64_t supers = to.node_entries > 0 ? most_super_groups(to.groups) : 0;
+    shared_expansions.resize(supers * device_local_terms), shared_frames.resize(supers);
 }
 
 /// Room as it was set; else for what full lists of leaves that are two thirds full make. A computation that
@@ -218,6 +225,16 @@ void DeviceEvaluator::Work::see_far(EvaluationView& view) const {
     view.expansions = expansions.data();
 }
 
+const int32_t* DeviceEvaluator::pack(backend::Queue& queue, const DeviceEvaluation& how,
+                                     const tree::DeviceTree& tree, const moments::DeviceMoments& moments) {
+    EvaluationView view{};
+    view.status = queue.status();
+    view_sources(tree, moments, view);
+    pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), how.pairs.softening == Softening::plummer,
+               work_->packed.data(), work_->signs.data());
+    return &work_->signs.data()->one_sign;
+}
+
 void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how,
                                const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                                const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
@@ -238,10 +255,10 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     view.size = w.sizes.data();
     const UnitView units = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
-    const bool softened = how.pairs.softening == Softening::plummer;
+    const bool softened = how.pairs.softening == Softening::plummer, shared = view.shared.any();
     const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
     const auto pack = [&] {
-        if (!first)
+        if (!first || how.shared)
             return;
         pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
                    w.signs.data());
@@ -262,6 +279,11 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         pack();
         w.side.join(queue.stream());
     }
+    if (shared) {
+        const backend::OnSide on_side(queue, w.side);
+        sum_shared(queue, view, w.packed.data(), softened, w.shared_frames.size(), w.shared_frames.data(),
+                   w.shared_expansions.data());
+    }
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
     w.side.follow(queue.stream());
     {
@@ -269,6 +291,9 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         if (local)
             sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
                     w.expansions.data());
+        if (shared)
+            spread_shared(queue, view, units, groups, w.shared_frames.data(), w.shared_expansions.data(),
+                          w.expansions.data());
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
     }
     sum_pairs(queue, how, view, units);

@@ -86,7 +86,7 @@ __device__ __forceinline__ void ask_for_polynomial(const EvaluationView& v, int6
 /// Group g of few units, by `chunks` warps of which this is number `chunk`.
 template <typename Real, bool local>
 __device__ __forceinline__ void gather_small(const EvaluationView& v, const UnitView& view,
-                                             const GroupFrame& frame, int64_t g, bool has_polynomial,
+                                             const GroupFrame& frame, int64_t g, bool with_polynomial,
                                              int chunk, int chunks, const FieldPointers& field) {
     const int32_t units = frame.pairs.units + frame.cells.units;
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
     for (int32_t k = chunk * 32 + lane; k < frame.count; k += chunks * 32) {
         double sum[4] = {0, 0, 0, 0};
         if constexpr (local) {
-            const Polynomial polynomial(v, g, has_polynomial, frame, frame.first + int64_t{k});
+            const Polynomial polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k});
             add_slots(slots + k, units, frame.count, sum);
             polynomial.add_to(sum, field.potential != nullptr);
         } else {
@@ -112,7 +112,7 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
     __shared__ double part[gather_warps][4][32];
     const GroupFrame& frame = view.frames[g];
     const Unscale unscale(field, frame);
-    const bool has_polynomial = local && near_cells(v, g) != all_cells(v, g);
+    const bool with_polynomial = local && has_polynomial(v, g);
     const int32_t units = frame.pairs.units + frame.cells.units, count = frame.count;
     const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
     const int chunks = min(gather_warps, (count + 31) / 32), segments = gather_warps / chunks;
@@ -132,7 +132,7 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                 for (int i = 0; i < 4; ++i)
                     sum[i] += part[w][i][lane];
             if constexpr (local)
-                Polynomial(v, g, has_polynomial, frame, frame.first + int64_t{k})
+                Polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k})
                     .add_to(sum, field.potential != nullptr);
             field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
         }
@@ -163,10 +163,10 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
     const GroupFrame frame = view.frames[g];
     if constexpr (local)
         ask_for_polynomial(v, g);
-    const bool has_polynomial = local && near_cells(v, g) != all_cells(v, g);
+    const bool with_polynomial = local && has_polynomial(v, g);
     const int chunks = 1 << log_chunks;
     if (!is_large(frame))
-        gather_small<Real, local>(v, view, frame, g, has_polynomial, static_cast<int>(warp) & (chunks - 1),
+        gather_small<Real, local>(v, view, frame, g, with_polynomial, static_cast<int>(warp) & (chunks - 1),
                                   chunks, field);
 }
 

@@ -7,13 +7,15 @@
 // slower.)
 #include "kernels/device_local.cuh"
 
+#include "kernels/device_frame.cuh"
+
 #include <cstring>
 
 namespace graft::kernels {
 
 namespace {
 
-constexpr int threads = 128;
+constexpr int threads = 128, spread_threads = 64;
 constexpr unsigned all_lanes = ~0u;
 
 __device__ __forceinline__ float inverse_root(float x) {
@@ -67,6 +69,34 @@ __device__ __forceinline__ void write_sums(float* sum, float* to, std::integer_s
     ((k % 32 == lane ? void(to[k] = sum[k]) : void()), ...);
 }
 
+template <int... k>
+__device__ __forceinline__ void scale_terms(const float* power, float* value,
+                                            std::integer_sequence<int, k...>) {
+    ((value[k] *= power[term_order(k)]), ...);
+}
+
+/// The polynomial of the `count` cells of a list in a frame (a warp).
+template <bool softened>
+__device__ __forceinline__ void sum_list(const EvaluationView& v, const GroupFrame& frame,
+                                         const int32_t* list, int64_t count, const PackedCell* cells,
+                                         float* to) {
+    const double length = v.length * frame.scale;
+    const float eps2 = softened ? static_cast<float>(length * length) : 0.0f;
+    float sum[device_local_terms];
+    for (float& value : sum)
+        value = 0;
+    int64_t e = threadIdx.x % 32;
+    int32_t node = e < count ? list[e] : 0;
+    while (e < count) {
+        const PackedCell cell = read_cell(cells + node);
+        e += 32;
+        node = e < count ? list[e] : 0; // read while the cell is worked on
+        if (cell.a != 0)
+            add_cell<softened>(cell, frame, eps2, sum);
+    }
+    write_sums<softened>(sum, to, std::make_integer_sequence<int, device_local_terms>());
+}
+
 template <bool softened>
 __global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, UnitView units,
                                                       const PackedCell* cells, const ChargeSigns* signs,
@@ -80,22 +110,94 @@ __global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, UnitView
     if (begin == end)
         return;
     const GroupFrame& frame = units.frames[g];
-    const double length = v.length * frame.scale;
-    const float eps2 = softened ? static_cast<float>(length * length) : 0.0f;
-    float sum[device_local_terms];
-    for (float& value : sum)
-        value = 0;
-    int64_t e = begin + threadIdx.x % 32;
-    int32_t node = e < end ? v.node_list[e] : 0;
-    while (e < end) {
-        const PackedCell cell = read_cell(cells + node);
-        e += 32;
-        node = e < end ? v.node_list[e] : 0; // read while the cell is worked on
-        if (cell.a != 0)
-            add_cell<softened>(cell, frame, eps2, sum);
+    sum_list<softened>(v, frame, v.node_list + begin, end - begin, cells,
+                       expansions + g * device_local_terms);
+}
+
+/// Frame of a super group's polynomial: that of the box around its groups (a warp; all lanes get it).
+__device__ __forceinline__ GroupFrame frame_around(const EvaluationView& v, int64_t first, int64_t groups) {
+    const int64_t k = first + min(static_cast<int64_t>(threadIdx.x % 32), groups - 1);
+    geometry::Box box = v.groups[k].target.box;
+    for (int step = 16; step > 0; step /= 2)
+        for (int a = 0; a < 3; ++a) {
+            box.lower[a] = fmin(box.lower[a], __shfl_xor_sync(all_lanes, box.lower[a], step));
+            box.upper[a] = fmax(box.upper[a], __shfl_xor_sync(all_lanes, box.upper[a], step));
+        }
+    const Frame place = make_device_frame<float>(box.lower, box.upper, 0, 0); // far cells: it has extent
+    GroupFrame frame{};
+    frame.scale = place.scale;
+    frame.exponent = ilogb(place.scale);
+    for (int a = 0; a < 3; ++a)
+        frame.centre[a] = place.centre[a] * place.scale;
+    return frame;
+}
+
+/// A warp a super group.
+template <bool softened>
+__global__ __launch_bounds__(threads) void shared_kernel(EvaluationView v, const PackedCell* cells,
+                                                         GroupFrame* frames, float* expansions) {
+    if (backend::stopped(v.status))
+        return;
+    const int64_t s = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
+    const int64_t all = *v.group_count, begin = lists::batch_begin(all, v.batch, v.batches),
+                  end = lists::batch_begin(all, v.batch + 1, v.batches);
+    const int64_t width = int64_t{1} << v.shared.log_width;
+    const int64_t first = ((begin >> v.shared.log_width) + s) * width;
+    if (begin == end || first >= end || v.shared.count[s] == 0)
+        return;
+    const int32_t count = v.shared.count[s];
+    const GroupFrame frame = frame_around(v, first, min(width, all - first));
+    sum_list<softened>(v, frame, v.shared.nodes + (s + 1) * v.shared.room - count, count, cells,
+                       expansions + s * device_local_terms);
+    if (threadIdx.x % 32 != 0)
+        return;
+    frames[s] = frame;
+    atomicAdd(reinterpret_cast<unsigned long long*>(&v.status->spare[far_cells_word]),
+              static_cast<unsigned long long>(count));
+}
+
+/// 2^e of a float's size, whatever it is multiplied with.
+__device__ __forceinline__ float limited(double power) {
+    return static_cast<float>(fmin(power, 1e15));
+}
+
+/// A thread a group.
+__global__ void __launch_bounds__(spread_threads)
+    spread_kernel(EvaluationView v, UnitView units, const GroupFrame* frames, const float* shared,
+                  float* expansions) {
+    const int64_t g = int64_t{blockIdx.x} * spread_threads + threadIdx.x;
+    if (backend::stopped(v.status) || g >= batch_group_count(v) || shared_cells(v, g) == 0)
+        return;
+    const int64_t s = super_of(v, g);
+    const GroupFrame& own = units.frames[g];
+    const double ratio = frames[s].scale / own.scale; // powers of two
+    float h[3];
+    for (int a = 0; a < 3; ++a)
+        h[a] = static_cast<float>(own.centre[a] * ratio - frames[s].centre[a]);
+    float terms[device_local_terms], moved[device_local_terms];
+    const auto* from = reinterpret_cast<const float4*>(shared + s * device_local_terms);
+    auto* to = reinterpret_cast<float4*>(expansions + g * device_local_terms);
+    static_assert(device_local_terms % 4 == 0);
+#pragma unroll
+    for (int i = 0; i < device_local_terms / 4; ++i) {
+        const float4 word = from[i];
+        terms[4 * i] = word.x, terms[4 * i + 1] = word.y, terms[4 * i + 2] = word.z,
+                  terms[4 * i + 3] = word.w;
     }
-    write_sums<softened>(sum, expansions + g * device_local_terms,
-                         std::make_integer_sequence<int, device_local_terms>());
+    PointBody<DeviceLocalOps, device_local_degree>::move(terms, h, moved);
+    float power[device_local_degree + 1]; // of units of length
+    double value = ratio;
+    for (float& p : power)
+        p = limited(value), value *= ratio;
+    scale_terms(power, moved, std::make_integer_sequence<int, device_local_terms>());
+    const bool has_own = near_cells(v, g) != all_cells(v, g);
+#pragma unroll
+    for (int i = 0; i < device_local_terms / 4; ++i) {
+        float4 word = has_own ? to[i] : make_float4(0, 0, 0, 0);
+        word.x += moved[4 * i], word.y += moved[4 * i + 1], word.z += moved[4 * i + 2],
+            word.w += moved[4 * i + 3];
+        to[i] = word;
+    }
 }
 
 } // namespace
@@ -109,6 +211,23 @@ void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& 
     else
         far_kernel<false><<<blocks, threads, 0, queue.stream()>>>(view, units, cells, signs, expansions);
     GRAFT_CUDA_LAUNCHED("far cells");
+    ++queue.launches;
+}
+
+void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedCell* cells, bool softened,
+                int64_t super_capacity, GroupFrame* frames, float* expansions) {
+    const unsigned blocks = backend::blocks_for(super_capacity * 32, threads);
+    const auto kernel = softened ? shared_kernel<true> : shared_kernel<false>;
+    kernel<<<blocks, threads, 0, queue.stream()>>>(view, cells, frames, expansions);
+    GRAFT_CUDA_LAUNCHED("far cells of super groups");
+    ++queue.launches;
+}
+
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                   int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions) {
+    spread_kernel<<<backend::blocks_for(group_capacity, spread_threads), spread_threads, 0, queue.stream()>>>(
+        view, units, frames, shared, expansions);
+    GRAFT_CUDA_LAUNCHED("polynomials of super groups to groups");
     ++queue.launches;
 }
 

@@ -14,6 +14,7 @@ inline constexpr int device_local_order = 2;
 inline constexpr int device_local_degree = local_order(device_local_order);
 inline constexpr int device_local_terms = moments::term_count(device_local_degree);
 static_assert(device_local_terms * 4 == local_bytes_a_group);
+static_assert(sharing_groups == lists::least_sharing_groups);
 
 /// Enqueued: the polynomials of the batch's groups that have far cells (view.near_count), from the entries
 /// behind the near ones. Charges of both signs: stop-free, nothing is done, and gather_slots() adds nothing,
@@ -21,6 +22,16 @@ static_assert(device_local_terms * 4 == local_bytes_a_group);
 void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
              const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
              float* expansions);
+
+/// What super groups share (view.shared, from lists of which `any()`): their polynomials, each about the
+/// centre of its own box, with their frames. Enqueued, after pack_cells(); buffers have an entry a super
+/// group. Status: far_cells.
+void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedCell* cells, bool softened,
+                int64_t super_capacity, GroupFrame* frames, float* expansions);
+/// Adds them, moved to the groups' centres, to the groups' polynomials, or makes these of them; after
+/// sum_far(). A thread a group: 462 products.
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                   int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions);
 
 /// The arithmetic of local.inc in a CUDA thread.
 struct DeviceLocalOps {

@@ -19,18 +19,18 @@ struct UnitSize {
 /// Some ten units for each warp that the device runs at a time: a particle has about a thousand interactions
 /// of either kind; with polynomials of groups (`far`) a tenth as many cells. Large problems: 2^16, where a
 /// unit's own cost does not count any more.
-inline UnitSize unit_size(int64_t targets, bool far) {
-    const auto interactions = [&](int64_t targets_a_unit) {
-        return static_cast<int>(std::clamp(targets / targets_a_unit, int64_t{4096}, int64_t{65536}));
-    };
-    return {interactions(8), interactions(far ? 64 : 8)};
-}
+UnitSize unit_size(int64_t targets, bool far);
 
 /// Of a node list, at most this part is near as a rule where far cells become polynomials of groups.
 inline constexpr int64_t near_part = 4;
 
 inline constexpr int64_t unit_bytes = 24, group_frame_bytes = 88, source_entry_bytes = 8; // device_units.cuh
 inline constexpr int64_t local_bytes_a_group = 224; // asserted in device_local.cuh
+inline constexpr int64_t sharing_groups = 8;        // fewest of a super group, asserted in device_local.cuh
+/// Super groups that `groups` of a batch are in, at most.
+inline int64_t most_super_groups(int64_t groups) {
+    return groups / sharing_groups + 2;
+}
 
 /// Room of an evaluator for a batch.
 struct EvaluatorRoom {
@@ -40,12 +40,15 @@ struct EvaluatorRoom {
     bool in_double = false;
     int64_t node_entries = 0; // where far cells become polynomials of groups, else 0
 
+    int64_t far_bytes() const {
+        return 4 * node_entries + groups * (local_bytes_a_group + 4) +
+               most_super_groups(groups) * (local_bytes_a_group + group_frame_bytes);
+    }
     int64_t slot_bytes() const { return in_double ? 32 : 16; }
     int64_t bytes() const {
         const int64_t exact = groups * (group_frame_bytes + 4) +
                               (leaf_entries + groups) * source_entry_bytes + 2 * units * unit_bytes +
-                              slots * slot_bytes() +
-                              (node_entries > 0 ? 4 * node_entries + groups * (local_bytes_a_group + 4) : 0);
+                              slots * slot_bytes() + (node_entries > 0 ? far_bytes() : 0);
         return exact + exact / 16 + 256; // as DeviceBuffer grows
     }
 };

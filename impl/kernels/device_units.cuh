@@ -42,7 +42,8 @@ struct EvaluationView {
     // far cells (device_local.cuh); null: every cell is near
     const int32_t* near_count; // of a group's node list, those that come first
     const int32_t* one_sign;   // 0: charges of both signs, all are near after all
-    const float* expansions;   // device_local_terms a group, where it has far cells
+    const float* expansions;   // device_local_terms a group, where it has a polynomial
+    lists::DeviceSharedFar shared;
     // how
     double length;                // the one softening length, caller's units
     double charge_scale;          // power of two
@@ -142,6 +143,18 @@ __device__ inline int64_t all_cells(const EvaluationView& v, int64_t g) {
 }
 __device__ inline int64_t near_cells(const EvaluationView& v, int64_t g) {
     return v.near_count != nullptr && *v.one_sign != 0 ? v.near_count[g] : all_cells(v, g);
+}
+
+/// The super group of a group, and how many far cells it has for all its groups.
+__device__ inline int64_t super_of(const EvaluationView& v, int64_t g) {
+    return v.shared.super_of(lists::batch_begin(*v.group_count, v.batch, v.batches), g);
+}
+__device__ inline int32_t shared_cells(const EvaluationView& v, int64_t g) {
+    return v.shared.any() ? v.shared.count[super_of(v, g)] : 0;
+}
+/// Whether far cells have made a polynomial of the group: its own, those that it shares.
+__device__ inline bool has_polynomial(const EvaluationView& v, int64_t g) {
+    return near_cells(v, g) != all_cells(v, g) || shared_cells(v, g) > 0;
 }
 
 /// Where the entries of a group's leaf list are.

@@ -3,6 +3,7 @@
 #include "lists/node_criterion.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace graft::lists {
 
@@ -51,7 +52,8 @@ int32_t patience_for(const backend::Queue& queue, const DeviceWalkTuning& tuning
 struct DeviceListBuilder::Work {
     explicit Work(backend::DeviceMemory& memory)
         : super_counts(memory, "counts of super groups"), super_nodes(memory, "nodes of super groups"),
-          super_leaves(memory, "leaves of super groups"), undecided(memory, "undecided nodes") {}
+          super_leaves(memory, "leaves of super groups"), undecided(memory, "undecided nodes"),
+          far_counts(memory, "far cells of super groups") {}
 
     /// Room for the super groups of a batch of so many groups.
     device::SuperView super_view(int64_t groups, int32_t super_width) {
@@ -61,10 +63,17 @@ struct DeviceListBuilder::Work {
         super_nodes.resize(supers * device::super_node_room);
         super_leaves.resize(supers * device::super_leaf_room);
         undecided.resize(supers * device::super_undecided_room);
-        return {super_width, super_counts.data(), super_nodes.data(), super_leaves.data(), undecided.data()};
+        far_counts.resize(supers);
+        return {super_width,
+                super_counts.data(),
+                super_nodes.data(),
+                super_leaves.data(),
+                undecided.data(),
+                nullptr,
+                {}};
     }
     backend::DeviceBuffer<device::SuperCounts> super_counts;
-    backend::DeviceBuffer<int32_t> super_nodes, super_leaves, undecided;
+    backend::DeviceBuffer<int32_t> super_nodes, super_leaves, undecided, far_counts;
 };
 
 DeviceListBuilder::DeviceListBuilder(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
@@ -75,7 +84,7 @@ DeviceListBuilder::~DeviceListBuilder() {
 
 int64_t DeviceListBuilder::bytes_a_group(DeviceWalk kind) const {
     constexpr int64_t each =
-        sizeof(device::SuperCounts) +
+        sizeof(device::SuperCounts) + sizeof(int32_t) +
         4 * (device::super_node_room + device::super_leaf_room + device::super_undecided_room);
     return kind == DeviceWalk::super_group ? each / tuning.super_width + each / tuning.super_width / 16 + 1
                                            : 0;
@@ -83,13 +92,14 @@ int64_t DeviceListBuilder::bytes_a_group(DeviceWalk kind) const {
 
 void DeviceListBuilder::release_room() {
     work_->super_counts.release(), work_->super_nodes.release();
-    work_->super_leaves.release(), work_->undecided.release();
+    work_->super_leaves.release(), work_->undecided.release(), work_->far_counts.release();
 }
 
 void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tree,
                               const DeviceCriterion& criterion, const DeviceTargets& targets, DeviceWalk kind,
-                              int batch, int batches, DeviceLists& lists) {
+                              int batch, int batches, DeviceLists& lists, const DeviceFarChoice* far) {
     lists.batch = batch, lists.batches = batches;
+    lists.shared = {};
     lists.node_offset.resize(targets.groups.size() + 2);
     lists.leaf_offset.resize(targets.groups.size() + 2);
     const device::WalkView view = walk_view(queue, tree, criterion, targets, batch, batches,
@@ -98,7 +108,12 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
                                 lists.leaves.data()};
     device::SuperView super{};
     if (kind == DeviceWalk::super_group) {
+        const auto width = static_cast<uint32_t>(tuning.super_width);
         super = work_->super_view(device::group_room(view), tuning.super_width);
+        if (far != nullptr && width >= least_sharing_groups && std::has_single_bit(width)) {
+            super.far_count = work_->far_counts.data(), super.far = *far;
+            lists.shared = {std::countr_zero(width), device::super_node_room, super.far_count, super.nodes};
+        }
         device::walk_supers(queue, view, super);
     }
     const auto pass = [&](bool counting) {

@@ -109,11 +109,36 @@ enum class DeviceWalk : int32_t {
     super_group = 2       // groups of groups share the upper part of the walk
 };
 
+/// Far cells of super groups, which all their groups share and no group's list has: each super group becomes
+/// one polynomial (kernels/device_local.cuh). Super group s of the batch has the count[s] cells that end its
+/// `room` entries from nodes[s * room] on.
+struct DeviceSharedFar {
+    int32_t log_width = -1; // 2^log_width groups a super group; negative: there are none
+    int32_t room = 0;
+    const int32_t *count = nullptr, *nodes = nullptr;
+
+    __host__ __device__ bool any() const { return log_width >= 0; }
+    /// Super group of the batch's group g; `first`: the batch's first group.
+    __host__ __device__ int64_t super_of(int64_t first, int64_t g) const {
+        return ((first + g) >> log_width) - (first >> log_width);
+    }
+};
+/// Fewest groups that share far cells; a power of two.
+inline constexpr int least_sharing_groups = 8;
+
+/// What decides which cells super groups share as far ones.
+struct DeviceFarChoice {
+    const double* magnitude; // of nodes
+    const int32_t* one_sign; // on the device; 0: no cell is far
+    int order, degree;       // of cells and polynomials
+};
+
 struct DeviceLists {
     explicit DeviceLists(backend::DeviceMemory& memory)
         : node_offset(memory, "node list offsets"), leaf_offset(memory, "leaf list offsets"),
           nodes(memory, "node lists"), leaves(memory, "leaf lists") {}
     int batch = 0, batches = 1;
+    DeviceSharedFar shared;
     // Offsets of the groups of this batch, entry 0 for its first group (group capacity + 1).
     backend::DeviceBuffer<int64_t> node_offset, leaf_offset;
     backend::DeviceBuffer<int32_t> nodes, leaves; // size() is the capacity
@@ -158,9 +183,12 @@ class DeviceListBuilder {
     explicit DeviceListBuilder(backend::DeviceMemory& memory);
     ~DeviceListBuilder();
     /// Enqueues count, scan, fill. Entries beyond the lists' capacity: status *_entries_needed, stop
-    /// too_small. The list of a group, order included, does not depend on how many batches there are.
+    /// too_small. The list of a group, order included, does not depend on how many batches there are. `far`,
+    /// with super groups of a power of two >= least_sharing_groups: what they share as far goes to
+    /// lists.shared, which stays until the next build.
     void build(backend::Queue& queue, const tree::DeviceTree& tree, const DeviceCriterion& criterion,
-               const DeviceTargets& targets, DeviceWalk kind, int batch, int batches, DeviceLists& lists);
+               const DeviceTargets& targets, DeviceWalk kind, int batch, int batches, DeviceLists& lists,
+               const DeviceFarChoice* far = nullptr);
     /// Working memory that a batch takes for each of its groups, and giving it back.
     int64_t bytes_a_group(DeviceWalk kind) const;
     void release_room();

@@ -88,7 +88,7 @@ void DeviceTargets::upload(backend::Queue& queue, const TargetSet& host) {
 }
 
 void DeviceLists::upload(backend::Queue& queue, const InteractionLists& host) {
-    batch = 0, batches = 1;
+    batch = 0, batches = 1, shared = {};
     replace(queue, host.node_offset.data(), host.node_offset.size(), node_offset);
     replace(queue, host.leaf_offset.data(), host.leaf_offset.size(), leaf_offset);
     replace(queue, host.nodes.data(), host.nodes.size(), nodes);

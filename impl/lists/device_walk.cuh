@@ -10,8 +10,8 @@
 namespace graft::lists::device {
 
 /// What the upper part of the walk found for `width` (at most 32) neighbouring groups at once: nodes that all
-/// of them accept, leaves that all of them refuse, and nodes on which they may differ. A super group with
-/// more than there is room for has only the root, undecided.
+/// of them accept (far ones apart, where that is asked for), leaves that all of them refuse, and nodes on
+/// which they may differ. A super group with more than there is room for has only the root, undecided.
 inline constexpr int super_node_room = 1024, super_leaf_room = 256, super_undecided_room = 512;
 struct SuperCounts {
     int32_t nodes, leaves, undecided, unused;
@@ -20,6 +20,8 @@ struct SuperView {
     int32_t width; // 0: none
     SuperCounts* counts;
     int32_t *nodes, *leaves, *undecided; // *_room a super group
+    int32_t* far_count;                  // far nodes end the room of nodes; null: none are told apart
+    DeviceFarChoice far;
 };
 
 /// Which groups a kernel is about.

@@ -5,6 +5,7 @@
 // test says the same. What is neither is left to the groups. Plummer 1e6, 8 groups each: 40 % of the entries
 // are shared, 36 % of the tests are saved.
 #include "lists/device_walk_step.cuh"
+#include "lists/far_cells.hpp"
 
 namespace graft::lists::device {
 
@@ -47,14 +48,30 @@ __device__ bool refused_by_all(const WalkView& view, const SuperTarget& super, i
     return !(square > radius * radius);
 }
 
-/// Appends the nodes of the lanes in `mask` while there is room; how many there are is counted anyway.
-__device__ void append(bool mine, int32_t node, int32_t* list, int32_t room, int32_t& count) {
+/// Appends the nodes of the lanes that have one while there is room; how many there are is counted anyway.
+/// `backwards`: from the end of the room on.
+__device__ void append(bool mine, int32_t node, int32_t* list, int32_t room, int32_t& count,
+                       bool backwards = false) {
     const uint32_t mask = __ballot_sync(~0u, mine);
     const int32_t at = count + set_below(mask);
     if (mine && at < room)
-        list[at] = node;
+        list[backwards ? room - 1 - at : at] = node;
     count += __popc(mask);
 }
+
+/// Whether a node that the super group accepts is a far cell of it.
+struct SharedChoice {
+    bool any;
+    const double* magnitude;
+    FarLimit limit;
+
+    __device__ SharedChoice(const SuperView& out, const SuperTarget& super)
+        : any(out.far_count != nullptr && *out.far.one_sign != 0), magnitude(out.far.magnitude),
+          limit(any ? far_limit(super.all, out.far.order, out.far.degree) : FarLimit{}) {}
+    __device__ bool takes(const WalkView& view, int32_t node) const {
+        return any && is_far(limit, magnitude[node], view.xy[node].x, view.xy[node].y, view.za[node].z);
+    }
+};
 
 template <class K>
 __global__ void __launch_bounds__(32 * warps) walk(WalkView view, SuperView out) {
@@ -72,8 +89,10 @@ __global__ void __launch_bounds__(32 * warps) walk(WalkView view, SuperView out)
     const int64_t groups = min(static_cast<int64_t>(*view.group_count), view.group_capacity);
     const SuperTarget super =
         unite(view.groups + first, min(static_cast<int64_t>(out.width), groups - first));
+    const SharedChoice far(out, super);
     const int32_t wide_limit = warp_stack_capacity - stack_reserve(view) - 32;
     SuperCounts counts{0, 0, 0, 0};
+    int32_t far_count = 0;
     int32_t top = 1;
     if (lane == 0)
         stack[0] = pack_link(view.root, 1);
@@ -85,7 +104,11 @@ __global__ void __launch_bounds__(32 * warps) walk(WalkView view, SuperView out)
         __syncwarp();
         const Outcome outcome = look_at<K>(view, super.all, child);
         const bool refused = child.there && !outcome.accepted && refused_by_all(view, super, child.node);
-        append(outcome.accepted, child.node, out.nodes + s * super_node_room, super_node_room, counts.nodes);
+        const bool is_far = outcome.accepted && far.takes(view, child.node);
+        int32_t* const nodes = out.nodes + s * super_node_room;
+        append(outcome.accepted && !is_far, child.node, nodes, super_node_room, counts.nodes);
+        if (far.any)
+            append(is_far, child.node, nodes, super_node_room, far_count, true);
         append(refused && outcome.leaf, child.node, out.leaves + s * super_leaf_room, super_leaf_room,
                counts.leaves);
         append(child.there && !outcome.accepted && !refused, child.node,
@@ -97,14 +120,17 @@ __global__ void __launch_bounds__(32 * warps) walk(WalkView view, SuperView out)
         top += __popc(opened);
         __syncwarp();
     }
-    if (counts.nodes > super_node_room || counts.leaves > super_leaf_room ||
-        counts.undecided > super_undecided_room) {
-        counts = {0, 0, 1, 0};
+    // A group that would not begin below its super group must find everything itself.
+    if (counts.nodes + far_count > super_node_room || counts.leaves > super_leaf_room ||
+        counts.undecided > min(super_undecided_room, max(wide_limit, 0))) {
+        counts = {0, 0, 1, 0}, far_count = 0;
         if (lane == 0)
             out.undecided[s * super_undecided_room] = view.root;
     }
     if (lane == 0)
         out.counts[s] = counts;
+    if (lane == 0 && out.far_count != nullptr)
+        out.far_count[s] = far_count;
 }
 
 template <int width>

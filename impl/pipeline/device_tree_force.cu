@@ -2,6 +2,7 @@
 #include "pipeline/device_engine.cuh"
 
 #include "backend/device_primitives.cuh"
+#include "kernels/local_terms.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/local_choice.hpp"
 
@@ -111,11 +112,18 @@ kernels::DeviceEvaluation DeviceForce::evaluation() const {
 
 void DeviceForce::evaluate_batches() {
     set_first_capacities();
-    const kernels::DeviceEvaluation how = evaluation();
+    kernels::DeviceEvaluation how = evaluation();
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
+    // Kept lists are cut anew for moved particles; what groups share is not.
+    how.shared = how.local && kind == lists::DeviceWalk::super_group && !keeps_lists();
+    lists::DeviceFarChoice far{moments_.magnitude.data(), nullptr, how.order,
+                               kernels::local_order(how.order)};
+    if (how.shared)
+        far.one_sign = evaluator_.pack(queue_, how, tree_, moments_);
     for (int b = 0; b < batches_; ++b) {
         if (!reusing_)
-            list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_);
+            list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_,
+                                how.shared ? &far : nullptr);
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, capturing_);
         evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);

@@ -55,7 +55,7 @@ __global__ void even_work_kernel(const int32_t* origin, int64_t targets, double 
 void DeviceForce::add_tree_work(double expansion_pairs, bool own) {
     const tree::DeviceTree& tree = own ? tree_ : ranks_->tree;
     for (int b = 0; b < batches_; ++b) {
-        if (batches_ > 1 || job_.over_ranks)
+        if (batches_ > 1 || job_.over_ranks || lists_.shared.any())
             list_builder_.build(queue_, tree, own ? criterion_ : ranks_->criterion, targets_,
                                 static_cast<lists::DeviceWalk>(job_.settings.device.walk), b, batches_,
                                 lists_);

@@ -1,6 +1,7 @@
 // Deck key local on the GPU, through the engine: the CPU's field, the error it is without, and everything the
 // engine promises (batches, graphs, kept lists, subsets, points) with it.
 #include "engine_scene.cuh"
+#include "lists/device_lists.cuh"
 
 namespace {
 
@@ -133,6 +134,37 @@ TEST_F(EngineLocal, KeptLists) {
     EXPECT_EQ(engine.report.lists_reused, 1);
     EXPECT_EQ(engine.report.far_cells, far_cells);
     EXPECT_TRUE(same_bits(first, second));
+}
+
+/// Super groups share far cells: as good a field with fewer M2L, the same bits in any number of batches.
+TEST_F(EngineLocal, SuperGroupsShareFarCells) {
+    for (const Softening softening : {Softening::none, Softening::plummer}) {
+        const Cloud cloud = make_cloud(test_size(60000, 8000), 29);
+        Settings s = with(Local::on);
+        s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.01;
+        Settings truth = s;
+        truth.local = Local::off, truth.method = Method::direct, truth.precision = Precision::fp64;
+        Engine engine;
+        const Answer exact = engine.run(truth, cloud, {}, Layout::soa64, MemorySpace::device);
+        s.device.walk = static_cast<int32_t>(graft::lists::DeviceWalk::warp_per_group);
+        const Answer alone = engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
+        const double alone_cells = engine.report.far_cells;
+        s.device.walk = static_cast<int32_t>(graft::lists::DeviceWalk::super_group);
+        const Answer shared = engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
+        EXPECT_LT(engine.report.far_cells, (small_inputs() ? 1 : 0.8) * alone_cells);
+        const std::vector<double> is = errors(shared, exact), was = errors(alone, exact);
+        for (const double share : {0.5, 0.99}) {
+            const auto at = static_cast<size_t>(share * static_cast<double>(is.size() - 1));
+            EXPECT_LT(is[at], (small_inputs() ? 1.2 : 1.05) * was[at]) << share;
+        }
+        Settings limited = s;
+        limited.device.memory_limit = engine.report.bytes_device / 2;
+        Engine in_batches;
+        const Answer again = in_batches.run(limited, cloud, {}, Layout::soa64, MemorySpace::device);
+        EXPECT_GT(in_batches.report.batches, 1);
+        EXPECT_TRUE(same_bits(again, shared));
+        EXPECT_EQ(in_batches.report.cells, engine.report.cells);
+    }
 }
 
 TEST_F(EngineLocal, OffWithWords) {
