@@ -9,13 +9,18 @@ namespace graft::lists {
 
 namespace {
 
+/// Of the work of walk_warps.
+struct Sharing {
+    int32_t patience, block_groups;
+};
+
 int32_t most_children(const tree::TreeOptions& options) {
     return options.type == tree::TreeType::orb ? 2 : 1 << options.dimension;
 }
 
 device::WalkView walk_view(backend::Queue& queue, const tree::DeviceTree& tree,
                            const DeviceCriterion& criterion, const DeviceTargets& targets, int batch,
-                           int batches, int patience) {
+                           int batches, const Sharing& sharing) {
     return {device::batch_view(queue, targets, batch, batches),
             criterion.xy.data() + mac_shift,
             criterion.za.data() + mac_shift,
@@ -29,22 +34,28 @@ device::WalkView walk_view(backend::Queue& queue, const tree::DeviceTree& tree,
             criterion.root,
             criterion.levels,
             most_children(tree.options),
-            patience,
+            sharing.patience,
+            sharing.block_groups,
             criterion.options.compact_softening};
 }
 
-/// Blocks help early where they are too few to fill the device anyway; late where a warp has the whole tree
-/// to walk. Of all groups, not of the batch's or of those there is room for: when the block helps, entries
-/// come in another order, which must not depend on how much memory there is.
-int32_t patience_for(const backend::Queue& queue, const DeviceWalkTuning& tuning,
-                     const DeviceTargets& targets, DeviceWalk kind) {
-    if (tuning.patience > 0)
-        return tuning.patience;
-    constexpr int resident_warps = 40;
+/// How a block shares its work. Where the groups are few, a warp for each would leave most of the device
+/// idle: a block has two of them, and soon helps. Otherwise it has one for each warp, and helps late where a
+/// warp has the whole tree to walk. By all groups, not by the batch's or by those there is room for: when the
+/// block helps, entries come in another order, which must not depend on how much memory there is.
+Sharing sharing_of(const backend::Queue& queue, const DeviceWalkTuning& tuning, const DeviceTargets& targets,
+                   DeviceWalk kind) {
+    constexpr int resident_warps = 40, few_warps = 24, block_warps = 8;
     const int64_t groups = targets.n * 4 / (3 * std::max(targets.group_size, 1)); // three quarters full
-    if (groups <= int64_t{queue.multiprocessors()} * resident_warps)
-        return 32;
-    return kind == DeviceWalk::super_group ? 48 : 96;
+    const int64_t multiprocessors = queue.multiprocessors();
+    Sharing sharing{kind == DeviceWalk::super_group ? 48 : 96, block_warps};
+    if (groups <= multiprocessors * resident_warps)
+        sharing.patience = 32;
+    if (groups <= multiprocessors * few_warps && kind == DeviceWalk::warp_per_group)
+        sharing = {8, 2};
+    if (tuning.patience > 0)
+        sharing.patience = tuning.patience;
+    return sharing;
 }
 
 } // namespace
@@ -102,8 +113,8 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
     lists.shared = {};
     lists.node_offset.resize(targets.groups.size() + 2);
     lists.leaf_offset.resize(targets.groups.size() + 2);
-    const device::WalkView view = walk_view(queue, tree, criterion, targets, batch, batches,
-                                            patience_for(queue, tuning, targets, kind));
+    const device::WalkView view =
+        walk_view(queue, tree, criterion, targets, batch, batches, sharing_of(queue, tuning, targets, kind));
     const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
                                 lists.leaves.data()};
     device::SuperView super{};

@@ -58,7 +58,8 @@ struct WalkView : BatchView {
     double skin;          // added to distances that must be kept
     int32_t root, levels; // levels 0: counts->levels
     int32_t most_children;
-    int32_t patience; // steps of a warp after which its block helps
+    int32_t patience;     // steps of a warp after which its block helps
+    int32_t block_groups; // of a block of walk_warps, at most one a warp
     bool compact;
     bool plain() const { return !compact && skin == 0; }
 };

@@ -247,12 +247,13 @@ template <class K>
 __global__ void __launch_bounds__(threads) walk(WalkView view, SuperView super, WalkLists lists) {
     __shared__ Shared shared;
     const BatchRange range = groups_to_walk(view);
-    const int64_t block_first = static_cast<int64_t>(blockIdx.x) * warps;
+    const int64_t block_first = static_cast<int64_t>(blockIdx.x) * view.block_groups;
     if (K::counting)
-        clear_counts(view, lists, range.count, block_first, warps);
+        clear_counts(view, lists, range.count, block_first, view.block_groups);
     if (block_first >= range.count)
         return;
-    const int groups = static_cast<int>(min(range.count - block_first, static_cast<int64_t>(warps)));
+    const int groups =
+        static_cast<int>(min(range.count - block_first, static_cast<int64_t>(view.block_groups)));
     const int warp = static_cast<int>(threadIdx.x / 32);
     const int32_t reserve = stack_reserve(view);
     if (warp < groups)
@@ -278,7 +279,8 @@ void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& su
     const auto kernel = view.most_children == 8   ? kernel_of<8>(counting, view.plain())
                         : view.most_children == 4 ? kernel_of<4>(counting, view.plain())
                                                   : kernel_of<2>(counting, view.plain());
-    kernel<<<backend::blocks_for(groups, warps), threads, 0, queue.stream()>>>(view, super, lists);
+    kernel<<<backend::blocks_for(groups, view.block_groups), threads, 0, queue.stream()>>>(view, super,
+                                                                                           lists);
     GRAFT_CUDA_LAUNCHED("walk, a warp per group");
     ++queue.launches;
 }

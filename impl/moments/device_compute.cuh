@@ -13,6 +13,8 @@
 
 #ifdef __CUDACC__
 #include "tree/device_rows.cuh"
+
+#include <cuda/atomic>
 #endif
 
 namespace graft::moments {
@@ -84,44 +86,80 @@ __global__ void __launch_bounds__(32) leaf_moments_in_rows(const Problem p) {
 /// What the lanes of one node tell each other.
 template <int Order>
 struct Shared {
-    double magnitude_[lanes], x_[lanes], y_[lanes], z_[lanes], radius_[lanes], spread_[lanes];
+    double share[4][lanes], spread[lanes]; // of each child in the node's
     double shifted[lanes][term_count(Order)];
-    __device__ double magnitude(int32_t k) const { return magnitude_[k]; }
-    __device__ double x(int32_t k) const { return x_[k]; }
-    __device__ double y(int32_t k) const { return y_[k]; }
-    __device__ double z(int32_t k) const { return z_[k]; }
-    __device__ double radius(int32_t k) const { return radius_[k]; }
-    __device__ double spread(int32_t k) const { return spread_[k]; }
 };
+
+/// One child, a lane; zeros where there is none, which change no sum.
+struct Child {
+    double magnitude = 0, c[3] = {0, 0, 0}, radius = 0, spread = 0;
+};
+
+__device__ inline double sum_in_order(const double (&values)[lanes]) {
+    double sum = 0;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k)
+        sum += values[k];
+    return sum;
+}
+
+/// As inner_frame, each lane for its child: the same numbers, and sums in the children's order.
+template <int Order>
+__device__ Frame shared_frame(const geometry::Box& box, const Child& child, bool there, int lane,
+                              Shared<Order>& shared, unsigned mask) {
+    shared.share[0][lane] = child.magnitude;
+#pragma unroll
+    for (int a = 0; a < 3; ++a)
+        shared.share[1 + a][lane] = child.magnitude * (child.c[a] - box.centre(a));
+    __syncwarp(mask);
+    const double sum = sum_in_order(shared.share[lane % 4]);
+    Frame frame;
+    frame.magnitude = __shfl_sync(mask, sum, 0, lanes);
+    double lower = box.lower[0], upper = box.upper[0], origin = box.centre(0);
+#pragma unroll
+    for (int a = 1; a < 3; ++a)
+        if (lane == 1 + a) // lanes 1 to 3 have the sums of x, y, z
+            lower = box.lower[a], upper = box.upper[a], origin = box.centre(a);
+    const double c = centre_of(origin, sum, frame.magnitude, lower, upper);
+    for (int a = 0; a < 3; ++a)
+        frame.c[a] = __shfl_sync(mask, c, 1 + a, lanes);
+    const double x = child.c[0] - frame.c[0], y = child.c[1] - frame.c[1], z = child.c[2] - frame.c[2];
+    const double d2 = x * x + y * y + z * z;
+    double reach = there ? std::sqrt(d2) + child.radius : 0;
+    shared.spread[lane] = there ? child.spread + child.magnitude * d2 : 0;
+    for (int step = 1; step < lanes; step *= 2)
+        reach = geometry::larger(reach, __shfl_xor_sync(mask, reach, step, lanes));
+    __syncwarp(mask);
+    frame.spread = sum_in_order(shared.spread);
+    frame.radius = geometry::smaller(reach, box.furthest(frame.c)) * (1 + 1e-15);
+    return frame;
+}
 
 /// One inner node by `lanes` lanes.
 template <int Order>
-__device__ void inner_moments(const Problem& p, int32_t node, const tree::Node& known, int lane,
-                              Shared<Order>& shared, unsigned mask) {
+__device__ void inner_moments(const Problem& p, int32_t node, const tree::Node& known,
+                              const geometry::Box& box, int lane, Shared<Order>& shared, unsigned mask) {
     constexpr int count = term_count(Order);
     const MomentArrays& m = p.moments;
-    const int32_t child = known.first_child + lane;
+    const int32_t k = known.first_child + lane;
+    const bool there = lane < known.child_count;
     double given[count] = {}, rho = 1;
-    if (lane < known.child_count) {
-        shared.magnitude_[lane] = m.magnitude[child];
-        shared.x_[lane] = m.cx[child], shared.y_[lane] = m.cy[child], shared.z_[lane] = m.cz[child];
-        shared.radius_[lane] = m.radius[child], shared.spread_[lane] = m.spread[child];
-        rho = m.rho[child];
-        for_terms<0, count>([&](auto t) { given[t()] = m.values[int64_t{child} * count + t()]; });
+    Child child;
+    if (there) {
+        child = {m.magnitude[k], {m.cx[k], m.cy[k], m.cz[k]}, m.radius[k], m.spread[k]};
+        rho = m.rho[k];
+        for_terms<0, count>([&](auto t) { given[t()] = m.values[int64_t{k} * count + t()]; });
     }
-    const geometry::Box box = p.tree.boxes[node];
-    __syncwarp(mask);
-    const Frame frame = inner_frame(box, known.child_count, shared);
-    if (lane < known.child_count) {
-        double shifted[count];
-        shift_child<Order>(given, rho, shared.x_[lane] - frame.c[0], shared.y_[lane] - frame.c[1],
-                           shared.z_[lane] - frame.c[2], 1 / length_scale(frame.radius), shifted);
-        for_terms<0, count>([&](auto t) { shared.shifted[lane][t()] = shifted[t()]; });
-    }
+    const Frame frame = shared_frame(box, child, there, lane, shared, mask);
+    double shifted[count];
+    shift_child<Order>(given, rho, child.c[0] - frame.c[0], child.c[1] - frame.c[1], child.c[2] - frame.c[2],
+                       1 / length_scale(frame.radius), shifted);
+    for_terms<0, count>([&](auto t) { shared.shifted[lane][t()] = there ? shifted[t()] : 0; });
     __syncwarp(mask);
     for (int t = lane; t < count; t += lanes) {
         double sum = 0;
-        for (int c = 0; c < known.child_count; ++c)
+#pragma unroll
+        for (int c = 0; c < lanes; ++c)
             sum += shared.shifted[c][t];
         m.values[int64_t{node} * count + t] = sum;
     }
@@ -131,23 +169,23 @@ __device__ void inner_moments(const Problem& p, int32_t node, const tree::Node& 
         node_softening(p.tree, node, m);
 }
 
-/// The parent, if its inner children are all done now; else -1. The same answer in all lanes.
-__device__ inline int32_t last_to_finish(const Problem& p, int32_t parent, int lane, unsigned mask) {
-    if (parent < 0)
-        return -1;
+/// Whether all inner children of the parent are done now; the same answer in all lanes.
+__device__ inline bool last_to_finish(const Problem& p, int32_t parent, int32_t expected, int lane,
+                                      unsigned mask) {
+    constexpr auto order = cuda::memory_order_acq_rel;
     int32_t others = 0;
-    const int32_t expected = p.inner_children[parent];
-    __threadfence(); // every lane's numbers before the count
+    cuda::atomic_thread_fence(order, cuda::thread_scope_device); // every lane's numbers before the count
     __syncwarp(mask);
     if (lane == 0)
         others = atomicAdd(p.finished + parent, 1);
     others = __shfl_sync(mask, others, 0, lanes);
     if (others != expected - 1)
-        return -1;
-    __threadfence(); // and the others' numbers after it
-    return parent;
+        return false;
+    cuda::atomic_thread_fence(order, cuda::thread_scope_device); // and the others' numbers after it
+    return true;
 }
 
+/// What is known of a parent is read before its child's moments are made, to be there when they are.
 template <int Order>
 __global__ void __launch_bounds__(64) inner_nodes(const Problem p) {
     __shared__ Shared<Order> shared[64 / lanes];
@@ -161,11 +199,16 @@ __global__ void __launch_bounds__(64) inner_nodes(const Problem p) {
         tree::Node known = p.tree.nodes[k];
         if (known.child_count == 0 || p.inner_children[k] > 0)
             continue;
-        for (int32_t node = k; node >= 0;) {
-            inner_moments<Order>(p, node, known, lane, shared[threadIdx.x / lanes], mask);
-            node = last_to_finish(p, known.parent, lane, mask);
-            if (node >= 0)
-                known = p.tree.nodes[node];
+        geometry::Box box = p.tree.boxes[k];
+        for (int32_t node = k;;) {
+            const int32_t parent = known.parent, there = parent >= 0 ? parent : node;
+            const tree::Node above = p.tree.nodes[there];
+            const geometry::Box above_box = p.tree.boxes[there];
+            const int32_t expected = p.inner_children[there];
+            inner_moments<Order>(p, node, known, box, lane, shared[threadIdx.x / lanes], mask);
+            if (parent < 0 || !last_to_finish(p, parent, expected, lane, mask))
+                break;
+            node = parent, known = above, box = above_box;
         }
     }
 }

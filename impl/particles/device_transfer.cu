@@ -119,7 +119,22 @@ __global__ void magnitude_kernel(const double* charge, int64_t n, double* partia
         partial[blockIdx.x] = sum, partial[gridDim.x + blockIdx.x] = net;
 }
 
-__global__ void scale_kernel(const double* partial, int64_t count, DeviceImportState* state) {
+/// The first bad value, if any, stops the computation.
+__device__ void conclude(const DeviceImportState* state, backend::DeviceStatus* status) {
+    const uint64_t first_bad = __ldcg(&state->first_bad);
+    if (first_bad == no_bad)
+        return;
+    status->first_bad = static_cast<int64_t>(first_bad & ((uint64_t{1} << item_bits) - 1));
+    status->bad_array = static_cast<int64_t>(first_bad >> item_bits);
+    backend::stop_with(status, backend::bad_value);
+}
+
+__global__ void conclude_kernel(const DeviceImportState* state, backend::DeviceStatus* status) {
+    conclude(state, status);
+}
+
+/// The scale from all blocks' sums, to `state` where `keep`; thread 0 has it.
+__device__ double find_scale(const double* partial, int64_t count, bool keep, DeviceImportState* state) {
     using Reduce = cub::BlockReduce<double, sum_threads>;
     __shared__ typename Reduce::TempStorage storage;
     double sum = 0, net = 0;
@@ -128,20 +143,45 @@ __global__ void scale_kernel(const double* partial, int64_t count, DeviceImportS
     sum = Reduce(storage).Sum(sum);
     __syncthreads(); // the storage is free again
     net = Reduce(storage).Sum(net);
-    if (threadIdx.x != 0)
-        return;
-    state->magnitude = sum, state->net = net;
-    state->scale = charge_scale(sum);
-    if (state->scale == 0) {
-        state->scale = 1;
-        note_bad(state, ImportArray::charge_sum, 0);
+    const double scale = charge_scale(sum);
+    if (threadIdx.x == 0 && keep) {
+        state->magnitude = sum, state->net = net;
+        state->scale = scale == 0 ? 1 : scale;
+        if (scale == 0)
+            note_bad(state, ImportArray::charge_sum, 0);
     }
+    return scale == 0 ? 1 : scale;
 }
 
-__global__ void scale_charges_kernel(double* charge, int64_t n, const DeviceImportState* state) {
+__global__ void scale_kernel(const double* partial, int64_t count, DeviceImportState* state) {
+    find_scale(partial, count, true, state);
+}
+
+__global__ void scale_charges_kernel(double* charge, int64_t n, const DeviceImportState* state,
+                                     backend::DeviceStatus* status) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i < n)
         charge[i] *= state->scale;
+    if (i == 0)
+        conclude(state, status);
+}
+
+/// Both at once where there are few sums: every block finds the scale for itself.
+constexpr int64_t few_sums = 128;
+__global__ void __launch_bounds__(sum_threads)
+    scale_few_kernel(const double* partial, int64_t count, double* charge, int64_t n,
+                     DeviceImportState* state, backend::DeviceStatus* status) {
+    __shared__ double common;
+    const int64_t i = int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+    const double value = i < n ? charge[i] : 0;
+    const double scale = find_scale(partial, count, blockIdx.x == 0, state);
+    if (threadIdx.x == 0)
+        common = scale;
+    __syncthreads();
+    if (i < n)
+        charge[i] = value * common;
+    if (i == 0)
+        conclude(state, status);
 }
 
 __global__ void mask_kernel(const View view, int64_t n, uint8_t* active, DeviceImportState* state) {
@@ -179,14 +219,6 @@ __global__ void mark_kernel(const View view, int64_t count, int64_t n, int64_t b
     if (owner[i] != static_cast<uint32_t>(k))
         note_bad(state, ImportArray::target_twice, k);
     active[i] = 1;
-}
-
-__global__ void conclude_kernel(const DeviceImportState* state, backend::DeviceStatus* status) {
-    if (state->first_bad == no_bad)
-        return;
-    status->first_bad = static_cast<int64_t>(state->first_bad & ((uint64_t{1} << item_bits) - 1));
-    status->bad_array = static_cast<int64_t>(state->first_bad >> item_bits);
-    backend::stop_with(status, backend::bad_value);
 }
 
 struct ExportBatch {
@@ -325,11 +357,20 @@ void finish_import(backend::Queue& queue, double* charge, int64_t n, double* par
     const cudaStream_t stream = queue.stream();
     magnitude_kernel<<<static_cast<unsigned>(count), threads, 0, stream>>>(charge, n, partial);
     GRAFT_CUDA_LAUNCHED("sum of magnitudes");
+    ++queue.launches;
+    if (count <= few_sums) {
+        scale_few_kernel<<<backend::blocks_for(n, sum_threads), sum_threads, 0, stream>>>(
+            partial, count, charge, n, state, queue.status());
+        GRAFT_CUDA_LAUNCHED("charge scale");
+        ++queue.launches;
+        return;
+    }
     scale_kernel<<<1, sum_threads, 0, stream>>>(partial, count, state);
     GRAFT_CUDA_LAUNCHED("charge scale");
-    scale_charges_kernel<<<backend::blocks_for(n, threads), threads, 0, stream>>>(charge, n, state);
+    scale_charges_kernel<<<backend::blocks_for(n, threads), threads, 0, stream>>>(charge, n, state,
+                                                                                  queue.status());
     GRAFT_CUDA_LAUNCHED("scale of charges");
-    queue.launches += 3;
+    queue.launches += 2;
 }
 
 void import_mask(backend::Queue& queue, const ArrayView& view, int64_t n, uint8_t* active,

@@ -52,8 +52,8 @@ void import_reals(backend::Queue& queue, int count, const DeviceRealImport* impo
                   int64_t offset, DeviceImportState* state);
 void fill(backend::Queue& queue, double* out, double value, int64_t n);
 
-/// Enqueued: magnitude and scale from n charges; bad items and an infinite sum become the status bad_value;
-/// then the charges are scaled. partial: charge_partials(n) values of scratch.
+/// Enqueued, after the last import: magnitude and scale from n > 0 charges, which are then scaled; bad items
+/// and an infinite sum become the status bad_value. partial: charge_partials(n) values of scratch.
 int64_t charge_partials(int64_t n);
 void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
                    DeviceImportState* state);
@@ -65,7 +65,7 @@ void import_mask(backend::Queue& queue, const ArrayView& view, int64_t n, uint8_
 /// twice, are bad. owner: n words of scratch.
 void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int64_t base, uint32_t* owner,
                     uint8_t* active, DeviceImportState* state);
-/// Enqueued, after the last import: a bad item becomes the status bad_value.
+/// The same without charges: a bad item becomes the status bad_value.
 void conclude_imports(backend::Queue& queue, DeviceImportState* state);
 
 /// One result: view item index[k] (=|+=) factor / scale^scale_power * weight[index[k]] * value[k], rounded to

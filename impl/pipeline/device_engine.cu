@@ -45,18 +45,19 @@ int chosen_device(const DeviceOptions& options) {
 } // namespace
 
 DeviceForce::DeviceForce(const DeviceOptions& options)
-    : memory_(chosen_device(options)), queue_(memory_, nullptr), staging_(memory_), x_(memory_, "x"),
-      y_(memory_, "y"), z_(memory_, "z"), charge_(memory_, "charges"), softening_(memory_, "softening"),
-      point_x_(memory_, "point x"), point_y_(memory_, "point y"), point_z_(memory_, "point z"),
-      point_length_(memory_, "target softening"), active_(memory_, "target marks"),
-      owner_(memory_, "target entries"), chosen_(memory_, "targets"), chosen_count_(memory_, "target count"),
-      chosen_origin_(memory_, "target origins"), partial_(memory_, "block sums"),
-      last_(memory_, "last accelerations"), work_(memory_, "work of particles"),
-      host_active_(memory_, "target marks"), outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"),
-      builder_(memory_), within_(memory_), tree_(memory_), moments_(memory_), criterion_(memory_),
-      target_maker_(memory_), targets_(memory_), estimate_(memory_), list_builder_(memory_), lists_(memory_),
-      watch_(memory_), evaluator_(memory_), direct_(memory_), periodic_(memory_), field_(memory_),
-      result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
+    : memory_(chosen_device(options)), queue_(memory_, nullptr), side_(memory_), staging_(memory_),
+      x_(memory_, "x"), y_(memory_, "y"), z_(memory_, "z"), charge_(memory_, "charges"),
+      softening_(memory_, "softening"), point_x_(memory_, "point x"), point_y_(memory_, "point y"),
+      point_z_(memory_, "point z"), point_length_(memory_, "target softening"),
+      active_(memory_, "target marks"), owner_(memory_, "target entries"), chosen_(memory_, "targets"),
+      chosen_count_(memory_, "target count"), chosen_origin_(memory_, "target origins"),
+      partial_(memory_, "block sums"), last_(memory_, "last accelerations"),
+      work_(memory_, "work of particles"), host_active_(memory_, "target marks"),
+      outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"), builder_(memory_), within_(memory_),
+      tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_), targets_(memory_),
+      estimate_(memory_), list_builder_(memory_), lists_(memory_), watch_(memory_), evaluator_(memory_),
+      direct_(memory_), periodic_(memory_), field_(memory_), result_(memory_, "results for the host"),
+      host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
     std::snprintf(device_name_, sizeof device_name_, "%s", properties.name);
@@ -163,6 +164,7 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
 /// After an error: what is under way reads our buffers and the host's arrays.
 void DeviceForce::come_to_rest() {
     (void)cudaStreamSynchronize(queue_.stream());
+    (void)cudaStreamSynchronize(side_);
     (void)cudaGetLastError();
     queue_.borrow(nullptr);
 }
@@ -177,6 +179,7 @@ void DeviceForce::with_memory(Body&& body) {
         if (error.status() != core::Status::memory || !has_batch_room())
             throw;
         GRAFT_CUDA(cudaStreamSynchronize(queue_.stream()));
+        GRAFT_CUDA(cudaStreamSynchronize(side_));
         release_batch_room();
         body();
     }
@@ -223,8 +226,7 @@ void DeviceForce::enqueue_after_import() {
     } else {
         if (!host_built_ && !resuming_) {
             reusing_ ? refresh_kept_tree() : (lean_ ? build_tree_within() : build_tree());
-            sum_moments();
-            choose_targets();
+            follow_tree();
         }
         if (!resuming_)
             prepare_walk();

@@ -9,6 +9,7 @@
 
 #include "backend/device.cuh"
 #include "backend/executor.hpp"
+#include "backend/side_stream.cuh"
 #include "kernels/device_evaluate.cuh"
 #include "kernels/device_periodic.cuh"
 #include "lists/device_lists.cuh"
@@ -132,7 +133,9 @@ class DeviceForce {
     void build_tree();
     void sum_moments();
     void choose_targets();
+    void follow_tree();
     void prepare_walk();
+    void fill_criterion();
     void evaluate_batches();
     void evaluate_direct();
     kernels::DeviceSources direct_targets();
@@ -233,6 +236,7 @@ class DeviceForce {
 
     backend::DeviceMemory memory_;
     backend::Queue queue_;
+    backend::SideStream side_;
     core::Memory host_memory_;
     particles::DeviceStaging staging_;
     DeviceClock clock_;

@@ -3,6 +3,7 @@
 
 #include "moments/expansion.hpp"
 #include "moments/moments.hpp"
+#include "tree/device_buckets.hpp"
 
 #include <algorithm>
 
@@ -23,7 +24,8 @@ void add_particles(const FootprintShape& s, std::vector<DeviceArray>& arrays) {
             {"order, unsorted; leaf starts", "keys", "boxes", n, 4, nullptr, s.lean},
             {"keys, sorted", "sort", "groups", n, 8, of_field, false},
             {"order", "sort", "output", n, 4, nullptr, s.lean},
-            {"scratch of the sort", "sort", "sort", s.lean ? 0 : n, 12, nullptr, false},
+            {"scratch of the sort", "sort", "sort", s.lean ? 0 : n, n <= tree::most_in_buckets ? 19 : 12,
+             nullptr, false},
             {"packed particles", "keys", "gather", !s.lean && n <= packed_limit ? n : 0, 32, nullptr, false},
             {"sorted x, y, z, charge", "gather", "forces", n, 32, of_host_order, false},
             {"leaf flags", "nodes", "nodes", n / 8 + 4, 1, nullptr, false},

@@ -79,7 +79,8 @@ void DeviceForce::import_particles() {
     import_targets();
     if (n > 0)
         particles::finish_import(queue_, charge_.data(), n, partial_.data(), &outcome_.data()->import);
-    particles::conclude_imports(queue_, &outcome_.data()->import);
+    else
+        particles::conclude_imports(queue_, &outcome_.data()->import);
 }
 
 void DeviceForce::import_targets() {

@@ -59,16 +59,35 @@ void DeviceForce::choose_targets() {
         target_maker_.set_active(queue_, tree_, active_.data(), job_.targets, group, targets_);
 }
 
-/// Tree, moments and targets are there: expansions, criterion, and the factors of the error MAC.
-void DeviceForce::prepare_walk() {
-    const Settings& settings = job_.settings;
-    const bool plummer = job_.pairs.softening == kernels::Softening::plummer;
-    moments::fill_expansion(queue_, tree_, plummer, settings.precision == Precision::fp64, moments_);
-    clock_.record(queue_.stream(), DeviceClock::summed, capturing_);
-    if (reusing_) {
-        clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
-        return;
+/// Moments, and targets beside them: both read the tree alone. Moments come up from leaf to root and leave
+/// most of the device to others.
+void DeviceForce::follow_tree() {
+    side_.follow(queue_.stream());
+    sum_moments();
+    {
+        const backend::OnSide beside(queue_, side_);
+        choose_targets();
     }
+    side_.join(queue_.stream());
+}
+
+/// Tree, moments and targets are there: criterion and factors of the error MAC, and beside them expansions.
+void DeviceForce::prepare_walk() {
+    side_.follow(queue_.stream());
+    {
+        const backend::OnSide beside(queue_, side_);
+        const bool plummer = job_.pairs.softening == kernels::Softening::plummer;
+        moments::fill_expansion(queue_, tree_, plummer, job_.settings.precision == Precision::fp64, moments_);
+    }
+    clock_.record(queue_.stream(), DeviceClock::summed, capturing_);
+    if (!reusing_)
+        fill_criterion();
+    side_.join(queue_.stream());
+    clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
+}
+
+void DeviceForce::fill_criterion() {
+    const Settings& settings = job_.settings;
     if (keeps_lists())
         watch_.remember(queue_, watched());
     criterion_.skin = keeps_lists() ? 2 * settings.device.skin : 0;
@@ -82,7 +101,6 @@ void DeviceForce::prepare_walk() {
         scale_groups_by_last(queue_, settings, last_.data(), targets_);
     else if (error)
         estimate_.scale_groups(queue_, settings, tree_, targets_);
-    clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
 }
 
 /// Whether far cells become polynomials of groups, and why not.

@@ -118,6 +118,7 @@ struct DeviceTreeBuilder::Work {
     // What make_tree reads: the sorted keys; and what it writes the first keys of leaves to.
     const uint64_t* sorted_keys = nullptr;
     uint64_t* leaf_keys = nullptr;
+    bool gathered = false; // the sort has gathered the particles, too
 
     /// Sizes that depend on n and the node capacity.
     void resize(backend::Queue& queue, int64_t n, int64_t capacity);
@@ -125,11 +126,16 @@ struct DeviceTreeBuilder::Work {
     void resize_nodes(backend::Queue& queue, int64_t n, int64_t capacity);
 
     void sort(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
+    /// Its parts: root cube and frame; and, for as many particles as fit, keys, sort and gather in one.
+    void make_root(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
+    static bool fits_in_buckets(int64_t n);
+    void sort_in_buckets(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
     /// The same with the keys in two arrays of n that are given, without packed particles. tree.order and
     /// index have n + 1 entries, and may change places.
     void sort_within(backend::Queue& queue, const DeviceParticleView& particles, uint64_t* keys_first,
                      uint64_t* keys_second, DeviceTree& tree);
-    /// The gather, beside what the queue does next; after join_beside the queue has its results.
+    /// The gather, beside what the queue does next; after join_beside the queue has its results. Nothing
+    /// where the sort has done it.
     void gather_beside(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
     void join_beside(backend::Queue& queue) { beside.join(queue.stream()); }
 

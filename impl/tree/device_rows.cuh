@@ -10,7 +10,7 @@
 namespace graft::tree::device {
 
 /// Leaves of so many particles at most are read so.
-inline constexpr int most_in_row = 32;
+inline constexpr int most_in_row = 64;
 
 /// What a warp has read: rows one after the other. Room for 32 leaves of 20, which is more than octrees have
 /// as a rule; it limits how many warps run at a time.
@@ -34,10 +34,10 @@ struct LeafRows {
         for (int of = 0; of < 32; ++of) {
             const int64_t begin = __shfl_sync(~0u, first, of);
             const int32_t to = __shfl_sync(~0u, row, of), size = __shfl_sync(~0u, own, of);
-            if (to >= 0 && lane < size)
+            for (int32_t k = lane; to >= 0 && k < size; k += 32)
 #pragma unroll
                 for (int c = 0; c < columns; ++c)
-                    __pipeline_memcpy_async(&value[c][to + lane], from[c] + begin + lane, sizeof(double));
+                    __pipeline_memcpy_async(&value[c][to + k], from[c] + begin + k, sizeof(double));
         }
         __pipeline_commit();
         __pipeline_wait_prior(0);

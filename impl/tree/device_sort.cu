@@ -5,7 +5,7 @@
 // one sector a particle instead of four (beyond packed_limit particles memory matters more). The gather runs
 // beside the making of the nodes, which read keys only, on a stream of its own. The box kernel's last block
 // makes the root cube and the frame of the keys, so that the host need not know them.
-#include "tree/device_detail.cuh"
+#include "tree/device_keys.cuh"
 
 #include "backend/device_exact.cuh"
 #include "backend/device_primitives.cuh"
@@ -106,23 +106,8 @@ __global__ void __launch_bounds__(box_threads)
         make_root(options, all, *counts, frame, tickets, status);
 }
 
-__device__ bool outside(const DeviceParticleView& p, int64_t i, int dimension,
-                        const DeviceTreeCounts& counts) {
-    const double point[3] = {p.x[i], p.y[i], p.z != nullptr ? p.z[i] : 0.0};
-    bool found = false;
-    for (int a = 0; a < dimension; ++a) {
-        const double offset = point[a] - counts.root_lower[a];
-        found = found || !(offset >= 0 && offset <= counts.root_edge);
-    }
-    return found;
-}
-
+using device::load;
 using Packed = device::PackedParticle;
-
-__device__ Packed load(const DeviceParticleView& from, int64_t i) {
-    return {from.x[i], from.y[i], from.z != nullptr ? from.z[i] : 0.0,
-            from.charge != nullptr ? from.charge[i] : 0.0};
-}
 
 __global__ void make_keys(DeviceParticleView particles, int dimension, const KeyFrame* frame,
                           const int32_t* tickets, const DeviceTreeCounts* counts, uint64_t* keys,
@@ -139,15 +124,9 @@ __global__ void make_keys(DeviceParticleView particles, int dimension, const Key
     index[i] = static_cast<int32_t>(i);
     if (packed != nullptr)
         packed[i] = p;
-    if (tickets[device::outside_root] != 0 && outside(particles, i, dimension, *counts)) {
-        atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(i));
-        backend::stop_with(status, backend::bad_value);
-    }
+    if (tickets[device::outside_root] != 0)
+        device::refuse_outside(p, i, dimension, *counts, status);
 }
-
-struct Sorted {
-    double *x, *y, *z, *charge, *softening;
-};
 
 constexpr int gather_threads = 128, gather_items = 4;
 
@@ -162,7 +141,7 @@ __device__ double2 load_half(const DeviceParticleView& from, const Packed* packe
 /// Two lanes a particle, so that a warp asks for whole sectors; several particles a lane, all on their way at
 /// once.
 __global__ void __launch_bounds__(gather_threads)
-    gather(DeviceParticleView from, const Packed* packed, const int32_t* order, Sorted to,
+    gather(DeviceParticleView from, const Packed* packed, const int32_t* order, device::Sorted to,
            const DeviceStatus* status) {
     constexpr int stride = gather_threads / 2;
     const int64_t begin = int64_t{blockIdx.x} * (stride * gather_items) + threadIdx.x / 2;
@@ -191,22 +170,15 @@ __global__ void __launch_bounds__(gather_threads)
 
 namespace {
 
-/// Root cube, frame, keys and numbers of the particles.
+/// Keys and numbers of the particles.
 void key_particles(DeviceTreeBuilder::Work& work, backend::Queue& queue, const DeviceParticleView& particles,
                    DeviceTree& tree, uint64_t* keys, int32_t* index, Packed* packed) {
     const int64_t n = particles.n;
-    const unsigned box_blocks =
-        std::min(backend::blocks_for(n, box_threads * 4), static_cast<unsigned>(2 * queue.multiprocessors()));
-    work.partial.resize(2 * queue.multiprocessors());
-    find_root<<<box_blocks, box_threads, 0, queue.stream()>>>(particles, tree.options, work.partial.data(),
-                                                              work.tickets.data(), tree.counts.data(),
-                                                              work.frame.data(), queue.status());
-    GRAFT_CUDA_LAUNCHED("find_root");
     make_keys<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(
         particles, tree.options.dimension, work.frame.data(), work.tickets.data(), tree.counts.data(), keys,
         index, packed, queue.status());
     GRAFT_CUDA_LAUNCHED("make_keys");
-    queue.launches += 2;
+    ++queue.launches;
 }
 
 int key_bits(const DeviceTree& tree) {
@@ -215,17 +187,35 @@ int key_bits(const DeviceTree& tree) {
 
 } // namespace
 
+void DeviceTreeBuilder::Work::make_root(backend::Queue& queue, const DeviceParticleView& particles,
+                                        DeviceTree& tree) {
+    const int64_t n = particles.n;
+    const unsigned box_blocks =
+        std::min(backend::blocks_for(n, box_threads * 4), static_cast<unsigned>(2 * queue.multiprocessors()));
+    partial.resize(2 * queue.multiprocessors());
+    find_root<<<box_blocks, box_threads, 0, queue.stream()>>>(particles, tree.options, partial.data(),
+                                                              tickets.data(), tree.counts.data(),
+                                                              frame.data(), queue.status());
+    GRAFT_CUDA_LAUNCHED("find_root");
+    ++queue.launches;
+}
+
 void DeviceTreeBuilder::Work::sort(backend::Queue& queue, const DeviceParticleView& particles,
                                    DeviceTree& tree) {
+    make_root(queue, particles, tree);
+    sorted_keys = tree.keys.data(), leaf_keys = keys.data();
+    gathered = fits_in_buckets(particles.n);
+    if (gathered)
+        return sort_in_buckets(queue, particles, tree);
     key_particles(*this, queue, particles, tree, keys.data(), index.data(),
                   packed.empty() ? nullptr : packed.data());
     backend::sort_pairs(queue, keys.data(), tree.keys.data(), index.data(), tree.order.data(), particles.n, 0,
                         key_bits(tree));
-    sorted_keys = tree.keys.data(), leaf_keys = keys.data();
 }
 
 void DeviceTreeBuilder::Work::sort_within(backend::Queue& queue, const DeviceParticleView& particles,
                                           uint64_t* keys_first, uint64_t* keys_second, DeviceTree& tree) {
+    make_root(queue, particles, tree);
     key_particles(*this, queue, particles, tree, keys_first, tree.order.data(), nullptr);
     const bool in_second = backend::sort_pairs_within(
         queue, {keys_first, keys_second}, {tree.order.data(), index.data()}, particles.n, 0, key_bits(tree));
@@ -238,11 +228,11 @@ void DeviceTreeBuilder::Work::sort_within(backend::Queue& queue, const DevicePar
 void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,
                                             DeviceTree& tree) {
     beside.follow(queue.stream());
+    if (gathered)
+        return;
     gather<<<backend::blocks_for(2 * particles.n, gather_threads * gather_items), gather_threads, 0,
-             beside>>>(
-        particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
-        Sorted{tree.x.data(), tree.y.data(), tree.z.data(), tree.charge.data(), tree.softening.data()},
-        queue.status());
+             beside>>>(particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
+                       device::Sorted(tree), queue.status());
     GRAFT_CUDA_LAUNCHED("gather");
     ++queue.launches;
 }

@@ -1,5 +1,6 @@
 // Trees built on the device, every array byte for byte as the CPU builds them.
 #include "geometry/morton.hpp"
+#include "tree/device_buckets.hpp"
 #include "tree/device_tree.cuh"
 
 #include "device_fixture.cuh"
@@ -163,6 +164,27 @@ TEST_P(TreeKinds, ManyParticles) {
         if (HasFatalFailure())
             return;
     }
+}
+
+/// Samples of the keys say nothing about the particles: nearly all are in one bucket of the sort, and many at
+/// one place.
+TEST_P(TreeKinds, BucketsThatAreTooLarge) {
+    const int64_t n = test::test_size(30011, 5011);
+    Cloud cloud = test::make_cloud(Shape::uniform, n);
+    cloud.name = "all but samples in one cell";
+    const int64_t samples = tree::sample_count(n);
+    std::vector<bool> is_sample(static_cast<size_t>(n));
+    for (int64_t s = 0; s < samples; ++s)
+        is_sample[static_cast<size_t>(tree::sampled_particle(s, samples, n))] = true;
+    for (size_t i = 0; i < is_sample.size(); ++i)
+        if (!is_sample[i] && i % 3 == 0)
+            cloud.x[i] = 0.25, cloud.y[i] = -0.25, cloud.z[i] = 0.125;
+        else if (!is_sample[i])
+            cloud.x[i] = 0.25 + 1e-3 * cloud.x[i], cloud.y[i] = -0.25 + 1e-3 * cloud.y[i],
+            cloud.z[i] = 0.125 + 1e-3 * cloud.z[i];
+    ASSERT_GT(tree::bucket_count(n), 1);
+    expect_cpu_tree(cloud, {}, GetParam());
+    EXPECT_EQ(compared, 1);
 }
 
 TEST_P(TreeKinds, GivenRoot) {

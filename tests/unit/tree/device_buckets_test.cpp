@@ -1,0 +1,30 @@
+// Numbers of buckets, and the particles that tell where they begin.
+#include "tree/device_buckets.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace graft::tree;
+
+TEST(DeviceBuckets, SamplesAreDifferentParticles) {
+    for (const int64_t n : {int64_t{1}, int64_t{7}, int64_t{8}, int64_t{639}, int64_t{641}, int64_t{5000},
+                            int64_t{262143}, int64_t{262144}, most_in_buckets}) {
+        SCOPED_TRACE(n);
+        const int64_t buckets = bucket_count(n), samples = sample_count(n);
+        EXPECT_GE(buckets, 1);
+        EXPECT_LE(buckets, 6144) << "first keys in 48 KiB of shared memory, numbers of 16 bits";
+        EXPECT_LE(n, buckets * most_in_bucket * 5 / 8);
+        ASSERT_LE(samples, n);
+        EXPECT_EQ(samples, n < per_bucket ? 0 : buckets * per_bucket);
+        int64_t last = -1;
+        for (int64_t s = 0; s < samples; ++s) {
+            const int64_t i = sampled_particle(s, samples, n);
+            ASSERT_GT(i, last);
+            last = i;
+        }
+        EXPECT_LT(last, n);
+    }
+}
+
+} // namespace
