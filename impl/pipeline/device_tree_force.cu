@@ -34,8 +34,10 @@ void DeviceForce::build_tree() {
     const tree::DeviceParticleView particles{job_.n,         x_.data(),
                                              y_.data(),      z_.data(),
                                              charge_.data(), job_.per_particle ? softening_.data() : nullptr};
+    tree::TwoPhase two_phase;
+    two_phase.top_depth = settings.device.top_depth;
     builder_.build(queue_, octree_options(settings), particles, tree_,
-                   static_cast<tree::DeviceBuild>(settings.device.build), settings.device.top_depth);
+                   static_cast<tree::DeviceBuild>(settings.device.build), two_phase);
     clock_.record(queue_.stream(), DeviceClock::built, capturing_);
 }
 

@@ -141,7 +141,7 @@ struct DeviceTreeBuilder::Work {
     void place_boxes(backend::Queue& queue, DeviceTree& tree);
     /// The other constructions, boxes included.
     void make_nodes_by_levels(backend::Queue& queue, DeviceTree& tree);
-    void make_nodes_in_two_phases(backend::Queue& queue, DeviceTree& tree, int top_depth);
+    void make_nodes_in_two_phases(backend::Queue& queue, DeviceTree& tree, const TwoPhase& how);
     void order_draft(backend::Queue& queue, const device::TopDown& build, DeviceTree& tree);
 };
 
