@@ -65,6 +65,12 @@ int32_t device_count(int32_t* count, DeviceError*) {
     return 0;
 }
 
+int32_t device_info(int32_t, backend::DeviceInfo* info, DeviceError*) {
+    *info = {};
+    info->bytes_total = info->bytes_free = control.bytes_free;
+    return 0;
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() {
@@ -77,6 +83,7 @@ extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graf
     table.struct_size = sizeof(backend::CudaTable);
     table.build_id = backend::build_id;
     table.device_count = device_count;
+    table.device_info = device_info;
     table.force = &force;
     return &table;
 }
