@@ -7,6 +7,7 @@
 #include "model/near_calibrate.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace graft::pipeline {
 
@@ -96,12 +97,13 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const near::Ben
     model::put(machine.near, costs);
 }
 
-void measure_kernels(model::Machine& machine, const Bench& bench, int repetitions) {
+void measure_kernels(model::Machine& machine, const Bench& bench, std::span<const Precision> precisions,
+                     int repetitions) {
     for (const KernelCase& one : kernel_cases) {
         const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
         const near::BenchCase dense =
             case_of(bench.dense_points, dense_density, one.dimension, components, true);
-        for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
+        for (const Precision precision : precisions)
             for (const int32_t outputs : all_outputs)
                 measure_kernel(machine, bench, dense, sums_of(one.kernel, one.dimension, precision, outputs),
                                one.kernel == Kernel::laplace ? repetitions : std::min(repetitions, 2));
@@ -193,11 +195,12 @@ void measure_layouts(model::Machine& machine, const Bench& bench, Precision prec
 
 } // namespace
 
-void calibrate_near_cpu(model::Machine& machine, int repetitions) {
+void calibrate_near_cpu(model::Machine& machine, bool in_double, int repetitions) {
+    constexpr Precision wide[] = {Precision::mixed, Precision::fp64}, narrow[] = {Precision::fp32};
     const Bench bench;
-    measure_kernels(machine, bench, std::min(repetitions, 2));
-    for (const Precision precision : {Precision::fp64, Precision::fp32})
-        measure_layouts(machine, bench, precision, std::min(repetitions, 2));
+    const std::span<const Precision> precisions = in_double ? std::span<const Precision>(wide) : narrow;
+    measure_kernels(machine, bench, precisions, std::min(repetitions, 2));
+    measure_layouts(machine, bench, precisions.back(), std::min(repetitions, 2));
 }
 
 void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions) {
@@ -208,7 +211,8 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
     std::copy_n(std::initializer_list<double>{2000, 20000, 60000, 200000}.begin(), 4, bench.points);
     bench.most_pairs = 1e8, bench.long_pairs = 3e7, bench.most_bytes = 5e8, bench.large_points = 0;
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
-    measure_kernels(machine, bench, std::min(repetitions, 2));
+    constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
+    measure_kernels(machine, bench, precisions, std::min(repetitions, 2));
     for (const Precision precision : {Precision::fp64, Precision::fp32})
         measure_layouts(machine, bench, precision, std::min(repetitions, 2));
 }
