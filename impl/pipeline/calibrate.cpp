@@ -4,8 +4,6 @@
 #include "backend/cuda_library.hpp"
 #include "backend/executor.hpp"
 #include "core/error.hpp"
-#include "kernels/near/near.hpp"
-#include "model/near_calibrate.hpp"
 #include "pipeline/calibrate_near.hpp"
 
 #include <algorithm>
@@ -16,65 +14,46 @@ namespace graft::pipeline {
 
 namespace {
 
-constexpr auto cpu = static_cast<double>(model::NearBackend::cpu),
-               fp32 = static_cast<double>(kernels::near::Precision::fp32);
-
-/// Cores from which on one for each task still leaves half of them idle.
+/// Cores from which on one for each task still leaves some idle.
 constexpr int many_cores = 8;
 
-/// A task's own machine begins as what is known so far; `take` brings its numbers back.
-struct Task {
-    std::function<void(model::Machine&, CalibrationParts&)> measure;
-    std::function<void(model::Machine&, const model::Machine&)> take;
-};
+using Task = std::function<void(CalibrationParts&)>;
 
-/// The tasks together, each on a core of its own, where there are many; else one after the other.
-void measure(model::Machine& machine, const std::vector<Task>& tasks, int threads, CalibrationParts& parts) {
-    const auto count = static_cast<int64_t>(tasks.size());
+/// Side by side, each on a core of its own, where there are many; else one after the other.
+void run(const std::vector<Task>& tasks, int threads, CalibrationParts& parts) {
     core::Memory memory;
-    std::vector<model::Machine> machines(tasks.size(), machine);
+    const int together = threads >= many_cores ? static_cast<int>(tasks.size()) : 1;
     std::vector<CalibrationParts> own(tasks.size());
-    const backend::Executor executor{memory, threads >= many_cores ? static_cast<int>(count) : 1};
-    executor.for_each(
-        count,
-        [&](int64_t i) {
-            tasks[static_cast<size_t>(i)].measure(machines[static_cast<size_t>(i)],
-                                                  own[static_cast<size_t>(i)]);
-        },
-        1);
-    for (size_t i = 0; i < tasks.size(); ++i) {
-        tasks[i].take(machine, machines[i]);
-        parts.list.insert(parts.list.end(), own[i].list.begin(), own[i].list.end());
-    }
+    backend::Executor{memory, together}.for_each(
+        static_cast<int64_t>(tasks.size()),
+        [&](int64_t i) { tasks[static_cast<size_t>(i)](own[static_cast<size_t>(i)]); }, 1);
+    for (const CalibrationParts& one : own)
+        parts.list.insert(parts.list.end(), one.list.begin(), one.list.end());
 }
 
-/// One thread, by its own time.
-Task near_cpu(bool in_double, int repetitions) {
-    const auto measure = [=](model::Machine& machine, CalibrationParts& parts) {
-        parts.time(in_double ? "near field on the CPU, fp64" : "near field on the CPU, fp32",
-                   [&] { calibrate_near_cpu(machine, in_double, repetitions); });
-    };
-    const auto take = [=](model::Machine& machine, const model::Machine& measured) {
-        for (const model::NearLayoutCosts& one : measured.near.layouts)
-            if (one.backend == cpu && one.number_bytes == (in_double ? 8 : 4))
-                model::put(machine.near, one);
-        for (const model::NearKernelCosts& one : measured.near.kernels)
-            if (one.backend == cpu && one.dimension > 0 && (one.precision == fp32) != in_double)
-                model::put(machine.near, one);
-    };
-    return {measure, take};
-}
-
-/// Without the link, which shares the host's memory with the other tasks.
-Task device(int32_t number, int repetitions) {
-    const auto measure = [=](model::Machine& machine, CalibrationParts& parts) {
-        calibrate_gpu(machine, number, repetitions, parts);
-    };
-    const auto take = [](model::Machine& machine, const model::Machine& measured) {
-        machine.gpu_name = measured.gpu_name;
-        machine.gpu = measured.gpu;
-    };
-    return {measure, take};
+/// What one core takes for the near field, and what the GPU takes without its host's memory.
+void calibrate_side_by_side(model::Machine& machine, const Calibration& calibration, int threads, bool gpu,
+                            CalibrationParts& parts) {
+    std::vector<NearCpuPiece> pieces;
+    if (calibration.cpu)
+        pieces = near_cpu_pieces();
+    model::Machine with_gpu = machine;
+    std::vector<Task> tasks;
+    if (gpu)
+        tasks.push_back([&](CalibrationParts& own) {
+            calibrate_gpu(with_gpu, calibration.device, calibration.repetitions, own);
+        });
+    for (NearCpuPiece& piece : pieces)
+        tasks.push_back([&](CalibrationParts& own) {
+            const std::string name = core::format("near field on the CPU, %d-D, %s", piece.dimension,
+                                                  piece.in_double ? "fp64" : "fp32");
+            own.time(name.c_str(), [&] { measure_near_cpu(piece, machine, calibration.repetitions); });
+        });
+    run(tasks, threads, parts);
+    if (gpu)
+        machine = with_gpu;
+    if (calibration.cpu)
+        fit_near_cpu(machine, pieces);
 }
 
 /// A library without the near field is measured without it.
@@ -117,15 +96,10 @@ model::Machine calibrate(const Calibration& calibration, CalibrationReport& repo
         (void)backend::require_cuda(); // before anything that takes time
     const bool gpu =
         calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(&report.left_out) != nullptr);
-    const int threads = backend::resolve_threads(calibration.threads), repetitions = calibration.repetitions;
-    std::vector<Task> tasks;
-    if (calibration.cpu) {
-        calibrate_cpu(machine, threads, repetitions, report.parts);
-        tasks = {near_cpu(true, repetitions), near_cpu(false, repetitions)};
-    }
-    if (gpu)
-        tasks.push_back(device(calibration.device, repetitions));
-    measure(machine, tasks, threads, report.parts);
+    const int threads = backend::resolve_threads(calibration.threads);
+    if (calibration.cpu)
+        calibrate_cpu(machine, threads, calibration.repetitions, report.parts);
+    calibrate_side_by_side(machine, calibration, threads, gpu, report.parts);
     if (gpu)
         calibrate_with_host(machine, calibration, report);
     machine.name = machine.gpu_name.empty() ? machine.cpu_name : machine.gpu_name;
