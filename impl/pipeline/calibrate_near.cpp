@@ -7,6 +7,7 @@
 #include "model/near_calibrate.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace graft::pipeline {
 
@@ -96,12 +97,16 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const near::Ben
     model::put(machine.near, costs);
 }
 
-void measure_kernels(model::Machine& machine, const Bench& bench, int repetitions) {
+/// Those of so many dimensions.
+void measure_kernels(model::Machine& machine, const Bench& bench, int32_t dimension,
+                     std::span<const Precision> precisions, int repetitions) {
     for (const KernelCase& one : kernel_cases) {
+        if (one.dimension != dimension)
+            continue;
         const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
         const near::BenchCase dense =
             case_of(bench.dense_points, dense_density, one.dimension, components, true);
-        for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
+        for (const Precision precision : precisions)
             for (const int32_t outputs : all_outputs)
                 measure_kernel(machine, bench, dense, sums_of(one.kernel, one.dimension, precision, outputs),
                                one.kernel == Kernel::laplace ? repetitions : std::min(repetitions, 2));
@@ -135,9 +140,11 @@ double least(const std::vector<double>& seconds) {
     return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end());
 }
 
+/// Of each layout.
+using Samples = std::vector<std::vector<model::NearSample>>;
+
 void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
-                 const near::Sums& sums, int repetitions, double most_bytes,
-                 std::vector<model::NearSample> (&samples)[near::layouts]) {
+                 const near::Sums& sums, int repetitions, double most_bytes, Samples& samples) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
@@ -166,17 +173,18 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
     }
 }
 
-void measure_layouts(model::Machine& machine, const Bench& bench, Precision precision, int repetitions) {
-    std::vector<model::NearSample> samples[near::layouts];
-    for (const int32_t dimension : {2, 3}) {
-        const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
-        for (const near::BenchCase& one : structures(bench, dimension))
-            add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential),
-                        repetitions, bench.most_bytes, samples);
-        if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
-            add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
-                        sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
-    }
+void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
+                     Precision precision, int repetitions, Samples& samples) {
+    const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
+    for (const near::BenchCase& one : structures(bench, dimension))
+        add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential), repetitions,
+                    bench.most_bytes, samples);
+    if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
+        add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
+                    sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
+}
+
+void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
     const auto fit = [&](model::NearLayout layout, const model::NearPhase* plain) {
         const auto& measured = samples[static_cast<size_t>(layout)];
         return model::fit_near(layout, measured, bench.way, machine, plain);
@@ -187,17 +195,45 @@ void measure_layouts(model::Machine& machine, const Bench& bench, Precision prec
     if (known)
         plain = fit(model::NearLayout::ranges, nullptr).collection;
     for (int k = 0; k < near::layouts; ++k)
-        if (!samples[k].empty())
+        if (!samples[static_cast<size_t>(k)].empty())
             model::put(machine.near, fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr));
 }
 
 } // namespace
 
-void calibrate_near_cpu(model::Machine& machine, int repetitions) {
+std::vector<NearCpuPiece> near_cpu_pieces() {
+    std::vector<NearCpuPiece> pieces;
+    for (const bool in_double : {true, false})
+        for (const int32_t dimension : {2, 3})
+            pieces.push_back({dimension, in_double, {}, Samples(near::layouts)});
+    return pieces;
+}
+
+void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int repetitions) {
+    constexpr Precision wide[] = {Precision::mixed, Precision::fp64}, narrow[] = {Precision::fp32};
     const Bench bench;
-    measure_kernels(machine, bench, std::min(repetitions, 2));
-    for (const Precision precision : {Precision::fp64, Precision::fp32})
-        measure_layouts(machine, bench, precision, std::min(repetitions, 2));
+    const auto precisions = piece.in_double ? std::span<const Precision>(wide) : narrow;
+    const int rounds = std::min(repetitions, 2);
+    model::Machine own = machine;
+    own.near.kernels = {};
+    measure_kernels(own, bench, piece.dimension, precisions, rounds);
+    for (const model::NearKernelCosts& one : own.near.kernels)
+        if (one.dimension > 0)
+            piece.kernels.push_back(one);
+    measure_layouts(own, bench, piece.dimension, precisions.back(), rounds, piece.samples);
+}
+
+void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces) {
+    for (const NearCpuPiece& piece : pieces)
+        for (const model::NearKernelCosts& one : piece.kernels)
+            model::put(machine.near, one);
+    for (const bool in_double : {true, false}) {
+        Samples samples(near::layouts);
+        for (const NearCpuPiece& piece : pieces)
+            for (size_t k = 0; k < samples.size() && piece.in_double == in_double; ++k)
+                samples[k].insert(samples[k].end(), piece.samples[k].begin(), piece.samples[k].end());
+        fit_layouts(machine, Bench(), samples);
+    }
 }
 
 void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions) {
@@ -208,9 +244,16 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
     std::copy_n(std::initializer_list<double>{2000, 20000, 60000, 200000}.begin(), 4, bench.points);
     bench.most_pairs = 1e8, bench.long_pairs = 3e7, bench.most_bytes = 5e8, bench.large_points = 0;
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
-    measure_kernels(machine, bench, std::min(repetitions, 2));
-    for (const Precision precision : {Precision::fp64, Precision::fp32})
-        measure_layouts(machine, bench, precision, std::min(repetitions, 2));
+    constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
+    const int rounds = std::min(repetitions, 2);
+    for (const int32_t dimension : {2, 3})
+        measure_kernels(machine, bench, dimension, precisions, rounds);
+    for (const Precision precision : {Precision::fp64, Precision::fp32}) {
+        Samples samples(near::layouts);
+        for (const int32_t dimension : {2, 3})
+            measure_layouts(machine, bench, dimension, precision, rounds, samples);
+        fit_layouts(machine, bench, samples);
+    }
 }
 
 } // namespace graft::pipeline

@@ -32,7 +32,8 @@ int predict(const std::string& what, const Words& words) {
                         "12 to 16 (paper), and\nthe model put right (corrected): bytes that are read, "
                         "iterations, partition, launches."
                       : "Which roof, memory or arithmetic, bounds counting keys left of a cut "
-                        "(rehmann2022, figures 10 to 14).");
+                        "(rehmann2022, figures 10 to 14).",
+        true);
     arguments.list("machine", "FILE", "machine file (graft model schema lists its keys); repeatable");
     if (what == "orb") {
         arguments.value("n", "N", "1e9", "particles")
@@ -72,12 +73,12 @@ int calibrate(const Words& words) {
     Arguments arguments(
         "model calibrate", "[--out FILE] [options]",
         "Measures this machine: bandwidths of each level of the memory, rates of the kernels, "
-        "and with a GPU\nits own and its link's. Takes less than 20 s.");
+        "and with a GPU\nits own and its link's. Takes about 20 s; the file begins with the seconds of each part.");
     arguments.value("out", "FILE", "write a machine file (YAML); else it goes to the screen")
         .value("backend", "NAME", "auto", "auto: the GPU too when there is one; cpu; cuda: it must be there")
         .value("device", "K", "0", "the GPU to measure")
         .value("threads", "K", "0", "threads to use; 0: as many as OpenMP would")
-        .value("repetitions", "R", "5", "rounds; the best counts");
+        .value("repetitions", "R", "5", "most rounds; the best counts");
     if (!arguments.parse(words)) {
         return 0;
     }
@@ -104,8 +105,7 @@ int calibrate(const Words& words) {
 }
 
 int schema(const Words& words) {
-    Arguments arguments("model schema", "",
-                        "Prints every key of a machine file: type, unit, meaning (JSON).");
+    Arguments arguments("model schema", "", "Prints every key of a machine file: type, unit, meaning.", true);
     if (!arguments.parse(words)) {
         return 0;
     }
