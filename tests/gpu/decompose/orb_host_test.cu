@@ -51,7 +51,8 @@ TEST_F(OrbHostTest, MeasurementsVerifyThemselves) {
             if (cases.skip())
                 continue;
             decompose::DeviceOrbBench request;
-            request.n = test_size(100003, 10007), request.leaves = 37, request.repeats = 1;
+            request.n = test_size(100003, 5003), request.leaves = small_inputs() ? 9 : 37,
+            request.repeats = 1;
             request.variant = static_cast<decompose::OrbVariant>(variant);
             request.axis = static_cast<decompose::OrbAxis>(axis);
             request.temporaries = axis == 1 ? 1 : 3;

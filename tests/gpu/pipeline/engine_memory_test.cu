@@ -37,7 +37,7 @@ class EngineMemory : public OnDevice {
 TEST_F(EngineMemory, LessMemoryMoreBatchesSameBits) {
     const Cloud cloud = make_cloud(test_size(60000, 20000), 41);
     const std::vector<double> shares =
-        small_inputs() ? std::vector{0.5, 0.3, 0.1} : std::vector{0.9, 0.6, 0.5, 0.4, 0.35, 0.3, 0.2, 0.1};
+        small_inputs() ? std::vector{0.5, 0.1} : std::vector{0.9, 0.6, 0.5, 0.4, 0.35, 0.3, 0.2, 0.1};
     Cases cases(3);
     for (const int walk : {1, 2})
         for (const Precision precision : {Precision::mixed, Precision::fp64}) {
@@ -91,7 +91,7 @@ TEST_F(EngineMemory, LessMemoryMoreBatchesSameBits) {
 /// A smaller limit, then none, then one again: one engine, the same bits.
 TEST_F(EngineMemory, LimitsMayChange) {
     Engine engine;
-    const Cloud cloud = make_cloud(test_size(40000, 15000), 42);
+    const Cloud cloud = make_cloud(test_size(40000, 8000), 42);
     Settings s;
     const Answer expected = engine.run(s, cloud, {}, Layout::soa64, MemorySpace::host);
     const int64_t bytes = engine.report.bytes_device;
@@ -114,8 +114,8 @@ TEST_F(EngineMemory, LimitsMayChange) {
 
 /// More particles after fewer: what the lists hold makes way for particles and tree.
 TEST_F(EngineMemory, ListsMakeWayForParticles) {
-    const Cloud small = make_cloud(test_size(20000, 7000), 43),
-                large = make_cloud(test_size(60000, 20000), 44);
+    const Cloud small = make_cloud(test_size(20000, 3000), 43),
+                large = make_cloud(test_size(60000, 9000), 44);
     Settings s;
     Engine sizes;
     sizes.run(s, large, {}, Layout::soa32, MemorySpace::device);
