@@ -173,6 +173,13 @@ class Sanitizers(unittest.TestCase):
                 self.assertEqual(line[2], ended)
                 self.assertEqual("dynamic_memory" in line[4], bool(text) and ended == "failed" or not text)
 
+    def test_few_processes_of_racecheck_share_a_device(self):
+        devices = sanitize.Devices([16, 3], 5)
+        self.assertEqual(sorted(devices.take("racecheck") for _ in range(8)), [0] * 5 + [1] * 3)
+        self.assertEqual((devices.free("racecheck"), devices.free("memcheck")), ([0, 0], [11, 0]))
+        devices.give(1, "racecheck")
+        self.assertEqual(devices.take("racecheck"), 1)
+
     def test_shards_hold_every_test_once_and_long_ones_come_first(self):
         tests = [f"A.Test{k}" for k in range(40)]
         shards = sanitize.shards_of(tests, 1.0)
