@@ -8,7 +8,7 @@ since racecheck's time is that of the host's cores. --resume goes on where the r
 there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared memory (sass.py);
 that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a tool and program:
 clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
-reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory, by the contents of files) and
+reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory) and
 sanitize.json: what was left out and why, what is done, the seconds of every test. --plan prints the shards and starts none.
 """
 import argparse

@@ -37,7 +37,8 @@ def digest_of(path):
 
 
 class Kernels:
-    """Kernels of files, read once: `kept` is a JSON file where they stay from run to run, by the files' contents.
+    """Kernels of files, read once: `kept` is a JSON file where they stay from run to run, by the contents of modules (cubins), which
+    programs and libraries share.
 
     Of two modules of one name in a file cuobjdump leaves one: kernels of the other are not known. A core reads some 3 MB of machine
     code a second; `jobs` modules are read at a time. CalledProcessError, FileNotFoundError: cuobjdump fails, or is missing."""
@@ -49,24 +50,24 @@ class Kernels:
 
     def uses(self, path):
         """Mangled name of every kernel in a file: whether it may touch shared memory."""
-        digest = digest_of(path)
-        if digest not in self.known:
-            with tempfile.TemporaryDirectory() as folder:
-                made = subprocess.run(["cuobjdump", "-xelf", "all", os.path.abspath(path)], cwd=folder, check=False,
-                                      capture_output=True, text=True)
-                if "does not contain device code" not in made.stdout + made.stderr:
-                    made.check_returncode()
-                cubins = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getsize, reverse=True)
-                with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-                    listings = list(pool.map(lambda cubin: uses_of(sass_of(cubin)), cubins))
-            self.known[digest] = either(listings)
+        with tempfile.TemporaryDirectory() as folder:
+            made = subprocess.run(["cuobjdump", "-xelf", "all", os.path.abspath(path)], cwd=folder, check=False, capture_output=True,
+                                  text=True)
+            if "does not contain device code" not in made.stdout + made.stderr:
+                made.check_returncode()
+            cubins = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getsize, reverse=True)
+            digests = [digest_of(cubin) for cubin in cubins]
+            new = {digest: cubin for digest, cubin in zip(digests, cubins) if digest not in self.known}
+            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+                self.known.update(zip(new, pool.map(lambda cubin: uses_of(sass_of(cubin)), new.values())))
+        if new:
             with open(self.kept, "w", encoding="utf-8") as file:
                 json.dump(self.known, file)
-        return self.known[digest]
+        return either(self.known[digest] for digest in digests)
 
     def without_shared_memory(self, paths):
         """Mangled names of the kernels in the files that touch shared memory in none of them."""
-        return sorted(name for name, used in either([self.uses(path) for path in paths]).items() if not used)
+        return sorted(name for name, used in either(self.uses(path) for path in paths).items() if not used)
 
 
 def either(listings):
