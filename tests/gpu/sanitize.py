@@ -3,13 +3,13 @@
 
 usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--racing N] [--plan]
 
-Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core,
-since racecheck's time is that of the host's cores. --resume goes on where the run in FOLDER (its OUT) was cut off: tests that ended
-there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared memory (sass.py);
-that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a tool and program:
-clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
-reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory) and
-sanitize.json: what was left out and why, what is done, the seconds of every test. --plan prints the shards and starts none.
+Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core, of
+racecheck five a device, whose launches wait for each other. --resume goes on where the run in FOLDER (its OUT) was cut off: tests
+that ended there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared memory
+(sass.py); that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a tool and
+program: clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
+reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory) and sanitize.json: what was left
+out and why, what is done, the seconds of every test. --plan prints the shards and starts none.
 """
 import argparse
 import concurrent.futures
