@@ -169,7 +169,7 @@ class Sanitizers(unittest.TestCase):
                     file.write(f"#!/bin/sh\ncat <<'TEXT'\n{text}TEXT\n")
                 os.chmod(tool, 0o755)
                 with unittest.mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"]):
-                    line = sanitize.planted("program", sanitize.Exclusions(folder, [], 1), os.path.join(folder, "log"), 10).split("\t")
+                    line = sanitize.planted("program", sanitize.Racecheck(folder, [], 1, 1), os.path.join(folder, "log"), 10).split("\t")
                 self.assertEqual(line[2], ended)
                 self.assertEqual("dynamic_memory" in line[4], bool(text) and ended == "failed" or not text)
 

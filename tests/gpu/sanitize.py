@@ -4,7 +4,7 @@
 usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--racing N] [--plan]
 
 Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core, of
-racecheck five a device, whose launches wait for each other. --resume goes on where the run in FOLDER (its OUT) was cut off: tests
+racecheck three a device. --resume goes on where the run in FOLDER (its OUT) was cut off: tests
 that ended there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared memory
 (sass.py); that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a tool and
 program: clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
@@ -38,9 +38,7 @@ LEFT_OUT = {
 # Grids as for four multiprocessors: racecheck takes its time by the block, and a block that comes back to the same shared memory
 # shows it more.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "GRAFT_TEST_SMALL": "1", "GRAFT_CUDA_MULTIPROCESSORS": "4"}
-# A racecheck process takes a worker thread for every core unless told. NVIDIA's own kernels, sorts and scans, are left out.
-CUB = "CUB_"
-OPTIONS = {"racecheck": ["--racecheck-num-workers", "1", "--kernel-name-exclude", "kns=" + CUB]}
+CUB = "CUB_" # NVIDIA's own kernels, sorts and scans, are left out
 NAMES = 200 # in one option: Linux takes 128 KiB an argument
 PLANTED = "planted_hazards" # the program; its kernels, all of which racecheck must report
 PLANTED_KERNELS = ("named_memory", "dynamic_memory", "through_a_pointer")
@@ -52,7 +50,7 @@ SLOW = {
 }
 SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 20.0, 200, 86
 PLACES = 16 # most processes on a device at a time
-RACING = 5  # of these under racecheck: a launch then waits for the device's other processes, which take turns of milliseconds
+RACING = 3  # of these under racecheck, whose launches wait for each other; the other cores are workers for them
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
 STATE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, .*?)? ?(?:\((\d+) ms\))?$")
 REPORT = re.compile(r"^=+ ((?:(?:Error|Warning|Info): )?(?:Race reported|Potential \w+ hazard|Uninitialized|Host API memory access error|"
@@ -127,22 +125,23 @@ class Devices:
         return ",".join(self.names[first:] + self.names[:first])
 
 
-class Exclusions:
-    """Kernels that racecheck leaves out of each program: those that touch no shared memory. Read beside what runs meanwhile."""
-    def __init__(self, folder, programs, jobs):
-        self.kernels, self.libraries = sass.Kernels(os.path.join(folder, "kernels.json"), jobs), libraries()
+class Racecheck:
+    """Its options for each program: so many workers, and no kernels that touch no shared memory, which are read beside what runs."""
+    def __init__(self, folder, programs, cores, workers):
+        self.kernels, self.libraries, self.workers = sass.Kernels(os.path.join(folder, "kernels.json"), cores), libraries(), workers
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
-        self.made = {path: self.pool.submit(self.options, path) for path in programs}
+        self.made = {path: self.pool.submit(self.exclusions, path) for path in programs}
 
-    def options(self, path):
+    def exclusions(self, path):
         try:
             return exclusions(self.kernels.without_shared_memory([path, *self.libraries]))
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"sanitize.py: racecheck looks at all kernels of {os.path.basename(path)}: {error}", file=sys.stderr)
             return []
 
-    def of(self, path):
-        return self.made[path].result() if path in self.made else []
+    def options(self, path):
+        made = self.made[path].result() if path in self.made else []
+        return ["--racecheck-num-workers", str(self.workers), "--kernel-name-exclude", "kns=" + CUB, *made]
 
 
 def exclusions(names):
@@ -155,12 +154,12 @@ def libraries():
     return [os.environ[name] for name in ("GRAFT_LIBRARY", "GRAFT_CUDA_LIBRARY") if name in os.environ]
 
 
-def planted(path, exclude, log, seconds):
+def planted(path, racecheck, log, seconds):
     """The line of the program whose hazards racecheck must report."""
     begin, said = time.monotonic(), ""
     try:
-        said = subprocess.run(["compute-sanitizer", "--tool", "racecheck", *OPTIONS["racecheck"], *exclude.of(path), path],
-                              capture_output=True, text=True, errors="replace", timeout=seconds, check=False).stdout
+        said = subprocess.run(["compute-sanitizer", "--tool", "racecheck", *racecheck.options(path), path], capture_output=True,
+                              text=True, errors="replace", timeout=seconds, check=False).stdout
     except subprocess.TimeoutExpired:
         pass
     with open(log, "w", encoding="utf-8") as file:
@@ -170,9 +169,9 @@ def planted(path, exclude, log, seconds):
     return f"sanitize\tracecheck.{PLANTED}\t{'failed' if missed else 'clean'}\t{round(time.monotonic() - begin)}\t{words}"
 
 
-def run(job, devices, exclude, deadline, again=True):
+def run(job, devices, racecheck, deadline, again=True):
     """One shard: how it ended, and what its log says; once again if the tool lost track of a launch."""
-    options = exclude.of(job["path"]) if job["tool"] == "racecheck" else []
+    options = racecheck.options(job["path"]) if job["tool"] == "racecheck" else []
     first = devices.take(job["tool"])
     left = min(SHARD_LIMIT_S, deadline - time.monotonic())
     if left < 5:
@@ -180,7 +179,7 @@ def run(job, devices, exclude, deadline, again=True):
         return job | judged("", 0) | {"ended": "skipped", "seconds": 0.0, "device": None}
     given = ENVIRONMENT | {"CUDA_VISIBLE_DEVICES": devices.visible(first)}
     command = ["compute-sanitizer", "--tool", job["tool"], "--report-api-errors", "no", "--error-exitcode", str(FINDINGS),
-               "--print-limit", "20", *OPTIONS.get(job["tool"], []), *options, job["path"], "--gtest_color=no",
+               "--print-limit", "20", *options, job["path"], "--gtest_color=no",
                "--gtest_filter=" + ":".join(job["tests"])]
     begin, status = time.monotonic(), 124
     with open(job["log"], "wb") as log:
@@ -195,7 +194,7 @@ def run(job, devices, exclude, deadline, again=True):
         result = job | judged(file.read(), status) | {"seconds": time.monotonic() - begin, "device": first}
     if again and result["ended"] == "lost" and deadline - time.monotonic() > result["seconds"]:
         left = [test for test in job["tests"] if test not in done(result)]
-        second = run(job | {"tests": left, "log": job["log"].replace(".log", ".again.log")}, devices, exclude, deadline,
+        second = run(job | {"tests": left, "log": job["log"].replace(".log", ".again.log")}, devices, racecheck, deadline,
                      again=False)
         return second | {"tests": job["tests"], "times": result["times"] | second["times"],
                          "seconds": result["seconds"] + second["seconds"], "reports": result["reports"] + second["reports"]}
@@ -342,10 +341,10 @@ def main(args):
     raced = sorted({job["path"] for job in jobs if job["tool"] == "racecheck"} | {hazards} if "racecheck" in args.tools else ())
     if args.resume and os.path.exists(os.path.join(args.resume, "kernels.json")):
         shutil.copy(os.path.join(args.resume, "kernels.json"), args.out)
-    exclude = Exclusions(args.out, raced, cores)
+    racecheck = Racecheck(args.out, raced, cores, max(1, cores // (args.devices * args.racing) - 1))
     with concurrent.futures.ThreadPoolExecutor(sum(places) + len(raced[:1])) as pool:
-        proof = [pool.submit(planted, hazards, exclude, os.path.join(args.out, PLANTED + ".log"), 60) for _ in raced[:1]]
-        results = list(pool.map(lambda job: run(job, devices, exclude, deadline), jobs))
+        proof = [pool.submit(planted, hazards, racecheck, os.path.join(args.out, PLANTED + ".log"), 60) for _ in raced[:1]]
+        results = list(pool.map(lambda job: run(job, devices, racecheck, deadline), jobs))
         for line in proof:
             print(line.result())
     for tool in args.tools:

@@ -38,7 +38,7 @@ class DeviceContext : public DeviceHost {
     void SetUp() override {
         testing::FLAGS_gtest_death_test_style = "threadsafe"; // starts anew
         DeviceHost::SetUp();
-        xyz = plummer_points(test_size(5000, 1500));
+        xyz = plummer_points(test_size(5000, 800));
     }
     /// A context that the host makes, as OpenMM does; current from then on.
     static CUcontext own_context(int device) {

@@ -9,7 +9,7 @@ namespace {
 class OrbHostTest : public OrbTest {};
 
 TEST_F(OrbHostTest, HostArraysThereAndBack) {
-    PointSet set = make(plummer, test_size(70001, 7001));
+    PointSet set = make(plummer, test_size(70001, 2003));
     for (int64_t i = 0; i < set.size(); ++i)
         set.cost.push_back(1 + 0.5 * static_cast<double>(i % 3)), set.id.push_back(3 * i - 1000);
     core::Memory host_memory;
@@ -91,7 +91,7 @@ TEST_F(OrbHostTest, BadValueIsNamed) {
 }
 
 TEST_F(OrbHostTest, SecondRunAllocatesNothingAndIsTheSame) {
-    const PointSet set = make(uniform, test_size(50021, 6007));
+    const PointSet set = make(uniform, test_size(50021, 2003));
     std::vector<backend::DeviceBuffer<double>> columns;
     for (const auto& column : set.x)
         put(column, columns.emplace_back(*memory, "x"));

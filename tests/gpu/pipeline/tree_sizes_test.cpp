@@ -32,7 +32,7 @@ class DeviceTreeSizes : public ::testing::TestWithParam<int32_t> {
 };
 
 TEST_P(DeviceTreeSizes, ForcesStayRightWhileTheyAreTried) {
-    const int64_t n = test::test_size(40000, 1000);
+    const int64_t n = test::test_size(40000, 700);
     core::Memory memory;
     Bodies exact(n), found(n);
     Settings settings;
