@@ -4,12 +4,12 @@
 usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--racing N] [--plan]
 
 Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core, of
-racecheck three a device. --resume goes on where the run in FOLDER (its OUT) was cut off: tests
-that ended there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared memory
-(sass.py); that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a tool and
-program: clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
-reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory) and sanitize.json: what was left
-out and why, what is done, the seconds of every test. --plan prints the shards and starts none.
+racecheck three a device, which have the other cores as workers. --resume goes on where the run in FOLDER (its OUT) was cut off:
+tests that ended there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared
+memory (sass.py); that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a
+tool and program: clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a
+shard, reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory) and sanitize.json: what was
+left out and why, what is done, the seconds of every test. --plan prints the shards and starts none.
 """
 import argparse
 import concurrent.futures
@@ -44,11 +44,13 @@ PLANTED = "planted_hazards" # the program; its kernels, all of which racecheck m
 PLANTED_KERNELS = ("named_memory", "dynamic_memory", "through_a_pointer")
 SECONDS = 2.0 # a test under racecheck beside two other processes on an H200, unless it is here
 SLOW = {
-    "EngineMemory.*": 20, "EngineLean.*": 15, "*DeviceTreeSizes.*": 10, "GpuRanks.*": 8, "EngineLocal.*": 6, "EngineReuse.*": 5,
-    "EngineLife.*": 5, "EngineMatches.*": 5, "OrbTest.*": 5, "OrbHostTest.*": 5, "GpuRanksBox.*": 5, "Periodic.*": 4, "RanksTest.*": 4,
-    "DeviceLife.*": 4, "DeviceWalkTest.*": 4, "Direct.*": 3, "Evaluate.*": 3,
+    "EngineLean.HeapsAndDeepCells": 80, "EngineMemory.Less*": 50, "EngineLocal.Batches*": 40, "EngineLife.MemoryRefused*": 35,
+    "GpuRanksBox.OnlyWhat*": 27, "Evaluate.TooLittle*": 20, "Periodic.TheSolver*": 20, "Periodic.Slabs*": 18, "EngineLean.*": 28,
+    "*DeviceTreeSizes.*": 26, "EngineMemory.*": 18, "GpuRanks.*": 14, "EngineLife.*": 9, "EngineLocal.*": 9, "EngineMatches.*": 8,
+    "EngineReuse.*": 9, "Periodic.*": 9, "GpuRanksBox.*": 8, "Orb*Test.*": 6, "DeviceLife.*": 5, "Evaluate.*": 4, "Direct.*": 4,
+    "DeviceWalkTest.*": 4, "RanksTest.*": 3, "DeviceContext.*": 4,
 }
-SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 15.0, 200, 86
+SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 20.0, 250, 86
 PLACES = 16 # most processes on a device at a time
 RACING = 3  # of these under racecheck, whose launches wait for each other; the other cores are workers for them
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")

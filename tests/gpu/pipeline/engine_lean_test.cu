@@ -136,7 +136,9 @@ TEST_F(EngineLean, MoreNodesThanExpected) {
 TEST_F(EngineLean, HeapsAndDeepCells) {
     const Wish wish = field_alone();
     for (const bool deep : {false, true}) {
-        Cloud cloud = make_cloud(test_size(150000, deep ? 10000 : 40000), 64);
+        if (small_inputs() && deep)
+            continue; // few particles leave no room for the host's tree
+        Cloud cloud = make_cloud(test_size(150000, 40000), 64);
         const size_t first = 5000, end = first + static_cast<size_t>(test_size(900, 200));
         for (size_t i = first; i < end; ++i)
             cloud.x[i] = cloud.x[first], cloud.y[i] = cloud.y[first], cloud.z[i] = cloud.z[first];

@@ -73,6 +73,8 @@ TEST_F(GpuRanksBox, OnlyWhatIsNearTravels) {
     const PeriodicBox boxes[] = {{{3, 1, 1}, {-1, 5, 0}, {0, 0, 0}},
                                  {{1, 1, 3}, {0, 0, 2}, {0.2, -0.3, 0.4}}};
     for (const PeriodicBox& box : boxes) {
+        if (small_inputs() && &box != boxes)
+            continue;
         const Cloud cloud = random_charges(box, test_size(1500, 400));
         Settings s = periodic_settings(box, Method::direct);
         s.ewald_alpha = 20, s.ewald_accuracy = 1e-11;
