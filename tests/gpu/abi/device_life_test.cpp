@@ -10,7 +10,7 @@ class DeviceLife : public DeviceHost {
   protected:
     void SetUp() override {
         DeviceHost::SetUp();
-        xyz = plummer_points(test_size(20000, 800));
+        xyz = plummer_points(test_size(20000, 1500));
     }
     std::vector<double> xyz;
 };
