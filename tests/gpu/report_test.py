@@ -6,11 +6,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 import rows # noqa: E402
 import sanitize # noqa: E402
+import sass # noqa: E402
 
 PAIRS = {"n": 262144, "limits": {"mix_pairs_per_s": 2e12, "fma_fp64_per_s": 1.6e13, "read_bytes_per_s": 4e12, "copy_bytes_per_s": 4e12},
          "all_pairs": {name: {"limit_pairs_per_s": limit, "best": {"pairs_per_s": rate}}
@@ -128,6 +130,55 @@ class Sanitizers(unittest.TestCase):
         words = sanitize.step("memcheck", "gpu_a", [shard], {}, {"A.C": 3, "A.D": 4}).split("\t")
         self.assertEqual((words[2], words[4]), ("clean", "3 of 3 tests in 1 processes; 2 in an earlier run"))
         self.assertEqual(sanitize.step("memcheck", "gpu_a", [], {}, {"A.C": 3}).split("\t")[2], "clean")
+
+    SASS = """
+		Function : _Z5plainPi
+        /*0000*/                   LDC R1, c[0x0][0x28] ;    /* 0x00000a00ff017b82 */
+        /*0010*/              @!P0 LDG.E R0, desc[UR4][R2.64] ;
+        /*0020*/                   REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R0 ;
+        /*0030*/                   CALL.REL.NOINC 0x1230 ;
+		Function : _Z6sharedPi
+        /*0000*/                   MOV R1, R2 ;
+        /*0010*/             @!UP0 STS.64 [R4+0x10], R2 ;
+"""
+
+    def test_which_kernels_touch_shared_memory(self):
+        self.assertEqual(sass.uses_of(self.SASS), {"_Z5plainPi": False, "_Z6sharedPi": True})
+        for line in ("LDS R1, [R2] ;", "@P6 ATOMS.ADD RZ, [UR4], R2 ;", "LDGSTS.E.BYPASS.128 [R3], desc[UR4][R4.64] ;", "LD.E R1, [R2] ;",
+                     "UBLKCP.S.G [UR4], [UR6] ;", "SYNCS.EXCH.64 URZ, [UR4], UR6 ;", "ST.E.STRONG.SYS desc[UR10][R6.64], R9 ;",
+                     "@!P1 ATOM.E.ADD R1, [R2], R3 ;", "CALL.ABS.NOINC R20 ;", "UTMALDG.2D [UR8], [UR4] ;"):
+            self.assertTrue(sass.uses_of(f"\t\tFunction : f\n        /*0a10*/  {line}\n")["f"], line)
+        for line in ("LDG.E R1, [R2] ;", "STG.E [R2], R1 ;", "LDL R1, [R2] ;", "ATOMG.E.ADD R1, [R2], R3 ;", "STL [R1], R2 ;"):
+            self.assertFalse(sass.uses_of(f"\t\tFunction : f\n        /*0a10*/  {line}\n")["f"], line)
+        self.assertEqual(sass.either([{"a": False, "b": False}, {"b": True}, {"b": False}]), {"a": False, "b": True})
+
+    def test_kernels_are_left_out_by_whole_names(self):
+        words = sanitize.exclusions([f"_Z{k}kernel" for k in range(450)] + ["_ZN3cub8CUB_1234scan"])
+        self.assertEqual(words[::2], ["--kernel-name-exclude"] * 3)
+        named = ",".join(words[1::2]).split(",")
+        self.assertEqual((len(named), named[0], named[-1]), (450, "kne=_Z0kernel", "kne=_Z449kernel"))
+        self.assertLess(max(map(len, words)), 1 << 17)
+
+    def test_a_planted_hazard_that_is_not_reported_fails(self):
+        said = "".join(f"========= Error: Race reported between Write access at {name}(int *)+0x10 in a.cu:3\n" for name in
+                       sanitize.PLANTED_KERNELS)
+        with tempfile.TemporaryDirectory() as folder:
+            tool = os.path.join(folder, "compute-sanitizer")
+            for text, ended in ((said, "clean"), (said.replace("dynamic", "other"), "failed"), ("", "failed")):
+                with open(tool, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\ncat <<'TEXT'\n{text}TEXT\n")
+                os.chmod(tool, 0o755)
+                with unittest.mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"]):
+                    line = sanitize.planted("program", sanitize.Racecheck(folder, [], 1, 1), os.path.join(folder, "log"), 10).split("\t")
+                self.assertEqual(line[2], ended)
+                self.assertEqual("dynamic_memory" in line[4], bool(text) and ended == "failed" or not text)
+
+    def test_few_processes_of_racecheck_share_a_device(self):
+        devices = sanitize.Devices([16, 3], 5)
+        self.assertEqual(sorted(devices.take("racecheck") for _ in range(8)), [0] * 5 + [1] * 3)
+        self.assertEqual((devices.free("racecheck"), devices.free("memcheck")), ([0, 0], [11, 0]))
+        devices.give(1, "racecheck")
+        self.assertEqual(devices.take("racecheck"), 1)
 
     def test_shards_hold_every_test_once_and_long_ones_come_first(self):
         tests = [f"A.Test{k}" for k in range(40)]

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """compute-sanitizer over the GPU test programs, inputs small (support/small.hpp), for tests/gpu/run.sh.
 
-usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--plan]
+usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--racing N] [--plan]
 
-Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core,
-since racecheck's time is that of the host's cores. --resume goes on where the run in FOLDER (its OUT) was cut off: tests that ended
-there without a report, in the same build, are not run again. Lines for steps.txt go to standard output, one a tool and program:
-clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a shard,
-reports.txt (every report once, with its tests) and sanitize.json: what was left out and why, what is done, the seconds of every test.
---plan prints the shards and starts none.
+Tests go in shards of similar length, longest first, racecheck behind the three quick tools; one thread each and a process a core, of
+racecheck three a device, which have the other cores as workers. --resume goes on where the run in FOLDER (its OUT) was cut off:
+tests that ended there without a report, in the same build, are not run again. racecheck looks at the kernels that may touch shared
+memory (sass.py); that it still reports is shown by a program with planted hazards. Lines for steps.txt go to standard output, one a
+tool and program: clean, findings, failed (tests, without findings), lost (the tool failed, twice), cut off, skipped. OUT gets a log a
+shard, reports.txt (every report once, with its tests), kernels.json (which kernels touch shared memory) and sanitize.json: what was
+left out and why, what is done, the seconds of every test. --plan prints the shards and starts none.
 """
 import argparse
 import concurrent.futures
@@ -17,10 +18,14 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
+
+import sass
 
 TOOLS = {"racecheck": 1.0, "memcheck": 0.2, "initcheck": 0.2, "synccheck": 0.2} # share of racecheck's time
 LEFT_OUT = {
@@ -33,17 +38,21 @@ LEFT_OUT = {
 # Grids as for four multiprocessors: racecheck takes its time by the block, and a block that comes back to the same shared memory
 # shows it more.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "GRAFT_TEST_SMALL": "1", "GRAFT_CUDA_MULTIPROCESSORS": "4"}
-# A racecheck process takes a worker thread for every core unless told. NVIDIA's own kernels, sorts and scans, are left out.
-OPTIONS = {"racecheck": ["--racecheck-num-workers", "1", "--kernel-name-exclude", "kns=CUB_"]}
-SECONDS = 4.0 # a test under racecheck beside seven other processes on an H200, unless it is here
+CUB = "CUB_" # NVIDIA's own kernels, sorts and scans, are left out
+NAMES = 200 # in one option: Linux takes 128 KiB an argument
+PLANTED = "planted_hazards" # the program; its kernels, all of which racecheck must report
+PLANTED_KERNELS = ("named_memory", "dynamic_memory", "through_a_pointer")
+SECONDS = 2.0 # a test under racecheck beside two other processes on an H200, unless it is here
 SLOW = {
-    "EngineReuse.*": 40, "EngineMemory.*": 40, "GpuRanks.*": 40, "EngineLife.*": 30, "EngineLocal.*": 30, "EngineLean.*": 30,
-    "EngineMatches.*": 25, "Periodic.*": 15, "DeviceLife.*": 12, "DeviceContext.*": 12, "DeviceArrays.*": 8,
-    "DeviceTargetsTest.*": 10, "DeviceWalkTest.*": 10, "*TreeKinds.*": 8, "TreeBuild.*": 6, "RanksTest.*": 6, "Orb*Test.*": 6,
-    "NearLayouts.*": 6, "GpuRanksBox.*": 40,
+    "EngineLean.HeapsAndDeepCells": 80, "EngineMemory.Less*": 50, "EngineLocal.Batches*": 40, "EngineLife.MemoryRefused*": 35,
+    "GpuRanksBox.OnlyWhat*": 27, "Evaluate.TooLittle*": 20, "Periodic.TheSolver*": 20, "Periodic.Slabs*": 18, "EngineLean.*": 28,
+    "*DeviceTreeSizes.*": 26, "EngineMemory.*": 18, "GpuRanks.*": 14, "EngineLife.*": 9, "EngineLocal.*": 9, "EngineMatches.*": 8,
+    "EngineReuse.*": 9, "Periodic.*": 9, "GpuRanksBox.*": 8, "Orb*Test.*": 6, "DeviceLife.*": 5, "Evaluate.*": 4, "Direct.*": 4,
+    "DeviceWalkTest.*": 4, "RanksTest.*": 3, "DeviceContext.*": 4,
 }
-SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 40.0, 200, 86
+SHARD_SECONDS, SHARD_LIMIT_S, FINDINGS = 20.0, 250, 86
 PLACES = 16 # most processes on a device at a time
+RACING = 3  # of these under racecheck, whose launches wait for each other; the other cores are workers for them
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
 STATE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, .*?)? ?(?:\((\d+) ms\))?$")
 REPORT = re.compile(r"^=+ ((?:(?:Error|Warning|Info): )?(?:Race reported|Potential \w+ hazard|Uninitialized|Host API memory access error|"
@@ -89,34 +98,90 @@ def shards_of(tests, share):
 
 class Devices:
     """Places for processes on devices: the device with most places left comes first in a process's list, all others follow."""
-    def __init__(self, places):
-        self.left, self.lock = list(places), threading.Lock()
+    def __init__(self, places, racing):
+        self.left, self.racing, self.changed = list(places), [min(racing, most) for most in places], threading.Condition()
         given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
         self.names = given.split(",") if given else [str(k) for k in range(len(self.left))]
 
-    def take(self):
-        with self.lock:
-            first = self.left.index(max(self.left))
-            self.left[first] -= 1
+    def free(self, tool):
+        """Places left on each device for a process of the tool."""
+        return [min(pair) for pair in zip(self.left, self.racing)] if tool == "racecheck" else self.left
+
+    def take(self, tool):
+        with self.changed:
+            self.changed.wait_for(lambda: max(self.free(tool)) > 0)
+            first = self.free(tool).index(max(self.free(tool)))
+            self.move(first, tool, -1)
             return first
 
-    def give(self, first):
-        with self.lock:
-            self.left[first] += 1
+    def give(self, first, tool):
+        with self.changed:
+            self.move(first, tool, 1)
+            self.changed.notify_all()
+
+    def move(self, first, tool, by):
+        self.left[first] += by
+        self.racing[first] += by if tool == "racecheck" else 0
 
     def visible(self, first):
         return ",".join(self.names[first:] + self.names[:first])
 
 
-def run(job, devices, deadline, again=True):
+class Racecheck:
+    """Its options for each program: so many workers, and no kernels that touch no shared memory, which are read beside what runs."""
+    def __init__(self, folder, programs, cores, workers):
+        self.kernels, self.libraries, self.workers = sass.Kernels(os.path.join(folder, "kernels.json"), cores), libraries(), workers
+        self.pool = concurrent.futures.ThreadPoolExecutor(1)
+        self.made = {path: self.pool.submit(self.exclusions, path) for path in programs}
+
+    def exclusions(self, path):
+        try:
+            return exclusions(self.kernels.without_shared_memory([path, *self.libraries]))
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"sanitize.py: racecheck looks at all kernels of {os.path.basename(path)}: {error}", file=sys.stderr)
+            return []
+
+    def options(self, path):
+        made = self.made[path].result() if path in self.made else []
+        return ["--racecheck-num-workers", str(self.workers), "--kernel-name-exclude", "kns=" + CUB, *made]
+
+
+def exclusions(names):
+    """Options that leave out kernels of these mangled names, but those that are left out as NVIDIA's own."""
+    own = [f"kne={name}" for name in names if CUB not in name]
+    return [word for k in range(0, len(own), NAMES) for word in ("--kernel-name-exclude", ",".join(own[k:k + NAMES]))]
+
+
+def libraries():
+    return [os.environ[name] for name in ("GRAFT_LIBRARY", "GRAFT_CUDA_LIBRARY") if name in os.environ]
+
+
+def planted(path, racecheck, log, seconds):
+    """The line of the program whose hazards racecheck must report."""
+    begin, said = time.monotonic(), ""
+    try:
+        said = subprocess.run(["compute-sanitizer", "--tool", "racecheck", *racecheck.options(path), path], capture_output=True,
+                              text=True, errors="replace", timeout=seconds, check=False).stdout
+    except subprocess.TimeoutExpired:
+        pass
+    with open(log, "w", encoding="utf-8") as file:
+        file.write(said)
+    missed = [name for name in PLANTED_KERNELS if not any(name in report["text"] for report in judged(said, 0)["reports"])]
+    words = "not reported: " + ", ".join(missed) if missed else f"{len(PLANTED_KERNELS)} planted hazards were reported"
+    return f"sanitize\tracecheck.{PLANTED}\t{'failed' if missed else 'clean'}\t{round(time.monotonic() - begin)}\t{words}"
+
+
+def run(job, devices, racecheck, deadline, again=True):
     """One shard: how it ended, and what its log says; once again if the tool lost track of a launch."""
+    options = racecheck.options(job["path"]) if job["tool"] == "racecheck" else []
+    first = devices.take(job["tool"])
     left = min(SHARD_LIMIT_S, deadline - time.monotonic())
     if left < 5:
+        devices.give(first, job["tool"])
         return job | judged("", 0) | {"ended": "skipped", "seconds": 0.0, "device": None}
-    first = devices.take()
     given = ENVIRONMENT | {"CUDA_VISIBLE_DEVICES": devices.visible(first)}
     command = ["compute-sanitizer", "--tool", job["tool"], "--report-api-errors", "no", "--error-exitcode", str(FINDINGS),
-               "--print-limit", "20", *OPTIONS.get(job["tool"], []), job["path"], "--gtest_color=no",
+               "--print-limit", "20", *options, job["path"], "--gtest_color=no",
                "--gtest_filter=" + ":".join(job["tests"])]
     begin, status = time.monotonic(), 124
     with open(job["log"], "wb") as log:
@@ -126,12 +191,13 @@ def run(job, devices, deadline, again=True):
                 status = process.wait(timeout=left)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-    devices.give(first)
+    devices.give(first, job["tool"])
     with open(job["log"], encoding="utf-8", errors="replace") as file:
         result = job | judged(file.read(), status) | {"seconds": time.monotonic() - begin, "device": first}
     if again and result["ended"] == "lost" and deadline - time.monotonic() > result["seconds"]:
         left = [test for test in job["tests"] if test not in done(result)]
-        second = run(job | {"tests": left, "log": job["log"].replace(".log", ".again.log")}, devices, deadline, again=False)
+        second = run(job | {"tests": left, "log": job["log"].replace(".log", ".again.log")}, devices, racecheck, deadline,
+                     again=False)
         return second | {"tests": job["tests"], "times": result["times"] | second["times"],
                          "seconds": result["seconds"] + second["seconds"], "reports": result["reports"] + second["reports"]}
     return result
@@ -228,7 +294,6 @@ def build_of(paths):
 
 def plan(args):
     """Shards; what is left out, the build and what an earlier run of it has done, of each program."""
-    libraries = [os.environ[name] for name in ("GRAFT_LIBRARY", "GRAFT_CUDA_LIBRARY") if name in os.environ]
     earlier = {}
     if args.resume:
         with open(os.path.join(args.resume, "sanitize.json"), encoding="utf-8") as file:
@@ -239,7 +304,7 @@ def plan(args):
         if not name.startswith("gpu_") or name.endswith("_times") or not re.search(args.match, name) or not os.access(path, os.X_OK):
             continue
         tests, left_out = tests_of(path)
-        build = build_of([path, *libraries])
+        build = build_of([path, *libraries()])
         before = earlier[name]["done"] if earlier.get(name, {}).get("build") == build else {}
         programs[name] = {"build": build, "left_out": left_out, "done": {tool: dict(before.get(tool, {})) for tool in TOOLS}}
         for tool in args.tools:
@@ -260,6 +325,7 @@ def arguments():
     parser.add_argument("--tools", type=lambda words: words.split(","), default=list(TOOLS))
     parser.add_argument("--resume", default="")
     parser.add_argument("--places", type=int, default=PLACES)
+    parser.add_argument("--racing", type=int, default=RACING)
     parser.add_argument("--plan", action="store_true")
     return parser.parse_args()
 
@@ -271,10 +337,18 @@ def main(args):
         for one in jobs:
             print(f"{one['expected']:6.1f} s  {one['tool']:9} {one['program']:14} {' '.join(one['tests'])}")
         return
-    places = [max(1, min(args.places, len(os.sched_getaffinity(0)) // args.devices))] * args.devices
-    devices = Devices(places)
-    with concurrent.futures.ThreadPoolExecutor(sum(places)) as pool:
-        results = list(pool.map(lambda job: run(job, devices, deadline), jobs))
+    cores = len(os.sched_getaffinity(0))
+    places = [max(1, min(args.places, cores // args.devices))] * args.devices
+    devices, hazards = Devices(places, args.racing), os.path.join(args.bin, PLANTED)
+    raced = sorted({job["path"] for job in jobs if job["tool"] == "racecheck"} | {hazards} if "racecheck" in args.tools else ())
+    if args.resume and os.path.exists(os.path.join(args.resume, "kernels.json")):
+        shutil.copy(os.path.join(args.resume, "kernels.json"), args.out)
+    racecheck = Racecheck(args.out, raced, cores, max(1, cores // (args.devices * args.racing) - 1))
+    with concurrent.futures.ThreadPoolExecutor(sum(places) + len(raced[:1])) as pool:
+        proof = [pool.submit(planted, hazards, racecheck, os.path.join(args.out, PLANTED + ".log"), 60) for _ in raced[:1]]
+        results = list(pool.map(lambda job: run(job, devices, racecheck, deadline), jobs))
+        for line in proof:
+            print(line.result())
     for tool in args.tools:
         for name, program in programs.items():
             mine = [result for result in results if (result["tool"], result["program"]) == (tool, name)]

@@ -10,7 +10,7 @@ class DeviceArrays : public DeviceHost {
   protected:
     void SetUp() override {
         DeviceHost::SetUp();
-        xyz = plummer_points(test_size(20000, 1500));
+        xyz = plummer_points(test_size(20000, 800));
         n = static_cast<int64_t>(xyz.size() / 3);
     }
     std::vector<double> xyz;

@@ -17,7 +17,7 @@ class DeviceContext : public DeviceHost {
     void SetUp() override {
         testing::FLAGS_gtest_death_test_style = "threadsafe"; // starts anew
         DeviceHost::SetUp();
-        xyz = plummer_points(test_size(5000, 1500));
+        xyz = plummer_points(test_size(5000, 800));
     }
     /// With arrays and a stream of the context that is current, several times, as a graph in the end.
     std::vector<double> field_there() {

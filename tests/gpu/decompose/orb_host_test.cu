@@ -9,7 +9,7 @@ namespace {
 class OrbHostTest : public OrbTest {};
 
 TEST_F(OrbHostTest, HostArraysThereAndBack) {
-    PointSet set = make(plummer, test_size(70001, 7001));
+    PointSet set = make(plummer, test_size(70001, 2003));
     for (int64_t i = 0; i < set.size(); ++i)
         set.cost.push_back(1 + 0.5 * static_cast<double>(i % 3)), set.id.push_back(3 * i - 1000);
     core::Memory host_memory;
@@ -51,7 +51,8 @@ TEST_F(OrbHostTest, MeasurementsVerifyThemselves) {
             if (cases.skip())
                 continue;
             decompose::DeviceOrbBench request;
-            request.n = test_size(100003, 10007), request.leaves = 37, request.repeats = 1;
+            request.n = test_size(100003, 5003), request.leaves = small_inputs() ? 9 : 37,
+            request.repeats = 1;
             request.variant = static_cast<decompose::OrbVariant>(variant);
             request.axis = static_cast<decompose::OrbAxis>(axis);
             request.temporaries = axis == 1 ? 1 : 3;
@@ -90,7 +91,7 @@ TEST_F(OrbHostTest, BadValueIsNamed) {
 }
 
 TEST_F(OrbHostTest, SecondRunAllocatesNothingAndIsTheSame) {
-    const PointSet set = make(uniform, test_size(50021, 6007));
+    const PointSet set = make(uniform, test_size(50021, 2003));
     std::vector<backend::DeviceBuffer<double>> columns;
     for (const auto& column : set.x)
         put(column, columns.emplace_back(*memory, "x"));

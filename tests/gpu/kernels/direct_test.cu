@@ -193,7 +193,7 @@ TEST_F(Direct, ManyTargetsTakeWholeTiles) {
     graft::test::Cases cases(7);
     // So many targets that a part of the sources is longer than a tile, in every shape; some of them checked.
     const Particles p = cube(test::test_size(4000, 400), 1, 0, false, 21),
-                    at = cube(300001, 1, 0.1, false, 22);
+                    at = cube(test::test_size(300001, 20011), 1, 0.1, false, 22);
     Particles some;
     std::vector<size_t> place;
     for (size_t k = 0; k < at.x.size(); k += 83) {

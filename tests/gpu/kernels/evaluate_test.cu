@@ -305,10 +305,10 @@ TEST_F(Evaluate, ActiveTargetsAndPoints) {
 }
 
 TEST_F(Evaluate, SameBitsEveryRun) {
-    const Scene scene(test::plummer_sphere(test::test_size(20000, 3000)), SceneOptions{});
+    const Scene scene(test::plummer_sphere(test::test_size(20000, 2000)), SceneOptions{});
     for (const DevicePrecision precision : precisions) {
         const Result first = run(scene, precision);
-        for (int k = 0; k < 3; ++k) {
+        for (int k = 0; k < test::test_size(3, 1); ++k) {
             const Result again = run(scene, precision);
             EXPECT_EQ(first.sums.ax, again.sums.ax);
             EXPECT_EQ(first.sums.potential, again.sums.potential);
@@ -364,7 +364,7 @@ TEST_F(Evaluate, BatchesGiveTheSameBits) {
 TEST_F(Evaluate, TooLittleRoomIsSaidAndMended) {
     SceneOptions o;
     o.theta = 0; // every pair: lists of leaves alone
-    const int64_t n = test::test_size(20000, 12000);
+    const int64_t n = test::test_size(20000, 6000);
     const Scene scene(test::plummer_sphere(n), o);
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);

@@ -178,9 +178,9 @@ TEST_F(Far, OffInDoubleAndForOtherOrders) {
 }
 
 TEST_F(Far, SameBitsEveryTime) {
-    const Scene scene(test::plummer_sphere(20000), local_options(64));
+    const Scene scene(test::plummer_sphere(test::test_size(20000, 4000)), local_options(64));
     const Result first = run(scene, DevicePrecision::mixed);
-    for (int repeat = 0; repeat < 3; ++repeat) {
+    for (int repeat = 0; repeat < test::test_size(3, 1); ++repeat) {
         const Result again = run(scene, DevicePrecision::mixed);
         EXPECT_EQ(std::memcmp(first.sums.ax.data(), again.sums.ax.data(), 8 * first.sums.ax.size()), 0);
         EXPECT_EQ(std::memcmp(first.sums.potential.data(), again.sums.potential.data(),

@@ -142,7 +142,7 @@ TEST_F(Variants, OrdersAndSofteningAsTheCpu) {
 }
 
 TEST_F(Variants, BlockSizes) {
-    const Particles p = test::plummer_sphere(test::test_size(2500, 600));
+    const Particles p = test::plummer_sphere(test::test_size(2500, 400));
     SceneOptions o;
     o.group = 100, o.leaf = 40;
     const Scene scene(p, o);

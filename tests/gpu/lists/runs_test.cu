@@ -20,7 +20,7 @@ class DeviceRunsTest : public ListsTest {
 TEST_F(DeviceRunsTest, SourcesOfEveryGroup) {
     for (const int leaf : {4, 64})
         for (const double theta : {0.0, 0.5, 1.0}) {
-            Scene scene(5000, TreeType::octree, leaf);
+            Scene scene(test_size(5000, 2000), TreeType::octree, leaf);
             scene.options.theta = theta;
             prepare(scene, 32);
             lists::DeviceRuns runs(*memory);

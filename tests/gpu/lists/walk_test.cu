@@ -66,7 +66,7 @@ TEST_F(DeviceWalkTest, EveryCriterionAndTree) {
 
 TEST_F(DeviceWalkTest, EverySize) {
     for (const int64_t n :
-         {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{33}, int64_t{1000}, test_size(100000, 10000)})
+         {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{33}, int64_t{1000}, test_size(100000, 3000)})
         for (const double theta : {0.0, 0.5}) {
             if (n > 1000 && theta == 0)
                 continue;
@@ -86,7 +86,7 @@ TEST_F(DeviceWalkTest, LongLists) {
             for (const double theta : {0.02, 0.2}) {
                 if (cases.skip())
                     continue;
-                Scene scene(30000, type, 4, dimension);
+                Scene scene(test_size(30000, 6000), type, 4, dimension);
                 scene.options.theta = theta;
                 SCOPED_TRACE(testing::Message() << static_cast<int>(type) << dimension << " theta " << theta);
                 check(scene, theta < 0.1 ? 4096 : 256, false);
@@ -98,7 +98,7 @@ TEST_F(DeviceWalkTest, LongLists) {
 TEST_F(DeviceWalkTest, DeepTrees) {
     Scene scene(1);
     lists::testing::Points& points = scene.points;
-    points = lists::testing::two_balls(8000);
+    points = lists::testing::two_balls(test_size(8000, 2000));
     for (size_t i = 0; i < points.x.size(); ++i) {
         const double scale = std::pow(2.0, -static_cast<double>(i % 80));
         points.x[i] *= scale, points.y[i] *= scale, points.z[i] *= scale;
@@ -128,7 +128,7 @@ TEST_F(DeviceWalkTest, NoParticles) {
 }
 
 TEST_F(DeviceWalkTest, BatchesAreTheWholeInPieces) {
-    Scene scene(20000);
+    Scene scene(test_size(20000, 4000));
     scene.targets.set_all(scene.executor, scene.tree, 32);
     scene.fill();
     scene.walk();
@@ -152,7 +152,7 @@ TEST_F(DeviceWalkTest, BatchesAreTheWholeInPieces) {
 }
 
 TEST_F(DeviceWalkTest, ListsThatDoNotFitStopAndSayTheirSize) {
-    Scene scene(20000);
+    Scene scene(test_size(20000, 4000));
     scene.targets.set_all(scene.executor, scene.tree, 32);
     scene.fill();
     scene.walk();
@@ -172,7 +172,7 @@ TEST_F(DeviceWalkTest, ListsThatDoNotFitStopAndSayTheirSize) {
 }
 
 TEST_F(DeviceWalkTest, SameBitsEveryRunAndNothingAllocated) {
-    Scene scene(20000);
+    Scene scene(test_size(20000, 4000));
     scene.targets.set_all(scene.executor, scene.tree, 32);
     scene.fill();
     scene.walk();

@@ -99,15 +99,16 @@ TEST_F(MomentsOnDevice, LeafSizesAndTreeTypes) {
                 options.leaf = leaf;
                 options.type = type;
                 options.dimension = dimension;
-                expect_cpu_moments(test::make_cloud(Shape::clustered, 20011), options, 2, leaf == 3);
+                expect_cpu_moments(test::make_cloud(Shape::clustered, graft::test::test_size(20011, 4003)),
+                                   options, 2, leaf == 3);
                 if (HasFatalFailure())
                     return;
             }
 }
 
 TEST_F(MomentsOnDevice, ManyParticles) {
-    expect_cpu_moments(test::make_cloud(Shape::plummer, 400009), {}, 2, true);
-    expect_cpu_moments(test::make_cloud(Shape::mixed, 300009), {}, 4, false);
+    expect_cpu_moments(test::make_cloud(Shape::plummer, graft::test::test_size(400009, 10007)), {}, 2, true);
+    expect_cpu_moments(test::make_cloud(Shape::mixed, graft::test::test_size(300009, 8009)), {}, 4, false);
 }
 
 TEST_F(MomentsOnDevice, Speed) {

@@ -32,7 +32,7 @@ class EngineLife : public OnDevice {
 TEST_F(EngineLife, UnitCharges) {
     Engine engine;
     Cases cases(5);
-    for (int64_t n : {int64_t{1}, int64_t{100}, graft::test::test_size(20011, 1511)})
+    for (int64_t n : {int64_t{1}, int64_t{100}, graft::test::test_size(20011, 511)})
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})
             for (int64_t limit : {int64_t{0}, int64_t{1} << 16}) {
                 if (cases.skip())
@@ -104,7 +104,7 @@ TEST_F(EngineLife, BadTargetsAreNamedAsOnTheCpu) {
 
 TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
     Engine engine;
-    const Cloud cloud = make_cloud(test_size(20000, 2000), 25);
+    const Cloud cloud = make_cloud(test_size(20000, 800), 25);
     Cases cases(3);
     for (MemorySpace space : {MemorySpace::device, MemorySpace::host})
         for (int graph : {0, 1}) {
@@ -133,7 +133,7 @@ TEST_F(EngineLife, SteadyStateNeitherAllocatesNorWaits) {
 /// begin() returns while the stream is still busy with work of the host's before it.
 TEST_F(EngineLife, BeginDoesNotWaitForTheStream) {
     Engine engine;
-    const Cloud cloud = make_cloud(test_size(10000, 1500), 26);
+    const Cloud cloud = make_cloud(test_size(10000, 700), 26);
     Settings s;
     s.device.graph = 0;
     Wish wish;
@@ -165,7 +165,7 @@ TEST_F(EngineLife, BeginDoesNotWaitForTheStream) {
 }
 
 TEST_F(EngineLife, SameBitsEveryRunAndByGraph) {
-    const Cloud cloud = make_cloud(test_size(30000, 2000), 27);
+    const Cloud cloud = make_cloud(test_size(30000, 800), 27);
     Cases cases(5);
     for (Method method : {Method::tree, Method::direct})
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
@@ -201,7 +201,7 @@ TEST_F(EngineLife, GraphsReadTheArraysAnew) {
     Settings s;
     s.device.graph = 1;
     Wish wish;
-    const int64_t n = test_size(5000, 1500);
+    const int64_t n = test_size(5000, 600);
     Call call(make_cloud(n, 28), wish, Layout::soa64, MemorySpace::device);
     for (int k = 0; k < 3; ++k) {
         engine.begin(s, call);
@@ -221,7 +221,7 @@ TEST_F(EngineLife, GraphsReadTheArraysAnew) {
 
 TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
     Engine engine;
-    const Cloud cloud = make_cloud(test_size(200000, 8000), 30), small = make_cloud(1000, 31);
+    const Cloud cloud = make_cloud(test_size(200000, 3000), 30), small = make_cloud(1000, 31);
     Settings s;
     for (int64_t limit = 1 << 20; limit < int64_t{1} << 30; limit += small_inputs() ? 3 * limit : limit / 3) {
         s.device.memory_limit = limit;
@@ -240,7 +240,7 @@ TEST_F(EngineLife, MemoryRefusedIsAnErrorAndNoMore) {
 /// The default settings on a Plummer sphere: errors against an fp64 direct sum, as the CPU's.
 TEST_F(EngineLife, PercentilesOfThePlummerSphere) {
     Engine engine;
-    const auto n = static_cast<int32_t>(test_size(100000, 6000));
+    const auto n = static_cast<int32_t>(test_size(100000, 3000));
     Cloud cloud = make_cloud(n, 35);
     Wish wish;
     wish.sums = wish.potential = false;
@@ -314,7 +314,8 @@ TEST_F(EngineLife, EndNeedsABegin) {
 /// Sizes up and down, subsets and points in turn: what one call leaves behind does not reach the next.
 TEST_F(EngineLife, CallsDoNotDisturbEachOther) {
     Engine engine;
-    const Cloud clouds[] = {make_cloud(3000, 32), make_cloud(test_size(90000, 4000), 33), make_cloud(10, 34)};
+    const Cloud clouds[] = {make_cloud(test_size(3000, 1000), 32), make_cloud(test_size(90000, 1500), 33),
+                            make_cloud(10, 34)};
     Cases cases(5);
     for (int round = 0; round < 3; ++round)
         for (const Cloud& cloud : clouds)

@@ -54,7 +54,7 @@ class EngineMatches : public OnDevice {
 };
 
 TEST_F(EngineMatches, MethodsAndPrecisions) {
-    const Cloud cloud = make_cloud(test_size(5000, 2000));
+    const Cloud cloud = make_cloud(test_size(5000, 400));
     for (Method method : {Method::direct, Method::tree})
         for (Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
             Settings s;
@@ -65,7 +65,7 @@ TEST_F(EngineMatches, MethodsAndPrecisions) {
 }
 
 TEST_F(EngineMatches, CriteriaAndOrders) {
-    const Cloud cloud = make_cloud(test_size(7001, 3001), 2);
+    const Cloud cloud = make_cloud(test_size(7001, 1001), 2);
     Cases cases(7);
     for (MacType mac : {MacType::edge, MacType::box, MacType::error})
         for (int order = 0; order <= 4; ++order)
@@ -81,7 +81,7 @@ TEST_F(EngineMatches, CriteriaAndOrders) {
 }
 
 TEST_F(EngineMatches, Softenings) {
-    const Cloud cloud = make_cloud(test_size(4000, 1500), 3, true);
+    const Cloud cloud = make_cloud(test_size(4000, 700), 3, true);
     Cases cases(5);
     for (Softening softening : {Softening::plummer, Softening::spline})
         for (bool per_particle : {false, true})
@@ -102,7 +102,7 @@ TEST_F(EngineMatches, Softenings) {
 }
 
 TEST_F(EngineMatches, Layouts) {
-    const Cloud cloud = make_cloud(test_size(3000, 1500), 4);
+    const Cloud cloud = make_cloud(test_size(3000, 700), 4);
     Cases cases(7);
     Settings s;
     for (Layout layout : {Layout::soa64, Layout::soa32, Layout::aos64, Layout::xyzh32, Layout::packed31})
@@ -120,7 +120,7 @@ TEST_F(EngineMatches, Layouts) {
 }
 
 TEST_F(EngineMatches, Subsets) {
-    const auto n = static_cast<int32_t>(test_size(6000, 2000));
+    const auto n = static_cast<int32_t>(test_size(6000, 800));
     const Cloud cloud = make_cloud(n, 5);
     Cases cases(5);
     for (Method method : {Method::tree, Method::direct})
@@ -145,7 +145,7 @@ TEST_F(EngineMatches, Subsets) {
 }
 
 TEST_F(EngineMatches, FieldAtPoints) {
-    const Cloud cloud = make_cloud(test_size(6000, 2000), 6), points = make_cloud(test_size(2000, 700), 7);
+    const Cloud cloud = make_cloud(test_size(6000, 800), 6), points = make_cloud(test_size(2000, 300), 7);
     Cases cases(3);
     for (Method method : {Method::tree, Method::direct})
         for (MemorySpace space : {MemorySpace::host, MemorySpace::device})
@@ -208,7 +208,7 @@ TEST_F(EngineMatches, ClustersFarApart) {
 }
 
 TEST_F(EngineMatches, FlatBoxesAndOrb) {
-    const Cloud cloud = make_cloud(test_size(3000, 1500), 11);
+    const Cloud cloud = make_cloud(test_size(3000, 700), 11);
     for (bool orb : {false, true})
         for (int dimension : {2, 3}) {
             Settings s;
@@ -231,7 +231,7 @@ TEST_F(EngineMatches, FlatBoxesAndOrb) {
 }
 
 TEST_F(EngineMatches, HistoryOfAccelerations) {
-    const Cloud cloud = make_cloud(test_size(5000, 2000), 12);
+    const Cloud cloud = make_cloud(test_size(5000, 400), 12);
     Settings s;
     s.mac_history = true, s.precision = Precision::fp64;
     s.local = graft::pipeline::Local::off; // as on a GPU
@@ -249,7 +249,7 @@ TEST_F(EngineMatches, HistoryOfAccelerations) {
 }
 
 TEST_F(EngineMatches, WorkOfParticles) {
-    const int64_t n = test_size(5000, 800);
+    const int64_t n = test_size(5000, 400);
     const Cloud cloud = make_cloud(n, 13);
     Settings s;
     s.mac = MacType::box, s.theta = 0.5, s.leaf = 8, s.group = 16;

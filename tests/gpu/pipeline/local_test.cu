@@ -43,7 +43,7 @@ class EngineLocal : public OnDevice {
 
 TEST_F(EngineLocal, IsTheCpus) {
     Cases cases(7);
-    for (const int64_t n : {int64_t{3001}, test_size(20011, 5011)}) {
+    for (const int64_t n : {test_size(3001, 1001), test_size(20011, 2011)}) {
         const Cloud cloud = make_cloud(n, 21);
         for (const Precision precision : {Precision::fp32, Precision::mixed})
             for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
@@ -56,7 +56,7 @@ TEST_F(EngineLocal, IsTheCpus) {
                     check(s, cloud, {}, space, "all particles");
                 }
     }
-    const Cloud cloud = make_cloud(test_size(9000, 4000), 22), points = make_cloud(test_size(3001, 1001), 23);
+    const Cloud cloud = make_cloud(test_size(9000, 1600), 22), points = make_cloud(test_size(3001, 401), 23);
     Wish some, at;
     some.active.assign(cloud.x.size(), 0);
     for (size_t i = 0; i < some.active.size(); i += 3)
@@ -67,7 +67,7 @@ TEST_F(EngineLocal, IsTheCpus) {
 }
 
 TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
-    const Cloud cloud = make_cloud(test_size(60000, 8000), 24);
+    const Cloud cloud = make_cloud(test_size(60000, 3000), 24);
     Settings truth = with(Local::off);
     truth.method = Method::direct, truth.precision = Precision::fp64;
     Engine engine;
@@ -85,13 +85,14 @@ TEST_F(EngineLocal, ErrorIsWhatItIsWithoutAndFewerCellsMeetTargets) {
 }
 
 TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
-    const Cloud cloud = make_cloud(test_size(30000, 8000), 25);
+    const Cloud cloud = make_cloud(test_size(30000, 4000), 25);
     const Settings s = with(Local::on);
     Engine free_engine;
     const Answer expected = free_engine.run(s, cloud, {}, Layout::soa64, MemorySpace::device);
     const auto bytes = static_cast<double>(free_engine.report.bytes_device);
     int64_t most_batches = 1;
-    for (const double share : {0.7, 0.5, 0.4}) {
+    const std::vector<double> shares = small_inputs() ? std::vector{0.7, 0.6} : std::vector{0.7, 0.5, 0.4};
+    for (const double share : shares) {
         Settings limited = s;
         limited.device.memory_limit = static_cast<int64_t>(share * bytes);
         Engine engine;
@@ -110,7 +111,7 @@ TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
     graph.device.graph = 1;
     Engine engine;
     Call call(cloud, {}, Layout::soa64, MemorySpace::device);
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < test_size(4, 3); ++k) {
         engine.begin(graph, call);
         const auto report = engine.end();
         EXPECT_TRUE(same_bits(call.answer(), expected)) << "call " << k;
@@ -123,7 +124,7 @@ TEST_F(EngineLocal, BatchesGraphsAndRepeatsGiveTheSameBits) {
 }
 
 TEST_F(EngineLocal, KeptLists) {
-    const Cloud cloud = make_cloud(test_size(20000, 4000), 26);
+    const Cloud cloud = make_cloud(test_size(20000, 1500), 26);
     Settings s = with(Local::on);
     s.device.reuse = 5, s.device.skin = 1e-3;
     Engine engine;

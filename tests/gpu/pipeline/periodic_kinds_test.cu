@@ -35,7 +35,7 @@ TEST_F(Periodic, PlummersSofteningIsTheOracles) {
 
 TEST_F(Periodic, PlummersSofteningIsTheCpus) {
     Cases cases(3);
-    Cloud cloud = strewn_charges(tilted, test_size(2000, 500), false);
+    Cloud cloud = strewn_charges(tilted, test_size(2000, 250), false);
     for (size_t i = 0; i < cloud.x.size();
          ++i) // the largest one is planned as it is: the cut-offs are the same
         cloud.softening[i] = static_cast<double>(1 + i % 5) / 5 / 32;
@@ -92,7 +92,7 @@ TEST_F(Periodic, SlabsAreTheTwoDimensionalSum) {
 }
 
 TEST_F(Periodic, SlabsAreTheCpus) {
-    const Cloud cloud = strewn_charges(plane, test_size(1500, 500), false),
+    const Cloud cloud = strewn_charges(plane, test_size(1500, 250), false),
                 points = strewn_charges(plane, 200, true, 9);
     for (const int axis : {0, 1, 2}) {
         PeriodicBox box = plane;
@@ -110,7 +110,7 @@ TEST_F(Periodic, SlabsAreTheCpus) {
         EXPECT_LT(rms_error(run(s, cloud, at), on_cpu(s, cloud, at)), 2e-12) << axis;
         Wish some;
         some.sums = false;
-        for (int i = 0; i < 1500; ++i)
+        for (int64_t i = 0; i < cloud.size(); ++i)
             some.active.push_back(i % 9 == 0);
         EXPECT_LT(worst(run(s, cloud, some).ax, on_cpu(s, cloud, some).ax), 1e-11) << axis;
     }
@@ -150,7 +150,7 @@ TEST_F(Periodic, SofteningLengthsAreFollowed) {
         s.softening = kind;
         Wish wish;
         wish.softening = true;
-        Cloud cloud = strewn_charges(cube, test_size(2000, 500), false), longer = cloud;
+        Cloud cloud = strewn_charges(cube, test_size(2000, 250), false), longer = cloud;
         for (double& length : cloud.softening)
             length *= 0.1;
         for (double& length : longer.softening)
@@ -171,7 +171,7 @@ TEST_F(Periodic, SofteningLengthsAreFollowed) {
 
 /// What is measured on the way costs no wait and no memory either.
 TEST_F(Periodic, SteadyStateOfSlabsAndLengthsTakesNothing) {
-    const Cloud cloud = strewn_charges(plane, test_size(3000, 600));
+    const Cloud cloud = strewn_charges(plane, test_size(3000, 300));
     for (int kind = 0; kind < 3; ++kind) { // a slab; spline and Plummer lengths
         Settings s = kind == 0 ? slab_settings(plane, Precision::mixed)
                                : periodic_settings(plane, Method::direct, Precision::mixed);

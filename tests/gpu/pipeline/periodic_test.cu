@@ -52,7 +52,7 @@ TEST_F(Periodic, ForcesPotentialsEnergyAndVirialAreTheOracles) {
 TEST_F(Periodic, EqualsTheCpuInEveryPrecision) {
     Cases cases(3);
     for (const PeriodicBox& box : {brick, tilted})
-        for (const int64_t n : {int64_t{65}, test_size(3000, 700)})
+        for (const int64_t n : {int64_t{65}, test_size(3000, 300)})
             for (Method method : {Method::direct, Method::tree}) {
                 if (cases.skip())
                     continue;
@@ -77,7 +77,7 @@ TEST_F(Periodic, EqualsTheCpuInEveryPrecision) {
 }
 
 TEST_F(Periodic, AnyAccuracyAndSplitting) {
-    const Cloud cloud = strewn_charges(cube, test_size(400, 100));
+    const Cloud cloud = strewn_charges(cube, test_size(400, 60));
     Settings s = periodic_settings(cube);
     const Answer expected = oracle(cloud, s);
     for (const double alpha : {2.0, 6.0, 14.0}) { // one image to many; few waves to many tiles
@@ -99,7 +99,7 @@ TEST_F(Periodic, AnyAccuracyAndSplitting) {
 }
 
 TEST_F(Periodic, Softened) {
-    const Cloud cloud = strewn_charges(tilted, test_size(700, 300), false);
+    const Cloud cloud = strewn_charges(tilted, test_size(700, 150), false);
     for (Precision precision : {Precision::mixed, Precision::fp64})
         for (const bool each : {false, true}) {
             Settings s = periodic_settings(tilted, Method::direct, precision);
@@ -117,8 +117,8 @@ TEST_F(Periodic, Softened) {
 }
 
 TEST_F(Periodic, SomeTargetsAndPoints) {
-    const Cloud cloud = strewn_charges(brick, test_size(1500, 500)),
-                points = strewn_charges(brick, test_size(333, 133), true, 9);
+    const Cloud cloud = strewn_charges(brick, test_size(1500, 250)),
+                points = strewn_charges(brick, test_size(333, 67), true, 9);
     const Settings s = periodic_settings(brick);
     Wish wish;
     wish.sums = false;
@@ -139,7 +139,7 @@ TEST_F(Periodic, SomeTargetsAndPoints) {
 
 /// The same bits, and once warm no memory and no wait but the last; small ones as one graph.
 TEST_F(Periodic, SteadyStateTakesNothing) {
-    const Cloud cloud = strewn_charges(tilted, test_size(3000, 600));
+    const Cloud cloud = strewn_charges(tilted, test_size(3000, 300));
     for (Precision precision : {Precision::mixed, Precision::fp64}) {
         const Settings s = periodic_settings(tilted, Method::direct, precision);
         Call call(cloud, {}, Layout::soa64, MemorySpace::device);

@@ -48,7 +48,7 @@ TEST_F(GpuRanksBox, IsTheSumOfOneProcess) {
     for (const bool neutral : {true, false}) {
         if (small_inputs() && neutral)
             continue;
-        const Cloud cloud = random_charges(tilted, test_size(1200, 300), neutral);
+        const Cloud cloud = random_charges(tilted, test_size(1200, 150), neutral);
         const Settings s = periodic_settings(tilted, Method::direct);
         const Results one = compute_periodic(cloud, s), alone = compute_periodic(cloud, on_gpu(s));
         expect_like(alone, one, "one process");
@@ -73,7 +73,9 @@ TEST_F(GpuRanksBox, OnlyWhatIsNearTravels) {
     const PeriodicBox boxes[] = {{{3, 1, 1}, {-1, 5, 0}, {0, 0, 0}},
                                  {{1, 1, 3}, {0, 0, 2}, {0.2, -0.3, 0.4}}};
     for (const PeriodicBox& box : boxes) {
-        const Cloud cloud = random_charges(box, test_size(1500, 800));
+        if (small_inputs() && &box != boxes)
+            continue;
+        const Cloud cloud = random_charges(box, test_size(1500, 400));
         Settings s = periodic_settings(box, Method::direct);
         s.ewald_alpha = 20, s.ewald_accuracy = 1e-11;
         const Results one = compute_periodic(cloud, s);
@@ -102,7 +104,7 @@ TEST_F(GpuRanksBox, SmallestForSanitizers) {
 }
 
 TEST_F(GpuRanksBox, SlabsAndSoftening) {
-    const Cloud cloud = random_charges(plane, test_size(900, 250), false);
+    const Cloud cloud = random_charges(plane, test_size(900, 125), false);
     Settings slab = periodic_settings(plane, Method::direct);
     slab.open_axis = 2;
     expect_like(compute_over(3, cloud, bisection(cloud, 3), on_gpu(slab)), compute_periodic(cloud, slab),
@@ -124,7 +126,7 @@ TEST_F(GpuRanksBox, SlabsAndSoftening) {
 }
 
 TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
-    const Cloud cloud = random_charges(tilted, test_size(2000, 500));
+    const Cloud cloud = random_charges(tilted, test_size(2000, 250));
     Settings s = periodic_settings(tilted, Method::direct);
     const Cloud points = random_charges(tilted, 100, true, 5);
     Choice at = field_at(points);
@@ -156,7 +158,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
     for (const bool is_slab : {false, true}) {
         Settings s = periodic_settings(plane, Method::direct);
         s.open_axis = is_slab ? 2 : -1;
-        const Cloud first = random_charges(plane, test_size(700, 200));
+        const Cloud first = random_charges(plane, test_size(700, 100));
         std::vector<Cloud> at(calls, first);
         for (int call = 0; call < calls; ++call)
             for (size_t i = 0; i < first.x.size(); ++i) {
@@ -254,7 +256,7 @@ TEST_F(GpuRanksBox, TheBackgroundIsSaidAsTheCpuSaysIt) {
         for (const bool neutral : {true, false}) {
             if (small_inputs() && neutral == (precision == Precision::fp64))
                 continue;
-            const Cloud cloud = random_charges(tilted, test_size(1500, 300), neutral);
+            const Cloud cloud = random_charges(tilted, test_size(1500, 150), neutral);
             const Settings s = periodic_settings(tilted, Method::direct, precision);
             const std::string cpu = said(1, cloud, s);
             const size_t words = cpu.find("; the net charge");

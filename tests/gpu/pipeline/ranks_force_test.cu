@@ -82,7 +82,7 @@ TEST_F(GpuRanks, PercentilesAreThoseOfOneRank) {
 /// error is that of one rank; charges of both signs on one rank are no polynomials there. The same bits every
 /// time.
 TEST_F(GpuRanks, FarCellsBecomePolynomials) {
-    const Cloud cloud = make_cloud(test_size(40000, 6000), 6);
+    const Cloud cloud = make_cloud(test_size(40000, 3000), 6);
     Settings s = on_gpu();
     s.precision = Precision::fp32, s.local = Local::on;
     Settings plain = s;
@@ -120,7 +120,7 @@ TEST_F(GpuRanks, FarCellsBecomePolynomials) {
 /// stands as two roots here.
 TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
     graft::test::Cases cases(5);
-    const Cloud cloud = make_cloud(test_size(12000, 2000), 2, true);
+    const Cloud cloud = make_cloud(test_size(12000, 800), 2, true);
     for (MacType mac : {MacType::box, MacType::error})
         for (int order : {0, 2, 4})
             for (bool softening : {false, true}) {
@@ -154,7 +154,7 @@ TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
 /// A length far above the system's: potential * length counts the sources that reached a target.
 TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
     graft::test::Cases cases(7);
-    for (int64_t n : {int64_t{3}, int64_t{200}, test_size(9001, 1001)}) {
+    for (int64_t n : {int64_t{3}, int64_t{200}, test_size(9001, 501)}) {
         Cloud cloud = make_cloud(n, 7);
         std::fill(cloud.q.begin(), cloud.q.end(), 1.0);
         for (MacType mac : {MacType::edge, MacType::box, MacType::error})

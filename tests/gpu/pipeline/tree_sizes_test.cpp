@@ -15,7 +15,7 @@ using support::Bodies;
 class DeviceTreeSizes : public test::LibraryTest, public ::testing::WithParamInterface<int32_t> {};
 
 TEST_P(DeviceTreeSizes, ForcesStayRightWhileTheyAreTried) {
-    const int64_t n = test::test_size(40000, 3000);
+    const int64_t n = test::test_size(40000, 700);
     core::Memory memory;
     Bodies exact(n), found(n);
     Settings settings;
