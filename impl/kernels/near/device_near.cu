@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -114,8 +115,15 @@ class Plan final : public DeviceNear {
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }
 
+    bool lost() const override { return keeps_blocks_.lost(); }
+
   private:
     void start(void* stream) {
+        if (lost())
+            core::fail(core::Status::device,
+                       "near field: device %d has been reset since the plan was made; destroy the plan and "
+                       "create it anew",
+                       memory_.device());
         GRAFT_CUDA(cudaSetDevice(memory_.device()));
         queue_.borrow(static_cast<cudaStream_t>(stream));
     }
@@ -161,7 +169,9 @@ int32_t create(const DeviceNearOptions* options, const Structure* structure, con
 
 void destroy(void* plan) {
     const backend::KeepsDevice keeps;
-    delete static_cast<DeviceNear*>(plan);
+    std::unique_ptr<DeviceNear> last(static_cast<DeviceNear*>(plan));
+    if (last != nullptr && last->lost())
+        (void)last.release(); // nothing on the device is its own any more
 }
 
 int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream,
