@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 
 using graft::core::fail;
@@ -76,14 +75,9 @@ void refuse_unknown(const graft_options_values* values, uint32_t size) {
         fail(Status::abi, "values.near_devices is %d; expected 0 to 64", values->near_devices);
 }
 
-/// The machine file of near fields: by the deck, else by the environment.
 capi::OptionTexts texts_of(const Settings& settings) {
     capi::OptionTexts texts;
-    const char* const everywhere = std::getenv("GRAFT_MACHINE");
-    if (settings.has("near_field.machine"))
-        texts.machine_file = settings.get("near_field.machine");
-    else if (everywhere != nullptr)
-        texts.machine_file = everywhere;
+    texts.machine_file = machine_file_of(settings);
     if (!texts.machine_file.empty())
         texts.machine = read_machine_file(texts.machine_file);
     texts.tree_sizes = settings.get("tree.sizes");

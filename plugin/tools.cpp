@@ -49,7 +49,8 @@ std::string deck_tool(const capi::ToolArguments& arguments) {
     return json + "\n}}\n";
 }
 
-/// `machine: FILE` of the tools "model" and "bench" becomes the machine's values, each as machine.KEY.
+/// `machine: FILE` of the tools "model", "bench" and "force" becomes the machine's values, each as
+/// machine.KEY.
 capi::ToolArguments with_machine(const capi::ToolArguments& arguments) {
     capi::ToolArguments all;
     for (const auto& [key, text] : arguments) {
@@ -74,7 +75,9 @@ std::string force_tool(const capi::ToolArguments& arguments) {
     settings.check_units();
     if (settings.has("tree.sizes")) // no value of the struct
         others.emplace_back("tree.sizes", settings.get("tree.sizes"));
-    return capi::force_tool(settings.values(), others);
+    if (const std::string file = machine_file_of(settings); !file.empty())
+        others.emplace_back("machine", file);
+    return capi::force_tool(settings.values(), with_machine(others));
 }
 
 /// The list of known tools in capi's message lacks the one that lives here.

@@ -64,6 +64,8 @@ void set(pipeline::ForceBench& bench, const std::string& key, const std::string&
         bench.repeats = static_cast<int>(whole_of(key, text, 1, 1000));
     else if (key == "tree.sizes")
         bench.sizes = tree_sizes_by(text);
+    else if (key.starts_with("machine."))
+        model::set_machine(bench.machine ? *bench.machine : bench.machine.emplace(), key.substr(8), text);
     else if (key == "targets")
         bench.targets = whole_of(key, text, 0, 1e6);
     else

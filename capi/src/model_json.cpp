@@ -110,10 +110,16 @@ std::string roofline_json(const model::Machine& machine) {
     return text + "}";
 }
 
-std::string machine_json(const model::Machine& machine, double seconds, const std::string& left_out) {
+std::string machine_json(const model::Machine& machine, double seconds,
+                         const pipeline::CalibrationReport& report) {
     std::string text =
-        format("{\"seconds\":%.3f,\"left_out\":%s,\"machine\":{", seconds, quoted(left_out).c_str());
+        format("{\"seconds\":%.3f,\"left_out\":%s,\"parts_s\":{", seconds, quoted(report.left_out).c_str());
     const char* comma = "";
+    for (const auto& [name, part_s] : report.parts.list) {
+        text += format("%s%s:%.3f", comma, quoted(name).c_str(), part_s);
+        comma = ",";
+    }
+    text += "},\"machine\":{", comma = "";
     for (const auto& [key, value] : model::machine_values(machine, 6)) {
         text += format("%s\"%s\":", comma, key.c_str()) + (key.ends_with("name") ? quoted(value) : value);
         comma = ",";

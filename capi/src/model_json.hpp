@@ -13,8 +13,9 @@ std::string orb_json(const model::OrbRun& run, const model::PaperOrb& paper, con
 std::string orb_csv(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine);
 /// Peaks, ridges and what bounds count-left, for 1, 2, 4 ... cores and for a GPU (figures 10 to 14).
 std::string roofline_json(const model::Machine& machine);
-/// A machine's values, nested like the file.
-std::string machine_json(const model::Machine& machine, double seconds, const std::string& left_out);
+/// A calibrated machine's values by the file's keys, and what the calibration took.
+std::string machine_json(const model::Machine& machine, double seconds,
+                         const pipeline::CalibrationReport& report);
 /// Every key of the machine file with unit and meaning.
 std::string machine_schema_json();
 

@@ -42,14 +42,17 @@ std::string calibrate(ArgumentReader& reader) {
     const bool yaml = reader.word("format", {"json", "yaml"}) == "yaml";
     reader.finish();
     const core::Timer timer;
-    std::string why;
-    const model::Machine machine = pipeline::calibrate(calibration, &why);
+    pipeline::CalibrationReport report;
+    const model::Machine machine = pipeline::calibrate(calibration, report);
     if (!yaml)
-        return machine_json(machine, timer.seconds(), why);
-    return core::format(
-               "# Measured by graft model calibrate in %.1f s%s%s\n", timer.seconds(),
-               why.empty() ? "" : "; without a GPU: ", why.substr(0, why.find_first_of("(;\n")).c_str()) +
-           model::machine_yaml(machine);
+        return machine_json(machine, timer.seconds(), report);
+    const std::string& why = report.left_out;
+    std::string text = core::format(
+        "# Measured by graft model calibrate in %.1f s%s%s\n", timer.seconds(),
+        why.empty() ? "" : "; without a GPU: ", why.substr(0, why.find_first_of("(;\n")).c_str());
+    for (const auto& [name, part_s] : report.parts.list)
+        text += core::format("#   %6.2f s %s\n", part_s, name.c_str());
+    return text + model::machine_yaml(machine);
 }
 
 } // namespace

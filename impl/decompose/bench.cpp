@@ -1,6 +1,7 @@
 // Measuring the loops over records, see bench.hpp.
 #include "decompose/bench.hpp"
 
+#include "core/best_of.hpp"
 #include "core/buffer.hpp"
 #include "core/timer.hpp"
 #include "decompose/sweep.hpp"
@@ -107,6 +108,19 @@ SweepRate bench_count_left(const backend::Executor& executor, int64_t bytes, int
     }
     const auto all = static_cast<double>(4 * words * executor.threads);
     return {4 * words * executor.threads, all / best[0], all / best[1], all / best[2]};
+}
+
+double bench_sweep(Sweep sweep, const backend::Executor& executor, std::span<const uint32_t> words,
+                   int repetitions) {
+    const int64_t share = std::max<int64_t>(static_cast<int64_t>(words.size()) / executor.threads, 1);
+    const auto loop = [&](int64_t thread) {
+        const uint32_t* part = words.data() + thread * share;
+        return sweep == Sweep::read ? HWY_DYNAMIC_DISPATCH(read_words)(part, share)
+                                    : static_cast<uint64_t>(count_left(part, share, 0x80000000U));
+    };
+    const int64_t calls = calls_of_a_round(executor.memory, loop);
+    const double seconds = core::best_of(repetitions, [&] { return time_of(executor, calls, loop); });
+    return static_cast<double>(4 * share * executor.threads) / seconds;
 }
 
 PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetitions) {

@@ -11,6 +11,7 @@
 #include "backend/executor.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace graft::decompose {
 
@@ -32,6 +33,11 @@ struct PartitionRate {
 /// Best of `repetitions` rounds of at least 5 ms each; each thread has an array of its own of bytes /
 /// threads. Throws Error(memory).
 SweepRate bench_count_left(const backend::Executor& executor, int64_t bytes, int repetitions = 10);
+enum class Sweep { read, count };
+/// Bytes a second of one loop alone over the caller's words, of which each thread has its share; ends before
+/// `repetitions` rounds where they agree (core/best_of.hpp).
+double bench_sweep(Sweep sweep, const backend::Executor& executor, std::span<const uint32_t> words,
+                   int repetitions);
 /// One thread.
 PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetitions = 10);
 

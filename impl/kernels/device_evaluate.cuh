@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backend/device.cuh"
+#include "kernels/device_kernel.hpp"
 #include "kernels/device_room.hpp"
 #include "kernels/softening.hpp"
 #include "lists/device_lists.cuh"
@@ -16,14 +17,6 @@
 namespace graft::kernels {
 
 enum class DevicePrecision : int32_t { fp32 = 0, mixed = 1, fp64 = 2 }; // as pipeline::Precision
-
-enum class DeviceKernel : int32_t {
-    automatic = 0,
-    units = 1, // ours: pieces of a group's list, several targets a lane, partial sums added in order
-    block_per_group = 2, // gaburov2010
-    pairs_1d = 3,        // liu2022: a thread a (target leaf, source leaf), atomics
-    tiles_2d = 4         // liu2022: a block a target leaf and BX sources, atomics
-};
 
 struct DeviceField {
     explicit DeviceField(backend::DeviceMemory& memory)
@@ -66,8 +59,8 @@ class DeviceEvaluator {
     void set_room(const EvaluatorRoom& room);
     /// Gives the memory of the room back; between computations.
     void release_room();
-    /// Takes the memory that does not depend on batches: of fast kernels 64 B a node, 32 more with `local`, and
-    /// 4 B a particle.
+    /// Takes the memory that does not depend on batches: of fast kernels 64 B a node, 32 more with `local`,
+    /// and 4 B a particle.
     void hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree);
     /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells,
     /// far_cells.

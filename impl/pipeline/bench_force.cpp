@@ -268,7 +268,8 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     ForceBenchResult result;
     { // what the solver holds makes way for the check
         Solver solver(bench.settings, memory);
-        solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given);
+        solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given,
+                              bench.machine ? &*bench.machine : nullptr);
         measure(bench, solver, input_of(points, bench.n), outputs_of(field, bench.potential), result);
         result.backend = solver.report().backend;
         result.device = solver.report().device.name;

@@ -8,11 +8,13 @@
 #pragma once
 
 #include "kernels/cloud_points.hpp"
+#include "model/machine.hpp"
 #include "pipeline/settings.hpp"
 #include "pipeline/solver.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,8 @@ struct ForceBench {
     bool potential = false;
     TreeSizesBy sizes = TreeSizesBy::fixed;
     bool leaf_given = false, group_given = false;
-    int warm_up = 2; // trials of the tree's sizes take 21
+    std::optional<model::Machine> machine; // its GPU's numbers for `sizes`; none: built in
+    int warm_up = 2;                       // trials of the tree's sizes take 21
     int repeats = 7;
     int64_t targets = 0; // random ones whose error is measured; 0: none
 };

@@ -2,24 +2,70 @@
 #include "pipeline/calibrate.hpp"
 
 #include "backend/cuda_library.hpp"
+#include "backend/executor.hpp"
 #include "core/error.hpp"
 #include "pipeline/calibrate_near.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 namespace graft::pipeline {
 
 namespace {
 
+/// Cores from which on one for each task still leaves some idle.
+constexpr int many_cores = 8;
+
+using Task = std::function<void(CalibrationParts&)>;
+
+/// Side by side, each on a core of its own, where there are many; else one after the other.
+void run(const std::vector<Task>& tasks, int threads, CalibrationParts& parts) {
+    core::Memory memory;
+    const int together = threads >= many_cores ? static_cast<int>(tasks.size()) : 1;
+    std::vector<CalibrationParts> own(tasks.size());
+    backend::Executor{memory, together}.for_each(
+        static_cast<int64_t>(tasks.size()),
+        [&](int64_t i) { tasks[static_cast<size_t>(i)](own[static_cast<size_t>(i)]); }, 1);
+    for (const CalibrationParts& one : own)
+        parts.list.insert(parts.list.end(), one.list.begin(), one.list.end());
+}
+
+/// What one core takes for the near field, and what the GPU takes without its host's memory.
+void calibrate_side_by_side(model::Machine& machine, const Calibration& calibration, int threads, bool gpu,
+                            CalibrationParts& parts) {
+    std::vector<NearCpuPiece> pieces;
+    if (calibration.cpu)
+        pieces = near_cpu_pieces();
+    model::Machine with_gpu = machine;
+    std::vector<Task> tasks;
+    if (gpu)
+        tasks.push_back([&](CalibrationParts& own) {
+            calibrate_gpu(with_gpu, calibration.device, calibration.repetitions, own);
+        });
+    for (NearCpuPiece& piece : pieces)
+        tasks.push_back([&](CalibrationParts& own) {
+            const std::string name = core::format("near field on the CPU, %d-D, %s", piece.dimension,
+                                                  piece.in_double ? "fp64" : "fp32");
+            own.time(name.c_str(), [&] { measure_near_cpu(piece, machine, calibration.repetitions); });
+        });
+    run(tasks, threads, parts);
+    if (gpu)
+        machine = with_gpu;
+    if (calibration.cpu)
+        fit_near_cpu(machine, pieces);
+}
+
 /// A library without the near field is measured without it.
-void calibrate_all_gpu(model::Machine& machine, const Calibration& calibration, std::string* why) {
-    calibrate_gpu(machine, calibration.device, calibration.repetitions);
+void calibrate_with_host(model::Machine& machine, const Calibration& calibration, CalibrationReport& report) {
+    calibrate_link(machine, calibration.device, calibration.repetitions, report.parts);
     try {
-        calibrate_near_gpu(machine, calibration.device, calibration.repetitions);
+        report.parts.time("near field on the GPU",
+                          [&] { calibrate_near_gpu(machine, calibration.device, calibration.repetitions); });
     } catch (const core::Error& error) {
         if (error.status() != core::Status::unsupported)
             throw;
-        *why = error.what();
+        report.left_out = error.what();
     }
 }
 
@@ -44,16 +90,18 @@ void require_this_machine(const model::Machine& machine, const std::string& file
             file.c_str(), machine.cpu_name.c_str(), here.c_str());
 }
 
-model::Machine calibrate(const Calibration& calibration, std::string* why) {
+model::Machine calibrate(const Calibration& calibration, CalibrationReport& report) {
     model::Machine machine;
     if (calibration.gpu_needed)
         (void)backend::require_cuda(); // before anything that takes time
-    if (calibration.cpu) {
-        calibrate_cpu(machine, calibration.threads, calibration.repetitions);
-        calibrate_near_cpu(machine, calibration.repetitions);
-    }
-    if (calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(why) != nullptr))
-        calibrate_all_gpu(machine, calibration, why);
+    const bool gpu =
+        calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(&report.left_out) != nullptr);
+    const int threads = backend::resolve_threads(calibration.threads);
+    if (calibration.cpu)
+        calibrate_cpu(machine, threads, calibration.repetitions, report.parts);
+    calibrate_side_by_side(machine, calibration, threads, gpu, report.parts);
+    if (gpu)
+        calibrate_with_host(machine, calibration, report);
     machine.name = machine.gpu_name.empty() ? machine.cpu_name : machine.gpu_name;
     return machine;
 }

@@ -5,6 +5,7 @@
 // those that `graft bench` times.
 #pragma once
 
+#include "core/timer.hpp"
 #include "decompose/device_orb.hpp"
 #include "model/machine.hpp"
 #include "model/orb_paper.hpp"
@@ -13,6 +14,8 @@
 #include "model/roofline.hpp"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace graft::pipeline {
 
@@ -25,6 +28,27 @@ struct Calibration {
     int repetitions = 5;
 };
 
+/// What the calibration took, part by part, in the order in which they ended.
+struct CalibrationParts {
+    struct Part {
+        std::string name;
+        double seconds;
+    };
+    std::vector<Part> list;
+
+    template <typename Body>
+    void time(const char* name, Body&& body) {
+        const core::Timer timer;
+        body();
+        list.push_back({name, timer.seconds()});
+    }
+};
+
+struct CalibrationReport {
+    std::string left_out; // why something was (no GPU...), else ""
+    CalibrationParts parts;
+};
+
 /// "model name" of /proc/cpuinfo, "" where there is none: cpu.name of a machine file.
 std::string processor_name();
 
@@ -33,16 +57,19 @@ std::string processor_name();
 /// name in the message.
 void require_this_machine(const model::Machine& machine, const std::string& file);
 
-/// What the calibration found out, and how long it took. *why says what was left out (no GPU...), else "".
-/// Throws Error: memory, device (gpu_needed and there is none, or it failed).
-model::Machine calibrate(const Calibration& calibration, std::string* why);
+/// What the calibration found out. Throws Error: memory, device (gpu_needed and there is none, or it failed).
+model::Machine calibrate(const Calibration& calibration, CalibrationReport& report);
 
 /// The CPU's share: `threads` threads together and one alone, per level of the memory.
-void calibrate_cpu(model::Machine& machine, int threads, int repetitions);
+void calibrate_cpu(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts);
 /// The GPU's numbers of orthogonal recursive bisection, rehmann2022's kernels and ours, from runs on up to
 /// 2^28 points (a sixteenth where less than 16 GiB are free). Throws Error(device).
-void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free);
-/// The GPU's and the link's. Throws Error(device).
-void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions);
+void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free,
+                   CalibrationParts& parts);
+/// The GPU's, which its host hardly disturbs. Throws Error(device).
+void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts);
+/// Transfers between the host and a GPU that calibrate_gpu() has measured, and between two. Throws
+/// Error(device).
+void calibrate_link(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts);
 
 } // namespace graft::pipeline

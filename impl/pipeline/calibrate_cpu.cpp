@@ -2,6 +2,7 @@
 #include "pipeline/calibrate.hpp"
 
 #include "backend/executor.hpp"
+#include "core/best_of.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
 
 namespace graft::pipeline {
 
@@ -26,16 +28,32 @@ constexpr int64_t most_memory_bytes = int64_t{1} << 30;
 constexpr int64_t largest_cache_bytes = int64_t{16} << 20; // a core's useful share of a shared one
 constexpr double round_s = 5e-3;
 
-/// Bytes a second, read plus written, of every thread copying one half of its part of the array to the other.
-double copy_bandwidth(const backend::Executor& executor, int64_t bytes, int repetitions) {
-    const int64_t half = std::max<int64_t>(bytes / executor.threads / 2, 64);
-    core::Buffer<char> array(executor.memory, "bench array");
-    array.resize(2 * half * executor.threads);
-    std::memset(array.data(), 1, static_cast<size_t>(array.size()));
+using Words = core::Buffer<uint32_t>;
+
+/// An array of `bytes` whose pages are there.
+Words touched(const backend::Executor& executor, int64_t bytes) {
+    Words words(executor.memory, "bench array");
+    words.resize(bytes / 4);
+    constexpr int64_t block = int64_t{1} << 20;
+    executor.for_blocks(words.size(), block, [&](int64_t begin, int64_t end, int) {
+        std::fill_n(&words[begin], end - begin, 1U);
+    });
+    return words;
+}
+
+std::span<const uint32_t> first(const Words& words, int64_t bytes) {
+    return {words.data(), static_cast<size_t>(bytes / 4)};
+}
+
+/// Bytes a second, read plus written, of every thread copying one half of its part of the array's first
+/// `bytes` to the other.
+double copy_bandwidth(const backend::Executor& executor, Words& words, int64_t bytes, int repetitions) {
+    const int64_t half = bytes / executor.threads / 2;
+    auto* array = reinterpret_cast<char*>(words.data());
     const auto seconds_of = [&](int64_t calls) {
         const core::Timer timer;
         executor.for_blocks(executor.threads, 1, [&](int64_t thread, int64_t, int) {
-            char* part = array.data() + 2 * half * thread;
+            char* part = array + 2 * half * thread;
             for (int64_t call = 0; call < calls; ++call)
                 std::memcpy(part + half * (call & 1), part + half * (~call & 1), static_cast<size_t>(half));
         });
@@ -44,10 +62,8 @@ double copy_bandwidth(const backend::Executor& executor, int64_t bytes, int repe
     int64_t calls = 2;
     while (seconds_of(calls) < round_s)
         calls *= 2;
-    double best = 1e9;
-    for (int round = 0; round < repetitions; ++round)
-        best = std::min(best, seconds_of(calls) / static_cast<double>(calls));
-    return 2 * static_cast<double>(half * executor.threads) / best;
+    const double seconds = core::best_of(repetitions, [&] { return seconds_of(calls); });
+    return 2 * static_cast<double>(half * executor.threads * calls) / seconds;
 }
 
 /// Bytes of a level as the system tells them, 0 where it does not. A virtual machine may be told of the last
@@ -82,24 +98,25 @@ void measure_caches(model::Cpu& cpu, core::Memory& memory, int repetitions) {
         if (bytes <= 0)
             continue;
         const int64_t array = std::min(static_cast<int64_t>(bytes), largest_cache_bytes) / 2;
+        Words words = touched(single, array);
         model::Cache& cache = cpu.caches[found++];
         cache.bytes = bytes;
         cache.read_bandwidth_bytes_per_s =
-            decompose::bench_count_left(single, array, repetitions).read_bytes_per_s;
-        cache.copy_bandwidth_bytes_per_s = copy_bandwidth(single, array, repetitions);
+            decompose::bench_sweep(decompose::Sweep::read, single, first(words, array), repetitions);
+        cache.copy_bandwidth_bytes_per_s = copy_bandwidth(single, words, array, repetitions);
     }
 }
 
 /// Seconds of a number of `array` that `place` names.
 double random_s(const core::Buffer<int32_t>& place, int repetitions, const double* array) {
-    double best_s = 1e9, sum[8] = {};
-    for (int round = 0; round <= repetitions; ++round) {
+    double sum[8] = {};
+    double best_s = core::best_of(1 + repetitions, [&] { // the first one warms up
         kernels::near::Stopwatch watch(true);
         for (int64_t i = 0; i < place.size(); i += 8)
             for (int64_t part = 0; part < 8; ++part)
                 sum[part] += array[place[i + part]];
-        best_s = std::min(best_s, watch.lap());
-    }
+        return watch.lap();
+    });
     for (const double part : sum)
         best_s += 0 * part; // they are used
     return best_s / static_cast<double>(place.size());
@@ -123,9 +140,9 @@ void measure_arrays(model::Cpu& cpu, core::Memory& memory, int repetitions) {
         model::ArrayReads& one = cpu.arrays[k];
         one.bytes = static_cast<double>(size) * sizeof(double);
         one.random_s = random_s(place, repetitions, array.data());
-        one.line_s =
-            64 /
-            decompose::bench_count_left(single, size * int64_t{sizeof(double)}, repetitions).read_bytes_per_s;
+        const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(array.data()),
+                                              2 * static_cast<size_t>(size));
+        one.line_s = 64 / decompose::bench_sweep(decompose::Sweep::read, single, words, repetitions);
     }
     for (size_t k = cpu.arrays.size() - 1; k > 0; --k) { // a smaller array is not slower: that was noise
         model::ArrayReads &small = cpu.arrays[k - 1], &large = cpu.arrays[k];
@@ -137,15 +154,26 @@ void measure_arrays(model::Cpu& cpu, core::Memory& memory, int repetitions) {
 void measure_memory(model::Cpu& cpu, const backend::Executor& all, int repetitions) {
     const backend::Executor single{all.memory, 1};
     const int64_t bytes = std::min(memory_bytes * all.threads, most_memory_bytes);
-    const decompose::SweepRate one = decompose::bench_count_left(single, memory_bytes, repetitions);
-    const decompose::SweepRate together =
-        all.threads > 1 ? decompose::bench_count_left(all, bytes, repetitions) : one;
-    cpu.core_read_bandwidth_bytes_per_s = one.read_bytes_per_s;
-    cpu.read_bandwidth_bytes_per_s = together.read_bytes_per_s;
-    cpu.count_left_bytes_per_s = together.count_bytes_per_s;
-    cpu.core_copy_bandwidth_bytes_per_s = copy_bandwidth(single, memory_bytes, repetitions);
-    cpu.copy_bandwidth_bytes_per_s =
-        all.threads > 1 ? copy_bandwidth(all, bytes, repetitions) : cpu.core_copy_bandwidth_bytes_per_s;
+    Words words = touched(all, bytes);
+    const auto sweep = [&](decompose::Sweep what, const backend::Executor& executor, int64_t size) {
+        return decompose::bench_sweep(what, executor, first(words, size), repetitions);
+    };
+    cpu.core_read_bandwidth_bytes_per_s = sweep(decompose::Sweep::read, single, memory_bytes);
+    cpu.read_bandwidth_bytes_per_s =
+        all.threads > 1 ? sweep(decompose::Sweep::read, all, bytes) : cpu.core_read_bandwidth_bytes_per_s;
+    cpu.count_left_bytes_per_s = sweep(decompose::Sweep::count, all, bytes);
+    cpu.core_copy_bandwidth_bytes_per_s = copy_bandwidth(single, words, memory_bytes, repetitions);
+    cpu.copy_bandwidth_bytes_per_s = all.threads > 1 ? copy_bandwidth(all, words, bytes, repetitions)
+                                                     : cpu.core_copy_bandwidth_bytes_per_s;
+}
+
+void measure_loops(model::Cpu& cpu, core::Memory& memory, int repetitions) {
+    const kernels::P2pBench single = kernels::bench_p2p<float>(repetitions);
+    cpu.core_pairs_fp32_per_s = single.pairs_per_s;
+    cpu.core_pairs_fp64_per_s = kernels::bench_p2p<double>(repetitions).pairs_per_s;
+    cpu.flops = 2 * single.fma_per_s * cpu.simd_floats * cpu.cores; // a multiply-add is two
+    cpu.core_partition_records_per_s =
+        decompose::bench_partition(memory, int64_t{1} << 22, repetitions).records_per_s;
 }
 
 } // namespace
@@ -164,7 +192,7 @@ std::string processor_name() {
     return "";
 }
 
-void calibrate_cpu(model::Machine& machine, int threads, int repetitions) {
+void calibrate_cpu(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts) {
     core::Memory memory;
     const backend::Executor all{memory, backend::resolve_threads(threads)};
     model::Cpu& cpu = machine.cpu;
@@ -173,15 +201,10 @@ void calibrate_cpu(model::Machine& machine, int threads, int repetitions) {
     cpu.memory_bytes =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     cpu.simd_floats = kernels::simd_float_lanes();
-    measure_caches(cpu, memory, repetitions);
-    measure_arrays(cpu, memory, 2 * repetitions);
-    measure_memory(cpu, all, repetitions);
-    const kernels::P2pBench single = kernels::bench_p2p<float>(repetitions);
-    cpu.core_pairs_fp32_per_s = single.pairs_per_s;
-    cpu.core_pairs_fp64_per_s = kernels::bench_p2p<double>(repetitions).pairs_per_s;
-    cpu.flops = 2 * single.fma_per_s * cpu.simd_floats * cpu.cores; // a multiply-add is two
-    cpu.core_partition_records_per_s =
-        decompose::bench_partition(memory, int64_t{1} << 22, repetitions).records_per_s;
+    parts.time("caches", [&] { measure_caches(cpu, memory, repetitions); });
+    parts.time("arrays", [&] { measure_arrays(cpu, memory, 2 * repetitions); });
+    parts.time("memory", [&] { measure_memory(cpu, all, repetitions); });
+    parts.time("loops of the CPU", [&] { measure_loops(cpu, memory, repetitions); });
 }
 
 } // namespace graft::pipeline

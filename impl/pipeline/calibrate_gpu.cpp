@@ -48,7 +48,7 @@ void measure_link(model::Link& link, const kernels::DeviceBenchTable& bench, int
 
 } // namespace
 
-void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions) {
+void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts) {
     const backend::CudaTable& cuda = backend::require_cuda();
     DeviceError error;
     int32_t count = 0;
@@ -63,14 +63,21 @@ void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions) {
     machine.gpu.memory_bytes = static_cast<double>(info.bytes_total);
     machine.gpu.multiprocessors = info.multiprocessors;
     machine.gpu.clock_hz = 1e3 * info.clock_khz;
-    measure_rates(machine.gpu, *cuda.bench, device, repetitions);
-    measure_link(machine.link, *cuda.bench, device, repetitions);
+    parts.time("rates of the GPU", [&] { measure_rates(machine.gpu, *cuda.bench, device, repetitions); });
     if (cuda.orb != nullptr)
-        calibrate_orb(machine.gpu, *cuda.orb, device, info.bytes_free);
-    if (count > 1)
-        backend::raise(cuda.bench->peer(device, device == 0 ? 1 : 0, repetitions,
-                                        &machine.link.gpu_gpu_bandwidth_bytes_per_s, &error),
-                       error);
+        calibrate_orb(machine.gpu, *cuda.orb, device, info.bytes_free, parts);
+}
+
+void calibrate_link(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts) {
+    const kernels::DeviceBenchTable& bench = *backend::require_cuda().bench;
+    parts.time("transfers", [&] {
+        measure_link(machine.link, bench, device, repetitions);
+        DeviceError error;
+        if (machine.gpu.count > 1)
+            backend::raise(bench.peer(device, device == 0 ? 1 : 0, repetitions,
+                                      &machine.link.gpu_gpu_bandwidth_bytes_per_s, &error),
+                           error);
+    });
 }
 
 } // namespace graft::pipeline

@@ -9,6 +9,7 @@
 #include "model/near_calibrate.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace graft::pipeline {
 
@@ -122,15 +123,19 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const near::Ben
         model::put(machine.near, costs);
 }
 
-void measure_kernels(model::Machine& machine, const Bench& bench, int repetitions) {
+/// Those of so many dimensions.
+void measure_kernels(model::Machine& machine, const Bench& bench, int32_t dimension,
+                     std::span<const Precision> precisions, int repetitions) {
     for (const KernelCase& one : kernel_cases) {
+        if (one.dimension != dimension)
+            continue;
         const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
         const near::BenchCase dense =
             case_of(bench.dense_points, dense_density, one.dimension, components, true);
         const near::BenchCase chain =
             bench.cuda() ? case_of(bench.chain_points, dense_density, one.dimension, components, true)
                          : near::BenchCase{};
-        for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
+        for (const Precision precision : precisions)
             for (const int32_t outputs : all_outputs)
                 measure_kernel(machine, bench, dense, chain,
                                sums_of(one.kernel, one.dimension, precision, outputs),
@@ -166,9 +171,11 @@ double typical(const Bench& bench, const std::vector<near::Times>& times, double
     return bench.cuda() ? median(times, field) : least(times, field);
 }
 
+/// Of each layout.
+using Samples = std::vector<std::vector<model::NearSample>>;
+
 void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
-                 const near::Sums& sums, int repetitions, double most_bytes,
-                 std::vector<model::NearSample> (&samples)[near::layouts]) {
+                 const near::Sums& sums, int repetitions, double most_bytes, Samples& samples) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
     for (int k = 0; k < near::layouts; ++k)
@@ -197,7 +204,21 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
     }
 }
 
-using Samples = std::vector<model::NearSample>[near::layouts];
+/// Structures of the bench's sizes; on a GPU's host by all threads.
+std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension) {
+    const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+    std::vector<near::BenchCase> cases(sizes.size());
+    core::Memory memory;
+    const backend::Executor executor{memory, bench.cuda() ? backend::resolve_threads(0) : 1};
+    executor.for_each(
+        static_cast<int64_t>(sizes.size()),
+        [&](int64_t i) {
+            const auto k = static_cast<size_t>(i);
+            cases[k] = case_of(sizes[k].points, sizes[k].density, dimension, 1, false);
+        },
+        1);
+    return cases;
+}
 
 void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
                      Precision precision, const std::vector<near::BenchCase>& cases, Samples& samples) {
@@ -222,35 +243,11 @@ void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& sam
     if (known)
         plain = fit(model::NearLayout::ranges, nullptr).collection;
     for (int k = 0; k < near::layouts; ++k)
-        if (!samples[k].empty())
+        if (!samples[static_cast<size_t>(k)].empty())
             model::put(machine.near, fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr));
 }
 
-void measure(model::Machine& machine, const Bench& bench, int repetitions) {
-    measure_kernels(machine, bench, std::min(repetitions, 2));
-    Samples wide, narrow;
-    core::Memory memory;
-    const backend::Executor executor{memory, bench.cuda() ? backend::resolve_threads(0) : 1};
-    for (const int32_t dimension : {2, 3}) {
-        const std::vector<Size>& sizes = bench.sizes[dimension - 2];
-        std::vector<near::BenchCase> cases(sizes.size());
-        executor.for_each(
-            static_cast<int64_t>(sizes.size()),
-            [&](int64_t i) {
-                const auto k = static_cast<size_t>(i);
-                cases[k] = case_of(sizes[k].points, sizes[k].density, dimension, 1, false);
-            },
-            1);
-        measure_layouts(machine, bench, dimension, Precision::fp64, cases, wide);
-        measure_layouts(machine, bench, dimension, Precision::fp32, cases, narrow);
-    }
-    fit_layouts(machine, bench, wide);
-    fit_layouts(machine, bench, narrow);
-}
-
-} // namespace
-
-void calibrate_near_cpu(model::Machine& machine, int repetitions) {
+Bench cpu_bench(int rounds) {
     constexpr double most_pairs = 2e6; // of a structure: up to 10 ms of a plain loop
     constexpr double once_pairs = 4e5; // more are measured once only
     Bench bench;
@@ -259,10 +256,47 @@ void calibrate_near_cpu(model::Machine& machine, int repetitions) {
             for (const double density : {0.6, 2.5, 9.0, 36.0, 140.0}) {
                 const double pairs = points * density * neighbours;
                 if (pairs < most_pairs && points > 4 * density)
-                    bench.sizes[neighbours > 9].push_back(
-                        {points, density, pairs > once_pairs ? 1 : std::min(repetitions, 2)});
+                    bench.sizes[neighbours > 9].push_back({points, density, pairs > once_pairs ? 1 : rounds});
             }
-    measure(machine, bench, repetitions);
+    return bench;
+}
+
+} // namespace
+
+std::vector<NearCpuPiece> near_cpu_pieces() {
+    std::vector<NearCpuPiece> pieces;
+    for (const bool in_double : {true, false})
+        for (const int32_t dimension : {2, 3})
+            pieces.push_back({dimension, in_double, {}, Samples(near::layouts)});
+    return pieces;
+}
+
+void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int repetitions) {
+    constexpr Precision wide[] = {Precision::mixed, Precision::fp64}, narrow[] = {Precision::fp32};
+    const auto precisions = piece.in_double ? std::span<const Precision>(wide) : narrow;
+    const int rounds = std::min(repetitions, 2);
+    const Bench bench = cpu_bench(rounds);
+    model::Machine own = machine;
+    own.near.kernels = {};
+    measure_kernels(own, bench, piece.dimension, precisions, rounds);
+    for (const model::NearKernelCosts& one : own.near.kernels)
+        if (one.dimension > 0)
+            piece.kernels.push_back(one);
+    measure_layouts(own, bench, piece.dimension, precisions.back(), cases_of(bench, piece.dimension),
+                    piece.samples);
+}
+
+void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces) {
+    for (const NearCpuPiece& piece : pieces)
+        for (const model::NearKernelCosts& one : piece.kernels)
+            model::put(machine.near, one);
+    for (const bool in_double : {true, false}) {
+        Samples samples(near::layouts);
+        for (const NearCpuPiece& piece : pieces)
+            for (size_t k = 0; k < samples.size() && piece.in_double == in_double; ++k)
+                samples[k].insert(samples[k].end(), piece.samples[k].begin(), piece.samples[k].end());
+        fit_layouts(machine, Bench(), samples);
+    }
 }
 
 void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions) {
@@ -277,7 +311,17 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
                  {1e4, 1, 5},          {1e4, 8, 5, false},  {1e4, 64, 3},        {1e4, 256, 5, false},
                  {1e5, 1, 3, false},   {1e5, 4, 3, false},  {1e5, 32, 3},        {1e5, 256, 3, false},
                  {2e5, 2, 2, false},   {1e6, 16, 2, false}, {1e6, 128, 2, false}};
-    measure(machine, bench, repetitions);
+    constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
+    for (const int32_t dimension : {2, 3})
+        measure_kernels(machine, bench, dimension, precisions, std::min(repetitions, 2));
+    Samples wide(near::layouts), narrow(near::layouts);
+    for (const int32_t dimension : {2, 3}) {
+        const std::vector<near::BenchCase> cases = cases_of(bench, dimension);
+        measure_layouts(machine, bench, dimension, Precision::fp64, cases, wide);
+        measure_layouts(machine, bench, dimension, Precision::fp32, cases, narrow);
+    }
+    fit_layouts(machine, bench, wide);
+    fit_layouts(machine, bench, narrow);
 }
 
 } // namespace graft::pipeline

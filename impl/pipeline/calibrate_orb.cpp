@@ -162,17 +162,17 @@ void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, Devi
 
 } // namespace
 
-void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device,
-                   int64_t bytes_free) {
+void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free,
+                   CalibrationParts& parts) {
     DeviceOrbBench request;
     request.device = device;
     request.leaves = leaves;
     request.verify = 0;
     request.repeats = 1;
     const int64_t n = int64_t{1} << (bytes_free > (int64_t{16} << 30) ? 28 : 24);
-    measure_paper_orb(gpu, orb, request, n);
+    parts.time("rehmann2022's ORB on the GPU", [&] { measure_paper_orb(gpu, orb, request, n); });
     request.repeats = 5;
-    measure_own_orb(gpu, orb, request, n);
+    parts.time("ORB on the GPU", [&] { measure_own_orb(gpu, orb, request, n); });
 }
 
 } // namespace graft::pipeline

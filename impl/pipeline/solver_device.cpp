@@ -3,6 +3,7 @@
 #include "backend/device_choice.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
+#include "kernels/device_kernel.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_footprint.hpp"
 #include "pipeline/device_side.hpp"
@@ -11,6 +12,7 @@
 #include "pipeline/periodic.hpp"
 #include "pipeline/periodic_words.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -61,8 +63,6 @@ int32_t Solver::device_for(const ParticleInput& particles, const ParticleInput* 
 }
 
 namespace {
-
-constexpr int32_t block_per_group = 2; // kernels::DeviceKernel, which is not for the host's compiler
 
 [[noreturn]] void refuse_device_array(const char* name, const char* why) {
     fail(Status::unsupported,
@@ -142,7 +142,7 @@ const char* Solver::why_sizes_stay_on_gpu(int64_t particles) const {
         return "the host builds the tree";
     if (settings_.device.reuse > 0)
         return "lists are kept";
-    if (settings_.device.kernel == block_per_group)
+    if (settings_.device.kernel == static_cast<int32_t>(kernels::DeviceKernel::block_per_group))
         return "cuda.kernel block has no model";
     return particles == 0 ? "there are no particles" : "";
 }
@@ -153,6 +153,15 @@ void raise(TreeTuning& tuning, int32_t status, const backend::DeviceError& error
     if (status == static_cast<int32_t>(core::Status::memory))
         tuning.no_memory();
     backend::raise(status, error);
+}
+
+/// Bytes that an evaluation's arrays may have: the engine's own `held` and what is free, up to the limit.
+int64_t room_on(const DeviceOptions& options, int64_t held) {
+    backend::DeviceInfo info;
+    backend::DeviceError error;
+    backend::raise(backend::require_cuda().device_info(options.device, &info, &error), error);
+    const int64_t there = held + info.bytes_free;
+    return options.memory_limit > 0 ? std::min(options.memory_limit, there) : there;
 }
 
 } // namespace
@@ -188,7 +197,8 @@ void Solver::end_on_gpu() {
     if (!comm_->alone())
         report_.time_s.output = output_s;
     if (report_.has_tree)
-        tuning_.after(report_, done.leaf, done.group);
+        tuning_.after(report_, done.leaf, done.group,
+                      tuning_.compares() ? room_on(device_->options, done.bytes_device) : 0);
 }
 
 namespace {

@@ -2,6 +2,8 @@
 #include "pipeline/tree_tuning.hpp"
 
 #include "core/error.hpp"
+#include "kernels/device_kernel.hpp"
+#include "pipeline/device_footprint.hpp"
 #include "pipeline/local_choice.hpp"
 #include "pipeline/report.hpp"
 
@@ -40,12 +42,13 @@ bool has_blocks(model::TreeKernels kernels) {
 } // namespace
 
 model::TreeKernels tree_kernels(const Settings& settings, bool on_gpu) {
-    constexpr int32_t pairs_1d = 3, tiles_2d = 4; // kernels::DeviceKernel
+    using kernels::DeviceKernel;
     if (!on_gpu)
         return model::TreeKernels::cpu;
-    return settings.device.kernel == pairs_1d   ? model::TreeKernels::pairs_1d
-           : settings.device.kernel == tiles_2d ? model::TreeKernels::tiles_2d
-                                                : model::TreeKernels::gpu;
+    const auto kernel = static_cast<DeviceKernel>(settings.device.kernel);
+    return kernel == DeviceKernel::pairs_1d   ? model::TreeKernels::pairs_1d
+           : kernel == DeviceKernel::tiles_2d ? model::TreeKernels::tiles_2d
+                                              : model::TreeKernels::gpu;
 }
 
 void TreeTuning::set(TreeSizesBy by, bool leaf_given, bool group_given, const model::Machine* machine) {
@@ -113,8 +116,16 @@ void TreeTuning::before(Settings& settings, int64_t particles, bool whole, const
     told_.sizes = now_;
 }
 
+/// Whether an evaluation's arrays on the device, without lists, which are made in batches, have room; what
+/// has been used has.
+bool TreeTuning::fits(const model::TreeSizes& sizes, int64_t room_bytes) const {
+    return room_bytes <= 0 || sizes == start_ ||
+           footprint_bytes(footprint_shape(particles_, sizes.leaf, sizes.group, order_, false, true)) <=
+               room_bytes;
+}
+
 /// The model's opinion, from the counts of the start.
-void TreeTuning::rank(const Report& report) {
+void TreeTuning::rank(const Report& report, int64_t room_bytes) {
     model::TreeCounts known;
     known.sizes = start_, known.dimension = dimension_, known.order = order_;
     known.kernels = kernels_, known.gpu = gpu_;
@@ -122,8 +133,9 @@ void TreeTuning::rank(const Report& report) {
     known.targets = static_cast<double>(particles_);
     known.groups = static_cast<double>(report.groups), known.leaves = static_cast<double>(report.leaves);
     known.pairs = report.pairs, known.cells = report.cells, known.far_cells = report.far_cells;
-    const std::vector<model::TreeChoice> list =
-        model::rank_sizes(known, {leaf_given_, group_given_, given_block_});
+    std::vector<model::TreeChoice> list = model::rank_sizes(known, {leaf_given_, group_given_, given_block_});
+    const size_t all = list.size();
+    std::erase_if(list, [&](const model::TreeChoice& one) { return !fits(one.counts.sizes, room_bytes); });
     contenders_.push_back({{known, model::tree_times(known)}, {}});
     const double most_s = promising * list.front().times.total_s();
     for (const model::TreeChoice& one : list)
@@ -137,7 +149,9 @@ void TreeTuning::rank(const Report& report) {
         chosen_ = 1; // the first of the list that is not the start
         now_ = contenders_[1].choice.counts.sizes;
     }
-    verdict_ = by_ == TreeSizesBy::model ? "by the model" : "by the model: nothing else comes near";
+    verdict_ = list.size() == 1 && all > 1 ? "fixed: there is no memory for others"
+               : by_ == TreeSizesBy::model ? "by the model"
+                                           : "by the model: nothing else comes near";
 }
 
 void TreeTuning::next_turn() {
@@ -186,7 +200,7 @@ void TreeTuning::no_memory() {
     now_ = contenders_[settled_ ? chosen_ : turn_].choice.counts.sizes;
 }
 
-void TreeTuning::after(const Report& report, int32_t leaf, int32_t group) {
+void TreeTuning::after(const Report& report, int32_t leaf, int32_t group, int64_t room_bytes) {
     told_.sizes.leaf = leaf, told_.sizes.group = group;
     told_.by = why_not_ == nobody  ? nobody
                : !why_not_.empty() ? std::string(nobody) + ": " + why_not_
@@ -197,7 +211,7 @@ void TreeTuning::after(const Report& report, int32_t leaf, int32_t group) {
     if (contenders_.empty()) {
         told_.by = "fixed: this evaluation is the first, whose counts the model needs";
         start_ = now_ = told_.sizes;
-        rank(report);
+        rank(report, room_bytes);
         return;
     }
     const auto running = this->running();

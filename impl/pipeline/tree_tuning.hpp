@@ -36,7 +36,11 @@ class TreeTuning {
     /// use what is known by then and teach nothing. why_not: "" or why sizes stay as they are.
     void before(Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu = false);
     /// After it: learns from the report's counts and times, fills told(). leaf, group: what it used.
-    void after(const Report& report, int32_t leaf, int32_t group);
+    /// room_bytes: of a GPU's memory for all arrays of an evaluation, 0: enough; sizes that need more are
+    /// left out. Read where compares() was true only.
+    void after(const Report& report, int32_t leaf, int32_t group, int64_t room_bytes = 0);
+    /// Whether after() is to compare sizes for the first time.
+    bool compares() const { return whole_ && contenders_.empty(); }
     /// Instead of after(), where there was no memory for it: those sizes are not taken again.
     void no_memory();
 
@@ -57,7 +61,8 @@ class TreeTuning {
     model::TreeSizes asked_of(const Settings& settings, model::TreeKernels kernels) const;
     bool all_given(const Settings& settings, model::TreeKernels kernels) const;
     std::vector<Contender>::iterator running();
-    void rank(const Report& report);
+    bool fits(const model::TreeSizes& sizes, int64_t room_bytes) const;
+    void rank(const Report& report, int64_t room_bytes);
     void next_turn();
     void settle();
 

@@ -271,9 +271,11 @@ constexpr Key keys[] = {
     whole("near_field.devices", "GPUs",
           "GPUs of this host, from cuda.device on, that sum one near-field plan; 0: one", {0, 64},
           &Values::near_devices),
-    kept("near_field.machine", Type::input_path, "",
-         "machine file that `graft model calibrate --out FILE` wrote on this machine: layout auto predicts "
-         "with its numbers; left out: the environment's GRAFT_MACHINE, else built-in numbers"),
+    kept(
+        "near_field.machine", Type::input_path, "",
+        "machine file that `graft model calibrate --out FILE` wrote on this machine: layout auto predicts "
+        "with its numbers, tree.sizes with those of its GPU; left out: the environment's GRAFT_MACHINE, else "
+        "built-in numbers"),
     choice("ranks.exchange",
            "push: ranks send what the domains of the others may need; fetch: they fetch nodes on demand",
            exchanges, &Values::ranks_exchange),

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -108,6 +109,13 @@ std::vector<std::pair<std::string, std::string>> read_machine_file(const std::st
         fail(Status::deck_file, "%s: the machine file cannot be read: %s", path.c_str(),
              std::strerror(errno));
     return read_machine(text, path);
+}
+
+std::string machine_file_of(const Settings& settings) {
+    const char* const everywhere = std::getenv("GRAFT_MACHINE");
+    if (settings.has("near_field.machine"))
+        return settings.get("near_field.machine");
+    return everywhere != nullptr ? everywhere : "";
 }
 
 } // namespace graft::plugin

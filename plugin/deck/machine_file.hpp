@@ -2,6 +2,8 @@
 // calibrate`). Keys, units and ranges are impl/model's; `graft model schema` lists them.
 #pragma once
 
+#include "deck/settings.hpp"
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,5 +16,9 @@ namespace graft::plugin {
 std::vector<std::pair<std::string, std::string>> read_machine(std::string_view text, const std::string& name);
 /// The same from a file. DECK_FILE when it cannot be read.
 std::vector<std::pair<std::string, std::string>> read_machine_file(const std::string& path);
+
+/// The machine file's path by the deck (near_field.machine), else by the environment (GRAFT_MACHINE); "":
+/// none.
+std::string machine_file_of(const Settings& settings);
 
 } // namespace graft::plugin

@@ -259,6 +259,10 @@ TEST_F(Table, ToolDeckChecksDecksAndOthersAreNamed) {
     std::string answer;
     EXPECT_EQ(api->run_tool("deck", "text: 'order: 1'", append, &answer), GRAFT_OK) << api->last_error();
     EXPECT_NE(answer.find("\"order\": \"1\""), std::string::npos) << answer;
+    EXPECT_EQ(setenv("GRAFT_MACHINE", "/nowhere", 1), 0); // the numbers of tree.sizes
+    expect_error(api->run_tool("force", "n: 100", append, &answer), GRAFT_ERROR_DECK_FILE, "/nowhere");
+    EXPECT_EQ(unsetenv("GRAFT_MACHINE"), 0);
+    EXPECT_EQ(api->run_tool("force", "n: 100", append, &answer), GRAFT_OK) << api->last_error();
     expect_error(api->run_tool("deck", "text: 'order: 9'", append, &answer), GRAFT_ERROR_DECK_RANGE,
                  "deck:1:8");
     expect_error(api->run_tool("deck", "colour: red", append, &answer), GRAFT_ERROR_ARGUMENT, "file or text");

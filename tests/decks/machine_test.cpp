@@ -86,6 +86,9 @@ TEST(MachineFile, CalibrationIsAFileThatIsRead) {
         if (key == "cpu.read_bandwidth_bytes_per_s" || key == "cpu.core_pairs_fp32_per_s")
             known += std::stod(text) > 1e6 ? 1 : 0;
     EXPECT_EQ(known, 2) << yaml;
+    for (const char* part : {" s caches\n", " s arrays\n", " s memory\n", " s loops of the CPU\n",
+                             " s near field on the CPU, 2-D, fp64\n", " s near field on the CPU, 3-D, fp32\n"})
+        EXPECT_NE(yaml.find(part), std::string::npos) << part; // where the time has gone
 }
 
 } // namespace

@@ -1,14 +1,26 @@
 #!/bin/bash
 # Several GPUs of one host: the tests of forces over ranks in process, the graft command under mpiexec where there is one,
-# and times. ranks.sh --build BUILD --out FOLDER [--full]; 0 all right, 77 nothing to do here (no GPU), else failed.
+# and times.
 set -u
+usage() {
+    cat <<'TEXT'
+usage: tests/gpu/ranks.sh --build BUILD --out FOLDER [--full]
+
+  --build BUILD      build folder; BUILD/bin has the programs
+  --out FOLDER       where logs and ranks.jsonl go
+  --full             up to 2.6e8 particles, else 4e6
+
+exit status: 0 all right, 77 nothing to do here (no GPU), 2 not understood, else failed
+TEXT
+}
 build="" out="" full=0
 while [ $# -gt 0 ]; do
     case $1 in
         --build) build=$2; shift 2 ;;
         --out) out=$2; shift 2 ;;
         --full) full=1; shift ;;
-        *) echo "ranks.sh: unknown word $1; expected --build FOLDER --out FOLDER [--full]" >&2; exit 2 ;;
+        -h | --help) usage; exit 0 ;;
+        *) echo "ranks.sh: '$1' is not understood" >&2; usage >&2; exit 2 ;;
     esac
 done
 [ -n "$build" ] && [ -n "$out" ] || { echo "ranks.sh: --build and --out are needed" >&2; exit 2; }

@@ -9,10 +9,11 @@ namespace graft::cli {
 
 namespace po = boost::program_options;
 
-Arguments::Arguments(std::string command, std::string synopsis, std::string about)
+Arguments::Arguments(std::string command, std::string synopsis, std::string about, bool json_only)
     : command_(std::move(command)), synopsis_(std::move(synopsis)), about_(std::move(about)),
       visible_("Options", 100, 60) {
-    visible_.add_options()("help,h", "this text")("json", "print the answer as JSON");
+    visible_.add_options()("help,h", "this text")("json", json_only ? "as without it: the answer is JSON"
+                                                                    : "print the answer as JSON");
     value("library", "FILE",
           "libgraft to load (else GRAFT_LIBRARY, else the one that belongs to this command)");
 }

@@ -22,7 +22,8 @@ class UsageError : public Error {
 /// `synopsis` is the rest of the usage line, `about` the paragraph under it.
 class Arguments {
   public:
-    Arguments(std::string command, std::string synopsis, std::string about);
+    /// json_only: answers are JSON whether --json is there or not.
+    Arguments(std::string command, std::string synopsis, std::string about, bool json_only = false);
 
     /// Options with one value (`def` is shown in --help), repeatable ones, and switches.
     Arguments& value(const char* name, const char* placeholder, const char* def, const char* help);

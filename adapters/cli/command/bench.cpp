@@ -31,7 +31,8 @@ int bench_command(const Words& words) {
         "pure instruction mix and the bandwidths measured in the same run.\n"
         "graft bench p2p --help: the near field of boxes, layout by layout (--density D).\n"
         "graft bench force --help: whole force evaluations, on the GPU where there is one.\n"
-        "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.");
+        "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.",
+        true);
     arguments.positional("what")
         .value("backend", "B", "p2p: cpu (default) or cuda")
         .value("n", "N", "p2p, cuda: bodies (262144)")

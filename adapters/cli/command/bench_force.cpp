@@ -14,7 +14,8 @@ Arguments declare() {
     Arguments arguments(
         "bench force", "--ic KIND --n N [options]",
         "Evaluates the forces of N points again and again, and tells where the time goes. The points stay\n"
-        "where the evaluation reads them: on the GPU where there is one, else on the host.");
+        "where the evaluation reads them: on the GPU where there is one, else on the host.",
+        true);
     arguments
         .value("ic", "KIND", "plummer",
                "plummer (scale radius 1), plummer-cut (99.9 % of its mass) or uniform (unit cube)")

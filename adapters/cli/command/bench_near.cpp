@@ -24,7 +24,8 @@ Arguments declare() {
                         "collection, charges, transfer, kernel and scatter take (medians), what the model "
                         "predicts, and which\n"
                         "layout would be chosen. Without --density and --height: the rates of all pairs "
-                        "(graft bench --help).");
+                        "(graft bench --help).",
+                        true);
     arguments.value("n", "N", "1e5", "points")
         .value("density", "D", "points a box (8): the grid has as many boxes along each axis")
         .value("height", "L", "the paper's tree instead: 2^(L-1) boxes along each axis")

@@ -41,7 +41,8 @@ Arguments declare() {
     Arguments arguments(
         "bench orb", "--n N [options]",
         "Divides N points into parts of equal weight (orthogonal recursive bisection) and moves 32-byte\n"
-        "records to their owners; on ranks each has made a random share of the points before.");
+        "records to their owners; on ranks each has made a random share of the points before.",
+        true);
     arguments.value("n", "N", "1000000", "points on all ranks together (1e7 is understood)")
         .value("dist", "KIND", "plummer", "plummer or uniform")
         .value("weights", "KIND", "unit", "unit or lognormal")
@@ -54,11 +55,14 @@ Arguments declare() {
         .value("threads", "K", "1", "threads of each rank; 0: as many as OpenMP would")
         .value("seed", "S", "42", "of the points")
         .value("repeat", "R", "3", "runs after a first one that is not counted; the best counts")
-        .value("backend", "NAME", "cpu", "cpu, or cuda: one GPU, points made on it, the result verified in the run")
-        .value("variant", "NAME", "cuda: rounds (ours), cell, level or warp (rehmann2022), sweep (count-left alone)")
-        .list("set", "key=value", "cuda: axis=column|direct|strided, partition=cell|level, temporaries=3|1, "
-                                  "threads=, items=, tolerance=, precision=fp32|fp64, levels_per_round=, "
-                                  "samples=, device=, verify=false (repeatable)")
+        .value("backend", "NAME", "cpu",
+               "cpu, or cuda: one GPU, points made on it, the result verified in the run")
+        .value("variant", "NAME",
+               "cuda: rounds (ours), cell, level or warp (rehmann2022), sweep (count-left alone)")
+        .list("set", "key=value",
+              "cuda: axis=column|direct|strided, partition=cell|level, temporaries=3|1, "
+              "threads=, items=, tolerance=, precision=fp32|fp64, levels_per_round=, "
+              "samples=, device=, verify=false (repeatable)")
         .flag("order", "one rank: also bring the records into the order of the parts, and compare with "
                        "recursive std::nth_element on the records");
     return arguments.epilogue(
@@ -234,7 +238,9 @@ JsonObject json_of(const Measurement& m, const Request& request, const Arguments
 /// The library's own measurement on a GPU.
 std::string bench_on_device(const Engine& engine, const Arguments& arguments, const Request& request) {
     std::string yaml = "what: orb\nbackend: cuda\n";
-    const auto add = [&](const std::string& key, const std::string& value) { yaml += key + ": " + value + "\n"; };
+    const auto add = [&](const std::string& key, const std::string& value) {
+        yaml += key + ": " + value + "\n";
+    };
     add("n", std::to_string(request.n));
     add("leaves", std::to_string(request.leaves));
     add("repetitions", std::to_string(std::max(1, request.repeats)));

@@ -43,7 +43,9 @@ std::string help() {
            "  graft convert plummer.hdf5 plummer.png\n"
            "On many ranks: mpiexec -n 4 graft run deck.yaml (run, check and bench orb share the work; MPICH\n"
            "or Open MPI is found by who started it, or say --mpi mpich, openmpi or none).\n"
-           "Every command takes --json. Exit status: 0 done, 1 failed, 2 not understood.\n";
+           "Every command takes --json; bench and model answer in JSON without it, too. Exit status: 0 "
+           "done,\n"
+           "1 failed, 2 not understood.\n";
 }
 
 std::string names() {

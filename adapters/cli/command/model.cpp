@@ -32,7 +32,8 @@ int predict(const std::string& what, const Words& words) {
                         "12 to 16 (paper), and\nthe model put right (corrected): bytes that are read, "
                         "iterations, partition, launches."
                       : "Which roof, memory or arithmetic, bounds counting keys left of a cut "
-                        "(rehmann2022, figures 10 to 14).");
+                        "(rehmann2022, figures 10 to 14).",
+        true);
     arguments.list("machine", "FILE", "machine file (graft model schema lists its keys); repeatable");
     if (what == "orb") {
         arguments.value("n", "N", "1e9", "particles")
@@ -104,8 +105,7 @@ int calibrate(const Words& words) {
 }
 
 int schema(const Words& words) {
-    Arguments arguments("model schema", "",
-                        "Prints every key of a machine file: type, unit, meaning (JSON).");
+    Arguments arguments("model schema", "", "Prints every key of a machine file: type, unit, meaning.", true);
     if (!arguments.parse(words)) {
         return 0;
     }

@@ -199,9 +199,9 @@ model::Machine machine_of(const study::Words& words) {
     const core::Timer timer;
     pipeline::Calibration calibration;
     calibration.cpu = false, calibration.gpu_needed = true;
-    std::string why;
-    const model::Machine machine = pipeline::calibrate(calibration, &why);
-    std::fprintf(stderr, "calibrated in %.2f s %s\n", timer.seconds(), why.c_str());
+    pipeline::CalibrationReport report;
+    const model::Machine machine = pipeline::calibrate(calibration, report);
+    std::fprintf(stderr, "calibrated in %.2f s %s\n", timer.seconds(), report.left_out.c_str());
     std::ofstream(words.text("calibrate", "")) << model::machine_yaml(machine);
     return machine;
 }

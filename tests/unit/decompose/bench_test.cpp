@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 using namespace graft;
 
 TEST(SweepBench, RatesAreOfTheBytesAskedFor) {
@@ -16,6 +18,12 @@ TEST(SweepBench, RatesAreOfTheBytesAskedFor) {
              {rate.read_bytes_per_s, rate.count_bytes_per_s, rate.scalar_bytes_per_s}) {
             EXPECT_GT(bytes_per_s, 1e6);  // a tape drive
             EXPECT_LT(bytes_per_s, 1e13); // no cache
+        }
+        const std::vector<uint32_t> words(1 << 14, 1);
+        for (const decompose::Sweep sweep : {decompose::Sweep::read, decompose::Sweep::count}) {
+            const double bytes_per_s = decompose::bench_sweep(sweep, {memory, threads}, words, 1);
+            EXPECT_GT(bytes_per_s, 1e6);
+            EXPECT_LT(bytes_per_s, 1e13);
         }
         EXPECT_DOUBLE_EQ(rate.share(), rate.count_bytes_per_s / rate.read_bytes_per_s);
     }

@@ -1,5 +1,6 @@
 // Who chooses N_leaf and N_group: the turns of a trial with times as the test makes them, and a real solver
 // whose forces stay right all the while.
+#include "pipeline/device_footprint.hpp"
 #include "pipeline/report.hpp"
 #include "pipeline/solver.hpp"
 
@@ -9,6 +10,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 namespace graft::pipeline {
@@ -29,6 +31,7 @@ struct Scene {
     }
     bool on_gpu = false;
     std::set<int> too_large; // leaves for which there is no memory
+    int64_t room_bytes = 0;
 
     /// The sizes that one evaluation had.
     model::TreeSizes evaluate(int64_t n = many, bool whole = true, const char* why_not = "") {
@@ -50,7 +53,7 @@ struct Scene {
         report.pairs = counts.pairs, report.cells = counts.cells, report.far_cells = counts.far_cells;
         report.time_s = {};
         report.time_s.forces = seconds(sizes.leaf, sizes.group, call++);
-        tuning.after(report, sizes.leaf, sizes.group);
+        tuning.after(report, sizes.leaf, sizes.group, room_bytes);
         return sizes;
     }
 };
@@ -144,6 +147,35 @@ TEST(TreeTuning, PointsInAnotherPlaceChangeNothing) {
     scene.evaluate(many, true, "lists are kept");
     scene.on_gpu = false;
     EXPECT_EQ(scene.evaluate(), (model::TreeSizes{64, 128}));
+}
+
+TEST(TreeTuning, SizesThatNeedMoreThanThereIsAreNotTried) {
+    const auto bytes_of = [](const model::TreeSizes& sizes) {
+        return footprint_bytes(footprint_shape(many, sizes.leaf, sizes.group, 2, false, true));
+    };
+    for (const TreeSizesBy by : {TreeSizesBy::model, TreeSizesBy::trial}) {
+        std::map<int64_t, model::TreeSizes> tried; // by what they need
+        Scene scene(by);
+        for (int k = 0; k < 25; ++k) {
+            const model::TreeSizes sizes = scene.evaluate();
+            tried[bytes_of(sizes)] = sizes;
+        }
+        const auto [most_bytes, largest] = *tried.rbegin();
+        ASSERT_NE(largest, (model::TreeSizes{64, 128})); // the start's need is not looked at
+        for (const int64_t missing : {0, 1}) {
+            Scene poor(by);
+            poor.room_bytes = most_bytes - missing;
+            bool seen = false;
+            for (int k = 0; k < 25; ++k)
+                seen = poor.evaluate() == largest || seen;
+            EXPECT_EQ(seen, missing == 0);
+        }
+        Scene none(by);
+        none.room_bytes = 1;
+        for (int k = 0; k < 25; ++k)
+            EXPECT_EQ(none.evaluate(), (model::TreeSizes{64, 128}));
+        EXPECT_EQ(none.tuning.told().by, "fixed: there is no memory for others");
+    }
 }
 
 TEST(TreeTuning, SizesWithoutMemoryAreNotTakenAgain) {

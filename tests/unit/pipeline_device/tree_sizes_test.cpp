@@ -4,6 +4,7 @@
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
+#include "pipeline/bench_force.hpp"
 
 #include <gtest/gtest.h>
 
@@ -83,6 +84,24 @@ TEST(DeviceTreeSizes, ATrialKeepsTheFasterAndForcesStayRight) {
     EXPECT_NE(1000 * told.sizes.leaf + told.sizes.group, 64064);
 }
 
+TEST(DeviceTreeSizes, NothingIsTriedWhereThereIsNoRoom) {
+    Bodies bodies(3000);
+    const auto told_by = [&](int64_t bytes_free, int64_t limit) {
+        Case run(TreeSizesBy::trial);
+        control().bytes_free = bytes_free;
+        run.settings.device.memory_limit = limit;
+        run.remake(TreeSizesBy::trial);
+        for (int call = 0; call < 4; ++call)
+            run.compute(bodies);
+        control().bytes_free = int64_t{1} << 37;
+        return run.solver->tuning().told().by;
+    };
+    const std::string alone = "fixed: there is no memory for others";
+    EXPECT_EQ(told_by(1 << 20, 0), alone);
+    EXPECT_EQ(told_by(int64_t{1} << 37, 1 << 20), alone);
+    EXPECT_EQ(told_by(int64_t{1} << 37, 0).substr(0, 6), "trial ");
+}
+
 TEST(DeviceTreeSizes, BlocksOfThePapersKernelsAreTriedToo) {
     for (const int32_t kernel : {pairs_1d, tiles_2d}) {
         Bodies bodies(3000);
@@ -107,6 +126,22 @@ TEST(DeviceTreeSizes, BlocksOfThePapersKernelsAreTriedToo) {
         EXPECT_NE(told.sizes.block.x, kernel == pairs_1d ? 256 : 16);
         EXPECT_EQ(told.sizes.block.x, control().used.back().block_x);
     }
+}
+
+TEST(DeviceTreeSizes, AMeasurementPredictsWithTheMachineThatItIsGiven) {
+    control().forces_s = nullptr;
+    const auto predicted = [](const std::optional<model::Machine>& machine) {
+        ForceBench bench;
+        bench.settings.backend = Backend::cuda, bench.settings.device.kernel = tiles_2d;
+        bench.n = 3000, bench.warm_up = 1, bench.repeats = 1;
+        bench.sizes = TreeSizesBy::model;
+        bench.machine = machine;
+        const TreeTuning::Told told = bench_force(bench).sizes;
+        return told.predicted.forces_s / told.predicted.total_s();
+    };
+    model::Machine slow;
+    slow.gpu.multiprocessors = 1, slow.gpu.clock_hz = 1e8;
+    EXPECT_GT(predicted(slow), predicted({}));
 }
 
 TEST(DeviceTreeSizes, WhatIsGivenStays) {

@@ -28,6 +28,17 @@ TEST_F(Usage, HelpListsEveryCommandAndEachHasHelpAndJson) {
     }
 }
 
+TEST_F(Usage, WhatAnswersInJsonAloneSaysSo) {
+    for (const char* words : {"bench --help", "bench force --help", "bench orb --help", "bench p2p --help",
+                              "model orb --help", "model roofline --help", "model schema --help"}) {
+        EXPECT_TRUE(contains(ok(words), "as without it: the answer is JSON")) << words;
+    }
+    for (const char* words : {"check --help", "simulate --help", "model calibrate --help"}) {
+        EXPECT_TRUE(contains(ok(words), "print the answer as JSON")) << words;
+    }
+    EXPECT_EQ(ok("model schema"), ok("model schema --json"));
+}
+
 TEST_F(Usage, MistakesOnTheCommandLineExitWith2AndOneLine) {
     for (const char* words : {"", "frobnicate", "check --theta", "check --foo 1", "ic plummer", "run", "deck",
                               "convert only_one", "check --sweep theta", "check --n abc", "bench",

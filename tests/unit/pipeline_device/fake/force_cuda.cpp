@@ -61,6 +61,12 @@ int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
     });
 }
 
+int32_t device_info(int32_t, backend::DeviceInfo* info, DeviceError*) {
+    *info = {};
+    info->bytes_total = info->bytes_free = control.bytes_free;
+    return 0;
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() {
@@ -70,6 +76,7 @@ extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() 
 extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graft_cuda_get_table() {
     static const DeviceForceTable force = {create, destroy, begin, end, nullptr, nullptr};
     static backend::CudaTable table = test::fake_table<1>();
+    table.device_info = device_info;
     table.force = &force;
     return &table;
 }

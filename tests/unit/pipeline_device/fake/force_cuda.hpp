@@ -13,6 +13,7 @@ struct Sizes {
 struct Control {
     double (*forces_s)(const Sizes& sizes, int call) = nullptr; // that end() reports; null: 1
     Sizes own = {64, 64, 0, 0};                                 // where the settings leave them to the device
+    int64_t bytes_free = int64_t{1} << 37;                      // of its memory
     std::vector<Sizes> used;                                    // by computations so far
 };
 

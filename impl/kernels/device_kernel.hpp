@@ -1,0 +1,16 @@
+// Who evaluates lists on a GPU: deck key cuda.kernel. For the host's compiler too.
+#pragma once
+
+#include <cstdint>
+
+namespace graft::kernels {
+
+enum class DeviceKernel : int32_t {
+    automatic = 0,
+    units = 1, // ours: pieces of a group's list, several targets a lane, partial sums added in order
+    block_per_group = 2, // gaburov2010
+    pairs_1d = 3,        // liu2022: a thread a (target leaf, source leaf), atomics
+    tiles_2d = 4         // liu2022: a block a target leaf and BX sources, atomics
+};
+
+} // namespace graft::kernels
