@@ -1,8 +1,10 @@
 // Measuring this machine for its machine file (model/machine.hpp), and the models as capi reaches them.
 //
-// Every figure is the best of a few rounds; the whole takes less than 20 s on a quiet machine. Bandwidths of
-// copying count bytes read plus written. Sources: rehmann2022, section 4.2 (what to measure); the loops are
-// those that `graft bench` times.
+// Every figure is the best of a few rounds, no more than it takes for two to agree. From 8 threads on, the
+// near field of the CPU, four pieces of one thread each, and the GPU without transfers are measured side by
+// side: 7 s on such a CPU, 20 s with a GPU, 13 s on 2 cores (where the time goes: impl/docs/gpu/model.md).
+// Bandwidths of copying count bytes read plus written. Sources: rehmann2022, section 4.2 (what to measure);
+// the loops are those that `graft bench` times.
 #pragma once
 
 #include "core/timer.hpp"
