@@ -26,7 +26,7 @@ constexpr double little = 0.1; // of a phase: a term that is less in every sampl
 using Given = std::array<double, std::tuple_size_v<NearTerms>>;
 constexpr Given all_free = {-1, -1, -1, -1, -1, -1, -1, -1};
 
-/// One measured time of a phase with its terms; errors count relative to `scale_s`.
+/// One measured time of a phase with its terms; errors count relative to `scale_s`, which a weight divides.
 struct Row {
     NearTerms terms;
     double seconds, scale_s;
@@ -39,7 +39,7 @@ std::vector<Row> rows_of(NearLayout layout, NearPhaseName name, double NearSampl
     for (const NearSample& sample : samples)
         if (name != NearPhaseName::again || sample.again_s > 0)
             rows.push_back({near_terms(layout, name, sample.problem, way, machine), sample.*field,
-                            std::max(sample.*field, small_part * total_of(sample))});
+                            std::max(sample.*field, small_part * total_of(sample)) / sample.weight});
     return rows;
 }
 
@@ -81,8 +81,13 @@ NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*f
     Given given = given_of(rows, way);
     // What stands in for all layouts must not know one's bytes: those of records are hundreds of times more.
     if (way.backend == NearBackend::cuda && layout == NearLayout::ranges && name == NearPhaseName::collection)
-        given[bytes_term] = 0;
+        given[bytes_term] = given[memory_term] = given[random_term] = 0;
     std::vector<double> x = fit_terms(rows, given);
+    // A GPU's come at its bandwidth at most, even where samples are so few threads that their steps hide it.
+    const double read = machine.gpu.read_bandwidth_bytes_per_s;
+    if (way.backend == NearBackend::cuda && near_records(layout) && name == NearPhaseName::kernel &&
+        read > 0 && x[random_term] < 1 / read)
+        given[random_term] = 1 / read, x = fit_terms(rows, given);
     const bool streams = near_records(layout) && way.backend == NearBackend::cpu &&
                          (name == NearPhaseName::kernel || name == NearPhaseName::charges);
     if (streams && machine.cpu.core_copy_bandwidth_bytes_per_s > 0) {
@@ -101,7 +106,7 @@ NearPhase fit_longer(NearLayout layout, std::span<const NearSample> samples, con
     for (const NearSample& sample : samples) {
         if (sample.plain_s <= 0)
             continue;
-        const double weight = 1 / std::max(sample.collection_s, small_part * total_of(sample));
+        const double weight = sample.weight / std::max(sample.collection_s, small_part * total_of(sample));
         for (const double term : near_terms(layout, NearPhaseName::collection, sample.problem, way, machine))
             rows.push_back(term * weight);
         right.push_back((sample.collection_s - sample.plain_s) * weight);

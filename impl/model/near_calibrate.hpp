@@ -13,6 +13,7 @@ struct NearSample {
     double collection_s = 0, charges_s = 0, kernel_s = 0, scatter_s = 0;
     double again_s =
         0; // CPU: collection_s into arrays that have been filled before, as chunks are; 0: unknown
+    double weight = 1;  // of its errors
     double plain_s = 0; // GPU: collection_s of ranges on the same structure in the same minutes; 0: unknown
 };
 

@@ -11,8 +11,11 @@ namespace graft::model {
 namespace {
 
 constexpr double line_bytes = 64;
-constexpr double level_one_bytes = 8e4; // of a multiprocessor's first level, for the sources of a warp
-constexpr double level_two_bytes = 5e7; // of the device's second level
+constexpr double level_one_bytes = 8e4;       // of a multiprocessor's first level, for the sources of a warp
+constexpr double level_two_bytes = 5e7;       // of the device's second level
+constexpr double kept_bytes = 64 * 1048576.0; // of a block (backend/device_cache), which is not taken anew
+constexpr double boxes_a_thread = 4096; // at least (device_runs.cpp): fewer boxes are walked over by one
+constexpr double near_core_bytes = 4e6; // of the caller's arrays in a core's caches
 constexpr double threads_at_once = 6e4; // that sum while the longest one does
 
 double full_boxes(const NearProblem& p) {
@@ -87,10 +90,10 @@ double entries_of(NearLayout layout, const NearProblem& p) {
 }
 
 /// In the order of near_gpu.hpp.
-NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s) {
+NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, double chain_s) {
     const double full = full_boxes(p), chain = p.most_sources;
     const double steps = full > 0 ? p.runs / full : 0;
-    NearTerms terms = {1, chain * slot_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
+    NearTerms terms = {1, chain * chain_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
     switch (layout) {
     case NearLayout::indexed: {
         const double source_bytes = (p.dimension + p.components) * p.number_bytes();
@@ -104,15 +107,16 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s) {
         break;
     case NearLayout::replicated:
     case NearLayout::replicated_interleaved:
-        terms[6] = beyond(p.layout_bytes, level_two_bytes) * terms[1], terms[7] = p.layout_bytes;
+        terms[6] = beyond(p.layout_bytes, level_two_bytes) * terms[1];
+        terms[7] = p.pairs * (p.dimension + p.components) * p.number_bytes(); // records are padded, too
         break;
     case NearLayout::replicated_group:
         terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s, terms[7] = p.layout_bytes;
         break;
     default: {
         const TileChains chains = chains_of(p, full);
-        terms[1] = chains.direct * slot_s, terms[5] = chains.direct > 0 ? steps : 0;
-        terms[6] = chains.shared * slot_s, terms[7] = chains.shared_pairs * slot_s;
+        terms[1] = chains.direct * chain_s, terms[5] = chains.direct > 0 ? steps : 0;
+        terms[6] = chains.shared * chain_s, terms[7] = chains.shared_pairs * slot_s;
     }
     }
     return terms;
@@ -120,21 +124,29 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s) {
 
 } // namespace
 
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p, double slot_s) {
+NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p, double slot_s,
+                         double chain_s) {
     switch (phase) {
     case NearPhaseName::collection:
-        return {1, p.neighbours, p.targets, p.boxes, p.layout_bytes / line_bytes, 0, 0, 0};
+        return {1,
+                p.neighbours,
+                p.targets,
+                p.boxes,
+                p.layout_bytes / line_bytes,
+                p.neighbours * std::min(1.0, boxes_a_thread / std::max(1.0, p.boxes)),
+                p.layout_bytes > kept_bytes ? p.layout_bytes / line_bytes : 0,
+                p.layout_bytes > kept_bytes ? 1.0 : 0.0};
     case NearPhaseName::charges:
         return {1,
                 near_records(layout) ? p.most_sources : 0,
                 p.targets,
                 0,
                 entries_of(layout, p) * p.components,
-                0,
+                p.targets * beyond(2 * p.targets * p.number_bytes(), near_core_bytes),
                 0,
                 0};
     case NearPhaseName::kernel:
-        return kernel_terms(layout, p, slot_s);
+        return kernel_terms(layout, p, slot_s, chain_s);
     default:
         return {};
     }
@@ -142,145 +154,152 @@ NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProbl
 
 namespace {
 
-// backend, layout, bytes of a number, error; collection, charges, kernel, scatter. `near.py halves --rows`:
-// collection and charges of 71 structures of 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in
-// fp32, nine repetitions each; kernels of 95 more up to 1e7 points, too; seconds of a call that makes a plan:
-// as measured with memory kept by the library (impl/docs/gpu/near.md).
+// backend, layout, bytes of a number, error; collection, charges, kernel, scatter. Fitted to 78 structures of
+// 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in fp32, and, at a weight of 0.3, to 30 of 2-D
+// in fp32 and 3-D in fp64 (impl/docs/gpu/near.md).
 constexpr NearLayoutCosts layout_costs[] = {
     {1,
      0,
      8,
      0.25,
-     {5e-05, 1.07e-09, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
-     {4.1e-05, 0, 1.14e-09, 0, 0, 0, 0, 0},
-     {2.31e-06, 5.81e+04, 0, 0, 3.48, 0, 6.75e+04, 0},
+     {0.000132, 5.27e-09, 6.86e-09, 9.1e-09, 0, 4.53e-09, 4.52e-11, 0},
+     {3.89e-05, 0, 6.3e-10, 0, 0, 9.62e-10, 0, 0},
+     {5.51e-06, 0.618, 0, 0, 2.41, 0, 0.769, 0},
      {},
      {}},
     {1,
      1,
      8,
      0.25,
-     {5e-05, 0, 1.92e-08, 4.37e-08, 0, 0, 0, 0},
-     {3.72e-05, 0, 1.14e-09, 0, 0, 0, 0, 0},
-     {6.21e-06, 9.6e+04, 0, 7.44e-11, 0.97, 2.94e-06, 0, 0},
+     {0.000116, 5.27e-09, 5.97e-09, 4.51e-09, 0, 4.53e-09, 0, 0},
+     {3.75e-05, 0, 5.42e-10, 0, 0, 1.1e-09, 0, 0},
+     {4.26e-06, 1.05, 2.65e-10, 2.35e-12, 0.78, 2.74e-06, 0, 0},
      {},
      {}},
     {1,
      2,
      8,
      0.25,
-     {5e-05, 0, 1.92e-08, 4.37e-08, 6.04e-12, 0, 0, 0},
-     {4.2e-05, 1.69e-08, 1.03e-09, 0, 1.44e-11, 0, 0, 0},
-     {3.61e-06, 1.13e+05, 1.1e-10, 0, 0, 0, 4.46e+04, 1.69e-13},
+     {0.000121, 5.27e-09, 5.97e-09, 6.42e-09, 5.22e-11, 4.53e-09, 0, 0.000291},
+     {4.1e-05, 1.43e-08, 7.47e-10, 0, 1.43e-11, 9.23e-10, 0, 0},
+     {4.72e-06, 1.2, 1.95e-10, 0, 0, 0, 0.356, 2.27e-13},
      {},
      {}},
     {1,
      3,
      8,
      0.25,
-     {5e-05, 0, 1.92e-08, 4.77e-08, 8.27e-11, 0, 0, 0},
-     {4.3e-05, 2.2e-07, 1.15e-09, 0, 4.15e-12, 0, 0, 0},
-     {4.41e-06, 9.29e+04, 2.2e-10, 0, 0.353, 0, 5.96e+04, 0},
+     {0.000158, 5.59e-09, 5.97e-09, 4.51e-09, 6.25e-11, 4.53e-09, 0, 0.000371},
+     {4.33e-05, 2.2e-07, 5.16e-10, 0, 5.08e-12, 1.23e-09, 0, 0},
+     {5.15e-06, 1.01, 0, 4.35e-11, 0, 0, 0.189, 2.27e-13},
      {},
      {}},
     {1,
      4,
      8,
      0.25,
-     {5e-05, 0, 2.06e-08, 4.68e-08, 6.75e-11, 0, 0, 0},
-     {4.23e-05, 7.34e-09, 0, 0, 1.42e-10, 0, 0, 0},
-     {9.08e-06, 8.02e+04, 9.52e-11, 0, 0.149, 0, 0.811, 0},
+     {0.000137, 5.56e-09, 5.97e-09, 5.66e-09, 0, 4.53e-09, 1.27e-10, 0.000348},
+     {4.26e-05, 8.22e-09, 6.12e-10, 0, 1.33e-11, 1.13e-09, 0, 0},
+     {8.1e-06, 0.882, 0, 0, 0.123, 0, 0.626, 4.24e-13},
      {},
      {}},
     {1,
      5,
      8,
      0.25,
-     {8e-05, 1.49e-09, 1.92e-08, 9.31e-08, 2.44e-09, 0, 0, 0},
-     {3.84e-05, 0, 1.05e-09, 0, 0, 0, 0, 0},
-     {2.82e-06, 3.99e+04, 1.28e-10, 0, 0.809, 6.71e-06, 1.33e+05, 1.3e+04},
+     {0.00016, 5.27e-09, 5.97e-09, 7.39e-08, 3.88e-09, 5.33e-09, 0, 0},
+     {3.74e-05, 0, 6.39e-10, 0, 0, 1.03e-09, 0, 0},
+     {3.4e-06, 0.931, 7.98e-11, 0, 0.679, 4.01e-06, 0.141, 3.32e+04},
      {},
      {}},
     {1,
      6,
      8,
      0.25,
-     {0.00014, 0, 1.92e-08, 2.55e-07, 5.35e-09, 0, 0, 0},
-     {3.93e-05, 0, 1.09e-09, 0, 0, 0, 0, 0},
-     {2.59e-05, 7.91e+04, 1.62e-10, 0, 0.829, 4.68e-09, 1.39e+05, 9.75e+03},
+     {0.000213, 9.94e-09, 5.97e-09, 1.73e-07, 4.99e-09, 1.35e-08, 0, 0},
+     {3.91e-05, 0, 6.26e-10, 0, 0, 1.11e-09, 0, 0},
+     {8.86e-06, 1.28, 1.03e-10, 0, 0.708, 3.27e-06, 0, 3.49e+04},
      {},
      {}},
     {1,
      0,
      4,
      0.25,
-     {5e-05, 5.1e-10, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
-     {4.11e-05, 0, 6.6e-10, 0, 0, 0, 0, 0},
-     {1.02e-05, 7.27e+04, 4.32e-10, 0, 6.09, 0, 2.74e+05, 0},
+     {0.000154, 4.79e-09, 6.26e-09, 7.17e-09, 0, 4.39e-09, 3.35e-10, 0},
+     {4.11e-05, 0, 6.3e-10, 0, 0, 1.72e-09, 0, 0},
+     {7.93e-06, 0.432, 4.56e-10, 0, 9.48, 0, 1.5, 0},
      {},
      {}},
     {1,
      1,
      4,
      0.25,
-     {5e-05, 0, 9.17e-09, 1.12e-07, 0, 0, 0, 0},
-     {3.91e-05, 0, 4.84e-10, 0, 0, 0, 0, 0},
-     {0, 1.69e+05, 0, 0, 1.12, 2.12e-06, 0, 0},
+     {0.000134, 4.64e-09, 4.94e-09, 7.17e-09, 0, 4.39e-09, 0, 0},
+     {3.94e-05, 0, 6.08e-10, 0, 0, 1.35e-09, 0, 0},
+     {1.37e-06, 0.957, 0, 1.01e-11, 1.27, 1.9e-06, 0, 0},
      {},
      {}},
     {1,
      2,
      4,
      0.25,
-     {5e-05, 0, 9.4e-09, 1.12e-07, 2.33e-11, 0, 0, 0},
-     {3.92e-05, 1.27e-08, 9.9e-10, 0, 9e-12, 0, 0, 0},
-     {5.65e-06, 4.59e+05, 1.41e-10, 0, 4.97, 0, 3.34e+05, 0},
+     {0.000139, 4.64e-09, 5.86e-09, 7.17e-09, 5.03e-11, 4.39e-09, 0, 0.000269},
+     {4.4e-05, 5.98e-09, 6.63e-10, 0, 1.09e-11, 2.16e-09, 0, 0},
+     {2.96e-06, 2.57, 2.15e-10, 7.2e-11, 0, 0, 1.64, 2.43e-13},
      {},
      {}},
     {1,
      3,
      4,
      0.25,
-     {5e-05, 0, 9.17e-09, 1.12e-07, 1.32e-10, 0, 0, 0},
-     {5.55e-05, 1.23e-07, 0, 0, 4.27e-12, 0, 0, 0},
-     {4.95e-06, 3.5e+05, 1.49e-10, 0, 0.155, 0, 4.72e+05, 0},
+     {0.0002, 4.64e-09, 4.94e-09, 7.17e-09, 6.3e-11, 4.39e-09, 2.02e-11, 0.000113},
+     {5.11e-05, 1.34e-07, 3.95e-10, 0, 3.33e-12, 1.06e-09, 0, 0},
+     {4.68e-06, 2.05, 0, 0, 0, 0, 1.21, 2.27e-13},
      {},
      {}},
     {1,
      4,
      4,
      0.25,
-     {5e-05, 0, 1.55e-08, 1.12e-07, 0, 0, 0, 0},
-     {4.6e-05, 5.1e-09, 0, 0, 2.79e-11, 0, 0, 0},
-     {8.39e-06, 1.5e+05, 0, 2.53e-12, 0.322, 0, 0.644, 3.04e-13},
+     {0.000156, 4.8e-09, 5.05e-09, 7.17e-09, 0, 4.39e-09, 5.2e-11, 0.000203},
+     {4.57e-05, 7.11e-09, 3.75e-10, 0, 1.38e-11, 1.74e-09, 0, 0},
+     {8.69e-06, 0.889, 0, 0, 0.242, 0, 0.955, 3.77e-13},
      {},
      {}},
     {1,
      5,
      4,
      0.25,
-     {8e-05, 0, 9.17e-09, 1.79e-07, 0, 0, 0, 0},
-     {4.01e-05, 0, 4e-10, 0, 0, 0, 0, 0},
-     {1.42e-06, 2.96e+05, 1.91e-10, 0, 0.572, 3.34e-06, 5.66e+04, 1.04e+04},
+     {0.000172, 4.93e-09, 4.94e-09, 6.57e-08, 3.44e-09, 5.66e-09, 0, 0},
+     {3.9e-05, 0, 5.86e-10, 0, 0, 1.38e-09, 0, 0},
+     {1.81e-05, 1.93, 1.41e-10, 8.16e-11, 0.748, 0, 0.455, 0},
      {},
      {}},
     {1,
      6,
      4,
      0.25,
-     {0.00014, 0, 9.17e-09, 4.03e-07, 0, 0, 0, 0},
-     {3.86e-05, 0, 3.76e-10, 0, 0, 0, 0, 0},
-     {9.58e-06, 3.28e+05, 2.25e-10, 0, 0.576, 3.02e-06, 3.78e+04, 1.3e+04},
+     {0.000223, 1.03e-08, 4.94e-09, 1.62e-07, 4.35e-09, 1.31e-08, 0, 0.00817},
+     {3.99e-05, 0, 6.19e-10, 0, 0, 1.28e-09, 0, 0},
+     {2.6e-05, 1.92, 1.23e-10, 1.64e-10, 0.804, 0, 0.358, 2.8e+03},
      {},
      {}},
 };
 
-// backend, kernel, precision, dimension, outputs, seconds of a pair
+// backend, kernel, precision, dimension, outputs, seconds of a pair, of a step
 constexpr NearKernelCosts kernel_costs[] = {
-    {1, 0, 0, 3, 1, 6e-13, 0},    {1, 0, 0, 3, 3, 6.8e-13, 0}, {1, 0, 1, 3, 3, 1.24e-12, 0},
-    {1, 0, 2, 3, 3, 1.75e-12, 0}, {1, 1, 2, 2, 1, 4.4e-12, 0}, {1, 2, 0, 3, 3, 1.96e-12, 0},
-    {1, 2, 1, 3, 3, 3.3e-12, 0},  {1, 2, 2, 3, 3, 5e-12, 0},   {1, 3, 0, 3, 3, 4.2e-12, 0},
-    {1, 3, 1, 3, 3, 6.7e-12, 0},  {1, 3, 2, 3, 3, 7.7e-12, 0},
+    {1, 0, 0, 3, 1, 4.77e-13, 1.07e-07}, {1, 0, 0, 3, 3, 6.86e-13, 1.1e-07},
+    {1, 0, 1, 3, 1, 1.42e-12, 1.9e-07},  {1, 0, 1, 3, 3, 1.29e-12, 2.43e-07},
+    {1, 0, 2, 3, 1, 1.42e-12, 1.89e-07}, {1, 0, 2, 3, 3, 2.06e-12, 2.28e-07},
+    {1, 1, 0, 2, 1, 2.02e-12, 1.76e-07}, {1, 1, 0, 2, 3, 2.25e-12, 1.75e-07},
+    {1, 1, 1, 2, 1, 2.43e-12, 2.57e-07}, {1, 1, 1, 2, 3, 2.31e-12, 2.77e-07},
+    {1, 1, 2, 2, 1, 5.49e-12, 4.11e-07}, {1, 1, 2, 2, 3, 6.36e-12, 4.05e-07},
+    {1, 2, 0, 3, 1, 1.55e-12, 1.53e-07}, {1, 2, 0, 3, 3, 2.08e-12, 1.61e-07},
+    {1, 2, 1, 3, 1, 2.35e-12, 2.48e-07}, {1, 2, 1, 3, 3, 2.12e-12, 2.7e-07},
+    {1, 2, 2, 3, 1, 4.53e-12, 3.04e-07}, {1, 2, 2, 3, 3, 5.62e-12, 3.19e-07},
+    {1, 3, 0, 3, 1, 3.23e-12, 2.4e-07},  {1, 3, 0, 3, 3, 3.98e-12, 2.51e-07},
+    {1, 3, 1, 3, 1, 4.58e-12, 3.74e-07}, {1, 3, 1, 3, 3, 4.79e-12, 4.02e-07},
+    {1, 3, 2, 3, 1, 5.92e-12, 3.53e-07}, {1, 3, 2, 3, 3, 7.71e-12, 3.72e-07},
 };
 
 } // namespace

@@ -10,17 +10,20 @@
 
 namespace graft::model {
 
-/// In NearPhase's order. kernel, where slots are times `slot_s`:
-///   call, slots of the longest thread's pairs (tiled: that read sources themselves), targets, runs (ranges:
-///   of all targets), slots of all pairs, then
-///   indexed    -, slots of the longest thread whose sources the first level has not, -
+/// In NearPhase's order. kernel, where slots are times `slot_s` and steps, one source after another, times
+/// `chain_s` (near_slot_s):
+///   call, steps of the longest thread (tiled: that reads sources itself), targets, runs (ranges: of all
+///   targets), slots of all pairs, then
+///   indexed    -, steps of the longest thread whose sources the first level has not, -
 ///   ranges     runs that a thread steps through, -, -
-///   replicated, interleaved    -, slots of the longest thread beyond the second level, bytes of the records
+///   replicated, interleaved    -, steps of the longest thread beyond the second level, bytes of the records
 ///   group      -, slots of pairs beyond those that threads sum while the longest does, bytes of the records
-///   tiled      runs that a lane steps through, slots of sources through shared memory, of their pairs
-/// collection: call, neighbours, targets, boxes, bytes of the layout / 64. charges: call, sources of the
-/// longest record, which one thread writes, targets, -, entries x components.
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, double slot_s);
+///   tiled      runs that a lane steps through, steps through shared memory, slots of their pairs
+/// collection: call, neighbours, targets, boxes, bytes of the layout / 64, -, those and one where they are
+/// more than the library keeps for the next plan. charges: call, sources of the longest record, which one
+/// thread writes, targets, -, entries x components.
+NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, double slot_s,
+                         double chain_s);
 
 /// Of one H200 and its host, impl/docs/gpu/near.md, where nobody has measured.
 const NearMachine& near_gpu_defaults();

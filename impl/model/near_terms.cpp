@@ -316,9 +316,12 @@ bool near_records(NearLayout layout) {
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
-    if (way.backend == NearBackend::cuda)
-        return near_gpu_terms(layout, phase, problem,
-                              phase == NearPhaseName::kernel ? near_slot_s(problem, way, machine, false) : 0);
+    if (way.backend == NearBackend::cuda) {
+        if (phase != NearPhaseName::kernel)
+            return near_gpu_terms(layout, phase, problem, 0, 0);
+        return near_gpu_terms(layout, phase, problem, near_slot_s(problem, way, machine, false),
+                              near_slot_s(problem, way, machine, true));
+    }
     const Levels levels = levels_of(machine);
     switch (phase) {
     case NearPhaseName::collection:

@@ -25,7 +25,7 @@ struct TileRule {
 /// Blocks of threads that sum one box each: of a warp for boxes of middling size, of two for large ones.
 struct TileBlockKind {
     int32_t threads, least, most; // T from least to most has code
-    int32_t from;                 // targets of a box that takes it
+    int32_t from;                 // targets of a box that takes it; of the first: or many sources
 };
 inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 8}, {64, 4, 8, 32}};
 inline constexpr int32_t tile_block_kinds = 2;

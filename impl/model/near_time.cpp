@@ -103,7 +103,7 @@ double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& wa
 
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar) {
     const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
-    if (one == nullptr)
+    if (one == nullptr || (scalar && one->scalar_s <= 0)) // machine files of GPUs had no steps before
         one = nearest(built_in(way.backend), problem, way.backend);
     return scaled(*one, scalar ? one->scalar_s : one->vector_s, problem);
 }

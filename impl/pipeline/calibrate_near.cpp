@@ -1,8 +1,10 @@
 // See calibrate_near.hpp. Kernels first, dense, from the first-level cache: seconds of a vector's lane and of
-// a plain loop's pair. Then each layout on structures that differ in what its terms count: small ones for
-// what a call takes, sparse ones for boxes, dense ones for pairs, large ones for the lines of the memory.
+// a plain loop's pair; on a GPU, of a pair where there are enough, and of one thread's step. Then each layout
+// on structures that differ in what its terms count: small ones for what a call takes, sparse ones for boxes,
+// dense ones for pairs, large ones for the lines of the memory.
 #include "pipeline/calibrate_near.hpp"
 
+#include "backend/executor.hpp"
 #include "kernels/near/bench.hpp"
 #include "model/near_calibrate.hpp"
 
@@ -17,27 +19,36 @@ using near::Precision;
 
 namespace {
 
+/// 2-D in fp32 and 3-D in fp64 share a GPU's numbers of layouts with 3-D in fp32 and 2-D in fp64. They are
+/// measured at fewer sizes and count less: counting alike costs the others 0.02 of median error.
+constexpr double aside_weight = 0.3;
 constexpr double dense_density = 100;
 constexpr int32_t all_outputs[] = {1, 3};
 constexpr double large_bytes = 2e8; // of a layout on the largest structure
+
+/// A structure that is measured.
+struct Size {
+    double points, density; // a box
+    int repetitions;
+    bool all = true; // GPU: in 2-D, fp32 and 3-D, fp64, too
+};
 
 /// Where it is measured, and how large.
 struct Bench {
     model::NearWay way;
     int32_t device = 0;
     double dense_points = 1200;
-    double points[4] = {600, 4000, 30000, 120000};
-    double most_pairs = 2e6;      // of a structure: up to 10 ms of a plain loop
-    double long_pairs = 4e5;      // more are measured once only
+    double chain_points = 0;      // GPU: of a few boxes, whose longest thread is what a kernel takes
+    std::vector<Size> sizes[2];   // in two and three dimensions
     double most_bytes = 1.2e8;    // of a layout that is measured
     double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // of one more structure, whose points leave the caches; 0: none
 
+    bool cuda() const { return way.backend == model::NearBackend::cuda; }
     std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
                                       const near::Sums& sums, int repetitions) const {
-        return way.backend == model::NearBackend::cuda
-                   ? near::bench_layouts_on_device(names, one, sums, way, device, repetitions)
-                   : near::bench_layouts(names, one, sums, way, repetitions, true);
+        return cuda() ? near::bench_layouts_on_device(names, one, sums, way, device, repetitions)
+                      : near::bench_layouts(names, one, sums, way, repetitions, true);
     }
 };
 
@@ -69,6 +80,13 @@ near::BenchCase case_of(double points, double density, int32_t dimension, int32_
     return near::make_case(grid);
 }
 
+double median(const std::vector<near::Times>& times, double near::Times::*field) {
+    std::vector<double> seconds;
+    for (const near::Times& one : times)
+        seconds.push_back(one.*field);
+    return near::median(std::move(seconds));
+}
+
 double least(const std::vector<near::Times>& times, double near::Times::*field) {
     double best = 1e300;
     for (const near::Times& one : times)
@@ -76,25 +94,33 @@ double least(const std::vector<near::Times>& times, double near::Times::*field) 
     return best;
 }
 
+/// Seconds of a plain loop's pair; on a GPU of a step of the longest thread.
+double scalar_s_of(const Bench& bench, const near::BenchCase& dense, const near::BenchCase& chain,
+                   const near::Sums& sums, int repetitions) {
+    const near::BenchCase& one = bench.cuda() ? chain : dense;
+    const near::Layout loop = bench.cuda() ? near::Layout::ranges : near::Layout::indexed;
+    const auto times = bench.run({loop}, one, sums, repetitions);
+    const near::Shape shape = near::shape_of(one.structure(), sums);
+    return times[0].second.empty() ? 0
+                                   : least(times[0].second, &near::Times::kernel_s) /
+                                         static_cast<double>(bench.cuda() ? shape.most_sources : shape.pairs);
+}
+
 void measure_kernel(model::Machine& machine, const Bench& bench, const near::BenchCase& dense,
-                    const near::Sums& sums, int repetitions) {
-    const bool cuda = bench.way.backend == model::NearBackend::cuda; // no plain loop there
-    const std::vector<near::Layout> both = {near::Layout::tiled, near::Layout::indexed};
-    const auto times =
-        bench.run(cuda ? std::vector<near::Layout>{near::Layout::tiled} : both, dense, sums, repetitions);
-    if (times.front().second.empty() || times.back().second.empty())
+                    const near::BenchCase& chain, const near::Sums& sums, int repetitions) {
+    const auto times = bench.run({near::Layout::tiled}, dense, sums, repetitions);
+    if (times[0].second.empty())
         return;
     const near::Shape shape = near::shape_of(dense.structure(), sums);
-    const double slots = static_cast<double>(shape.pairs);
     model::NearKernelCosts costs;
     costs.backend = static_cast<double>(bench.way.backend);
     costs.kernel = static_cast<double>(sums.kernel.kernel);
     costs.precision = static_cast<double>(sums.precision);
     costs.dimension = sums.dimension, costs.outputs = sums.outputs;
-    costs.vector_s = least(times[0].second, &near::Times::kernel_s) / slots;
-    if (!cuda)
-        costs.scalar_s = least(times[1].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
-    model::put(machine.near, costs);
+    costs.vector_s = least(times[0].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
+    costs.scalar_s = scalar_s_of(bench, dense, chain, sums, repetitions);
+    if (costs.scalar_s > 0)
+        model::put(machine.near, costs);
 }
 
 /// Those of so many dimensions.
@@ -106,38 +132,43 @@ void measure_kernels(model::Machine& machine, const Bench& bench, int32_t dimens
         const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
         const near::BenchCase dense =
             case_of(bench.dense_points, dense_density, one.dimension, components, true);
+        const near::BenchCase chain =
+            bench.cuda() ? case_of(bench.chain_points, dense_density, one.dimension, components, true)
+                         : near::BenchCase{};
         for (const Precision precision : precisions)
             for (const int32_t outputs : all_outputs)
-                measure_kernel(machine, bench, dense, sums_of(one.kernel, one.dimension, precision, outputs),
-                               one.kernel == Kernel::laplace ? repetitions : std::min(repetitions, 2));
+                measure_kernel(machine, bench, dense, chain,
+                               sums_of(one.kernel, one.dimension, precision, outputs),
+                               one.kernel == Kernel::laplace || !bench.cuda() ? repetitions : 1);
     }
 }
 
-/// Structures with as many pairs as may be measured.
-std::vector<near::BenchCase> structures(const Bench& bench, int32_t dimension) {
-    std::vector<near::BenchCase> list;
-    const double neighbours = dimension == 2 ? 9 : 27;
-    for (const double points : bench.points)
-        for (const double density : {0.6, 2.5, 9.0, 36.0, 140.0})
-            if (points * density * neighbours < bench.most_pairs && points > 4 * density)
-                list.push_back(case_of(points, density, dimension, 1, false));
-    return list;
+/// Those that aside_weight is for.
+bool aside(const Bench& bench, int32_t dimension, Precision precision) {
+    return bench.cuda() && (dimension == 2) != (precision == Precision::fp64);
 }
 
 /// A GPU's execution beside its kernel and the transfers that the link's numbers predict: calls and waits,
 /// too.
 double charges_s_of(const near::BenchTimes& times, const model::NearSample& sample, near::Layout layout,
                     const Bench& bench, const model::Machine& machine) {
-    if (bench.way.backend == model::NearBackend::cpu)
+    if (!bench.cuda())
         return least(times.second, &near::Times::charges_s);
     const double transfer_s =
         model::near_time(static_cast<model::NearLayout>(layout), sample.problem, bench.way, machine)
             .transfer_s;
-    return std::max(1e-6, least(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
+    return std::max(1e-6, median(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
 }
 
-double least(const std::vector<double>& seconds) {
-    return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end());
+/// Of one thread its own time, of which the least is the loop's; a GPU's host has other things to do, too,
+/// and what plans usually take is asked for.
+double typical(const Bench& bench, const std::vector<double>& seconds) {
+    if (bench.cuda() || seconds.empty())
+        return near::median(seconds);
+    return *std::min_element(seconds.begin(), seconds.end());
+}
+double typical(const Bench& bench, const std::vector<near::Times>& times, double near::Times::*field) {
+    return bench.cuda() ? median(times, field) : least(times, field);
 }
 
 /// Of each layout.
@@ -152,36 +183,54 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
             (static_cast<near::Layout>(k) != near::Layout::indexed ||
              static_cast<double>(shape.most_targets * shape.most_sources) < bench.most_chain))
             names.push_back(static_cast<near::Layout>(k));
-    const bool once = static_cast<double>(shape.pairs) > bench.long_pairs;
-    const auto times = bench.run(names, one, sums, once ? 1 : repetitions);
+    const auto times = bench.run(names, one, sums, repetitions);
     double plain_s = 0;
-    for (size_t k = 0; k < names.size() && bench.way.backend == model::NearBackend::cuda; ++k)
+    for (size_t k = 0; k < names.size() && bench.cuda(); ++k)
         if (names[k] == near::Layout::ranges && !times[k].once_s.empty())
-            plain_s = least(times[k].once_s);
+            plain_s = typical(bench, times[k].once_s);
     for (size_t k = 0; k < names.size(); ++k) {
         if (times[k].second.empty())
             continue;
         model::NearSample sample;
         sample.problem = near::problem_of(names[k], shape, 1);
-        sample.collection_s = least(times[k].once_s);
-        sample.again_s = least(times[k].again_s);
-        sample.kernel_s = least(times[k].second, &near::Times::kernel_s);
+        sample.weight = aside(bench, sums.dimension, sums.precision) ? aside_weight : 1;
+        sample.collection_s = typical(bench, times[k].once_s);
+        sample.again_s = typical(bench, times[k].again_s);
+        sample.kernel_s = typical(bench, times[k].second, &near::Times::kernel_s);
         sample.charges_s = charges_s_of(times[k], sample, names[k], bench, machine);
-        sample.scatter_s = least(times[k].second, &near::Times::scatter_s);
+        sample.scatter_s = typical(bench, times[k].second, &near::Times::scatter_s);
         sample.plain_s = plain_s;
         samples[static_cast<size_t>(names[k])].push_back(sample);
     }
 }
 
+/// Structures of the bench's sizes; on a GPU's host by all threads.
+std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension) {
+    const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+    std::vector<near::BenchCase> cases(sizes.size());
+    core::Memory memory;
+    const backend::Executor executor{memory, bench.cuda() ? backend::resolve_threads(0) : 1};
+    executor.for_each(
+        static_cast<int64_t>(sizes.size()),
+        [&](int64_t i) {
+            const auto k = static_cast<size_t>(i);
+            cases[k] = case_of(sizes[k].points, sizes[k].density, dimension, 1, false);
+        },
+        1);
+    return cases;
+}
+
 void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
-                     Precision precision, int repetitions, Samples& samples) {
+                     Precision precision, const std::vector<near::BenchCase>& cases, Samples& samples) {
     const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
-    for (const near::BenchCase& one : structures(bench, dimension))
-        add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential), repetitions,
-                    bench.most_bytes, samples);
+    const near::Sums sums = sums_of(kernel, dimension, precision, near::potential);
+    const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+    for (size_t k = 0; k < cases.size(); ++k)
+        if (sizes[k].all || !aside(bench, dimension, precision))
+            add_samples(machine, bench, cases[k], sums, sizes[k].repetitions, bench.most_bytes, samples);
     if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
-        add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
-                    sums_of(kernel, dimension, precision, near::potential), 1, large_bytes, samples);
+        add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false), sums, 1, large_bytes,
+                    samples);
 }
 
 void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
@@ -190,13 +239,26 @@ void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& sam
         return model::fit_near(layout, measured, bench.way, machine, plain);
     };
     model::NearPhase plain;
-    const bool cuda = bench.way.backend == model::NearBackend::cuda;
-    const bool known = cuda && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
+    const bool known = bench.cuda() && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
     if (known)
         plain = fit(model::NearLayout::ranges, nullptr).collection;
     for (int k = 0; k < near::layouts; ++k)
         if (!samples[static_cast<size_t>(k)].empty())
             model::put(machine.near, fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr));
+}
+
+Bench cpu_bench(int rounds) {
+    constexpr double most_pairs = 2e6; // of a structure: up to 10 ms of a plain loop
+    constexpr double once_pairs = 4e5; // more are measured once only
+    Bench bench;
+    for (const double neighbours : {9.0, 27.0})
+        for (const double points : {600.0, 4000.0, 30000.0, 120000.0})
+            for (const double density : {0.6, 2.5, 9.0, 36.0, 140.0}) {
+                const double pairs = points * density * neighbours;
+                if (pairs < most_pairs && points > 4 * density)
+                    bench.sizes[neighbours > 9].push_back({points, density, pairs > once_pairs ? 1 : rounds});
+            }
+    return bench;
 }
 
 } // namespace
@@ -211,16 +273,17 @@ std::vector<NearCpuPiece> near_cpu_pieces() {
 
 void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int repetitions) {
     constexpr Precision wide[] = {Precision::mixed, Precision::fp64}, narrow[] = {Precision::fp32};
-    const Bench bench;
     const auto precisions = piece.in_double ? std::span<const Precision>(wide) : narrow;
     const int rounds = std::min(repetitions, 2);
+    const Bench bench = cpu_bench(rounds);
     model::Machine own = machine;
     own.near.kernels = {};
     measure_kernels(own, bench, piece.dimension, precisions, rounds);
     for (const model::NearKernelCosts& one : own.near.kernels)
         if (one.dimension > 0)
             piece.kernels.push_back(one);
-    measure_layouts(own, bench, piece.dimension, precisions.back(), rounds, piece.samples);
+    measure_layouts(own, bench, piece.dimension, precisions.back(), cases_of(bench, piece.dimension),
+                    piece.samples);
 }
 
 void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces) {
@@ -240,20 +303,25 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions
     Bench bench;
     bench.way.backend = model::NearBackend::cuda;
     bench.device = device;
-    bench.dense_points = 100000;
-    std::copy_n(std::initializer_list<double>{2000, 20000, 60000, 200000}.begin(), 4, bench.points);
-    bench.most_pairs = 1e8, bench.long_pairs = 3e7, bench.most_bytes = 5e8, bench.large_points = 0;
+    bench.dense_points = 200000, bench.chain_points = 1000;
+    bench.most_bytes = 1.6e9, bench.large_points = 0;
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
+    for (std::vector<Size>& sizes : bench.sizes)
+        sizes = {{1e3, 0.5, 5, false}, {1e3, 2, 5},         {1e3, 16, 5, false}, {1e3, 128, 5, false},
+                 {1e4, 1, 5},          {1e4, 8, 5, false},  {1e4, 64, 3},        {1e4, 256, 5, false},
+                 {1e5, 1, 3, false},   {1e5, 4, 3, false},  {1e5, 32, 3},        {1e5, 256, 3, false},
+                 {2e5, 2, 2, false},   {1e6, 16, 2, false}, {1e6, 128, 2, false}};
     constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
-    const int rounds = std::min(repetitions, 2);
     for (const int32_t dimension : {2, 3})
-        measure_kernels(machine, bench, dimension, precisions, rounds);
-    for (const Precision precision : {Precision::fp64, Precision::fp32}) {
-        Samples samples(near::layouts);
-        for (const int32_t dimension : {2, 3})
-            measure_layouts(machine, bench, dimension, precision, rounds, samples);
-        fit_layouts(machine, bench, samples);
+        measure_kernels(machine, bench, dimension, precisions, std::min(repetitions, 2));
+    Samples wide(near::layouts), narrow(near::layouts);
+    for (const int32_t dimension : {2, 3}) {
+        const std::vector<near::BenchCase> cases = cases_of(bench, dimension);
+        measure_layouts(machine, bench, dimension, Precision::fp64, cases, wide);
+        measure_layouts(machine, bench, dimension, Precision::fp32, cases, narrow);
     }
+    fit_layouts(machine, bench, wide);
+    fit_layouts(machine, bench, narrow);
 }
 
 } // namespace graft::pipeline

@@ -170,6 +170,23 @@ def fits(data):
             "lambda_gpu_mean": mean("kernel"), "alpha": shares[0], "beta": shares[1], "points": len(ups)}
 
 
+def autos(data, executes):
+    """What layout: auto takes where so many executions are expected, its trial's time shared among them."""
+    found = []
+    for line in data:
+        one = next((one for one in line.get("auto", ()) if one["executes"] == executes), None)
+        measured = by_layout(line, executes)
+        if one and one["choice"] in measured:
+            best = min(measured, key=measured.get)
+            found.append(((measured[one["choice"]] + one["trial_s"] / executes) / measured[best] - 1, line, one, best))
+    if not found:
+        return
+    worst = max(found, key=lambda each: each[0])
+    print("        layout: auto: regret mean %.3f worst %.3f (n %d D %.2f %d-D: %s for %s), tried %d of %d" % (
+        sum(each[0] for each in found) / len(found), worst[0], worst[1]["n"], worst[1]["density"], worst[1]["dimension"],
+        worst[2]["choice"], worst[3], sum(each[2]["tried"] for each in found), len(found)))
+
+
 def table(options):
     data = lines(options.data)
     print("points %d, layouts measured %d" % (len(data), sum(len(by_layout(line, 1)) for line in data)))
@@ -190,6 +207,7 @@ def table(options):
                   executes, quantile(errors, 0.5), quantile(errors, 0.9), quantile(best_errors, 0.5), quantile(best_errors, 0.9),
                   quantile(own_errors, 0.5), quantile(own_errors, 0.9), sum(values) / len(values), worst[0],
                   worst[1]["n"], worst[1]["density"], worst[1]["dimension"], worst[2], worst[3]))
+        autos(data, executes)
     for line in data:
         print(line["dimension"], "%8d D %7.2f" % (line["n"], line["density"]), line["precision"],
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),

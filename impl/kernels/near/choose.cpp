@@ -48,6 +48,14 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
     return one;
 }
 
+/// Its time; more on a GPU where its memory comes from the driver and not from what the library keeps: plans
+/// that take 1 ms then take 20 to 1,800 now and then (impl/docs/gpu/near.md), and nobody gains from a tie.
+double careful_s(const Candidate& one, const ChoiceOptions& options) {
+    constexpr double kept_bytes = 64 * 1048576.0, risk = 1.05;
+    const bool gpu = options.way.backend == model::NearBackend::cuda;
+    return one.time_s * (gpu && one.predicted.bytes > kept_bytes ? risk : 1);
+}
+
 void correct(double& factor, double measured_s, double predicted_s) {
     if (!(measured_s > 0) || !(predicted_s > 0))
         return;
@@ -82,7 +90,7 @@ Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOpt
     for (int k = 0; k < layouts; ++k) {
         Candidate& one = choice.candidates[static_cast<size_t>(k)];
         one = candidate_of(static_cast<Layout>(k), shape, machine, options, learned);
-        if (one.possible && (best == nullptr || one.time_s < best->time_s))
+        if (one.possible && (best == nullptr || careful_s(one, options) < careful_s(*best, options)))
             best = &one;
     }
     if (best == nullptr)

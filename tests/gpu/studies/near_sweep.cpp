@@ -15,6 +15,8 @@
 #include "near_tool_json.hpp"
 #include "pipeline/calibrate.hpp"
 
+#include "core/error.hpp"
+
 #include "core/timer.hpp"
 
 #include <algorithm>
@@ -157,6 +159,24 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
     std::fflush(file);
 }
 
+/// "auto": what layout: auto takes where so many executions are expected, and the seconds of its trial, if
+/// any.
+std::string autos_json(const capi::NearRequest& request, const near::BenchCase& one,
+                       const model::Machine& machine) {
+    std::string text;
+    for (const double executes : {1.0, 10.0, 1000.0}) {
+        near::ChoiceOptions options = request.choice;
+        options.expected_executes = executes;
+        const near::Choice choice =
+            near::bench_choice_on_device(one, request.sums, machine, options, request.device);
+        text += core::format("%s{\"executes\":%g,\"choice\":\"%s\",\"tried\":%s,\"trial_s\":%.6g}",
+                             text.empty() ? "\"auto\":[" : ",", executes,
+                             std::string(near::name(choice.layout)).c_str(), choice.tried ? "true" : "false",
+                             choice.trial_s);
+    }
+    return text + "]";
+}
+
 std::string answer_of(const study::Words& words, const near::BenchGrid& grid, const near::BenchCase& one,
                       const model::Machine& machine, std::FILE* samples) {
     capi::NearRequest request = request_of(words, grid);
@@ -167,7 +187,9 @@ std::string answer_of(const study::Words& words, const near::BenchGrid& grid, co
     answer.times = timed(request, one, words.number("case-s", 0.6), request.repeats);
     if (samples != nullptr)
         write_samples(samples, request, answer);
-    return capi::near_answer_json(request, answer);
+    std::string text = capi::near_answer_json(request, answer);
+    text.back() = ',';
+    return text + autos_json(request, one, machine) + "}";
 }
 
 /// The machine's numbers: measured and written, or none.

@@ -28,13 +28,17 @@ TEST(NearTile, streams_fill_a_block) {
 TEST(NearTile, boxes_of_many_targets_take_blocks_where_there_is_code) {
     const TileRule rule;
     for (int32_t n = 1; n < 2000; n += 1 + n / 20) {
-        const TileShape shape = best_tile_shape(n, 27.0 * n, rule);
+        const TileShape shape = best_tile_shape(n, 9.0 * n, rule);
         const int32_t kind = n < tile_blocks[0].from ? -1 : (n < tile_blocks[1].from ? 0 : 1);
         EXPECT_EQ(shape.block, kind) << n;
         if (kind >= 0) {
             EXPECT_GE(shape.targets, tile_blocks[kind].least);
             EXPECT_LE(shape.targets, tile_blocks[kind].most);
         }
+    }
+    for (int32_t n = 1; n < tile_blocks[0].from; ++n) {
+        EXPECT_EQ(best_tile_shape(n, 430, rule).block, 0) << "few targets with the neighbours of a full box";
+        EXPECT_EQ(best_tile_shape(n, 100, rule).block, -1);
     }
     TileRule fixed;
     fixed.target_lanes = 8, fixed.source_lanes = 4;

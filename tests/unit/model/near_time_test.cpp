@@ -197,6 +197,7 @@ TEST(NearTime, AGpusRatesOfManyPoints) {
         p.most_targets = density + 5 * std::sqrt(density);
         p.most_sources = 27 * density + 5 * std::sqrt(27 * density);
         p.runs = 11 * p.boxes;
+        p.layout_bytes = layout == NearLayout::replicated ? 16 * p.pairs : 0;
         return p.pairs / near_time(layout, p, way, {}).kernel_s;
     };
     EXPECT_NEAR(rate(NearLayout::tiled, 1e6, 64) / 2.03e12, 1, 0.2);
@@ -231,6 +232,73 @@ TEST(NearTime, WhatDriftsForAllLayoutsIsNoLayouts) {
             near_terms(NearLayout::tiled, NearPhaseName::collection, s.problem, way, {}), costs.collection);
         EXPECT_NEAR(predicted_s / (1.1e-3 + 7e-8 * s.problem.boxes), 1, 1e-3) << s.problem.targets;
     }
+}
+
+/// A thread's steps are its kernel's: as many slots, another latency.
+TEST(NearTime, AGpusStepsAreOfItsKernel) {
+    Machine machine;
+    machine.near.kernels[0] = {1, 0, 2, 3, 1, 1e-12, 1e-7};
+    machine.near.kernels[1] = {1, 1, 2, 2, 1, 1e-12, 4e-7};
+    NearLayoutCosts costs;
+    costs.backend = 1, costs.layout = 1, costs.number_bytes = 8;
+    costs.kernel.neighbour_s = 1;
+    put(machine.near, costs);
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto kernel_s = [&](int dimension) {
+        NearProblem p = problem(1000, 100, dimension);
+        p.most_sources = 900;
+        return near_time(NearLayout::ranges, p, way, machine).kernel_s;
+    };
+    EXPECT_DOUBLE_EQ(kernel_s(3), 900 * 1e-7);
+    EXPECT_DOUBLE_EQ(kernel_s(2), 900 * 4e-7);
+    machine.near.kernels[0].scalar_s = 0; // of a file that does not know them
+    EXPECT_GT(kernel_s(3), 900 * 1e-8);
+    EXPECT_LT(kernel_s(3), 900 * 1e-6);
+}
+
+TEST(NearTime, FewBoxesOnAGpuAreWalkedOverByOneThread) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto walked = [&](double n) {
+        const NearProblem p = problem(n, 1, 2);
+        return near_terms(NearLayout::ranges, NearPhaseName::collection, p, way, {})[5] / p.neighbours;
+    };
+    EXPECT_EQ(walked(1000), 1);
+    EXPECT_EQ(walked(40960), 0.1);
+}
+
+TEST(NearTime, MemoryThatTheLibraryDoesNotKeepIsTakenAnew) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    NearProblem p = problem(1000, 10, 3);
+    p.layout_bytes = 6e7;
+    const auto terms = [&] {
+        return near_terms(NearLayout::replicated, NearPhaseName::collection, p, way, {});
+    };
+    EXPECT_EQ(terms()[6] + terms()[7], 0);
+    p.layout_bytes = 6.4e8;
+    EXPECT_EQ(terms()[6], 1e7);
+    EXPECT_EQ(terms()[7], 1);
+}
+
+TEST(NearTime, SamplesCountByTheirWeight) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    std::vector<NearSample> samples;
+    for (const double n : {1e3, 1e4, 1e5})
+        for (const double factor : {1., 2.}) { // the same structure took 1 and 2 ns a target
+            NearSample s;
+            s.problem = problem(n, 8, 3, 0);
+            s.kernel_s = s.collection_s = s.charges_s = factor * 1e-9 * n;
+            s.weight = factor == 1 ? 1 : 0.01;
+            samples.push_back(s);
+        }
+    const NearLayoutCosts costs = fit_near(NearLayout::ranges, samples, way, {});
+    const NearProblem p = problem(3e4, 8, 3, 0);
+    const double kernel_s =
+        near_sum(near_terms(NearLayout::ranges, NearPhaseName::kernel, p, way, {}), costs.kernel);
+    EXPECT_NEAR(kernel_s / 3e-5, 1, 0.05);
 }
 
 TEST(NearTime, CalibrationFindsAMachineAgain) {
