@@ -2,7 +2,9 @@
 #include "kernels/near/device_near.cuh"
 
 #include "backend/device_cache.cuh"
+#include "backend/device_context_id.cuh"
 #include "backend/device_guard.cuh"
+#include "backend/host_stream.cuh"
 
 #include <cstdio>
 #include <map>
@@ -59,19 +61,23 @@ class Plan final : public DeviceNear {
           queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
           sums_(sums), on_device_(structure, queue_),
           inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
-          outputs_(queue_, executor_),
+          outputs_(queue_, executor_, on_device_),
           layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
           pairs_(pairs_of(structure, on_device_.all())) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
+        context_id_ = backend::current_context_id();
+    }
+    bool is_gone() const override {
+        return cudaSetDevice(memory_.device()) != cudaSuccess ||
+               (context_id_ != 0 && backend::current_context_id() != context_id_);
     }
     void set_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {
         start(stream);
         const Structure& s = on_device_.host();
         inputs_.forget();
-        const Coordinates<T> t = coordinates(targets, s.targets(), 0);
-        const Coordinates<T> from =
-            s.same ? Coordinates<T>{} : coordinates(sources, s.sources(), first_source);
+        const Coordinates<T> t = coordinates(targets, 0);
+        const Coordinates<T> from = s.same ? Coordinates<T>{} : coordinates(sources, first_source);
         inputs_.fetch();
         queue_.wait();
         inputs_.waited();
@@ -84,19 +90,18 @@ class Plan final : public DeviceNear {
     }
     void begin(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
         start(stream);
-        const int64_t sources = on_device_.host().sources();
         inputs_.forget();
         Charges<T> from;
         for (int32_t c = 0; c < sums_.components; ++c)
-            from.component[static_cast<size_t>(c)] = inputs_.put(first_charge + c, charges[c], sources);
+            from.component[static_cast<size_t>(c)] = inputs_.put(first_charge + c, charges[c]);
         inputs_.fetch();
-        if (sources > 0)
+        if (on_device_.host().sources() > 0)
             layout_->set_charges(from);
-        layout_->run(outputs_.fields(outputs, sums_, on_device_.host().targets()));
+        layout_->run(outputs_.fields(outputs, sums_));
         outputs_.send();
     }
     void end(DeviceNearReport& report) override {
-        GRAFT_CUDA(cudaSetDevice(memory_.device()));
+        enter();
         queue_.wait();
         inputs_.waited();
         for (int32_t c = 0; c < sums_.components; ++c)
@@ -115,15 +120,23 @@ class Plan final : public DeviceNear {
     }
 
   private:
-    void start(void* stream) {
+    void enter() const {
+        if (!is_gone())
+            return;
         GRAFT_CUDA(cudaSetDevice(memory_.device()));
-        queue_.borrow(static_cast<cudaStream_t>(stream));
+        core::fail(core::Status::device,
+                   "near field: the device was reset after this plan was made, and the plan went with it; "
+                   "make a new one");
     }
-    Coordinates<T> coordinates(const ArrayView* views, int64_t n, int32_t place) {
+    void start(void* stream) {
+        enter();
+        queue_.borrow(backend::host_stream(stream));
+    }
+    Coordinates<T> coordinates(const ArrayView* views, int32_t place) {
         Coordinates<T> to;
-        to.x = inputs_.put(place, views[0], n), to.y = inputs_.put(place + 1, views[1], n);
+        to.x = inputs_.put(place, views[0]), to.y = inputs_.put(place + 1, views[1]);
         if (sums_.dimension == axes)
-            to.z = inputs_.put(place + 2, views[2], n);
+            to.z = inputs_.put(place + 2, views[2]);
         return to;
     }
     void refuse_bad(int32_t place, const char* what) const {
@@ -144,6 +157,7 @@ class Plan final : public DeviceNear {
     NearOutputs<T> outputs_;
     std::unique_ptr<DeviceLayout<T>> layout_;
     double pairs_;
+    uint64_t context_id_ = 0; // 0: the driver does not tell
     char name_[256] = {0};
 };
 
@@ -161,7 +175,11 @@ int32_t create(const DeviceNearOptions* options, const Structure* structure, con
 
 void destroy(void* plan) {
     const backend::KeepsDevice keeps;
-    delete static_cast<DeviceNear*>(plan);
+    auto* const made = static_cast<DeviceNear*>(plan);
+    if (made != nullptr && made->is_gone()) // its addresses may be the host's by now: a little memory is lost
+        (void)cudaGetLastError();
+    else
+        delete made;
 }
 
 int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream,
