@@ -1,5 +1,4 @@
 // The engine behind a C table.
-#include "backend/device_context_id.cuh"
 #include "backend/device_guard.cuh"
 #include "pipeline/device_engine.cuh"
 #include "pipeline/device_table.hpp"
@@ -15,16 +14,12 @@ using backend::DeviceError;
 using backend::guarded_device;
 
 /// What a caller holds. An engine that has more memory than it may have from now on, or whose host now works
-/// in another context of the device, makes way for a new one, whose counters begin anew. So does one whose
-/// context went when the host reset the device: nothing of it is touched any more, as its memory's addresses
-/// may be the host's by now; its few kilobytes on the host are lost.
+/// in another context of the device, makes way for a new one, whose counters begin anew.
 class Engine {
   public:
     explicit Engine(const DeviceOptions& options) : options_(options) { make(); }
     ~Engine() {
-        if (force_ && context_is_gone())
-            abandon();
-        const backend::WorksIn here(force_ ? context_ : nullptr);
+        const backend::WorksIn here(context_);
         force_.reset();
     }
     Engine(const Engine&) = delete;
@@ -36,18 +31,7 @@ class Engine {
         return *force_;
     }
     backend::Context context() const { return context_; }
-    /// Before what has been begun is ended.
-    void require_context() {
-        if (!force_ || !context_is_gone())
-            return;
-        abandon();
-        core::fail(core::Status::device,
-                   "compute_end: the device was reset after compute_begin, and the computation went with it; "
-                   "expected cudaDeviceReset when nothing is in flight");
-    }
     void obey(int64_t memory_limit) {
-        if (force_ && context_is_gone())
-            abandon();
         DeviceForce& held = force();
         const bool too_large = memory_limit > 0 && held.memory().bytes_held() > memory_limit;
         const backend::Context now = backend::current_context();
@@ -70,28 +54,10 @@ class Engine {
         const backend::WorksIn here(there ? backend::current_context() : nullptr);
         force_ = std::make_unique<DeviceForce>(options_);
         context_ = backend::current_context();
-        context_id_ = backend::current_context_id();
-        chose_primary_ = !there;
-    }
-    /// A context that is made anew has another number, though its handle may be the same. Where a host's
-    /// thread has none, only the primary one, which is ours then, can be looked at.
-    bool context_is_gone() const {
-        const backend::Context now = backend::current_context();
-        if (context_id_ == 0 || (now != context_ && (now != nullptr || !chose_primary_)))
-            return false;
-        return (now == nullptr && cudaSetDevice(std::max(options_.device, 0)) != cudaSuccess) ||
-               backend::current_context_id() != context_id_;
-    }
-    void abandon() noexcept {
-        (void)cudaGetLastError();
-        (void)force_.release();
-        context_ = nullptr;
     }
     DeviceOptions options_;
     std::unique_ptr<DeviceForce> force_;
     backend::Context context_ = nullptr;
-    uint64_t context_id_ = 0; // 0: the driver does not tell
-    bool chose_primary_ = false;
 };
 
 int32_t create(const DeviceOptions* options, void** engine, DeviceError* error) {
@@ -113,10 +79,7 @@ int32_t begin(void* engine, const Settings* settings, const ParticleInput* parti
 }
 
 int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
-    return guarded_device(error, [&] {
-        static_cast<Engine*>(engine)->require_context();
-        ForceAt(engine)->end(*report);
-    });
+    return guarded_device(error, [&] { ForceAt(engine)->end(*report); });
 }
 
 int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, DeviceError* error) {
