@@ -33,7 +33,7 @@ int64_t DeviceMemory::bytes_free() const {
     size_t free = 0, total = 0;
     GRAFT_CUDA(use_device(device_));
     GRAFT_CUDA(cudaMemGetInfo(&free, &total));
-    const int64_t on_device = static_cast<int64_t>(free) + DeviceCache::of(device_).bytes(false);
+    const int64_t on_device = static_cast<int64_t>(free) + DeviceCache::of(device_).reclaimable();
     return limit_ > 0 ? std::max<int64_t>(0, std::min(on_device, limit_ - bytes_held_)) : on_device;
 }
 

@@ -1,7 +1,6 @@
 // See device_cache.cuh.
 #include "backend/device_cache.cuh"
 
-#include "backend/device_context_id.cuh"
 #include "backend/device_guard.cuh"
 
 #include <map>
@@ -45,14 +44,14 @@ int64_t DeviceCache::footprint(int64_t bytes, bool pinned) {
     return bytes > bound_of(pinned) / 4 ? bytes : BlockCache::block_bytes(bytes);
 }
 
-void DeviceCache::enter(uint64_t context) {
+void DeviceCache::enter(const ContextMark& context) {
     if (context == context_)
         return;
     (void)on_device_.clear(), (void)pinned_.clear(); // went with their context
     context_ = context;
 }
 
-void* DeviceCache::take(bool pinned, int64_t bytes, uint64_t context) {
+void* DeviceCache::take(bool pinned, int64_t bytes, const ContextMark& context) {
     const std::lock_guard<std::mutex> lock(mutex_);
     enter(context);
     void* const pointer = list(pinned).take(bytes);
@@ -67,7 +66,7 @@ void* DeviceCache::take(bool pinned, int64_t bytes, uint64_t context) {
     return nullptr;
 }
 
-bool DeviceCache::keep(bool pinned, Block block, uint64_t context) noexcept {
+bool DeviceCache::keep(bool pinned, Block block, const ContextMark& context) noexcept {
     try {
         const std::lock_guard<std::mutex> lock(mutex_);
         enter(context);
@@ -83,17 +82,21 @@ bool DeviceCache::keep(bool pinned, Block block, uint64_t context) noexcept {
 
 int64_t DeviceCache::clear() noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const int64_t bytes = on_device_.bytes() + pinned_.bytes();
-    if (bytes == 0)
-        return 0;
     const KeepsDevice keeps;
-    const WorksIn primary(nullptr);
-    if (cudaSetDevice(device_) == cudaSuccess && current_context_id() == context_)
-        free_blocks(false, on_device_.clear()), free_blocks(true, pinned_.clear());
-    else
-        enter(0);
+    make_current(context_.context);
+    if (current_mark() != context_) {
+        enter({});
+        return 0;
+    }
+    const int64_t bytes = on_device_.bytes() + pinned_.bytes();
+    free_blocks(false, on_device_.clear()), free_blocks(true, pinned_.clear());
     (void)cudaGetLastError();
     return bytes;
+}
+
+int64_t DeviceCache::reclaimable() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return context_.gone() ? 0 : on_device_.bytes();
 }
 
 int64_t DeviceCache::bytes(bool pinned) const {
@@ -120,16 +123,16 @@ KeepsBlocks* KeepsBlocks::of(const DeviceMemory& memory) noexcept {
 void* KeepsBlocks::take(bool pinned, int64_t bytes) {
     if (!works_in_primary())
         return nullptr;
-    const uint64_t context = current_context_id();
-    if (context_ != 0 && context != context_) // the host has reset the device: blocks of both kinds are about
-        of_one_context_ = false;
+    const ContextMark context = current_mark();
+    if (context_.known() && context != context_)
+        of_one_context_ = false; // the host has reset the device: blocks of both kinds are about
     context_ = context;
-    return of_one_context_ && context != 0 ? DeviceCache::of(memory_.device()).take(pinned, bytes, context)
-                                           : nullptr;
+    return of_one_context_ && context.known() ? DeviceCache::of(memory_.device()).take(pinned, bytes, context)
+                                              : nullptr;
 }
 
 bool KeepsBlocks::keep(bool pinned, Block block) noexcept {
-    return of_one_context_ && context_ != 0 && works_in_primary() && current_context_id() == context_ &&
+    return of_one_context_ && context_.known() && works_in_primary() && current_mark() == context_ &&
            DeviceCache::of(memory_.device()).keep(pinned, block, context_);
 }
 

@@ -9,6 +9,7 @@
 
 #include "backend/block_cache.hpp"
 #include "backend/device.cuh"
+#include "backend/device_context_id.cuh"
 
 #include <mutex>
 
@@ -25,12 +26,14 @@ class DeviceCache {
 
     /// A block of footprint() bytes of the context; NULL: there is none. Waits for the device where blocks
     /// have come since the last wait; NULL, too, where that cannot be done.
-    void* take(bool pinned, int64_t bytes, uint64_t context);
+    void* take(bool pinned, int64_t bytes, const ContextMark& context);
     /// False: the caller frees it.
-    bool keep(bool pinned, Block block, uint64_t context) noexcept;
-    /// Gives everything back to the driver; how many bytes that were.
+    bool keep(bool pinned, Block block, const ContextMark& context) noexcept;
+    /// Gives everything back to the driver; how many bytes that were. Makes no context.
     int64_t clear() noexcept;
     int64_t bytes(bool pinned) const;
+    /// Of the device's memory, what clear() would give back: nothing of a context that is gone.
+    int64_t reclaimable() const;
 
     explicit DeviceCache(int device);
     DeviceCache(const DeviceCache&) = delete;
@@ -38,11 +41,11 @@ class DeviceCache {
 
   private:
     BlockCache& list(bool pinned) { return pinned ? pinned_ : on_device_; }
-    void enter(uint64_t context); // forgets blocks of another one
+    void enter(const ContextMark& context); // forgets blocks of another one
 
     mutable std::mutex mutex_;
     int device_;
-    uint64_t context_ = 0;
+    ContextMark context_;
     bool in_use_ = false; // work on the device may still use some block
     BlockCache on_device_, pinned_;
 };
@@ -62,10 +65,13 @@ class KeepsBlocks {
     /// As the cache's, in the current context, which must be the device's.
     void* take(bool pinned, int64_t bytes);
     bool keep(bool pinned, Block block) noexcept;
+    /// Whether the memory's blocks went with their context: what is left of their owner must be forgotten
+    /// without a call of CUDA, since addresses of another context may be the same.
+    bool lost() const noexcept { return context_.gone(); }
 
   private:
     DeviceMemory& memory_;
-    uint64_t context_ = 0; // whose blocks they are; 0: none taken yet, or not known
+    ContextMark context_; // whose blocks they are; not known: none taken yet, or the driver does not tell
     bool of_one_context_ = true;
 };
 

@@ -49,6 +49,15 @@ const Driver& driver() {
 
 thread_local Context chosen = nullptr;
 
+/// 0: there is none, or no longer, or the driver does not tell.
+uint64_t id_of(Context context) noexcept {
+    unsigned long long id = 0;
+    if (context == nullptr || driver().get_id == nullptr ||
+        driver().get_id(static_cast<CUcontext>(context), &id) != CUDA_SUCCESS)
+        return 0;
+    return id;
+}
+
 } // namespace
 
 Context current_context() noexcept {
@@ -78,13 +87,13 @@ int exchange_capture_mode(int mode) noexcept {
     return exchanged;
 }
 
-uint64_t current_context_id() noexcept {
-    unsigned long long id = 0;
+ContextMark current_mark() noexcept {
     const Context context = current_context();
-    if (context == nullptr || driver().get_id == nullptr ||
-        driver().get_id(static_cast<CUcontext>(context), &id) != CUDA_SUCCESS)
-        return 0;
-    return id;
+    return {context, id_of(context)};
+}
+
+bool ContextMark::gone() const noexcept {
+    return known() && id_of(context) != id;
 }
 
 bool works_in_primary() noexcept {

@@ -1,13 +1,25 @@
 // Whose memory it is: contexts told apart over the life of a process (device_context.cuh).
 #pragma once
 
+#include "backend/device_context.cuh"
+
 #include <cstdint>
 
 namespace graft::backend {
 
-/// Of the current context; no other one of this process ever has the same, while an address may return. 0:
-/// there is none, or the driver is older than 12.0 and does not tell.
-uint64_t current_context_id() noexcept;
+/// A context, and the number that no other one of this process ever has, while an address may return.
+struct ContextMark {
+    Context context = nullptr;
+    uint64_t id = 0; // 0: there is none, or the driver is older than 12.0 and does not tell
+
+    bool known() const noexcept { return id != 0; }
+    /// Whether its host has destroyed it, or reset its device; false where it is not known.
+    bool gone() const noexcept;
+    friend bool operator==(const ContextMark&, const ContextMark&) = default;
+};
+
+/// Of the calling thread's context.
+ContextMark current_mark() noexcept;
 /// Whether use_device() on this thread makes primary contexts current.
 bool works_in_primary() noexcept;
 

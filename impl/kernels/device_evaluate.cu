@@ -19,18 +19,7 @@ struct DeviceEvaluator::Work {
           large(memory, "groups of many units"), frames(memory, "group frames"),
           pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
           slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
-          far(memory), expansions(memory, "polynomials of groups"), variants(memory) {
-        GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-        for (cudaEvent_t* event : {&begun, &packed_all, &cut, &done})
-            GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
-    }
-    ~Work() {
-        for (cudaEvent_t event : {begun, packed_all, cut, done})
-            (void)cudaEventDestroy(event);
-        (void)cudaStreamDestroy(side);
-    }
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
+          far(memory), expansions(memory, "polynomials of groups"), variants(memory), side(memory) {}
     backend::DeviceBuffer<SourceEntry> entries;
     backend::DeviceBuffer<float> sizes; // where the fast pairs serve
     backend::DeviceBuffer<int32_t> large;
@@ -46,8 +35,7 @@ struct DeviceEvaluator::Work {
     EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
     int64_t reserved_units = 0, reserved_slots = 0;
     // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
-    cudaStream_t side = nullptr;
-    cudaEvent_t begun = nullptr, packed_all = nullptr, cut = nullptr, done = nullptr;
+    backend::SideStream side;
 
     void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t targets,
                 int64_t node_entries, int64_t leaf_entries);
@@ -258,7 +246,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
                    w.signs.data());
     };
-    backend::follow(w.side, queue.stream(), w.begun);
+    w.side.follow(queue.stream());
     if (fast) {
         const backend::OnSide on_side(queue, w.side);
         local ? lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far)
@@ -272,10 +260,10 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     find_sources(queue, view, groups, w.entries.data());
     if (local) {
         pack();
-        backend::follow(queue.stream(), w.side, w.packed_all);
+        w.side.join(queue.stream());
     }
     cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
-    backend::follow(w.side, queue.stream(), w.cut);
+    w.side.follow(queue.stream());
     {
         const backend::OnSide on_side(queue, w.side);
         if (local)
@@ -284,7 +272,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
     }
     sum_pairs(queue, how, view, units);
-    backend::follow(queue.stream(), w.side, w.done);
+    w.side.join(queue.stream());
     gather_slots(queue, view, units, groups, how.add, field);
 }
 

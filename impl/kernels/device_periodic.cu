@@ -17,18 +17,7 @@ struct DevicePeriodic::Work {
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
-          background(memory, "background"), measures(memory, "measures of a periodic box") {
-        GRAFT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-        for (cudaEvent_t* event : {&begun, &done})
-            GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
-    }
-    ~Work() {
-        for (cudaEvent_t event : {begun, done})
-            (void)cudaEventDestroy(event);
-        (void)cudaStreamDestroy(side);
-    }
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
+          background(memory, "background"), measures(memory, "measures of a periodic box"), side(memory) {}
     backend::DeviceBuffer<WaveTile> tiles;
     backend::PinnedBuffer<WaveTile> sent;
     PeriodicOrder sources, targets;
@@ -39,9 +28,8 @@ struct DevicePeriodic::Work {
     backend::DeviceBuffer<double> tile_virial, charge, field;
     backend::DeviceBuffer<WaveEntry> table;
     backend::DeviceBuffer<double> background, measures;
-    int64_t pair_parts = 0;      // of pair_virial
-    cudaStream_t side = nullptr; // waves beside pairs
-    cudaEvent_t begun = nullptr, done = nullptr;
+    int64_t pair_parts = 0;   // of pair_virial
+    backend::SideStream side; // waves beside pairs
 };
 
 namespace {
@@ -332,7 +320,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
         sum.parts = in.parts;
         sum.of_potential = in.scale / in.charge_scale, sum.square = in.scale * sum.of_potential;
     };
-    backend::follow(w.side, queue.stream(), w.begun);
+    w.side.follow(queue.stream());
     {
         const backend::OnSide on_side(queue, w.side);
         if (task.structure != nullptr)
@@ -343,7 +331,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     }
     if (n > 0 && task.sources.n > 0)
         in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
-    backend::follow(queue.stream(), w.side, w.done);
+    w.side.join(queue.stream());
     if (n == 0)
         return;
 

@@ -14,6 +14,8 @@ constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // b
 // Larger blocks are fresh from the system, cleared at their first touch: the C library's usual threshold.
 constexpr double fresh_bytes = 1 << 17;
 constexpr double learned_branches = 5000; // that a processor remembers
+// The first lines of a record are waited for: as long as so many numbers take whose places are known.
+constexpr double record_start = 16;
 
 enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random };
 
@@ -152,6 +154,18 @@ double entries_of(NearLayout layout, const NearProblem& p) {
     }
 }
 
+/// Records that the kernel reads one after the other.
+double records_of(NearLayout layout, const NearProblem& p) {
+    switch (layout) {
+    case NearLayout::replicated:
+        return p.targets;
+    case NearLayout::replicated_interleaved:
+        return p.lane_targets / lanes_of(p);
+    default:
+        return full_boxes(p);
+    }
+}
+
 /// Lines that are written or streamed, and numbers that are met at random in the caller's arrays.
 struct Lines {
     double streamed = 0, stream_bytes = 0, random = 0, random_bytes = 0;
@@ -268,9 +282,12 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, c
         lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
         lines.stream_bytes = p.layout_bytes;
     add_lines(terms, lines, levels);
-    if (near_records(layout)) { // arithmetic goes on while the next lines come
-        const double line_s = arrays_of(*levels.cpu).back().line_s;
-        terms[memory] = std::max(0.0, terms[memory] - (line_s > 0 ? terms[entry] / line_s : 0));
+    if (near_records(layout)) { // arithmetic goes on while the next lines come: the longer of both, nearly
+        const auto arrays = arrays_of(*levels.cpu);
+        const double line_s = arrays.back().line_s, hidden = line_s > 0 ? terms[entry] / line_s : 0;
+        terms[memory] = std::hypot(terms[memory], hidden) - hidden;
+        terms[random] +=
+            record_start * records_of(layout, p) * longer_s(&ArrayReads::random_s, p.layout_bytes, arrays);
     }
     // Sums go to the caller's arrays in the order of the boxes.
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;

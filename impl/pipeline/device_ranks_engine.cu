@@ -169,14 +169,9 @@ void DeviceForce::ranks_criterion() {
     clock_.record(queue_.stream(), DeviceClock::summed, false);
     if (error)
         estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_);
-    lists::CriterionOptions options;
-    options.mac = static_cast<lists::Mac>(settings.mac);
-    options.theta = settings.theta;
-    options.direct_count = direct_count(settings);
-    options.compact_softening = settings.softening == Softening::spline;
-    options.softening_length = settings.softening_length;
     criterion_.skin = 0;
-    lists::fill_criterion(queue_, tree_, moments_, options, error ? estimate_.reach() : nullptr, criterion_);
+    lists::fill_criterion(queue_, tree_, moments_, criterion_options(settings),
+                          error ? estimate_.reach() : nullptr, criterion_);
     clock_.record(queue_.stream(), DeviceClock::prepared, false);
 }
 

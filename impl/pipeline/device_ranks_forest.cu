@@ -1,6 +1,8 @@
 // What has come from other ranks becomes one tree: the receiver's side of device_wire.hpp on the device.
 #include "pipeline/device_ranks_state.cuh"
 
+#include "pipeline/forest.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -38,9 +40,7 @@ void DeviceForce::ranks_resize_forest(const RemotePlan& plan) {
     const bool full = settings.precision == Precision::fp64;
     r.moments.full.resize(full ? nodes * (r.shape.record_bytes / 8) : 0);
     r.moments.single.resize(full ? 0 : nodes * (r.shape.record_bytes / 4));
-    r.criterion.options = criterion_.options;
-    r.criterion.options.compact_softening = settings.softening == Softening::spline;
-    r.criterion.options.softening_length = settings.softening_length;
+    r.criterion.options = criterion_options(settings);
     r.criterion.root = 0, r.criterion.levels = plan.levels, r.criterion.skin = 0;
     r.criterion.resize_nodes(nodes, job_.per_particle);
 }

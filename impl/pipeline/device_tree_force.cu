@@ -34,8 +34,10 @@ void DeviceForce::build_tree() {
     const tree::DeviceParticleView particles{job_.n,         x_.data(),
                                              y_.data(),      z_.data(),
                                              charge_.data(), job_.per_particle ? softening_.data() : nullptr};
+    tree::TwoPhase two_phase;
+    two_phase.top_depth = settings.device.top_depth;
     builder_.build(queue_, octree_options(settings), particles, tree_,
-                   static_cast<tree::DeviceBuild>(settings.device.build), settings.device.top_depth);
+                   static_cast<tree::DeviceBuild>(settings.device.build), two_phase);
     clock_.record(queue_.stream(), DeviceClock::built, capturing_);
 }
 
@@ -73,13 +75,8 @@ void DeviceForce::prepare_walk() {
     const bool use_last = settings.mac_history && !job_.with_points && last_n_ == job_.n;
     if (error)
         estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_, criterion_.skin);
-    lists::CriterionOptions options;
-    options.mac = static_cast<lists::Mac>(settings.mac);
-    options.theta = settings.theta;
-    options.direct_count = direct_count(settings);
-    options.compact_softening = settings.softening == Softening::spline;
-    options.softening_length = settings.softening_length;
-    lists::fill_criterion(queue_, tree_, moments_, options, error ? estimate_.reach() : nullptr, criterion_);
+    lists::fill_criterion(queue_, tree_, moments_, criterion_options(settings),
+                          error ? estimate_.reach() : nullptr, criterion_);
     if (error && use_last)
         scale_groups_by_last(queue_, settings, last_.data(), targets_);
     else if (error)

@@ -31,6 +31,16 @@ int64_t direct_count(const Settings& settings) {
     return direct_counts[settings.order];
 }
 
+lists::CriterionOptions criterion_options(const Settings& settings) {
+    lists::CriterionOptions options;
+    options.mac = static_cast<lists::Mac>(settings.mac);
+    options.theta = settings.theta;
+    options.direct_count = direct_count(settings);
+    options.compact_softening = settings.softening == Softening::spline;
+    options.softening_length = settings.softening_length;
+    return options;
+}
+
 void Forest::find_heaps(int leaf) {
     heap_of.resize(0);
     heaps.resize_keep(0, false);
@@ -70,12 +80,9 @@ void Forest::fill_criterion(const backend::Executor& executor, const Settings& s
         executor.for_each(nodes - begin,
                           [&](int64_t k) { reach[begin + k] = reach_of(moments, begin + k, settings); });
     }
-    lists::CriterionOptions options;
-    options.mac = static_cast<lists::Mac>(settings.mac);
-    options.theta = settings.theta;
-    options.direct_count = own ? direct_count(settings) : -1; // the top counts no particles
-    options.compact_softening = settings.softening == Softening::spline;
-    options.softening_length = settings.softening_length;
+    lists::CriterionOptions options = criterion_options(settings);
+    if (!own)
+        options.direct_count = -1; // the top counts no particles
     lists::NodeProperties properties;
     properties.cx = moments.cx.data(), properties.cy = moments.cy.data(), properties.cz = moments.cz.data();
     properties.radius = moments.radius.data();

@@ -119,5 +119,7 @@ struct Forest {
 /// Numbers of sources below which a node is summed directly: an expansion costs about as much as this many
 /// pairs.
 int64_t direct_count(const Settings& settings);
+/// What the settings say of the criterion of a rank's own nodes.
+lists::CriterionOptions criterion_options(const Settings& settings);
 
 } // namespace graft::pipeline

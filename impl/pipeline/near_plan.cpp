@@ -190,7 +190,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
     else
         s.report.boxes = make_boxes(executor, request, s.structure);
     s.view = s.structure.view();
-    s.report.shape = near::shape_of(s.view, s.sums);
+    s.report.shape = near::shape_of(s.view, s.sums, executor.threads);
     const NearSideInput input{memory, s.view, s.report.shape, s.sums, s.options};
     s.side = make_near_device(input, points);
     s.on_host = s.side == nullptr;

@@ -265,7 +265,7 @@ Bound make_bound(DeviceTreeBuilder::Work& work, backend::Queue& queue, DeviceTre
 } // namespace
 
 void DeviceTreeBuilder::Work::bound_leaves_beside(backend::Queue& queue, DeviceTree& tree) {
-    follow(queue, listed);
+    beside.follow(queue.stream());
     const Bound b = make_bound(*this, queue, tree);
     const int64_t leaves = leaf_capacity(tree);
     if (b.leaf <= device::most_in_row)
@@ -277,7 +277,7 @@ void DeviceTreeBuilder::Work::bound_leaves_beside(backend::Queue& queue, DeviceT
 }
 
 void DeviceTreeBuilder::Work::bound_inner_beside(backend::Queue& queue, DeviceTree& tree) {
-    follow(queue, found);
+    beside.follow(queue.stream());
     const unsigned blocks = std::min(backend::blocks_for(leaf_capacity(tree), 32),
                                      static_cast<unsigned>(8 * queue.multiprocessors()));
     bound_inner<<<blocks, 256, 0, beside>>>(make_bound(*this, queue, tree));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace graft::tree {
@@ -23,7 +24,17 @@ __global__ void empty_tree(TreeOptions options, DeviceTreeCounts* counts, int32_
     level_offset[0] = 0;
 }
 
-void check(const TreeOptions& options, int64_t n, DeviceBuild kind, int top_depth) {
+void check(const TwoPhase& how) {
+    if (how.top_depth < 1 || how.top_depth > 9)
+        fail(Status::argument, "tree.top_depth: expected 1 to 9 levels, found %d", how.top_depth);
+    for (const int threads : {how.top_threads, how.subtree_threads})
+        if (std::count(std::begin(TwoPhase::block_sizes), std::end(TwoPhase::block_sizes), threads) == 0)
+            fail(Status::argument,
+                 "tree: a block of the two phases has 32, 64, 128, 256, 512, 640 or 1024 threads, found %d",
+                 threads);
+}
+
+void check(const TreeOptions& options, int64_t n) {
     if (options.type != TreeType::octree)
         fail(Status::unsupported, "tree.type: the device builds octrees only; build orb trees on the host");
     if (options.dimension != 2 && options.dimension != 3)
@@ -42,8 +53,6 @@ void check(const TreeOptions& options, int64_t n, DeviceBuild kind, int top_dept
     for (const double lower : options.root_lower)
         if (options.has_root && !std::isfinite(lower))
             fail(Status::argument, "tree.root: the lower corner must be finite, found %g", lower);
-    if (kind == DeviceBuild::two_phase && (top_depth < 1 || top_depth > 9))
-        fail(Status::argument, "tree.top_depth: expected 1 to 9 levels, found %d", top_depth);
 }
 
 /// Nodes that most distributions need; others say how many by nodes_needed.
@@ -84,8 +93,10 @@ DeviceTreeBuilder::~DeviceTreeBuilder() {
 
 void DeviceTreeBuilder::build(backend::Queue& queue, const TreeOptions& options,
                               const DeviceParticleView& view, DeviceTree& tree, DeviceBuild kind,
-                              int top_depth) {
-    check(options, view.n, kind, top_depth);
+                              const TwoPhase& two_phase) {
+    check(options, view.n);
+    if (kind == DeviceBuild::two_phase)
+        check(two_phase);
     DeviceParticleView particles = view;
     if (options.dimension == 2)
         particles.z = nullptr;
@@ -106,7 +117,7 @@ void DeviceTreeBuilder::build(backend::Queue& queue, const TreeOptions& options,
     if (kind == DeviceBuild::levels)
         return work_->make_nodes_by_levels(queue, tree);
     if (kind == DeviceBuild::two_phase)
-        return work_->make_nodes_in_two_phases(queue, tree, top_depth);
+        return work_->make_nodes_in_two_phases(queue, tree, two_phase);
     work_->make_tree(queue, tree);
 }
 

@@ -5,7 +5,7 @@
 // device_two_phase.cu, with device_split.cu.
 #pragma once
 
-#include "backend/device_context.cuh"
+#include "backend/side_stream.cuh"
 #include "geometry/morton.hpp"
 #include "tree/device_tree.cuh"
 
@@ -92,19 +92,8 @@ struct DeviceTreeBuilder::Work {
           packed(memory, "packed particles"), roots(memory, "roots"), subtrees(memory, "subtrees"),
           draft(memory, "nodes in making"), draft_keys(memory, "keys of nodes"),
           draft_keys_sorted(memory, "keys of nodes"), draft_index(memory, "order of nodes"),
-          draft_index_sorted(memory, "order of nodes"), draft_place(memory, "places of nodes") {
-        GRAFT_CUDA(backend::use_device(memory.device()));
-        GRAFT_CUDA(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
-        for (cudaEvent_t* event : {&sorted, &listed, &found, &done})
-            GRAFT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
-    }
-    ~Work() {
-        for (const cudaEvent_t event : {sorted, listed, found, done})
-            (void)cudaEventDestroy(event);
-        (void)cudaStreamDestroy(beside);
-    }
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
+          draft_index_sorted(memory, "order of nodes"), draft_place(memory, "places of nodes"),
+          beside(memory) {}
 
     backend::DeviceBuffer<uint64_t>
         keys; // before the sort; then the first keys of leaves; empty: see leaf_keys
@@ -124,8 +113,7 @@ struct DeviceTreeBuilder::Work {
     backend::DeviceBuffer<Node> draft;
     backend::DeviceBuffer<uint64_t> draft_keys, draft_keys_sorted;
     backend::DeviceBuffer<int32_t> draft_index, draft_index_sorted, draft_place;
-    cudaStream_t beside = nullptr; // for gather and boxes, while the queue makes nodes
-    cudaEvent_t sorted = nullptr, listed = nullptr, found = nullptr, done = nullptr;
+    backend::SideStream beside; // for gather and boxes, while the queue makes nodes
 
     // What make_tree reads: the sorted keys; and what it writes the first keys of leaves to.
     const uint64_t* sorted_keys = nullptr;
@@ -143,9 +131,7 @@ struct DeviceTreeBuilder::Work {
                      uint64_t* keys_second, DeviceTree& tree);
     /// The gather, beside what the queue does next; after join_beside the queue has its results.
     void gather_beside(backend::Queue& queue, const DeviceParticleView& particles, DeviceTree& tree);
-    void join_beside(backend::Queue& queue);
-    /// What `beside` does next follows what the queue has done so far.
-    void follow(backend::Queue& queue, cudaEvent_t event);
+    void join_beside(backend::Queue& queue) { beside.join(queue.stream()); }
 
     /// The fused construction, and its boxes: of leaves and inner nodes as soon as they are known, then to
     /// their places in the tree.
@@ -155,7 +141,7 @@ struct DeviceTreeBuilder::Work {
     void place_boxes(backend::Queue& queue, DeviceTree& tree);
     /// The other constructions, boxes included.
     void make_nodes_by_levels(backend::Queue& queue, DeviceTree& tree);
-    void make_nodes_in_two_phases(backend::Queue& queue, DeviceTree& tree, int top_depth);
+    void make_nodes_in_two_phases(backend::Queue& queue, DeviceTree& tree, const TwoPhase& how);
     void order_draft(backend::Queue& queue, const device::TopDown& build, DeviceTree& tree);
 };
 

@@ -237,7 +237,7 @@ void DeviceTreeBuilder::Work::sort_within(backend::Queue& queue, const DevicePar
 
 void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceParticleView& particles,
                                             DeviceTree& tree) {
-    follow(queue, sorted);
+    beside.follow(queue.stream());
     gather<<<backend::blocks_for(2 * particles.n, gather_threads * gather_items), gather_threads, 0,
              beside>>>(
         particles, packed.empty() ? nullptr : packed.data(), tree.order.data(),
@@ -245,16 +245,6 @@ void DeviceTreeBuilder::Work::gather_beside(backend::Queue& queue, const DeviceP
         queue.status());
     GRAFT_CUDA_LAUNCHED("gather");
     ++queue.launches;
-}
-
-void DeviceTreeBuilder::Work::follow(backend::Queue& queue, cudaEvent_t event) {
-    GRAFT_CUDA(cudaEventRecord(event, queue.stream()));
-    GRAFT_CUDA(cudaStreamWaitEvent(beside, event, 0));
-}
-
-void DeviceTreeBuilder::Work::join_beside(backend::Queue& queue) {
-    GRAFT_CUDA(cudaEventRecord(done, beside));
-    GRAFT_CUDA(cudaStreamWaitEvent(queue.stream(), done, 0));
 }
 
 } // namespace graft::tree

@@ -64,7 +64,18 @@ struct DeviceParticleView {
 enum class DeviceBuild : int32_t {
     fused = 0,    // all levels at once from neighbouring keys, no loop over levels
     levels = 1,   // a launch per level; this and two_phase can only guess nodes_needed
-    two_phase = 2 // thuering2023: a top tree of `top_depth` levels, then its subtrees in parallel
+    two_phase = 2 // thuering2023: a top tree, then its subtrees in parallel
+};
+
+/// Of DeviceBuild::two_phase (thuering2023, section 5.1.3): levels of the top tree (1 to 9), threads of the
+/// one block that makes it (his figure 5.4) and of the block of each subtree (5.5); threads: one of
+/// block_sizes. Any choice gives the same tree.
+struct TwoPhase {
+    static constexpr int block_sizes[] = {32, 64, 128, 256, 512, 640, 1024};
+    int top_depth = 5;
+    int top_threads = 1024, subtree_threads = 128;
+    cudaEvent_t* marks =
+        nullptr; // three, recorded before the top, behind it, and behind the subtrees; may be null
 };
 
 class DeviceTreeBuilder {
@@ -77,7 +88,7 @@ class DeviceTreeBuilder {
     /// that needs more sets status nodes_needed and stops with too_small. Cells too deep for 63-bit keys stop
     /// with deep_cell. Throws Error(unsupported) for n >= 2^31 and type orb.
     void build(backend::Queue& queue, const TreeOptions& options, const DeviceParticleView& particles,
-               DeviceTree& tree, DeviceBuild kind = DeviceBuild::fused, int top_depth = 5);
+               DeviceTree& tree, DeviceBuild kind = DeviceBuild::fused, const TwoPhase& two_phase = {});
 
     struct Work; // the builder's own
 

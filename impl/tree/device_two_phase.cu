@@ -10,6 +10,7 @@
 #include "backend/device_primitives.cuh"
 
 #include <algorithm>
+#include <iterator>
 
 namespace graft::tree {
 
@@ -17,7 +18,7 @@ namespace {
 
 using device::TopDown;
 
-constexpr int top_threads = 1024, threads = 128;
+constexpr int threads = 256; // of kernels that put nodes into order
 
 /// The children of nodes [begin, end), in one piece; the block's next level. Empty where there is no room.
 template <int size>
@@ -46,19 +47,21 @@ __device__ int2 grow(const TopDown& b, int2 level) {
 }
 
 /// The top; the nodes of its last level to subtrees[0], subtrees[1].
-__global__ void __launch_bounds__(top_threads) make_top(const TopDown b, int depth, int32_t* subtrees) {
+template <int size>
+__global__ void __launch_bounds__(size) make_top(const TopDown b, int depth, int32_t* subtrees) {
     if (backend::stopped(b.status))
         return;
     int2 level = {0, b.level_offset[1]};
     for (int d = 0; d < depth && level.x < level.y; ++d)
-        level = grow<top_threads>(b, level);
+        level = grow<size>(b, level);
     if (threadIdx.x == 0) {
         subtrees[0] = level.x;
         subtrees[1] = level.y;
     }
 }
 
-__global__ void __launch_bounds__(threads) make_subtrees(const TopDown b, const int32_t* subtrees) {
+template <int size>
+__global__ void __launch_bounds__(size) make_subtrees(const TopDown b, const int32_t* subtrees) {
     // One block that stops for lack of room does not stop others: all leave at their own end.
     if (subtrees[2] != 0)
         return;
@@ -66,7 +69,7 @@ __global__ void __launch_bounds__(threads) make_subtrees(const TopDown b, const 
     for (int32_t root = subtrees[0] + static_cast<int32_t>(blockIdx.x); root < end;
          root += static_cast<int32_t>(gridDim.x))
         for (int2 level = {root, root + 1}; level.x < level.y;)
-            level = grow<threads>(b, level);
+            level = grow<size>(b, level);
 }
 
 /// Whether the subtrees must not be made: a word of their own, since blocks that make them may stop, too.
@@ -109,6 +112,17 @@ __global__ void copy_nodes(const TopDown b, const int32_t* index, const int32_t*
     to[i] = node;
 }
 
+/// run.operator()<size>() for a size of TwoPhase::block_sizes.
+template <size_t k = 0, typename Run>
+void with_block_size(int size, const Run& run) {
+    if constexpr (k < std::size(TwoPhase::block_sizes)) {
+        if (size == TwoPhase::block_sizes[k])
+            run.template operator()<TwoPhase::block_sizes[k]>();
+        else
+            with_block_size<k + 1>(size, run);
+    }
+}
+
 } // namespace
 
 void DeviceTreeBuilder::Work::order_draft(backend::Queue& queue, const device::TopDown& build,
@@ -118,22 +132,26 @@ void DeviceTreeBuilder::Work::order_draft(backend::Queue& queue, const device::T
         buffer->resize(capacity);
     for (auto* buffer : {&draft_index, &draft_index_sorted, &draft_place})
         buffer->resize(capacity);
-    const unsigned blocks = backend::blocks_for(capacity, 256);
-    make_order_keys<<<blocks, 256, 0, queue.stream()>>>(build, draft_keys.data(), draft_index.data());
+    const unsigned blocks = backend::blocks_for(capacity, threads);
+    make_order_keys<<<blocks, threads, 0, queue.stream()>>>(build, draft_keys.data(), draft_index.data());
     GRAFT_CUDA_LAUNCHED("make_order_keys");
     backend::sort_pairs(queue, draft_keys.data(), draft_keys_sorted.data(), draft_index.data(),
                         draft_index_sorted.data(), capacity, 0, 32 + 6);
-    place_nodes<<<blocks, 256, 0, queue.stream()>>>(build, draft_keys_sorted.data(),
-                                                    draft_index_sorted.data(), draft_place.data());
+    place_nodes<<<blocks, threads, 0, queue.stream()>>>(build, draft_keys_sorted.data(),
+                                                        draft_index_sorted.data(), draft_place.data());
     GRAFT_CUDA_LAUNCHED("place_nodes");
-    copy_nodes<<<blocks, 256, 0, queue.stream()>>>(build, draft_index_sorted.data(), draft_place.data(),
-                                                   tree.nodes.data());
+    copy_nodes<<<blocks, threads, 0, queue.stream()>>>(build, draft_index_sorted.data(), draft_place.data(),
+                                                       tree.nodes.data());
     GRAFT_CUDA_LAUNCHED("copy_nodes");
     queue.launches += 3;
 }
 
 void DeviceTreeBuilder::Work::make_nodes_in_two_phases(backend::Queue& queue, DeviceTree& tree,
-                                                       int top_depth) {
+                                                       const TwoPhase& how) {
+    const auto mark = [&](int which) {
+        if (how.marks != nullptr)
+            GRAFT_CUDA(cudaEventRecord(how.marks[which], queue.stream()));
+    };
     roots.resize(device::most_roots + 1);
     subtrees.resize(3);
     draft.resize(tree.node_capacity());
@@ -150,13 +168,21 @@ void DeviceTreeBuilder::Work::make_nodes_in_two_phases(backend::Queue& queue, De
                   tree.counts.data(),
                   queue.status()};
     device::write_roots(queue, build);
-    make_top<<<1, top_threads, 0, queue.stream()>>>(build, top_depth, subtrees.data());
-    GRAFT_CUDA_LAUNCHED("make_top");
+    mark(0);
+    with_block_size(how.top_threads, [&]<int size>() {
+        make_top<size><<<1, size, 0, queue.stream()>>>(build, how.top_depth, subtrees.data());
+        GRAFT_CUDA_LAUNCHED("make_top");
+    });
+    mark(1);
     note_stop<<<1, 1, 0, queue.stream()>>>(build, subtrees.data());
     GRAFT_CUDA_LAUNCHED("note_stop");
-    make_subtrees<<<static_cast<unsigned>(16 * queue.multiprocessors()), threads, 0, queue.stream()>>>(
-        build, subtrees.data());
-    GRAFT_CUDA_LAUNCHED("make_subtrees");
+    with_block_size(
+        how.subtree_threads, [&]<int size>() { // 2,048 threads a multiprocessor, at most 32 blocks
+            const auto blocks = static_cast<unsigned>(std::min(2048 / size, 32) * queue.multiprocessors());
+            make_subtrees<size><<<blocks, size, 0, queue.stream()>>>(build, subtrees.data());
+            GRAFT_CUDA_LAUNCHED("make_subtrees");
+        });
+    mark(2);
     queue.launches += 3;
     order_draft(queue, build, tree);
     join_beside(queue);

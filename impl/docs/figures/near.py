@@ -5,7 +5,7 @@
   near.py measure paper [...]       quadtrees of height 3 + i ..., N = 4^(L-1): figures 4 to 6; --repeats 20 is the paper's
   near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
                                     points: figures 1 to 3; --repeats 20 is the paper's
-  near.py measure threads [...]     every layout by one and two threads (wall time: an idle machine, please)
+  near.py measure threads [...]     every layout by 1, 2, 4 ... threads, as many as there are cores (wall time: an idle machine, please)
   near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
   near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of several threads,
                                     our best layout against his, his constants fitted here
@@ -19,6 +19,7 @@ import argparse
 import json
 import lzma
 import os
+import statistics
 import subprocess
 
 from svg import chart
@@ -34,7 +35,9 @@ PAPER_HEIGHTS, PAPER_GROWTH = (4, 5, 6, 7, 8, 9, 10, 11), (-3, -2, -1, 0, 1, 2, 
 
 def bench(options, words):
     command = [options.graft, "bench", "p2p", "--backend", options.backend, "--repeats", str(options.repeats),
-               "--threads", str(options.threads), "--memory", options.memory]
+               "--memory", options.memory, "--json"]
+    if "--threads" not in words:
+        command += ["--threads", str(options.threads)]
     if options.machine:
         command += ["--machine", options.machine]
     done = subprocess.run(command + words, check=False, stdout=subprocess.PIPE, text=True)
@@ -81,7 +84,7 @@ def steps(options):
 def threads(_):
     for dimension in (2, 3):
         for n, density in ((20000, 4), (20000, 64), (200000, 4), (200000, 64)):
-            for count in (1, 2):
+            for count in (1 << k for k in range(len(os.sched_getaffinity(0)).bit_length())):
                 yield ["--n", str(n), "--density", str(density), "--dimension", str(dimension), "--threads", str(count)]
 
 
@@ -171,20 +174,22 @@ def table(options):
     data = lines(options.data)
     print("points %d, layouts measured %d" % (len(data), sum(len(by_layout(line, 1)) for line in data)))
     for executes in EXECUTES:
-        errors, best_errors = [], []
+        errors, best_errors, own_errors = [], [], []
         for line in data:
             measured, predicted = by_layout(line, executes), by_layout(line, executes, "predicted_s")
-            errors += [abs(predicted[k] / measured[k] - 1) for k in measured]
+            ratios = [predicted[k] / measured[k] for k in measured]
+            errors += [abs(ratio - 1) for ratio in ratios]
+            own_errors += [abs(ratio / statistics.median(ratios) - 1) for ratio in ratios]
             best = sorted(measured, key=measured.get)[:3]
             best_errors += [abs(predicted[k] / measured[k] - 1) for k in best]
         found = regrets(data, executes)
         values = [one[0] for one in found]
         worst = max(found, key=lambda one: one[0])
-        print("E %5d: |predicted/measured - 1| median %.3f p90 %.3f (three fastest: %.3f %.3f); regret mean %.3f worst %.3f "
-              "(n %d D %.2f %d-D: %s for %s)" % (executes, quantile(errors, 0.5), quantile(errors, 0.9),
-                                               quantile(best_errors, 0.5), quantile(best_errors, 0.9),
-                                               sum(values) / len(values), worst[0], worst[1]["n"], worst[1]["density"],
-                                               worst[1]["dimension"], worst[2], worst[3]))
+        print("E %5d: |predicted/measured - 1| median %.3f p90 %.3f (three fastest: %.3f %.3f; without what a structure's layouts "
+              "have in common: %.3f %.3f); regret mean %.3f worst %.3f (n %d D %.2f %d-D: %s for %s)" % (
+                  executes, quantile(errors, 0.5), quantile(errors, 0.9), quantile(best_errors, 0.5), quantile(best_errors, 0.9),
+                  quantile(own_errors, 0.5), quantile(own_errors, 0.9), sum(values) / len(values), worst[0],
+                  worst[1]["n"], worst[1]["density"], worst[1]["dimension"], worst[2], worst[3]))
     for line in data:
         print(line["dimension"], "%8d D %7.2f" % (line["n"], line["density"]), line["precision"],
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),

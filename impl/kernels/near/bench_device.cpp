@@ -149,7 +149,7 @@ Choice bench_choice_on_device(const BenchCase& one, const Sums& sums, const mode
     made.host_threads = static_cast<int32_t>(options.way.threads);
     return choose_tried_on_device(
                {require_table(), made, structure, sums, views.points, views.points, nullptr},
-               shape_of(structure, sums), machine, options, learned)
+               shape_of(structure, sums, made.host_threads), machine, options, learned)
         .choice;
 }
 

@@ -246,7 +246,7 @@ template <typename T>
 Choice choose_tried(const Structure& structure, const Sums& sums, const Coordinates<T>& targets,
                     const Coordinates<T>& sources, const model::Machine& machine,
                     const ChoiceOptions& options, core::Memory& memory, Learned& learned) {
-    const Shape shape = shape_of(structure, sums);
+    const Shape shape = shape_of(structure, sums, static_cast<int32_t>(options.way.threads));
     const Choice predicted = choose(shape, machine, options, learned);
     Stopwatch watch(options.way.threads == 1);
     const std::vector<const Candidate*> list = contenders(predicted);

@@ -4,6 +4,7 @@
 // every execution, piece by piece: by the device in one buffer, or by host threads in two: while the kernel
 // of a piece runs, the next is on its way and the one after is collected. The host waits there only for a
 // page-locked buffer that has not been sent yet.
+#include "backend/side_stream.cuh"
 #include "kernels/near/device_base.cuh"
 #include "kernels/near/device_copies.cuh"
 #include "kernels/near/device_targets.cuh"
@@ -19,25 +20,14 @@ namespace {
 constexpr int64_t most_staged_bytes = int64_t{64} << 20;
 constexpr int buffers = 2;
 
-/// A second stream and the events that tie it to the queue's.
+/// The stream of what is sent, and of each buffer: it is on the device; its sums are done.
 struct SendStream {
-    SendStream() {
-        GRAFT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        for (int k = 0; k < buffers; ++k) {
-            GRAFT_CUDA(cudaEventCreateWithFlags(&sent[k], cudaEventDisableTiming));
-            GRAFT_CUDA(cudaEventCreateWithFlags(&summed[k], cudaEventDisableTiming));
-        }
-    }
-    ~SendStream() {
-        (void)cudaStreamSynchronize(stream);
-        for (int k = 0; k < buffers; ++k)
-            (void)cudaEventDestroy(sent[k]), (void)cudaEventDestroy(summed[k]);
-        (void)cudaStreamDestroy(stream);
-    }
-    SendStream(const SendStream&) = delete;
-    SendStream& operator=(const SendStream&) = delete;
-    cudaStream_t stream = nullptr;
-    cudaEvent_t sent[buffers] = {}, summed[buffers] = {};
+    using Event = backend::Event;
+    explicit SendStream(const backend::DeviceMemory& memory)
+        : stream(memory), sent{Event(memory), Event(memory)}, summed{Event(memory), Event(memory)} {}
+    ~SendStream() { (void)cudaStreamSynchronize(stream); }
+    backend::SideStream stream;
+    Event sent[buffers], summed[buffers];
 };
 
 template <Precision precision>
@@ -174,7 +164,7 @@ class Copies final : public LayoutBase<precision> {
             this->structure_.host(), this->sums_, runs.host_offset(),
             reinterpret_cast<const int32_t*>(runs.host_run().data()), runs.host_sources(), plan_.entry_offset,
             this->options_.host_threads);
-        send_ = std::make_unique<SendStream>();
+        send_ = std::make_unique<SendStream>(this->queue_.memory());
         for (auto& buffer : staged_)
             buffer.resize(std::max<int64_t>(16, plan_.largest_piece * plan_.entry_bytes));
     }
@@ -395,8 +385,7 @@ template <Precision precision>
 void Copies<precision>::send_all() {
     host_pieces_s_ = 0;
     this->clock_.forget(LayoutClock::transfer);
-    GRAFT_CUDA(cudaEventRecord(send_->summed[0], this->queue_.stream())); // kernels that read the old copies
-    GRAFT_CUDA(cudaStreamWaitEvent(send_->stream, send_->summed[0], 0));
+    send_->stream.follow(this->queue_.stream()); // kernels that read the old copies
     for (size_t p = 0; p < plan_.pieces.size(); ++p) {
         const int buffer = static_cast<int>(p % buffers);
         if (p >= buffers)
@@ -421,8 +410,7 @@ void Copies<precision>::sum_sent(const Fields<Stored>& fields) {
             GRAFT_CUDA(cudaStreamWaitEvent(send_->stream, send_->summed[buffer], 0));
         } else {
             wait_staged();
-            GRAFT_CUDA(cudaEventRecord(send_->summed[buffer], stream));
-            GRAFT_CUDA(cudaStreamWaitEvent(send_->stream, send_->summed[buffer], 0));
+            send_->stream.follow(stream);
         }
         const core::Timer timer;
         collect_on_host(plan_.pieces[p], buffer);

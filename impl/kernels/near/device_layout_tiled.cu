@@ -77,21 +77,6 @@ class TilePart {
     int32_t largest_ = 0;
 };
 
-/// A stream beside the queue's, and what keeps them in order.
-struct SideStream {
-    SideStream() {
-        GRAFT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        GRAFT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    }
-    ~SideStream() {
-        (void)cudaEventDestroy(event);
-        (void)cudaStreamDestroy(stream);
-    }
-    SideStream(const SideStream&) = delete;
-    SideStream& operator=(const SideStream&) = delete;
-    cudaStream_t stream = nullptr;
-    cudaEvent_t event = nullptr;
-};
 constexpr int64_t least_beside = int64_t{1} << 17; // targets; below, two streams cost what they save
 
 /// Slots of a pair: 14 for laplace in float with one charge, double counts twice.
@@ -112,7 +97,7 @@ class Tiled final : public LayoutBase<precision> {
         : Base(structure, sums, options, queue), points_(structure, sums, true, queue) {
         const TileCost cost = cost_of(sums, options);
         if (cost.every && structure.host().targets() >= least_beside)
-            side_ = std::make_unique<SideStream>();
+            side_ = std::make_unique<backend::SideStream>(queue.memory());
         if (!split || !structure.host().same) {
             parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, queue));
             this->check_limit(Layout::tiled);
@@ -166,16 +151,16 @@ class Tiled final : public LayoutBase<precision> {
         const cudaStream_t main = this->queue_.stream();
         const bool beside = side_ != nullptr && part.lists() > 1;
         if (beside)
-            backend::follow(side_->stream, main, side_->event);
+            side_->follow(main);
         run_list(part, part.largest(), view, gradient);
         {
-            const backend::OnSide there(this->queue_, beside ? side_->stream : main);
+            const backend::OnSide there(this->queue_, beside ? *side_ : main);
             for (int32_t list = 0; list <= model::tile_block_kinds; ++list)
                 if (list != part.largest())
                     run_list(part, list, view, gradient);
         }
         if (beside)
-            backend::follow(main, side_->stream, side_->event);
+            side_->join(main);
     }
     /// Blocks of a kind, or the warps.
     void run_list(const TilePart& part, int32_t list, SumView<precision> view, bool gradient) {
@@ -199,7 +184,7 @@ class Tiled final : public LayoutBase<precision> {
         return cost;
     }
     DevicePoints<Stored> points_;
-    std::unique_ptr<SideStream> side_; // NULL: everything in the queue's stream
+    std::unique_ptr<backend::SideStream> side_; // NULL: everything in the queue's stream
     std::vector<std::unique_ptr<Runs>> runs_;
     std::vector<std::unique_ptr<TilePart>> parts_;
 };

@@ -2,12 +2,12 @@
 #include "kernels/near/device_near.cuh"
 
 #include "backend/device_cache.cuh"
-#include "backend/device_context_id.cuh"
 #include "backend/device_guard.cuh"
 #include "backend/host_stream.cuh"
 
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -66,11 +66,6 @@ class Plan final : public DeviceNear {
           pairs_(pairs_of(structure, on_device_.all())) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
-        context_id_ = backend::current_context_id();
-    }
-    bool is_gone() const override {
-        return cudaSetDevice(memory_.device()) != cudaSuccess ||
-               (context_id_ != 0 && backend::current_context_id() != context_id_);
     }
     void set_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {
         start(stream);
@@ -119,14 +114,16 @@ class Plan final : public DeviceNear {
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }
 
+    bool lost() const override { return keeps_blocks_.lost(); }
+
   private:
     void enter() const {
-        if (!is_gone())
-            return;
+        if (lost())
+            core::fail(core::Status::device,
+                       "near field: device %d has been reset since the plan was made; destroy the plan and "
+                       "create it anew",
+                       memory_.device());
         GRAFT_CUDA(cudaSetDevice(memory_.device()));
-        core::fail(core::Status::device,
-                   "near field: the device was reset after this plan was made, and the plan went with it; "
-                   "make a new one");
     }
     void start(void* stream) {
         enter();
@@ -157,7 +154,6 @@ class Plan final : public DeviceNear {
     NearOutputs<T> outputs_;
     std::unique_ptr<DeviceLayout<T>> layout_;
     double pairs_;
-    uint64_t context_id_ = 0; // 0: the driver does not tell
     char name_[256] = {0};
 };
 
@@ -175,11 +171,9 @@ int32_t create(const DeviceNearOptions* options, const Structure* structure, con
 
 void destroy(void* plan) {
     const backend::KeepsDevice keeps;
-    auto* const made = static_cast<DeviceNear*>(plan);
-    if (made != nullptr && made->is_gone()) // its addresses may be the host's by now: a little memory is lost
-        (void)cudaGetLastError();
-    else
-        delete made;
+    std::unique_ptr<DeviceNear> last(static_cast<DeviceNear*>(plan));
+    if (last != nullptr && last->lost())
+        (void)last.release(); // nothing on the device is its own any more
 }
 
 int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream,

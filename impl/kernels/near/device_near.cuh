@@ -19,8 +19,8 @@ class DeviceNear {
     virtual void begin(const particles::ArrayView* charges, const DeviceNearOutputs& outputs,
                        void* stream) = 0;
     virtual void end(DeviceNearReport& report) = 0;
-    /// Its context went when the host reset the device; makes the device's primary one current.
-    virtual bool is_gone() const = 0;
+    /// Whether the host has reset the device since: then it must be forgotten, not destroyed.
+    virtual bool lost() const = 0;
 };
 
 /// One component of the caller's arrays as contiguous numbers on the device, or on the host.

@@ -83,14 +83,10 @@ double fixed_bytes(Layout layout, const Shape& shape, int32_t threads, bool whol
     }
 }
 
-} // namespace
-
-void count_gathered(const Structure& structure, const Sums& sums, Shape& shape) {
-    const int64_t lanes = sums.precision == Precision::fp64 ? tile_lanes<double>() : tile_lanes<float>();
-    shape.lane_pairs = shape.row_slots = shape.warp_pairs = 0;
-    shape.pairs = shape.most_sources = 0;
-    shape.most_targets = shape.gathered = shape.group_slots = shape.lane_targets = shape.runs = 0;
-    for (int64_t b = 0; b < structure.target_boxes(); ++b) {
+/// What walks over the neighbours, of the boxes [begin, end).
+Shape count_boxes(const Structure& structure, int64_t lanes, int64_t begin, int64_t end) {
+    Shape shape;
+    for (int64_t b = begin; b < end; ++b) {
         const int64_t targets = structure.target_offset[b + 1] - structure.target_offset[b];
         int64_t sources = 0, runs = 0, slots = 0;
         for_runs(structure, b, [&](int64_t, int64_t count) {
@@ -112,6 +108,37 @@ void count_gathered(const Structure& structure, const Sums& sums, Shape& shape) 
         shape.lane_pairs += static_cast<double>(round_up(targets, lanes)) * static_cast<double>(sources);
         shape.row_slots += static_cast<double>(targets) * static_cast<double>(slots);
     }
+    return shape;
+}
+
+/// Whole numbers below 2^53: any order gives the same.
+void add_counts(Shape& to, const Shape& part) {
+    for (int64_t Shape::*field :
+         {&Shape::pairs, &Shape::gathered, &Shape::group_slots, &Shape::lane_targets, &Shape::runs})
+        to.*field += part.*field;
+    for (double Shape::*field : {&Shape::warp_pairs, &Shape::lane_pairs, &Shape::row_slots})
+        to.*field += part.*field;
+    for (int64_t Shape::*field : {&Shape::most_sources, &Shape::most_targets, &Shape::largest})
+        to.*field = std::max(to.*field, part.*field);
+}
+
+} // namespace
+
+void count_gathered(const Structure& structure, const Sums& sums, int32_t threads, Shape& shape) {
+    const int64_t lanes = sums.precision == Precision::fp64 ? tile_lanes<double>() : tile_lanes<float>();
+    core::Memory none;
+    const backend::Executor executor{none, backend::resolve_threads(threads)};
+    std::vector<Shape> parts(static_cast<size_t>(executor.threads));
+    executor.for_blocks(structure.target_boxes(), 1024, [&](int64_t begin, int64_t end, int thread) {
+        add_counts(parts[static_cast<size_t>(thread)], count_boxes(structure, lanes, begin, end));
+    });
+    Shape counts;
+    for (const Shape& part : parts)
+        add_counts(counts, part);
+    shape.lane_pairs = shape.row_slots = shape.warp_pairs = 0;
+    shape.pairs = shape.most_sources = 0;
+    shape.most_targets = shape.gathered = shape.group_slots = shape.lane_targets = shape.runs = 0;
+    add_counts(shape, counts);
 }
 
 double bytes_of(Layout layout, const Shape& shape, int32_t threads) {

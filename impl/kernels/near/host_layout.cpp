@@ -12,18 +12,18 @@ HostBase<T, V>::HostBase(const Structure& structure, const Sums& sums, const Lay
                          core::Memory& memory)
     : structure_(structure), sums_(sums),
       most_bytes_(options.most_bytes), executor_{memory, backend::resolve_threads(options.threads)},
-      shape_(options.shape != nullptr ? *options.shape : shape_of(structure, sums)),
+      shape_(options.shape != nullptr ? *options.shape : shape_of(structure, sums, executor_.threads)),
       table_(memory, "near field: table"), scratch_(memory, "near field: sums of a box") {
     if (shape_.sources > INT32_MAX || shape_.most_sources > INT32_MAX)
         core::fail(core::Status::unsupported,
                    "near field: %lld sources; the host's layouts number them in 32 bits, at most %d",
                    static_cast<long long>(shape_.sources), INT32_MAX);
     if (sums.kernel.kernel == Kernel::table) {
-        table_.reserve(4 * (static_cast<int64_t>(sums.kernel.table.value.size()) - 1));
+        table_.reserve(4 * (static_cast<int64_t>(sums.kernel.table.value.size()) - 1), executor_);
         table_coefficients(sums.kernel.table, table_.data());
     }
     constants_ = constants_of<V>(sums, table_.data());
-    scratch_.reserve(executor_.threads * scratch_sums(shape_));
+    scratch_.reserve(executor_.threads * scratch_sums(shape_), executor_);
     scale_ = {sums.kernel.factor, sums.kernel.factor};
 }
 

@@ -84,6 +84,13 @@ class HostBase : public HostLayout<T> {
     }
     /// Source slots of the neighbourhood of a box; `self`: where its own points begin among them, or -1.
     int64_t sources_of(int64_t box, int64_t* self = nullptr) const;
+    /// The same of all boxes in [begin, end), over the threads.
+    void count_sources(int64_t begin, int64_t end, Store<int64_t>& count) const {
+        executor_.for_blocks(end - begin, block(), [&](int64_t from, int64_t to, int) {
+            for (int64_t b = begin + from; b < begin + to; ++b)
+                count[b] = sources_of(b);
+        });
+    }
     /// body(first slot, count) for each non-empty neighbour box.
     template <typename Body>
     void for_neighbours(int64_t box, Body&& body) const {

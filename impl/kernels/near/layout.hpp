@@ -25,11 +25,12 @@ double bytes_of(Layout layout, const Shape& shape, int32_t threads = 1);
 /// The least that `most_bytes` may be: what stays when the rest is made in runs of one box.
 double least_bytes_of(Layout layout, const Shape& shape, int32_t threads = 1);
 
-/// Fills the fields of Shape that walk over the neighbours, pairs to runs. O(boxes + neighbours).
-void count_gathered(const Structure& structure, const Sums& sums, Shape& shape);
+/// Fills the fields of Shape that walk over the neighbours, pairs to runs. O(boxes + neighbours) over the
+/// threads.
+void count_gathered(const Structure& structure, const Sums& sums, int32_t threads, Shape& shape);
 
-/// O(boxes + neighbours).
-Shape shape_of(const Structure& structure, const Sums& sums);
+/// The same for any number of threads. O(boxes + neighbours) over the threads.
+Shape shape_of(const Structure& structure, const Sums& sums, int32_t threads = 1);
 
 template <typename T> // double or float: the type of coordinates, charges and fields
 class HostLayout {

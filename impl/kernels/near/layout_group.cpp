@@ -18,30 +18,44 @@ class Group final : public HostBase<T, V> {
           record_begin_(memory, "near field: where a box's record begins"),
           places_each_(sums.dimension * (low ? 2 : 1)), rows_(places_each_ + sums.components) {
         this->choose_loops(false);
+        record_begin_.reserve(structure.target_boxes() + 1, this->executor_);
+        this->count_sources(0, structure.target_boxes(), record_begin_);
         this->divide(Layout::replicated_group, 8.0 * static_cast<double>(structure.target_boxes() + 1));
         int64_t most = 0;
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
             int64_t numbers = 0;
             for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
-                numbers += places_each_ * this->targets_of(b) + rows_ * slots(b);
+                numbers += places_each_ * this->targets_of(b) + rows_ * slots(b, record_begin_[b]);
             most = std::max(most, numbers);
         }
-        arrays_.reserve(most);
-        record_begin_.reserve(structure.target_boxes() + 1);
+        arrays_.reserve(most, this->executor_);
+        if (this->chunks() == 1)
+            place(0, structure.target_boxes());
     }
 
   private:
     /// Length of a row of the record of a box; nobody reads that of a box without targets.
-    int64_t slots(int64_t box) const {
-        return this->targets_of(box) > 0 ? round_up(this->sources_of(box), record_step) : 0;
+    int64_t slots(int64_t box, int64_t sources) const {
+        return this->targets_of(box) > 0 ? round_up(sources, record_step) : 0;
     }
+    int64_t row_of(int64_t box) const { return (record_begin_[box + 1] - record_begin_[box]) / rows_; }
     int64_t own_bytes() const override { return arrays_.bytes() + record_begin_.bytes(); }
     double unit_bytes(int64_t box) const override {
-        return static_cast<double>(places_each_ * this->targets_of(box) + rows_ * slots(box)) * sizeof(V);
+        return static_cast<double>(places_each_ * this->targets_of(box) +
+                                   rows_ * slots(box, record_begin_[box])) * // not placed yet
+               sizeof(V);
     }
     V* places(int64_t box) {
         return arrays_.data() +
                places_each_ * (structure_.target_offset[box] - structure_.target_offset[chunk_]);
+    }
+    /// Where the records of the boxes [begin, end) begin, from how many sources each has: places of all
+    /// targets first, then the records.
+    void place(int64_t begin, int64_t end) {
+        int64_t record = places_each_ * (structure_.target_offset[end] - structure_.target_offset[begin]);
+        for (int64_t b = begin; b < end; ++b)
+            record += rows_ * slots(b, std::exchange(record_begin_[b], record));
+        record_begin_[end] = record;
     }
     void collect(int64_t begin, int64_t end) override {
         if constexpr (low)
@@ -50,11 +64,9 @@ class Group final : public HostBase<T, V> {
                                     structure_.same ? structure_.target_index : structure_.source_index,
                                     structure_.sources(), sums_.dimension);
         chunk_ = begin;
-        // places of all targets first, then the records
-        int64_t record = places_each_ * (structure_.target_offset[end] - structure_.target_offset[begin]);
-        for (int64_t b = begin; b < end; ++b) {
-            record_begin_[b] = record;
-            record += rows_ * slots(b);
+        if (this->chunks() > 1) {
+            this->count_sources(begin, end, record_begin_);
+            place(begin, end);
         }
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)
@@ -63,7 +75,7 @@ class Group final : public HostBase<T, V> {
         });
     }
     void collect_box(int64_t box) {
-        const int64_t row = slots(box), count = this->targets_of(box), dimension = sums_.dimension;
+        const int64_t row = row_of(box), count = this->targets_of(box), dimension = sums_.dimension;
         const int64_t first = structure_.target_offset[box];
         for (int axis = 0; axis < dimension; ++axis) {
             const T *target = this->axis_of(this->targets_, axis),
@@ -87,7 +99,7 @@ class Group final : public HostBase<T, V> {
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)
                 for (int32_t c = 0; c<sums_.components&& this->targets_of(b)> 0; ++c) {
-                    V* out = arrays_.data() + record_begin_[b] + (places_each_ + c) * slots(b);
+                    V* out = arrays_.data() + record_begin_[b] + (places_each_ + c) * row_of(b);
                     this->for_neighbours(b, [&](int64_t slot, int64_t sources) {
                         for (int64_t s = slot; s < slot + sources; ++s)
                             *out++ = static_cast<V>(this->charges_.component[c][this->source_point(s)]);
@@ -98,7 +110,7 @@ class Group final : public HostBase<T, V> {
     void sum_box(int64_t box, int, double* sums) override {
         int64_t self = -1;
         const Run all{0, static_cast<int32_t>(this->sources_of(box, &self))};
-        const int64_t row = slots(box), count = this->targets_of(box);
+        const int64_t row = row_of(box), count = this->targets_of(box);
         const V *place = places(box), *record = arrays_.data() + record_begin_[box];
         Tile<V> tile;
         for (int axis = 0; axis < 3; ++axis) {

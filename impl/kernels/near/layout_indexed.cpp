@@ -22,17 +22,20 @@ class Indexed final : public HostBase<T, V> {
           target_begin_(memory, "near field: where a box's targets begin"),
           neighbour_begin_(memory, "near field: where a box's neighbours begin") {
         const int64_t boxes = structure.target_boxes();
+        target_begin_.reserve(boxes + 1, this->executor_);
+        neighbour_begin_.reserve(boxes + 1, this->executor_);
+        this->count_sources(0, boxes, neighbour_begin_);
         this->divide(Layout::indexed, 16.0 * static_cast<double>(boxes + 1));
         int64_t most = 0;
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
             int64_t indices = 0;
             for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
-                indices += this->targets_of(b) + this->sources_of(b);
+                indices += this->targets_of(b) + neighbour_begin_[b];
             most = std::max(most, indices);
         }
-        indices_.reserve(most);
-        target_begin_.reserve(boxes + 1);
-        neighbour_begin_.reserve(boxes + 1);
+        indices_.reserve(most, this->executor_);
+        if (this->chunks() == 1)
+            place(0, boxes);
     }
 
   private:
@@ -40,18 +43,24 @@ class Indexed final : public HostBase<T, V> {
         return indices_.bytes() + target_begin_.bytes() + neighbour_begin_.bytes();
     }
     double unit_bytes(int64_t box) const override {
-        return 4.0 * static_cast<double>(this->targets_of(box) + this->sources_of(box));
+        return 4.0 * static_cast<double>(this->targets_of(box) + neighbour_begin_[box]); // not placed yet
     }
-    void collect(int64_t begin, int64_t end) override {
-        // all targets first, then all neighbours
+    /// Where the lists of the boxes [begin, end) begin, from how many sources each has: all targets first,
+    /// then all neighbours.
+    void place(int64_t begin, int64_t end) {
         int64_t neighbours = structure_.target_offset[end] - structure_.target_offset[begin];
         for (int64_t b = begin; b < end; ++b) {
             target_begin_[b] = structure_.target_offset[b] - structure_.target_offset[begin];
-            neighbour_begin_[b] = neighbours;
-            neighbours += this->sources_of(b);
+            neighbours += std::exchange(neighbour_begin_[b], neighbours);
         }
         target_begin_[end] = structure_.target_offset[end] - structure_.target_offset[begin];
         neighbour_begin_[end] = neighbours;
+    }
+    void collect(int64_t begin, int64_t end) override {
+        if (this->chunks() > 1) {
+            this->count_sources(begin, end, neighbour_begin_);
+            place(begin, end);
+        }
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)
                 collect_box(b);

@@ -23,40 +23,52 @@ class Interleaved final : public HostBase<T, V> {
           record_begin_(memory, "near field: where a box's records begin"), lanes_(tile_lanes<V>()),
           places_each_(sums.dimension * (low ? 2 : 1)), rows_(places_each_ + sums.components) {
         this->choose_loops(true);
+        place_begin_.reserve(structure.target_boxes() + 1, this->executor_);
+        record_begin_.reserve(structure.target_boxes() + 1, this->executor_);
+        this->count_sources(0, structure.target_boxes(), record_begin_);
         this->divide(Layout::replicated_interleaved,
                      16.0 * static_cast<double>(structure.target_boxes() + 1));
         int64_t most = 0;
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
             int64_t numbers = 0;
             for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
-                numbers += numbers_of(b);
+                numbers += numbers_of(b, record_begin_[b]);
             most = std::max(most, numbers);
         }
-        arrays_.reserve(most);
-        place_begin_.reserve(structure.target_boxes() + 1);
-        record_begin_.reserve(structure.target_boxes() + 1);
+        arrays_.reserve(most, this->executor_);
+        if (this->chunks() == 1)
+            place(0, structure.target_boxes());
     }
 
   private:
     int64_t columns(int64_t box) const { return round_up(this->targets_of(box), lanes_); }
-    int64_t numbers_of(int64_t box) const {
-        return columns(box) * (places_each_ + rows_ * this->sources_of(box));
+    int64_t numbers_of(int64_t box, int64_t sources) const {
+        return columns(box) * (places_each_ + rows_ * sources);
     }
     int64_t own_bytes() const override {
         return arrays_.bytes() + place_begin_.bytes() + record_begin_.bytes();
     }
-    double unit_bytes(int64_t box) const override { return static_cast<double>(numbers_of(box)) * sizeof(V); }
+    double unit_bytes(int64_t box) const override {
+        return static_cast<double>(numbers_of(box, record_begin_[box])) * sizeof(V); // not placed yet
+    }
+    /// Where the boxes [begin, end) begin, from how many sources each has: a box's places, then its records.
+    void place(int64_t begin, int64_t end) {
+        int64_t at = 0;
+        for (int64_t b = begin; b < end; ++b) {
+            const int64_t sources = std::exchange(record_begin_[b], at + places_each_ * columns(b));
+            place_begin_[b] = at;
+            at += numbers_of(b, sources);
+        }
+    }
     void collect(int64_t begin, int64_t end) override {
         if constexpr (low)
             if (begin == 0)
                 centre_ = centre_of(this->sources_,
                                     structure_.same ? structure_.target_index : structure_.source_index,
                                     structure_.sources(), sums_.dimension);
-        int64_t at = 0; // a box's places, then its records
-        for (int64_t b = begin; b < end; ++b) {
-            place_begin_[b] = at;
-            record_begin_[b] = at + places_each_ * columns(b);
-            at += numbers_of(b);
+        if (this->chunks() > 1) {
+            this->count_sources(begin, end, record_begin_);
+            place(begin, end);
         }
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)

@@ -30,7 +30,7 @@ class Replicated final : public HostBase<T, V> {
         for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c)
             most = std::max(most, structure.target_offset[this->chunk_begin_[c + 1]] -
                                       structure.target_offset[this->chunk_begin_[c]]);
-        records_.reserve(most * length_);
+        records_.reserve(most * length_, this->executor_);
     }
 
   private:

@@ -32,7 +32,7 @@ class Tiled final : public SortedLayout<T, V> {
                (std::max<int64_t>(lanes_ - 1, 1) * vector_of_pairs)) {
         const int64_t size = this->executor_.threads * rows_ * row_;
         this->build(split ? Layout::tiled_split : Layout::tiled, static_cast<double>(size) * sizeof(V));
-        block_.reserve(size);
+        block_.reserve(size, this->executor_);
     }
 
   private:

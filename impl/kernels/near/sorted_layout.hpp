@@ -38,7 +38,7 @@ class SortedLayout : public HostBase<T, V> {
             return;
         }
         in_chunks_ = true;
-        chunk_of_.reserve(structure_.source_boxes());
+        chunk_of_.reserve(structure_.source_boxes(), this->executor_);
         hold(divide_chunks(layout, scratch_bytes));
     }
     int64_t own_bytes() const override {
@@ -147,13 +147,13 @@ class SortedLayout : public HostBase<T, V> {
     }
     void hold(const Room& room) {
         charge_row_ = room.sources + record_step;
-        source_points_.reserve(room.sources, sums_.dimension);
+        source_points_.reserve(room.sources, sums_.dimension, this->executor_);
         if (!structure_.same || in_chunks_)
-            target_points_.reserve(room.targets, sums_.dimension);
-        charges_sorted_.reserve(sums_.components * charge_row_);
-        runs_.reserve(room.runs);
-        run_begin_.reserve(room.boxes + 1);
-        gathered_.reserve(room.gathered);
+            target_points_.reserve(room.targets, sums_.dimension, this->executor_);
+        charges_sorted_.reserve(sums_.components * charge_row_, this->executor_);
+        runs_.reserve(room.runs, this->executor_);
+        run_begin_.reserve(room.boxes + 1, this->executor_);
+        gathered_.reserve(room.gathered, this->executor_);
     }
     /// Chunks whose arrays fit the cap. Each array has the room of its fullest chunk, which may be another
     /// for each: then chunks are made smaller.
@@ -258,15 +258,38 @@ class SortedLayout : public HostBase<T, V> {
     /// local(slot): where the source of a slot stands.
     template <typename Local>
     void find_runs(int64_t begin, int64_t end, Local&& local) {
-        int64_t run = 0;
-        for (int64_t b = begin; b < end; ++b) {
-            run_begin_[b - begin] = run;
-            if (this->targets_of(b) > 0)
-                for_runs(structure_, b, [&](int64_t first, int64_t count) {
+        const int64_t boxes = end - begin, block = this->executor_.threads > 1 ? this->block() : boxes;
+        run_begin_[0] = 0;
+        if (block < boxes) { // several threads: first where each block's begin
+            this->executor_.for_blocks(boxes, block, [&](int64_t from, int64_t to, int) {
+                int64_t runs = 0;
+                for (int64_t b = from; b < to; ++b)
+                    if (this->targets_of(begin + b) > 0)
+                        for_runs(structure_, begin + b, [&](int64_t, int64_t) { ++runs; });
+                run_begin_[from] = runs;
+            });
+            int64_t before = 0;
+            for (int64_t from = 0; from < boxes; from += block)
+                before += std::exchange(run_begin_[from], before);
+        }
+        this->executor_.for_blocks(boxes, block, [&](int64_t from, int64_t to, int) {
+            const int64_t run = put_runs(begin, from, to, local);
+            if (to == boxes)
+                run_begin_[boxes] = run;
+        });
+    }
+    /// Runs of the boxes [from, to) after `begin`, from run_begin_[from] on; returns where they end.
+    template <typename Local>
+    int64_t put_runs(int64_t begin, int64_t from, int64_t to, Local&& local) {
+        int64_t run = run_begin_[from];
+        for (int64_t b = from; b < to; ++b) {
+            run_begin_[b] = run;
+            if (this->targets_of(begin + b) > 0)
+                for_runs(structure_, begin + b, [&](int64_t first, int64_t count) {
                     runs_[run++] = {static_cast<int32_t>(local(first)), static_cast<int32_t>(count)};
                 });
         }
-        run_begin_[end - begin] = run;
+        return run;
     }
     void put_charges(int64_t slot, int64_t count, int64_t to) {
         for (int32_t c = 0; c < sums_.components; ++c)

@@ -46,11 +46,11 @@ struct SortedPoints {
     static double bytes_for(int64_t count, int dimension) {
         return static_cast<double>((count + record_step) * dimension * (low ? 2 : 1)) * sizeof(V);
     }
-    void reserve(int64_t count, int dimension) {
+    void reserve(int64_t count, int dimension, const backend::Executor& executor) {
         for (int axis = 0; axis < dimension; ++axis) {
-            high(axis).reserve(count + record_step);
+            high(axis).reserve(count + record_step, executor);
             if constexpr (low)
-                rest(axis).reserve(count + record_step);
+                rest(axis).reserve(count + record_step, executor);
         }
     }
     /// Slots [first, first + count) to the places from `to` on.

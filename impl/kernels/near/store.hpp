@@ -1,6 +1,7 @@
 // An array of exactly as many bytes as it says: what a layout reports is what it holds.
 #pragma once
 
+#include "backend/executor.hpp"
 #include "core/memory.hpp"
 
 #include <cstdint>
@@ -18,14 +19,17 @@ class Store {
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// Contents are lost if it grows; never shrinks. Throws Error(memory).
-    void reserve(int64_t size) {
+    /// Contents are lost if it grows; never shrinks. Fresh memory is touched by all threads. Throws
+    /// Error(memory).
+    void reserve(int64_t size, const backend::Executor& executor) {
         if (size <= size_)
             return;
         release();
         data_ = static_cast<T*>(memory_->allocate(size * static_cast<int64_t>(sizeof(T)), name_));
-        std::memset(static_cast<void*>(data_), 0, static_cast<size_t>(size) * sizeof(T));
         size_ = size;
+        executor.for_blocks(bytes(), 1 << 20, [&](int64_t begin, int64_t end, int) {
+            std::memset(reinterpret_cast<unsigned char*>(data_) + begin, 0, static_cast<size_t>(end - begin));
+        });
     }
     T* data() { return data_; }
     const T* data() const { return data_; }

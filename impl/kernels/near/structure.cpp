@@ -208,7 +208,7 @@ void read_structure(const backend::Executor& executor, const StructureInput& inp
     check_lists(executor, input.neighbour, out.view().source_boxes(), out);
 }
 
-Shape shape_of(const Structure& structure, const Sums& sums) {
+Shape shape_of(const Structure& structure, const Sums& sums, int32_t threads) {
     Shape shape;
     shape.targets = structure.targets();
     shape.sources = structure.sources();
@@ -227,7 +227,7 @@ Shape shape_of(const Structure& structure, const Sums& sums) {
     shape.kernel = sums.kernel.kernel;
     shape.precision = sums.precision;
     shape.same = structure.same;
-    count_gathered(structure, sums, shape);
+    count_gathered(structure, sums, threads, shape);
     return shape;
 }
 

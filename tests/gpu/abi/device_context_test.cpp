@@ -3,9 +3,8 @@
 // context.
 #include "device_host.hpp"
 
-#include <cuda.h>
-
-#include <dlfcn.h>
+#include "driver.hpp"
+#include "own_process.hpp"
 
 #include <thread>
 
@@ -13,42 +12,12 @@ using namespace graft::test;
 
 namespace {
 
-/// The driver's functions, looked up: the program starts where there is no driver, too.
-struct Driver {
-    template <typename Function>
-    static Function* find(const char* name) {
-        static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
-        return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
-    }
-    static CUcontext current() {
-        CUcontext context = nullptr;
-        (void)find<CUresult(CUcontext*)>("cuCtxGetCurrent")(&context);
-        return context;
-    }
-    static bool primary_is_active(int device) {
-        unsigned flags;
-        int active = 0;
-        (void)find<CUresult(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState")(device, &flags, &active);
-        return active != 0;
-    }
-};
-
 class DeviceContext : public DeviceHost {
   protected:
     void SetUp() override {
         testing::FLAGS_gtest_death_test_style = "threadsafe"; // starts anew
         DeviceHost::SetUp();
         xyz = plummer_points(test_size(5000, 1500));
-    }
-    /// A context that the host makes, as OpenMM does; current from then on.
-    static CUcontext own_context(int device) {
-        CUcontext made = nullptr;
-        EXPECT_EQ(Driver::find<CUresult(CUcontext*, unsigned, int)>("cuCtxCreate_v2")(&made, 0, device),
-                  CUDA_SUCCESS);
-        return made;
-    }
-    static void destroy(CUcontext context) {
-        EXPECT_EQ(Driver::find<CUresult(CUcontext)>("cuCtxDestroy_v2")(context), CUDA_SUCCESS);
     }
     /// With arrays and a stream of the context that is current, several times, as a graph in the end.
     std::vector<double> field_there() {
@@ -75,9 +44,9 @@ TEST_F(DeviceContext, AThreadWithoutContextHasNoneAfterwards) {
     std::vector<double> found;
     CUcontext before = nullptr, after = nullptr;
     std::thread([&] {
-        before = Driver::current();
+        before = current_context();
         found = field_of(xyz, "cuda");
-        after = Driver::current();
+        after = current_context();
     }).join();
     EXPECT_EQ(before, nullptr);
     EXPECT_EQ(after, nullptr);
@@ -89,7 +58,7 @@ TEST_F(DeviceContext, TheHostsOwnContextIsWorkedIn) {
     api->context_destroy(&context);
     CUcontext const own = own_context(0);
     const std::vector<double> found = field_there();
-    EXPECT_EQ(Driver::current(), own);
+    EXPECT_EQ(current_context(), own);
     destroy(own);
     EXPECT_EQ(found, expected) << "the same bits in any context";
 }
@@ -99,11 +68,11 @@ TEST_F(DeviceContext, AGraftContextFollowsItsHost) {
     create();
     std::vector<double> fields[2];
     for (CUcontext const here : {first, second}) {
-        ASSERT_EQ(Driver::find<CUresult(CUcontext)>("cuCtxSetCurrent")(here), CUDA_SUCCESS);
+        ASSERT_EQ(driver_function<CUresult(CUcontext)>("cuCtxSetCurrent")(here), CUDA_SUCCESS);
         const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
         const Call call(positions.view(3), out.view(3));
         compute(call);
-        EXPECT_EQ(Driver::current(), here);
+        EXPECT_EQ(current_context(), here);
         fields[here == second] = out.get();
     }
     api->context_destroy(&context);
@@ -115,13 +84,11 @@ TEST_F(DeviceContext, AGraftContextFollowsItsHost) {
 using DeviceContextDeathTest = DeviceContext;
 
 TEST_F(DeviceContextDeathTest, NoPrimaryContextBesideTheHostsOwn) {
-    EXPECT_EXIT(
-        {
-            own_context(0);
-            field_there();
-            std::exit(Driver::primary_is_active(0) || HasFailure() ? 1 : 0);
-        },
-        testing::ExitedWithCode(0), "");
+    in_own_process([&] {
+        own_context(0);
+        field_there();
+        EXPECT_FALSE(primary_is_active(0));
+    });
 }
 
 TEST_F(DeviceContextDeathTest, NoContextOnGpuZeroForARankOfAnother) {
@@ -129,13 +96,12 @@ TEST_F(DeviceContextDeathTest, NoContextOnGpuZeroForARankOfAnother) {
     ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
     if (devices < 2)
         GTEST_SKIP() << "one device only";
-    EXPECT_EXIT(
-        {
-            set("cuda.device", "1");
-            field_of(xyz, "cuda");
-            std::exit(Driver::primary_is_active(0) || !Driver::primary_is_active(1) || HasFailure() ? 1 : 0);
-        },
-        testing::ExitedWithCode(0), "");
+    in_own_process([&] {
+        set("cuda.device", "1");
+        field_of(xyz, "cuda");
+        EXPECT_FALSE(primary_is_active(0));
+        EXPECT_TRUE(primary_is_active(1));
+    });
 }
 
 } // namespace

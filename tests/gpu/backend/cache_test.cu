@@ -2,7 +2,10 @@
 // short.
 #include "backend/device_cache.cuh"
 
+#include "backend/device_context.cuh"
 #include "device_fixture.cuh"
+#include "driver.hpp"
+#include "own_process.hpp"
 #include "small.hpp"
 
 #include <string>
@@ -155,6 +158,55 @@ TEST_F(Cache, ALimitHoldsForBlocksThatWereKept) {
     EXPECT_THROW(a.resize(1 << 20), graft::core::Error); // a sixteenth more, in a block
     a.resize(1 << 19);
     EXPECT_LE(owner.bytes_held(), 1 << 20);
+}
+
+/// Blocks of the primary context are given back while the thread works in one of the host's own.
+TEST_F(Cache, GivesBackWhateverContextIsCurrent) {
+    DeviceCache& cache = DeviceCache::of(0);
+    {
+        DeviceMemory owner(0);
+        const KeepsBlocks keeps(owner);
+        DeviceBuffer<char> a(owner, "a");
+        a.resize(40 << 20);
+    }
+    const int64_t kept = cache.bytes(false);
+    ASSERT_GT(kept, 40 << 20);
+    CUcontext const own = graft::test::own_context(0);
+    {
+        const graft::backend::WorksIn here(own);
+        EXPECT_EQ(cache.reclaimable(), kept);
+        EXPECT_EQ(cache.clear(), kept);
+        EXPECT_EQ(cache.reclaimable(), 0);
+        EXPECT_EQ(graft::test::current_context(), own);
+    }
+    graft::test::destroy(own);
+}
+
+using CacheDeathTest = Cache;
+
+TEST_F(CacheDeathTest, AResetForgetsWhatIsKeptAndMakesNoContext) {
+    const auto keep_one = [] {
+        DeviceMemory owner(0);
+        const KeepsBlocks keeps(owner);
+        DeviceBuffer<char> a(owner, "a");
+        a.resize(40 << 20);
+        return a.data();
+    };
+    graft::test::in_own_process([&] {
+        DeviceCache& cache = DeviceCache::of(0);
+        (void)keep_one();
+        EXPECT_GT(cache.reclaimable(), 40 << 20);
+        EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+        EXPECT_EQ(cache.reclaimable(), 0);
+        EXPECT_EQ(cache.clear(), 0);
+        EXPECT_FALSE(graft::test::primary_is_active(0));
+        (void)keep_one();
+        EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+        EXPECT_LE(DeviceMemory(0).bytes_free(), free_bytes());
+        const char* const first = keep_one();
+        EXPECT_EQ(keep_one(), first);
+        EXPECT_GT(cache.clear(), 0);
+    });
 }
 
 } // namespace

@@ -1,13 +1,9 @@
 // tree.sizes on a GPU: forces stay right while leaves, groups and blocks are tried, and what is told is
 // there.
-#include "backend/cuda_library.hpp"
-
 #include "bodies.hpp"
+#include "library_fixture.hpp"
 #include "small.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <set>
 
 namespace {
@@ -16,20 +12,7 @@ using namespace graft;
 using namespace graft::pipeline;
 using support::Bodies;
 
-class DeviceTreeSizes : public ::testing::TestWithParam<int32_t> {
-  protected:
-    void SetUp() override {
-#ifdef GRAFT_CUDA_REAL
-        setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
-#endif
-        std::string why;
-        backend::DeviceError error;
-        int32_t devices = 0;
-        const backend::CudaTable* table = backend::find_cuda(&why);
-        if (table == nullptr || table->device_count(&devices, &error) != 0 || devices == 0)
-            GTEST_SKIP() << "no CUDA device: " << why;
-    }
-};
+class DeviceTreeSizes : public test::LibraryTest, public ::testing::WithParamInterface<int32_t> {};
 
 TEST_P(DeviceTreeSizes, ForcesStayRightWhileTheyAreTried) {
     const int64_t n = test::test_size(40000, 3000);

@@ -160,13 +160,10 @@ class Steps {
     void targets_once() { maker_.set_all(queue_, tree_, what_.settings.group, targets_); }
     void criterion_once() {
         const bool error = what_.settings.mac == pipeline::MacType::error;
-        lists::CriterionOptions options;
-        options.mac = error ? lists::Mac::error : lists::Mac::box, options.theta = what_.settings.theta;
-        options.direct_count = pipeline::direct_count(what_.settings);
         if (error)
             estimate_.prepare(queue_, what_.settings, false, tree_, moments_);
-        lists::fill_criterion(queue_, tree_, moments_, options, error ? estimate_.reach() : nullptr,
-                              criterion_);
+        lists::fill_criterion(queue_, tree_, moments_, pipeline::criterion_options(what_.settings),
+                              error ? estimate_.reach() : nullptr, criterion_);
         if (error)
             estimate_.scale_groups(queue_, what_.settings, tree_, targets_);
     }

@@ -59,13 +59,14 @@ class TreeBuild : public test::DeviceTest {
 
     /// Builds as the engine does: again with more room when nodes_needed says so.
     backend::DeviceStatus build(const Cloud& cloud, const tree::TreeOptions& options,
-                                tree::DeviceTree& device, tree::DeviceBuild kind, int top_depth = 5) {
+                                tree::DeviceTree& device, tree::DeviceBuild kind,
+                                const tree::TwoPhase& two_phase = {}) {
         const tree::DeviceParticleView view = send(cloud);
         for (int attempt = 0;; ++attempt) {
             queue->clear_status();
             if (device.node_capacity() > 0)
                 poison(device, cloud.size());
-            builder->build(*queue, options, view, device, kind, top_depth);
+            builder->build(*queue, options, view, device, kind, two_phase);
             const backend::DeviceStatus found = status();
             if (found.stop != backend::too_small || attempt > 8)
                 return found;
@@ -74,15 +75,17 @@ class TreeBuild : public test::DeviceTest {
     }
 
     void expect_cpu_tree(const Cloud& cloud, const tree::TreeOptions& options, tree::DeviceBuild kind,
-                         int top_depth = 5) {
+                         const tree::TwoPhase& two_phase = {}) {
         SCOPED_TRACE(cloud.name + " n " + std::to_string(cloud.size()) + " leaf " +
                      std::to_string(options.leaf) + " dimension " + std::to_string(options.dimension) +
-                     " kind " + std::to_string(static_cast<int>(kind)) + " top " + std::to_string(top_depth));
+                     " kind " + std::to_string(static_cast<int>(kind)) + " top " +
+                     std::to_string(two_phase.top_depth) + " of " + std::to_string(two_phase.top_threads) +
+                     ", " + std::to_string(two_phase.subtree_threads) + " threads");
         if (held == nullptr)
             held = std::make_unique<tree::DeviceTree>(*memory);
         tree::DeviceTree& device = *held;
         const test::HostTree host(cloud, options);
-        const backend::DeviceStatus found = build(cloud, options, device, kind, top_depth);
+        const backend::DeviceStatus found = build(cloud, options, device, kind, two_phase);
         if (needed_new_keys(host.tree)) {
             ASSERT_EQ(found.stop, backend::deep_cell);
             return;
@@ -231,10 +234,30 @@ TEST_P(TreeKinds, TooFewNodesAreNamed) {
 
 TEST_F(TreeBuild, DepthsOfTheTop) {
     for (int depth = 1; depth <= 9; depth += test::small_inputs() ? 4 : 1)
-        for (const Shape shape : {Shape::plummer, Shape::uniform})
+        for (const Shape shape : {Shape::plummer, Shape::uniform}) {
+            tree::TwoPhase two_phase;
+            two_phase.top_depth = depth;
             expect_cpu_tree(test::make_cloud(shape, graft::test::test_size(30011, 3011)), {},
-                            tree::DeviceBuild::two_phase, depth);
+                            tree::DeviceBuild::two_phase, two_phase);
+        }
     EXPECT_EQ(compared, test::test_size(18, 6));
+}
+
+TEST_F(TreeBuild, BlocksOfTheTwoPhases) {
+    const Cloud cloud = test::make_cloud(Shape::clustered, graft::test::test_size(30011, 3011));
+    for (const int threads : tree::TwoPhase::block_sizes) {
+        tree::TwoPhase two_phase;
+        two_phase.top_threads = threads;
+        expect_cpu_tree(cloud, {}, tree::DeviceBuild::two_phase, two_phase);
+        two_phase.top_threads = 1024, two_phase.subtree_threads = threads;
+        expect_cpu_tree(cloud, {}, tree::DeviceBuild::two_phase, two_phase);
+    }
+    EXPECT_EQ(compared, 14);
+    tree::TwoPhase wrong;
+    wrong.subtree_threads = 48;
+    tree::DeviceTree device(*memory);
+    EXPECT_THROW(builder->build(*queue, {}, send(cloud), device, tree::DeviceBuild::two_phase, wrong),
+                 core::Error);
 }
 
 std::string kind_name(const ::testing::TestParamInfo<tree::DeviceBuild>& info) {

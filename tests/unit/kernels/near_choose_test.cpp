@@ -218,6 +218,38 @@ TEST(NearBench, CaseHasEveryPointOnceAndSymmetricLists) {
     }
 }
 
+TEST(NearBench, ShapeIsTheSameForAnyThreads) {
+    const BenchCase one = case_of(9000, 2, 2); // several blocks of boxes
+    const Shape alone = shape_of(one.structure(), sums_of(2));
+    const auto counts = [](const Shape& s) {
+        return std::vector<double>{static_cast<double>(s.pairs),
+                                   static_cast<double>(s.largest),
+                                   static_cast<double>(s.most_sources),
+                                   static_cast<double>(s.most_targets),
+                                   static_cast<double>(s.gathered),
+                                   static_cast<double>(s.group_slots),
+                                   static_cast<double>(s.lane_targets),
+                                   static_cast<double>(s.runs),
+                                   s.warp_pairs,
+                                   s.lane_pairs,
+                                   s.row_slots};
+    };
+    const Structure structure = one.structure();
+    int64_t pairs = 0, gathered = 0;
+    for (int64_t b = 0; b < structure.target_boxes(); ++b)
+        for (int64_t k = structure.neighbour_offset[b]; k < structure.neighbour_offset[b + 1]; ++k) {
+            const int32_t other = structure.neighbour[k];
+            const int64_t sources = structure.source_offset[other + 1] - structure.source_offset[other];
+            gathered += sources;
+            pairs += sources * (structure.target_offset[b + 1] - structure.target_offset[b]);
+        }
+    EXPECT_EQ(alone.pairs, pairs);
+    EXPECT_EQ(alone.gathered, gathered);
+    EXPECT_GT(alone.runs, structure.target_boxes());
+    for (const int32_t threads : {2, 3, 8})
+        EXPECT_EQ(counts(shape_of(one.structure(), sums_of(2), threads)), counts(alone)) << threads;
+}
+
 TEST(NearBench, TimesOfEveryLayoutAndTheSerialLoop) {
     const BenchCase one = case_of(600, 5, 2);
     const auto times = bench_layouts({Layout::indexed, Layout::ranges, Layout::replicated, Layout::tiled},

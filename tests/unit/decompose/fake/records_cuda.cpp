@@ -2,10 +2,11 @@
 // a rank, so that the host's end can be tested anywhere. Lists and candidates come in reverse order.
 #include "records_cuda.hpp"
 
-#include "backend/build_id.hpp"
 #include "backend/device_errors.hpp"
 #include "decompose/device_orb.hpp"
 #include "decompose/device_records.hpp"
+
+#include "fake_table.hpp"
 
 #include <bit>
 
@@ -223,11 +224,6 @@ int32_t finish(void* records, const int64_t* part_end, int32_t parts, int32_t* o
     });
 }
 
-int32_t device_count(int32_t* count, DeviceError*) {
-    *count = 16;
-    return 0;
-}
-
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() {
@@ -239,10 +235,7 @@ extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graf
                                                find_few, fetch_few, split, finish};
     static const DeviceOrbTable orb = {
         sizeof(DeviceOrbTable), 0, nullptr, nullptr, nullptr, nullptr, &records};
-    static backend::CudaTable table{};
-    table.struct_size = sizeof(backend::CudaTable);
-    table.build_id = backend::build_id;
-    table.device_count = device_count;
+    static backend::CudaTable table = test::fake_table<16>();
     table.orb = &orb;
     return &table;
 }

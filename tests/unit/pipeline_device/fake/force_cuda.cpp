@@ -2,9 +2,10 @@
 // the host does with a GPU's sizes can be tested anywhere.
 #include "force_cuda.hpp"
 
-#include "backend/build_id.hpp"
 #include "backend/device_errors.hpp"
 #include "pipeline/device_force.hpp"
+
+#include "fake_table.hpp"
 
 #include <memory>
 
@@ -60,11 +61,6 @@ int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
     });
 }
 
-int32_t device_count(int32_t* count, DeviceError*) {
-    *count = 1;
-    return 0;
-}
-
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() {
@@ -73,10 +69,7 @@ extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() 
 
 extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graft_cuda_get_table() {
     static const DeviceForceTable force = {create, destroy, begin, end, nullptr, nullptr};
-    static backend::CudaTable table{};
-    table.struct_size = sizeof(backend::CudaTable);
-    table.build_id = backend::build_id;
-    table.device_count = device_count;
+    static backend::CudaTable table = test::fake_table<1>();
     table.force = &force;
     return &table;
 }
