@@ -96,30 +96,6 @@ class HostileNear : public DeviceHost {
         d.targets = boxes.n;
         return d;
     }
-    void reset_under_a_plan() {
-        Dice dice(8);
-        const Boxes boxes(dice, 3000, false);
-        const auto components = static_cast<int32_t>(boxes.components);
-        const graft_array x = array_at(boxes.at.data(), boxes.n, GRAFT_MEMORY_HOST, 3),
-                          q = array_at(boxes.charge.data(), boxes.n, GRAFT_MEMORY_HOST, components);
-        std::vector<double> phi(boxes.charge.size());
-        const graft_array out = array_at(phi.data(), boxes.n, GRAFT_MEMORY_HOST, components);
-        graft_near_sums sums{};
-        sums.struct_size = sizeof sums;
-        sums.charge[0] = &q, sums.potential[0] = &out;
-        graft_near_field d = description(boxes);
-        d.target[0] = &x;
-        create();
-        for (int turn = 0; turn < 2; ++turn) {
-            ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
-            ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
-            ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
-            const OnDevice<double> mine(std::vector<double>(100000, 1)); // where Graft's arrays were
-            expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_DEVICE, "reset");
-            ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
-            EXPECT_EQ(mine.get(), std::vector<double>(100000, 1));
-        }
-    }
     graft_array views[4];
     graft_near_plan* plan = nullptr;
 };
@@ -168,9 +144,6 @@ TEST_F(HostileNear, ArraysAnywhereAndPointsInNoBox) {
             sums.charge[0] = &bad.view();
             out.refill();
             expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_VALUE, "charge");
-            if (boxes.add) {
-                EXPECT_EQ(out.get(), out.values()) << "bad charges were added";
-            }
         }
         ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
         if (HasFailure())
@@ -202,45 +175,6 @@ TEST_F(HostileNear, OneAxisOnTheDevice) {
         ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
         ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
     }
-}
-
-TEST_F(HostileNear, PlansWhileTheHostCapturesElsewhere) {
-    Dice dice(7);
-    const Boxes boxes(dice, 5000, false);
-    const OnDevice<double> at(boxes.at), charge(boxes.charge), out(boxes.charge);
-    const auto components = static_cast<int32_t>(boxes.components);
-    const graft_array x = at.view(3), q = charge.view(components), phi = out.view(components);
-    create();
-    cudaStream_t other = nullptr;
-    ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
-    for (int turn = 0; turn < 3; ++turn) { // the second plan takes the first one's memory
-        ASSERT_EQ(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal), cudaSuccess);
-        ASSERT_EQ(cudaMemsetAsync(out.data(), 0, 8, other), cudaSuccess);
-        graft_near_field d = description(boxes);
-        d.target[0] = &x;
-        ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
-        graft_near_sums sums{};
-        sums.struct_size = sizeof sums;
-        sums.charge[0] = &q, sums.potential[0] = &phi;
-        EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
-        ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
-        cudaGraph_t graph = nullptr;
-        ASSERT_EQ(cudaStreamEndCapture(other, &graph), cudaSuccess) << "turn " << turn;
-        EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-    }
-    EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
-}
-
-using HostileNearDeathTest = HostileNear;
-
-TEST_F(HostileNearDeathTest, AHostMayResetTheDevice) {
-    testing::FLAGS_gtest_death_test_style = "threadsafe"; // starts anew
-    EXPECT_EXIT(
-        {
-            reset_under_a_plan();
-            std::exit(HasFailure() ? 1 : 0);
-        },
-        testing::ExitedWithCode(0), "");
 }
 
 TEST_F(HostileNear, ArraysOfAnotherDeviceThanThePlans) {

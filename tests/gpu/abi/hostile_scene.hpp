@@ -150,11 +150,13 @@ inline int64_t hostile_size(Dice& dice, int64_t most) {
     return std::min(most, dice.one_in(2) ? power - 1 + dice.below(3) : 1 + dice.below(2 * power));
 }
 
-/// xyz xyz ...; coordinates that single precision has where `single`.
-inline std::vector<double> hostile_points(Dice& dice, int64_t n, int dimension, bool single) {
+/// xyz xyz ...; coordinates that single precision has where `single`. Sets `wide` where lengths differ by
+/// more than single precision within a group of targets can hold.
+inline std::vector<double> hostile_points(Dice& dice, int64_t n, int dimension, bool single, bool& wide) {
     std::vector<double> xyz;
     const int64_t kind = dice.below(10);
     const double unit = dice.of({1.0, 1.0, 1.0, 1e-12, 1e12}), apart = std::pow(10, dice.below(31));
+    wide = wide || unit != 1 || kind == 6 || ((kind == 2 || kind == 8) && apart > 100);
     for (int64_t i = 0; i < n; ++i) {
         std::array<double, 3> p = {dice.normal(), dice.normal(), dice.normal()};
         const double r = std::pow(dice.uniform() + 1e-12, 3);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 using namespace graft::test;
@@ -342,9 +343,14 @@ TEST_F(Hostile, ManyThreads) {
     create();
     std::atomic<int> wrong{0}, other_field{0}, fine{0};
     const int turns = static_cast<int>(test_size(40, 4));
+    std::mutex of_options; // one thread at a time may use an options object
+    const auto make = [&](graft_context** own) {
+        const std::lock_guard<std::mutex> lock(of_options);
+        wrong += api->context_create(options, nullptr, own) != GRAFT_OK;
+    };
     const auto host = [&](int t) { // its own context, and all fight for one more
         graft_context* own = nullptr;
-        wrong += api->context_create(options, nullptr, &own) != GRAFT_OK;
+        make(&own);
         std::vector<double> out(xyz.size(), -1);
         for (int k = 0; k < turns; ++k) {
             const OnDevice<double> positions(xyz), on_device(out);
@@ -359,7 +365,7 @@ TEST_F(Hostile, ManyThreads) {
             other_field += status == GRAFT_OK && on_device.get() != expected;
             if ((k + t) % 8 == 0) {
                 wrong += api->context_destroy(&own) != GRAFT_OK;
-                wrong += api->context_create(options, nullptr, &own) != GRAFT_OK;
+                make(&own);
             }
         }
         wrong += api->context_destroy(&own) != GRAFT_OK;
