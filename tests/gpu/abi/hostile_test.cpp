@@ -204,6 +204,8 @@ TEST_F(Hostile, ArraysOfWhichAPartIsPageLocked) {
 }
 
 TEST_F(Hostile, AChildAfterForkIsToldAndTheParentGoesOn) {
+    if (small_inputs())
+        GTEST_SKIP() << "a sanitizer does not go with the child";
     create();
     std::vector<double> out(xyz.size(), -1);
     const Call call(array_at(xyz.data(), n, GRAFT_MEMORY_HOST, 3),
