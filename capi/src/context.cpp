@@ -181,7 +181,7 @@ void require_flight(const graft_context& context, Flight flight, const char* ent
 Places places_of(const graft_context& context, bool device_arrays) {
     graft_context& shared = const_cast<graft_context&>(context); // Solver::settings() is not const
     const pipeline::Settings& settings = shared.solver.settings();
-    return {device_arrays, settings.backend, settings.device.device};
+    return {device_arrays, settings.backend, settings.device.device, {}, -1};
 }
 
 backend::Executor executor_of(graft_context& context) {

@@ -33,9 +33,17 @@ near::Integers read_integers(const graft_array* array, const char* name) {
     return integers;
 }
 
+/// plan NULL: it is being made.
+Places near_places(const graft_context& context, const pipeline::NearPlan* plan) {
+    Places places = places_of(context, true);
+    if (plan != nullptr)
+        places.first_device = plan->device(), places.first_name = "the plan";
+    return places;
+}
+
 void read_points(const graft_near_field& d, int dimension, const graft_context& context,
-                 pipeline::NearPoints& points) {
-    const Places places = places_of(context, true);
+                 const pipeline::NearPlan* plan, pipeline::NearPoints& points) {
+    const Places places = near_places(context, plan);
     if (d.targets < 0 || d.sources < 0)
         fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
              static_cast<long long>(d.targets), static_cast<long long>(d.sources));
@@ -174,7 +182,7 @@ void read_description(graft_context& context, const graft_near_field* given, Des
     const NearDefaults& defaults = context.near_plans.defaults();
     read_sums(d, defaults, out.request.sums);
     read_plan_options(d, defaults, context, out.request.options);
-    read_points(d, d.dimension, context, out.request.points);
+    read_points(d, d.dimension, context, nullptr, out.request.points);
     read_table(d, out);
     if (d.boxes == GRAFT_NEAR_LISTS) {
         read_lists(d, out.request.points.same, out.structure);
@@ -216,7 +224,7 @@ pipeline::NearSums read_near_sums(const graft_context& context, const pipeline::
              g.mode);
     if (g.pad != 0)
         fail(Status::abi, "sums.pad is %d; expected 0", g.pad);
-    const Places places = places_of(context, true);
+    const Places places = near_places(context, &plan);
     const int32_t components = plan.sums().components, dimension = plan.sums().dimension;
     pipeline::NearSums sums;
     sums.add = g.mode == GRAFT_MODE_ADD;
@@ -252,7 +260,7 @@ int32_t near_field_update(graft_context* context, graft_near_plan* plan,
         const Use use(context);
         pipeline::NearPlan& p = context->near_plans.use(plan);
         pipeline::NearPoints points;
-        read_points(read_struct(description, "near_field"), p.sums().dimension, *context, points);
+        read_points(read_struct(description, "near_field"), p.sums().dimension, *context, &p, points);
         p.update(points);
     });
 }

@@ -8,13 +8,17 @@
 
 #include <graft/types.h>
 
+#include <string>
+
 namespace graft::capi {
 
 /// What one call may be given. The default: host arrays only, and nobody asks CUDA.
 struct Places {
     bool device_arrays = false;                         // whether the call works on them
     pipeline::Backend backend = pipeline::Backend::cpu; // of the context
-    int32_t device = -1;                                // of the context; -1: any
+    int32_t device = -1;                                // of the context; -1: that of the first array on one
+    mutable std::string first_name;                     // of that array, once there is one
+    mutable int32_t first_device = -1;
 };
 
 /// The memory that `array` is in. Throws Error(array) when what the caller says is not what CUDA knows of the

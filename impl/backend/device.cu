@@ -3,6 +3,7 @@
 
 #include "backend/device_cache.cuh"
 #include "backend/device_context.cuh"
+#include "backend/host_stream.cuh"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,8 +14,19 @@ void check(cudaError_t error, const char* call) {
     if (error == cudaSuccess)
         return;
     (void)cudaGetLastError(); // not sticky: the next call starts clean
-    core::fail(error == cudaErrorMemoryAllocation ? core::Status::memory : core::Status::device,
-               "CUDA: %s failed: %s (%s)", call, cudaGetErrorString(error), cudaGetErrorName(error));
+    if (error ==
+        cudaErrorMemoryAllocation) { // of the driver's own, as for a stream: it does not say how much
+        size_t free = 0, total = 0;
+        (void)cudaMemGetInfo(&free, &total);
+        core::fail(
+            core::Status::memory,
+            "CUDA: %s failed: %s (%s): the driver wanted some bytes of its own, and the device has %lld "
+            "free of %lld; free device memory",
+            call, cudaGetErrorString(error), cudaGetErrorName(error), static_cast<long long>(free),
+            static_cast<long long>(total));
+    }
+    core::fail(core::Status::device, "CUDA: %s failed: %s (%s)", call, cudaGetErrorString(error),
+               cudaGetErrorName(error));
 }
 
 int64_t DeviceMemory::bytes_free() const {
@@ -139,6 +151,23 @@ int multiprocessors_of(int device) {
 }
 
 } // namespace
+
+cudaStream_t host_stream(void* stream) {
+    const auto given = static_cast<cudaStream_t>(stream);
+    if (given == nullptr)
+        return nullptr;
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(given, &status);
+    if (error == cudaErrorStreamCaptureImplicit || status != cudaStreamCaptureStatusNone) {
+        (void)cudaGetLastError();
+        core::fail(core::Status::argument,
+                   "the stream given by context_set_stream is in capture, and what Graft does cannot become "
+                   "part of the host's CUDA graph: it allocates, and looks at what it finds; expected this "
+                   "call before cudaStreamBeginCapture or after cudaStreamEndCapture, or another stream");
+    }
+    GRAFT_CUDA(error);
+    return given;
+}
 
 Queue::Queue(DeviceMemory& memory, cudaStream_t stream)
     : memory_(&memory), status_(memory, "status words"), host_status_(memory, "status words"),

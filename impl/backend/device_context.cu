@@ -17,6 +17,7 @@ struct Driver {
     decltype(&cuCtxSetCurrent) set_current = nullptr;
     CUresult (*get_device)(CUdevice*) = nullptr;
     decltype(&cuDeviceGet) device = nullptr;
+    CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
     CUresult (*get_id)(CUcontext, unsigned long long*) = nullptr; // may be missing
     bool complete() const {
         return get_current != nullptr && set_current != nullptr && get_device != nullptr && device != nullptr;
@@ -35,6 +36,7 @@ Driver open_driver() {
         find(library, "cuCtxSetCurrent", driver.set_current);
         find(library, "cuCtxGetDevice", driver.get_device);
         find(library, "cuDeviceGet", driver.device);
+        find(library, "cuThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
         find(library, "cuCtxGetId", driver.get_id);
     }
     return driver;
@@ -74,6 +76,15 @@ bool current_is_of(int device) noexcept {
     CUdevice wanted, now;
     return current_context() != nullptr && driver().get_device(&now) == CUDA_SUCCESS &&
            driver().device(&wanted, device) == CUDA_SUCCESS && now == wanted;
+}
+
+static_assert(relaxed_capture == CU_STREAM_CAPTURE_MODE_RELAXED);
+
+int exchange_capture_mode(int mode) noexcept {
+    auto exchanged = static_cast<CUstreamCaptureMode>(mode);
+    if (driver().exchange_capture_mode != nullptr)
+        (void)driver().exchange_capture_mode(&exchanged); // not initialised: nobody captures
+    return exchanged;
 }
 
 ContextMark current_mark() noexcept {

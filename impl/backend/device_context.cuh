@@ -23,6 +23,11 @@ void make_current(Context context) noexcept;
 /// Whether the current context is one of this device, whoever made it.
 bool current_is_of(int device) noexcept;
 
+/// Which calls this thread forbids itself while streams are in capture: CUstreamCaptureMode.
+inline constexpr int relaxed_capture = 2;
+/// Sets it and returns what it was; without a driver, or before it has been initialised, nothing happens.
+int exchange_capture_mode(int mode) noexcept;
+
 /// Makes the context of WorksIn current, or the device's primary one, which is made where there is none yet.
 cudaError_t use_device(int device) noexcept;
 

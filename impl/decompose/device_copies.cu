@@ -37,7 +37,7 @@ void HostCopies::copy(void* to, const void* from, int64_t bytes) {
 }
 
 void HostCopies::send(void* to, const void* from, int64_t bytes) {
-    if (bytes <= small_bytes || particles::is_page_locked(from))
+    if (bytes <= small_bytes || particles::is_page_locked(from, bytes))
         return start_copy(queue_, to, from, bytes, cudaMemcpyHostToDevice);
     for (int64_t at = 0; at < bytes; at += piece_bytes) {
         const int64_t size = std::min(piece_bytes, bytes - at);
@@ -54,7 +54,7 @@ void HostCopies::send(void* to, const void* from, int64_t bytes) {
 }
 
 void HostCopies::fetch(void* to, const void* from, int64_t bytes) {
-    if (bytes <= small_bytes || particles::is_page_locked(to)) {
+    if (bytes <= small_bytes || particles::is_page_locked(to, bytes)) {
         start_copy(queue_, to, from, bytes, cudaMemcpyDeviceToHost);
         return queue_.wait();
     }

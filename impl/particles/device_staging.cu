@@ -28,13 +28,22 @@ bool is_contiguous(const ArrayView& view) {
 
 } // namespace
 
-bool is_page_locked(const void* data) {
+namespace {
+
+bool is_page_locked_at(const void* data) {
     cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
         (void)cudaGetLastError();
         return false;
     }
     return attributes.type == cudaMemoryTypeHost;
+}
+
+} // namespace
+
+bool is_page_locked(const void* data, int64_t bytes) {
+    return is_page_locked_at(data) &&
+           (bytes <= 1 || is_page_locked_at(static_cast<const char*>(data) + bytes - 1));
 }
 
 DeviceStaging::DeviceStaging(backend::DeviceMemory& memory)
@@ -73,7 +82,8 @@ void DeviceStaging::send(backend::Queue& queue, const backend::Executor& executo
     PackItem items[5];
     int packed = 0;
     for (int a = 0; a < count_views; ++a) {
-        direct[a] = is_contiguous(views[a]) && is_page_locked(views[a].data);
+        direct[a] = is_contiguous(views[a]) &&
+                    is_page_locked(views[a].at(first), count * element_size(views[a].type));
         if (!direct[a])
             items[packed++] = {views[a], pinned + offset[a]};
     }

@@ -44,7 +44,8 @@ class DeviceStaging {
     int64_t used_ = 0, slot_waits_ = 0;
 };
 
-/// Is `data` page-locked host memory, so that copies from it need no slot?
-bool is_page_locked(const void* data);
+/// Is all of `data` page-locked host memory, so that copies from it need no slot? Looks at both ends: a host
+/// may have registered a part, and CUDA copies from memory that is registered as a whole or not at all.
+bool is_page_locked(const void* data, int64_t bytes);
 
 } // namespace graft::particles

@@ -2,6 +2,7 @@
 #include "particles/device_records.cuh"
 
 #include "particles/charge_scale.hpp"
+#include "particles/device_view.cuh"
 
 #include <cub/block/block_reduce.cuh>
 
@@ -18,59 +19,13 @@ constexpr int sum_threads = 1024;
 constexpr uint64_t no_bad = ~uint64_t{0};
 constexpr int item_bits = 40;
 
-struct View {
-    char* data;
-    int64_t item_stride;
-    int32_t size; // of an element
-    bool real, aligned;
-};
-
-View device_view(const ArrayView& view) {
-    const int32_t size = static_cast<int32_t>(element_size(view.type));
-    const bool aligned = (reinterpret_cast<uintptr_t>(view.data) | static_cast<uintptr_t>(view.item_stride)) %
-                             static_cast<uintptr_t>(size) ==
-                         0;
-    return {view.data, view.item_stride, size, view.type == ElementType::f32 || view.type == ElementType::f64,
-            aligned};
-}
-
-template <typename T>
-__device__ T load(const View& view, int64_t item) {
-    const char* address = view.data + item * view.item_stride;
-    if (view.aligned)
-        return *reinterpret_cast<const T*>(address);
-    T value;
-    for (int b = 0; b < static_cast<int>(sizeof(T)); ++b)
-        reinterpret_cast<char*>(&value)[b] = address[b];
-    return value;
-}
-
-template <typename T>
-__device__ void store(const View& view, int64_t item, T value) {
-    char* address = view.data + item * view.item_stride;
-    if (view.aligned) {
-        *reinterpret_cast<T*>(address) = value;
-        return;
-    }
-    for (int b = 0; b < static_cast<int>(sizeof(T)); ++b)
-        address[b] = reinterpret_cast<const char*>(&value)[b];
-}
-
-__device__ double load_real(const View& view, int64_t item) {
-    return view.size == 4 ? static_cast<double>(load<float>(view, item)) : load<double>(view, item);
-}
-
-__device__ int64_t load_integer(const View& view, int64_t item) {
-    return view.size == 4 ? static_cast<int64_t>(load<int32_t>(view, item)) : load<int64_t>(view, item);
-}
-
 __device__ void note_bad(DeviceImportState* state, ImportArray array, int64_t item) {
     atomicMin(reinterpret_cast<unsigned long long*>(&state->first_bad),
               (static_cast<unsigned long long>(array) << item_bits) | static_cast<unsigned long long>(item));
 }
 
 struct ImportBatch {
-    View view[most_device_imports];
+    DeviceView view[most_device_imports];
     double least[most_device_imports], most[most_device_imports];
     double* out[most_device_imports];
     ImportArray array[most_device_imports];
@@ -184,7 +139,7 @@ __global__ void __launch_bounds__(sum_threads)
         conclude(state, status);
 }
 
-__global__ void mask_kernel(const View view, int64_t n, uint8_t* active, DeviceImportState* state) {
+__global__ void mask_kernel(const DeviceView view, int64_t n, uint8_t* active, DeviceImportState* state) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     const bool set = i < n && load_integer(view, i) != 0;
     if (i < n)
@@ -196,7 +151,7 @@ __global__ void mask_kernel(const View view, int64_t n, uint8_t* active, DeviceI
 }
 
 /// owner[i] = the first entry that names particle i.
-__global__ void own_kernel(const View view, int64_t count, int64_t n, int64_t base, uint32_t* owner,
+__global__ void own_kernel(const DeviceView view, int64_t count, int64_t n, int64_t base, uint32_t* owner,
                            DeviceImportState* state) {
     const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (k >= count)
@@ -208,8 +163,8 @@ __global__ void own_kernel(const View view, int64_t count, int64_t n, int64_t ba
         atomicMin(owner + (given - base), static_cast<uint32_t>(k));
 }
 
-__global__ void mark_kernel(const View view, int64_t count, int64_t n, int64_t base, const uint32_t* owner,
-                            uint8_t* active, DeviceImportState* state) {
+__global__ void mark_kernel(const DeviceView view, int64_t count, int64_t n, int64_t base,
+                            const uint32_t* owner, uint8_t* active, DeviceImportState* state) {
     const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (k >= count)
         return;
@@ -222,7 +177,7 @@ __global__ void mark_kernel(const View view, int64_t count, int64_t n, int64_t b
 }
 
 struct ExportBatch {
-    View view[most_device_exports];
+    DeviceView view[most_device_exports];
     const double* value[most_device_exports];
     const double* weight[most_device_exports];
     double factor[most_device_exports];
@@ -233,7 +188,7 @@ struct ExportBatch {
 };
 
 template <typename T>
-__device__ void export_one(const View& view, int64_t item, double value, bool add) {
+__device__ void export_one(const DeviceView& view, int64_t item, double value, bool add) {
     store(view, item,
           static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
 }

@@ -2,6 +2,7 @@
 #include "pipeline/device_engine.cuh"
 
 #include "backend/device_context.cuh"
+#include "backend/host_stream.cuh"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
 #include "pipeline/device_host_tree.cuh"
@@ -142,7 +143,7 @@ void DeviceForce::begin(const Settings& settings, const ParticleInput& particles
     accept(settings, particles, points, outputs);
     choose_sizes();
     memory_.set_limit(settings.device.memory_limit);
-    queue_.borrow(static_cast<cudaStream_t>(stream));
+    queue_.borrow(backend::host_stream(stream));
     try {
         launches_before_ = queue_.launches;
         host_built_ = false;

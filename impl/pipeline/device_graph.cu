@@ -147,7 +147,7 @@ bool DeviceForce::capture(Graph& graph) {
     const int64_t before = queue_.launches;
     try {
         enqueue();
-    } catch (const core::Error&) {
+    } catch (...) { // whatever it was comes again without a graph
         enqueued = false;
     }
     capturing_ = false;

@@ -2,6 +2,7 @@
 #include "pipeline/device_ranks_state.cuh"
 
 #include "backend/device_primitives.cuh"
+#include "backend/host_stream.cuh"
 #include "moments/expansion.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_graph.cuh"
@@ -52,7 +53,7 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
                   softened && job_.per_particle, job_.with_potential};
     choose_sizes();
     memory_.set_limit(settings.device.memory_limit);
-    queue_.borrow(static_cast<cudaStream_t>(stream));
+    queue_.borrow(backend::host_stream(stream));
     launches_before_ = queue_.launches;
     host_built_ = false, note_ = "", origin_ = nullptr;
     reusing_ = kept_.valid = false; // the lists are of two trees

@@ -43,6 +43,17 @@ class Engine {
         make();
     }
 
+    /// Before what is in flight is ended.
+    void require_context() {
+        if (!mark_.gone())
+            return;
+        end();
+        core::fail(core::Status::device,
+                   "compute_end: the host has reset device %d since compute_begin, and the computation went "
+                   "with it; expected cudaDeviceReset when nothing is in flight",
+                   std::max(options_.device, 0));
+    }
+
   private:
     /// What was in a context that is gone is forgotten: an address or a stream of another one may be the
     /// same.
@@ -83,7 +94,10 @@ int32_t begin(void* engine, const Settings* settings, const ParticleInput* parti
 }
 
 int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
-    return guarded_device(error, [&] { ForceAt(engine)->end(*report); });
+    return guarded_device(error, [&] {
+        static_cast<Engine*>(engine)->require_context();
+        ForceAt(engine)->end(*report);
+    });
 }
 
 int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, DeviceError* error) {

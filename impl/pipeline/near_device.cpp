@@ -99,7 +99,7 @@ class DeviceSide : public NearSide {
     DeviceSide(const NearSideInput& input, const near::DeviceNearTable& table, int32_t device,
                const NearPoints& points)
         : structure_(input.structure), sums_(input.sums), table_(table), plan_(nullptr, table.destroy),
-          choice_(input, !points.on_device()) {
+          choice_(input, points.on_device() == nullptr) {
         options_.device = device;
         options_.most_bytes = static_cast<int64_t>(input.options.most_bytes);
         options_.host_threads = input.options.threads;
@@ -142,6 +142,7 @@ class DeviceSide : public NearSide {
         choice_.learn(done_.times);
     }
 
+    int32_t device() const override { return options_.device; }
     int64_t allocations() const override { return allocated_; }
 
     void report(NearReport& report) const override {
@@ -198,12 +199,9 @@ constexpr double least_gpu_pairs = 1e7;
 /// cuda.device, or the device of the coordinates, or the first.
 int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, const NearPoints& points) {
     int32_t kind = 0, device = options.device.device;
-    if (device < 0 && points.on_device()) {
-        const bool targets = points.target[0].present() && !points.target[0].on_host();
+    if (const particles::ArrayView* view = points.on_device(); device < 0 && view != nullptr) {
         backend::DeviceError error;
-        backend::raise(
-            cuda.pointer_kind((targets ? points.target : points.source)[0].data, &kind, &device, &error),
-            error);
+        backend::raise(cuda.pointer_kind(view->data, &kind, &device, &error), error);
     }
     return std::max(0, device);
 }
@@ -211,7 +209,7 @@ int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, co
 } // namespace
 
 std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points) {
-    const bool device_arrays = points.on_device();
+    const bool device_arrays = points.on_device() != nullptr;
     const Backend backend = input.options.backend;
     const bool needed = backend == Backend::cuda || device_arrays;
     if (backend == Backend::cpu || (!needed && static_cast<double>(input.shape.pairs) < least_gpu_pairs))

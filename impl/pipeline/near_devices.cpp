@@ -77,7 +77,7 @@ class DevicesSide : public NearSide {
     DevicesSide& operator=(const DevicesSide&) = delete;
 
     void set_points(const NearPoints& points) override {
-        refuse_stream(points.stream, points.on_device());
+        refuse_stream(points.stream, points.on_device() != nullptr);
         n_targets_ = points.targets;
         for (int axis = 0; axis < sums_.dimension; ++axis) {
             take(points.target[axis], {near_axis_names[0][axis]}, most_coordinate(sums_.precision), axis,
@@ -99,8 +99,11 @@ class DevicesSide : public NearSide {
 
     void begin(const NearSums& sums, void* stream) override {
         const auto on_device = [](const ArrayView& view) { return view.present() && !view.on_host(); };
-        refuse_stream(stream, std::any_of(sums.charge.begin(), sums.charge.end(), on_device) ||
-                                  std::any_of(sums.potential.begin(), sums.potential.end(), on_device));
+        bool some = std::any_of(sums.charge.begin(), sums.charge.end(), on_device) ||
+                    std::any_of(sums.potential.begin(), sums.potential.end(), on_device);
+        for (const auto& axes : sums.gradient)
+            some = some || std::any_of(axes.begin(), axes.end(), on_device);
+        refuse_stream(stream, some);
         wanted_ = sums;
         for (int c = 0; c < sums_.components; ++c)
             take(sums.charge[static_cast<size_t>(c)], {"charge", c}, most_charge(sums_.precision), 6 + c,

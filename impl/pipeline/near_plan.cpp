@@ -135,7 +135,7 @@ struct Positions {
 
 near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest& request,
                            near::OwnedStructure& structure) {
-    if (request.points.on_device())
+    if (request.points.on_device() != nullptr)
         fail(Status::unsupported,
              "near field: boxes are made on the host in this version, and the coordinates are in device "
              "memory; expected host arrays, or boxes and lists of the caller");
@@ -371,6 +371,9 @@ int64_t NearPlan::sources() const noexcept {
 }
 bool NearPlan::same() const noexcept {
     return state_->view.same;
+}
+int32_t NearPlan::device() const noexcept {
+    return state_->side->device();
 }
 const NearReport& NearPlan::report() const noexcept {
     return state_->report;

@@ -38,8 +38,14 @@ struct NearPoints {
     bool same = true;
     void* stream = nullptr; // device arrays are complete in the order of this cudaStream_t
 
-    /// Some coordinates can be read by a GPU only.
-    bool on_device() const { return !target[0].on_host() || (!same && !source[0].on_host()); }
+    /// The first coordinates that only a GPU can read; NULL: none.
+    const particles::ArrayView* on_device() const {
+        for (const auto* set : {&target, &source})
+            for (const particles::ArrayView& view : *set)
+                if (view.present() && !view.on_host())
+                    return &view;
+        return nullptr;
+    }
 };
 
 /// What one execution reads and writes, a view a component (and axis); not present: not wanted.
@@ -107,6 +113,8 @@ class NearPlan {
     int64_t targets() const noexcept;
     int64_t sources() const noexcept;
     bool same() const noexcept;
+    /// The GPU that arrays on a device have to be on; -1: any.
+    int32_t device() const noexcept;
     const NearReport& report() const noexcept;
 
   private:

@@ -13,6 +13,8 @@ class NearSide {
     virtual void set_points(const NearPoints& points) = 0;
     virtual void begin(const NearSums& sums, void* stream) = 0;
     virtual void end() = 0;
+    /// The GPU whose arrays it takes; -1: any, or none.
+    virtual int32_t device() const { return -1; }
     /// On a device, by the last execution.
     virtual int64_t allocations() const { return 0; }
     /// Fills in layout, times, bytes, chunks, names.

@@ -25,6 +25,10 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$build" ] && [ -n "$out" ] || { echo "ranks.sh: --build and --out are needed" >&2; exit 2; }
 devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+if [ -n "${CUDA_VISIBLE_DEVICES+set}" ]; then # which nvidia-smi does not look at
+    seen=$(tr , '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .)
+    devices=$((seen < devices ? seen : devices))
+fi
 [ "$devices" -ge 1 ] || exit 77
 mkdir -p "$out"
 lines=$out/ranks.jsonl

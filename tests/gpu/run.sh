@@ -92,6 +92,11 @@ find_cuda() {
     local place
     device=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
     devices=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | grep -c .)
+    if [ -n "${CUDA_VISIBLE_DEVICES+set}" ]; then # which nvidia-smi does not look at
+        local seen; seen=$(tr , '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .)
+        devices=$((seen < devices ? seen : devices))
+        [ "$devices" -gt 0 ] || device=""
+    fi
     for place in "${CUDACXX:-}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
         [ -n "$place" ] && [ -x "$place" ] && { nvcc=$place; break; }
     done

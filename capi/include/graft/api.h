@@ -183,7 +183,11 @@ typedef struct graft_api_v1 {
      * which does not wait for the default stream: the host then makes sure that its arrays are ready before a call, and
      * they are complete when compute or compute_end returns. The stream must belong to the context's device and outlive the
      * context or the next context_set_stream. Graft waits on it in compute, field_at and compute_end only, and never
-     * destroys it. Without a GPU the stream is kept and not used. Not collective. CALL_ORDER: a computation is in flight. */
+     * destroys it. Without a GPU the stream is kept and not used. Not collective. CALL_ORDER: a computation is in flight.
+     * Calls on a stream in capture return ARGUMENT, and the capture goes on: Graft's work cannot become part of a host's
+     * graph. A thread that captures on another stream may compute; a near-field plan is made before. (Graft's own stream
+     * does not wait for a cudaMemcpy from pageable memory either, which may return before the array is complete:
+     * synchronise, or give a stream.) */
     int32_t (*context_set_stream)(graft_context *context, void *stream);
 
     /* ---- Since minor 3: the near field alone (P2P), for codes with boxes of their own. ----
@@ -210,7 +214,8 @@ typedef struct graft_api_v1 {
     /* The sums for new charges. The same bits for any number of threads (of one layout). Nothing is allocated from the second
      * execution on. ARGUMENT (components missing or too many, an output that the plan was not made for), ARRAY (sizes,
      * outputs that overlap), VALUE (a charge that is not finite: first one named), ABI, MEMORY, DEVICE, CALL_ORDER;
-     * nothing is written on failure. */
+     * nothing is written on failure, but for one: a GPU finds a bad charge while it sums, and outputs in device memory may
+     * hold sums with it then. */
     int32_t (*near_field_execute)(graft_context *context, graft_near_plan *plan, const graft_near_sums *sums);
     /* near_field_execute in two halves: begin enqueues on the context's stream and returns, on the GPU without waiting (on
      * the CPU it does all the work); end waits and returns the status. The struct may go when begin returns, the arrays only

@@ -3,6 +3,7 @@
 
 #include "backend/device_cache.cuh"
 #include "backend/device_guard.cuh"
+#include "backend/host_stream.cuh"
 
 #include <cstdio>
 #include <map>
@@ -60,7 +61,7 @@ class Plan final : public DeviceNear {
           queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
           sums_(sums), on_device_(structure, queue_),
           inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
-          outputs_(queue_, executor_),
+          outputs_(queue_, executor_, on_device_),
           layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
           pairs_(pairs_of(structure, on_device_.all())) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
@@ -70,9 +71,8 @@ class Plan final : public DeviceNear {
         start(stream);
         const Structure& s = on_device_.host();
         inputs_.forget();
-        const Coordinates<T> t = coordinates(targets, s.targets(), 0);
-        const Coordinates<T> from =
-            s.same ? Coordinates<T>{} : coordinates(sources, s.sources(), first_source);
+        const Coordinates<T> t = coordinates(targets, 0);
+        const Coordinates<T> from = s.same ? Coordinates<T>{} : coordinates(sources, first_source);
         inputs_.fetch();
         queue_.wait();
         inputs_.waited();
@@ -85,19 +85,18 @@ class Plan final : public DeviceNear {
     }
     void begin(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
         start(stream);
-        const int64_t sources = on_device_.host().sources();
         inputs_.forget();
         Charges<T> from;
         for (int32_t c = 0; c < sums_.components; ++c)
-            from.component[static_cast<size_t>(c)] = inputs_.put(first_charge + c, charges[c], sources);
+            from.component[static_cast<size_t>(c)] = inputs_.put(first_charge + c, charges[c]);
         inputs_.fetch();
-        if (sources > 0)
+        if (on_device_.host().sources() > 0)
             layout_->set_charges(from);
-        layout_->run(outputs_.fields(outputs, sums_, on_device_.host().targets()));
+        layout_->run(outputs_.fields(outputs, sums_));
         outputs_.send();
     }
     void end(DeviceNearReport& report) override {
-        GRAFT_CUDA(cudaSetDevice(memory_.device()));
+        enter();
         queue_.wait();
         inputs_.waited();
         for (int32_t c = 0; c < sums_.components; ++c)
@@ -118,20 +117,23 @@ class Plan final : public DeviceNear {
     bool lost() const override { return keeps_blocks_.lost(); }
 
   private:
-    void start(void* stream) {
+    void enter() const {
         if (lost())
             core::fail(core::Status::device,
                        "near field: device %d has been reset since the plan was made; destroy the plan and "
                        "create it anew",
                        memory_.device());
         GRAFT_CUDA(cudaSetDevice(memory_.device()));
-        queue_.borrow(static_cast<cudaStream_t>(stream));
     }
-    Coordinates<T> coordinates(const ArrayView* views, int64_t n, int32_t place) {
+    void start(void* stream) {
+        enter();
+        queue_.borrow(backend::host_stream(stream));
+    }
+    Coordinates<T> coordinates(const ArrayView* views, int32_t place) {
         Coordinates<T> to;
-        to.x = inputs_.put(place, views[0], n), to.y = inputs_.put(place + 1, views[1], n);
+        to.x = inputs_.put(place, views[0]), to.y = inputs_.put(place + 1, views[1]);
         if (sums_.dimension == axes)
-            to.z = inputs_.put(place + 2, views[2], n);
+            to.z = inputs_.put(place + 2, views[2]);
         return to;
     }
     void refuse_bad(int32_t place, const char* what) const {

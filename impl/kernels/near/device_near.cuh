@@ -28,9 +28,9 @@ template <typename T>
 class NearInputs {
   public:
     NearInputs(backend::Queue& queue, const backend::Executor& executor, int32_t arrays, bool on_host);
-    /// Array `place` of n items; returns where it is: the caller's own memory where that fits. Device:
+    /// Array `place`; returns where it is: the caller's own memory where that fits. Device:
     /// enqueued.
-    const T* put(int32_t place, const particles::ArrayView& view, int64_t n);
+    const T* put(int32_t place, const particles::ArrayView& view);
     /// Index of the first number of array `place` that is not finite, or -1; valid after fetch() and a wait.
     int64_t first_bad(int32_t place) const;
     void forget(); // what has been found (enqueued)
@@ -38,8 +38,8 @@ class NearInputs {
     void waited() { staging_.restart(); }
 
   private:
-    const T* put_on_device(int32_t place, const particles::ArrayView& view, int64_t n);
-    const T* put_on_host(int32_t place, const particles::ArrayView& view, int64_t n);
+    const T* put_on_device(int32_t place, const particles::ArrayView& view);
+    const T* put_on_host(int32_t place, const particles::ArrayView& view);
     backend::Queue& queue_;
     const backend::Executor& executor_;
     bool on_host_;
@@ -51,14 +51,14 @@ class NearInputs {
     backend::PinnedBuffer<unsigned long long> fetched_;
 };
 
-/// Sums on their way to the caller's arrays.
+/// Sums on their way to the caller's arrays, whose points that are in no box stay as they are.
 template <typename T>
 class NearOutputs {
   public:
-    NearOutputs(backend::Queue& queue, const backend::Executor& executor)
-        : queue_(queue), executor_(executor) {}
-    /// Where the layout is to write: the caller's memory where that fits, or a buffer. n targets.
-    Fields<T> fields(const DeviceNearOutputs& outputs, const Sums& sums, int64_t n);
+    NearOutputs(backend::Queue& queue, const backend::Executor& executor, const DeviceStructure& structure)
+        : queue_(queue), executor_(executor), structure_(structure) {}
+    /// Where the layout is to write: the caller's memory where that fits, or a buffer of as many items.
+    Fields<T> fields(const DeviceNearOutputs& outputs, const Sums& sums);
     void send();    // buffers to device arrays, or to page-locked memory (enqueued)
     void deliver(); // page-locked memory to host arrays; after a wait
 
@@ -70,10 +70,12 @@ class NearOutputs {
         bool used = false;
     };
     T* place(size_t k, const particles::ArrayView& view);
+    int64_t targets() const { return structure_.host().targets(); }
+    bool has_all(const Item& item) const { return targets() == item.view.n; } // points are in boxes
     backend::Queue& queue_;
     const backend::Executor& executor_;
+    const DeviceStructure& structure_;
     std::vector<Item> items_; // 4 a component
-    int64_t n_ = 0;
     bool add_ = false;
 };
 

@@ -1,6 +1,8 @@
 // The caller's arrays of a near field: device_near.cuh.
 #include "kernels/near/device_near.cuh"
 
+#include "particles/device_view.cuh"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,6 +12,8 @@ namespace graft::kernels::near {
 namespace {
 
 using particles::ArrayView;
+using particles::device_view;
+using particles::DeviceView;
 using particles::ElementType;
 
 constexpr int threads = 256;
@@ -17,20 +21,18 @@ constexpr int threads = 256;
 template <typename T>
 constexpr ElementType type_of = sizeof(T) == 4 ? ElementType::f32 : ElementType::f64;
 
+/// A kernel may take it for an array of its own.
 template <typename T>
 bool fits(const ArrayView& view) {
-    return view.type == type_of<T> && view.item_stride == static_cast<int64_t>(sizeof(T));
+    return view.type == type_of<T> && view.item_stride == static_cast<int64_t>(sizeof(T)) &&
+           device_view(view).aligned;
 }
 
 template <typename T>
-__global__ void convert(ArrayView from, int64_t n, T* to) {
+__global__ void convert(DeviceView from, int64_t n, T* to) {
     const int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x;
-    if (i >= n)
-        return;
-    const char* const at = from.data + i * from.item_stride;
-    to[i] = static_cast<T>(from.type == ElementType::f32
-                               ? static_cast<double>(*reinterpret_cast<const float*>(at))
-                               : *reinterpret_cast<const double*>(at));
+    if (i < n)
+        to[i] = static_cast<T>(particles::load_real(from, i));
 }
 
 template <typename T>
@@ -40,18 +42,19 @@ __global__ void find_bad(const T* from, int64_t n, unsigned long long* first) {
         atomicMin(first, static_cast<unsigned long long>(i));
 }
 
+/// index NULL: all points are in boxes.
 template <typename T>
-__global__ void deliver_sums(const T* from, int64_t n, bool add, ArrayView to) {
-    const int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x;
-    if (i >= n)
+__global__ void deliver_sums(const T* from, const int32_t* index, int64_t n, bool add, DeviceView to) {
+    const int64_t slot = int64_t{blockIdx.x} * threads + threadIdx.x;
+    if (slot >= n)
         return;
-    char* const at = to.data + i * to.item_stride;
-    if (to.type == ElementType::f32) {
-        float* const p = reinterpret_cast<float*>(at);
-        *p = static_cast<float>(add ? static_cast<T>(*p) + from[i] : from[i]);
+    const int64_t i = index != nullptr ? index[slot] : slot;
+    if (to.size == 4) {
+        const T sum = add ? static_cast<T>(particles::load<float>(to, i)) + from[i] : from[i];
+        particles::store(to, i, static_cast<float>(sum));
     } else {
-        double* const p = reinterpret_cast<double*>(at);
-        *p = add ? *p + static_cast<double>(from[i]) : static_cast<double>(from[i]);
+        const auto value = static_cast<double>(from[i]);
+        particles::store(to, i, add ? particles::load<double>(to, i) + value : value);
     }
 }
 
@@ -99,12 +102,13 @@ int64_t NearInputs<T>::first_bad(int32_t place) const {
 }
 
 template <typename T>
-const T* NearInputs<T>::put(int32_t place, const ArrayView& view, int64_t n) {
+const T* NearInputs<T>::put(int32_t place, const ArrayView& view) {
+    const int64_t n = view.n; // the caller's points, of which boxes may have some only
     if (!view.present() || n == 0)
         return nullptr;
     if (on_host_)
-        return put_on_host(place, view, n);
-    const T* const at = put_on_device(place, view, n);
+        return put_on_host(place, view);
+    const T* const at = put_on_device(place, view);
     find_bad<<<backend::blocks_for(n, threads), threads, 0, queue_.stream()>>>(at, n, bad_.data() + place);
     GRAFT_CUDA_LAUNCHED("find_bad");
     ++queue_.launches;
@@ -112,14 +116,15 @@ const T* NearInputs<T>::put(int32_t place, const ArrayView& view, int64_t n) {
 }
 
 template <typename T>
-const T* NearInputs<T>::put_on_device(int32_t place, const ArrayView& view, int64_t n) {
+const T* NearInputs<T>::put_on_device(int32_t place, const ArrayView& view) {
     if (view.on_device() && fits<T>(view))
         return reinterpret_cast<const T*>(view.data);
     backend::DeviceBuffer<T>& to = device_[static_cast<size_t>(place)];
+    const int64_t n = view.n;
     to.resize(n);
     const auto run = [&](const ArrayView& from, int64_t first, int64_t count) {
-        convert<<<backend::blocks_for(count, threads), threads, 0, queue_.stream()>>>(from, count,
-                                                                                      to.data() + first);
+        convert<<<backend::blocks_for(count, threads), threads, 0, queue_.stream()>>>(
+            device_view(from), count, to.data() + first);
         GRAFT_CUDA_LAUNCHED("convert");
         ++queue_.launches;
     };
@@ -137,7 +142,8 @@ const T* NearInputs<T>::put_on_device(int32_t place, const ArrayView& view, int6
 }
 
 template <typename T>
-const T* NearInputs<T>::put_on_host(int32_t place, const ArrayView& view, int64_t n) {
+const T* NearInputs<T>::put_on_host(int32_t place, const ArrayView& view) {
+    const int64_t n = view.n;
     ArrayView from = view;
     std::vector<char> bytes;
     if (!view.on_host()) { // the whole reach of the array, once
@@ -168,7 +174,7 @@ const T* NearInputs<T>::put_on_host(int32_t place, const ArrayView& view, int64_
 template <typename T>
 T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
     Item& item = items_[k];
-    item.used = view.present() && n_ > 0;
+    item.used = view.present() && view.n > 0;
     item.view = view;
     if (!item.used)
         return nullptr;
@@ -176,13 +182,16 @@ T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
         item.used = false; // nothing left to do
         return reinterpret_cast<T*>(view.data);
     }
-    item.buffer.resize(n_);
+    item.buffer.resize(view.n);
+    if (!has_all(item)) // what is in no box travels, too
+        GRAFT_CUDA(
+            cudaMemsetAsync(item.buffer.data(), 0, static_cast<size_t>(view.n) * sizeof(T), queue_.stream()));
     return item.buffer.data();
 }
 
 template <typename T>
-Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& sums, int64_t n) {
-    n_ = n, add_ = outputs.add != 0;
+Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& sums) {
+    add_ = outputs.add != 0;
     while (items_.size() < static_cast<size_t>(4 * sums.components))
         items_.push_back({{},
                           backend::DeviceBuffer<T>(queue_.memory(), "near field: sums"),
@@ -203,14 +212,15 @@ void NearOutputs<T>::send() {
         if (!item.used)
             continue;
         if (item.view.on_device()) {
-            deliver_sums<<<backend::blocks_for(n_, threads), threads, 0, queue_.stream()>>>(
-                item.buffer.data(), n_, add_, item.view);
+            const int32_t* const index = has_all(item) ? nullptr : structure_.view().target_index;
+            deliver_sums<<<backend::blocks_for(targets(), threads), threads, 0, queue_.stream()>>>(
+                item.buffer.data(), index, targets(), add_, device_view(item.view));
             GRAFT_CUDA_LAUNCHED("deliver_sums");
             ++queue_.launches;
         } else {
-            item.pinned.resize(n_);
+            item.pinned.resize(item.view.n);
             GRAFT_CUDA(cudaMemcpyAsync(item.pinned.data(), item.buffer.data(),
-                                       static_cast<size_t>(n_) * sizeof(T), cudaMemcpyDeviceToHost,
+                                       static_cast<size_t>(item.view.n) * sizeof(T), cudaMemcpyDeviceToHost,
                                        queue_.stream()));
         }
     }
@@ -224,7 +234,9 @@ void NearOutputs<T>::deliver() {
         const T* const from = item.pinned.data();
         const bool add = add_;
         const ArrayView view = item.view;
-        executor_.for_each(n_, [=](int64_t i) {
+        const int64_t* const index = has_all(item) ? nullptr : structure_.host().target_index.data();
+        executor_.for_each(targets(), [=](int64_t slot) {
+            const int64_t i = index != nullptr ? index[slot] : slot;
             if (view.type == ElementType::f32)
                 put_number<float>(view.at(i), from[i], add);
             else

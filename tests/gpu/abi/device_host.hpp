@@ -44,6 +44,9 @@ class OnDevice {
     explicit OnDevice(const std::vector<T>& values) : n_(static_cast<int64_t>(values.size())) {
         EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()), cudaSuccess);
         EXPECT_EQ(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), cudaSuccess);
+        // A copy from pageable memory may return before it has arrived, and Graft's stream does not wait for
+        // it.
+        EXPECT_EQ(cudaStreamSynchronize(cudaStreamLegacy), cudaSuccess);
     }
     ~OnDevice() { cudaFree(data_); }
     OnDevice(const OnDevice&) = delete;

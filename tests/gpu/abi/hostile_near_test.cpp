@@ -1,0 +1,207 @@
+// Near fields as hosts might ask for them: arrays at any address and stride in any memory, points that are in
+// no box, charges that are not finite; against a plain double loop.
+#include "hostile_scene.hpp"
+
+#include <memory>
+#include <numeric>
+
+using namespace graft::test;
+
+namespace {
+
+/// Points in the unit cube, 3 boxes along each axis and all neighbours; some points are in no box.
+struct Boxes {
+    int64_t n = 0, components = 1;
+    bool add = false;
+    std::vector<double> at, charge; // xyz xyz ..., c0 c1 ... of each
+    std::vector<int64_t> offset = {0}, index, list_offset = {0}, list;
+    Boxes(Dice& dice, int64_t points, bool some_outside) : n(points), components(1 + dice.below(3)) {
+        std::vector<std::vector<int64_t>> held(27);
+        for (int64_t i = 0; i < n; ++i) {
+            int64_t box = 0;
+            for (int a = 0; a < 3; ++a) {
+                at.push_back(static_cast<double>(static_cast<float>(dice.uniform())));
+                box = 3 * box + std::min<int64_t>(2, static_cast<int64_t>(3 * at.back()));
+            }
+            if (!some_outside || !dice.one_in(3))
+                held[static_cast<size_t>(box)].push_back(i);
+            for (int64_t c = 0; c < components; ++c)
+                charge.push_back(static_cast<double>(static_cast<float>(dice.normal())));
+        }
+        for (int64_t b = 0; b < 27; ++b) {
+            index.insert(index.end(), held[static_cast<size_t>(b)].rbegin(),
+                         held[static_cast<size_t>(b)].rend());
+            offset.push_back(static_cast<int64_t>(index.size()));
+            for (int64_t other = 0; other < 27; ++other)
+                if (std::abs(b / 9 - other / 9) <= 1 && std::abs(b / 3 % 3 - other / 3 % 3) <= 1 &&
+                    std::abs(b % 3 - other % 3) <= 1)
+                    list.push_back(other);
+            list_offset.push_back(static_cast<int64_t>(list.size()));
+        }
+        add = dice.one_in(3);
+    }
+    /// Potentials, and their magnitudes' sums: 1/r over the neighbours' points but itself; where nothing is
+    /// written, `before`.
+    std::vector<double> potentials(double before, std::vector<double>& size) const {
+        std::vector<double> phi(static_cast<size_t>(n * components), before);
+        size.assign(phi.size(), 1);
+        for (size_t b = 0; b < 27; ++b)
+            for (int64_t s = offset[b]; s < offset[b + 1]; ++s)
+                for (int64_t c = 0; c < components; ++c) {
+                    const auto i = static_cast<size_t>(index[static_cast<size_t>(s)]);
+                    const size_t to = i * static_cast<size_t>(components) + static_cast<size_t>(c);
+                    double sum = 0;
+                    size[to] = 1e-12;
+                    for (int64_t k = list_offset[b]; k < list_offset[b + 1]; ++k) {
+                        const auto other = static_cast<size_t>(list[static_cast<size_t>(k)]);
+                        for (int64_t t = offset[other]; t < offset[other + 1]; ++t) {
+                            const auto j = static_cast<size_t>(index[static_cast<size_t>(t)]);
+                            const double r = std::hypot(at[3 * i] - at[3 * j], at[3 * i + 1] - at[3 * j + 1],
+                                                        at[3 * i + 2] - at[3 * j + 2]);
+                            const double q =
+                                charge[j * static_cast<size_t>(components) + static_cast<size_t>(c)];
+                            if (r > 0)
+                                sum += q / r, size[to] += std::abs(q) / r;
+                        }
+                    }
+                    phi[to] = sum + (add ? before : 0);
+                }
+        return phi;
+    }
+};
+
+class HostileNear : public DeviceHost {
+  protected:
+    void TearDown() override {
+        if (api != nullptr && context != nullptr)
+            api->near_field_destroy(context, &plan);
+        DeviceHost::TearDown();
+    }
+    Place any_place(Dice& dice) {
+        return dice.of({Place::pageable, Place::pinned, Place::device, Place::managed});
+    }
+    graft_near_field description(const Boxes& boxes) {
+        graft_near_field d{};
+        d.struct_size = sizeof d;
+        d.dimension = 3;
+        d.components = static_cast<int32_t>(boxes.components);
+        const std::vector<int64_t>* const lists[] = {&boxes.offset, &boxes.list_offset, &boxes.list,
+                                                     &boxes.index};
+        const graft_array** const to[] = {&d.target_offset, &d.neighbour_offset, &d.neighbour,
+                                          &d.target_index};
+        for (int k = 0; k < 4; ++k) {
+            views[k] = array_at(lists[k]->data(), static_cast<int64_t>(lists[k]->size()), GRAFT_MEMORY_HOST);
+            *to[k] = &views[k];
+        }
+        d.targets = boxes.n;
+        return d;
+    }
+    graft_array views[4];
+    graft_near_plan* plan = nullptr;
+};
+
+TEST_F(HostileNear, ArraysAnywhereAndPointsInNoBox) {
+    Cases cases(7);
+    for (int64_t round = 0; round < 120; ++round) {
+        if (cases.skip())
+            continue;
+        Dice dice(static_cast<uint64_t>(9000 + round));
+        const Boxes boxes(dice, dice.of<int64_t>({0, 1, 33, 300, 2000}), dice.one_in(2));
+        graft_near_field d = description(boxes);
+        d.precision =
+            dice.of({GRAFT_NEAR_PRECISION_FP32, GRAFT_NEAR_PRECISION_MIXED, GRAFT_NEAR_PRECISION_FP64});
+        d.layout = dice.of({GRAFT_NEAR_LAYOUT_AUTO, 1, 2, 3, 4, 5, 6, 7});
+        SCOPED_TRACE("round " + std::to_string(round) + ", n " + std::to_string(boxes.n) + ", in boxes " +
+                     std::to_string(boxes.index.size()) + ", components " + std::to_string(boxes.components) +
+                     ", precision " + std::to_string(d.precision) + ", layout " + std::to_string(d.layout) +
+                     (boxes.add ? ", add" : ""));
+        create();
+        const int narrow = GRAFT_F32, wide = GRAFT_F64;
+        const Placed at(dice, any_place(dice), dice.of({narrow, wide}), boxes.at, 3),
+            charge(dice, any_place(dice), dice.of({narrow, wide}), boxes.charge,
+                   static_cast<int>(boxes.components));
+        Placed out(dice, any_place(dice), dice.of({narrow, wide}),
+                   std::vector<double>(boxes.charge.size(), 0.25), static_cast<int>(boxes.components));
+        d.target[0] = &at.view();
+        ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
+        graft_near_sums sums{};
+        sums.struct_size = sizeof sums;
+        sums.charge[0] = &charge.view(), sums.potential[0] = &out.view();
+        sums.mode = boxes.add ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
+        std::vector<double> size;
+        const std::vector<double> exact = boxes.potentials(0.25, size);
+        for (int turn = 0; turn < 2; ++turn) {
+            out.refill();
+            ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+            const std::vector<double> found = out.get();
+            for (size_t k = 0; k < found.size(); ++k)
+                ASSERT_NEAR(found[k], exact[k], 1e-5 * size[k] + 1e-6) << "item " << k;
+        }
+        std::vector<double> spoilt = boxes.charge;
+        if (!spoilt.empty()) {
+            spoilt[spoilt.size() / 2] = std::nan("");
+            const Placed bad(dice, any_place(dice), wide, spoilt, static_cast<int>(boxes.components));
+            sums.charge[0] = &bad.view();
+            out.refill();
+            expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_VALUE, "charge");
+        }
+        ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+        if (HasFailure())
+            return;
+    }
+}
+
+/// Boxes are made on the host, of all axes.
+TEST_F(HostileNear, OneAxisOnTheDevice) {
+    Dice dice(5);
+    const Boxes boxes(dice, 500, false);
+    std::vector<double> axis[3];
+    for (size_t k = 0; k < boxes.at.size(); ++k)
+        axis[k % 3].push_back(boxes.at[k]);
+    const OnDevice<double> y(axis[1]);
+    const graft_array x = array_at(axis[0].data(), 500, GRAFT_MEMORY_HOST), on_device = y.view(),
+                      z = array_at(axis[2].data(), 500, GRAFT_MEMORY_HOST);
+    for (const char* backend : {"auto", "cuda"}) {
+        set("backend", backend);
+        create();
+        graft_near_field d{};
+        d.struct_size = sizeof d;
+        d.dimension = 3, d.boxes = GRAFT_NEAR_LEAVES, d.targets = 500;
+        d.target[0] = &x, d.target[1] = &on_device, d.target[2] = &z;
+        expect_error(api->near_field_create(context, &d, &plan), GRAFT_ERROR_UNSUPPORTED, "device memory");
+        d = description(boxes);
+        d.target[0] = &x, d.target[1] = &on_device, d.target[2] = &z;
+        d.components = 1;
+        ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
+        ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+    }
+}
+
+TEST_F(HostileNear, ArraysOfAnotherDeviceThanThePlans) {
+    int devices = 0;
+    ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
+    if (devices < 2)
+        GTEST_SKIP() << "one device only";
+    Dice dice(6);
+    const Boxes boxes(dice, 500, false);
+    const OnDevice<double> at(boxes.at), charge(boxes.charge), out(boxes.charge);
+    ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+    const OnDevice<double> charge_there(boxes.charge);
+    ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+    const graft_array x = at.view(3), q = charge.view(static_cast<int32_t>(boxes.components)),
+                      phi = out.view(static_cast<int32_t>(boxes.components));
+    graft_array q_there = charge_there.view(static_cast<int32_t>(boxes.components));
+    q_there.device = 1;
+    create();
+    graft_near_field d = description(boxes);
+    d.target[0] = &x;
+    ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
+    graft_near_sums sums{};
+    sums.struct_size = sizeof sums;
+    sums.charge[0] = &q_there, sums.potential[0] = &phi;
+    expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_ARRAY, "the plan is on device 0");
+    sums.charge[0] = &q;
+    EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+}
+
+} // namespace
