@@ -263,7 +263,8 @@ const MachineKey keys[] = {
                                             "a pair in a lane of a vector, one core; GPU: a pair",
                                             most_near_kernels),
     near_kernel<&NearKernelCosts::scalar_s>("near.kernels.#.scalar_s", "s",
-                                            "a pair of a plain loop, one core", most_near_kernels),
+                                            "a pair of a plain loop, one core; GPU: one of a thread alone",
+                                            most_near_kernels),
 };
 
 /// The index that stands for '#', 0 for a key without one, -1 when `name` is not of this key.

@@ -40,7 +40,7 @@ struct NearKernelCosts {                           // seconds of one pair, sourc
     double dimension = 0;                          // 0: this item is empty
     double outputs = 0;                            // 1 potential, 2 gradient, 3 both
     double vector_s = 0;                           // a lane of a vector; GPU: a thread
-    double scalar_s = 0;                           // of a plain loop; GPU: 0
+    double scalar_s = 0;                           // of a plain loop; GPU: a thread's step, 0: in slots
 };
 
 constexpr int most_near_layouts = 28, most_near_kernels = 48;

@@ -103,9 +103,10 @@ double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& wa
 
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar) {
     const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
-    if (one == nullptr || (scalar && one->scalar_s <= 0)) // machine files of GPUs had no steps before
+    if (one == nullptr)
         one = nearest(built_in(way.backend), problem, way.backend);
-    return scaled(*one, scalar ? one->scalar_s : one->vector_s, problem);
+    // A GPU's file from before steps were measured counts them in slots.
+    return scaled(*one, scalar && one->scalar_s > 0 ? one->scalar_s : one->vector_s, problem);
 }
 
 NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
