@@ -176,6 +176,7 @@ Queue::Queue(DeviceMemory& memory, cudaStream_t stream)
     multiprocessors_ = multiprocessors_of(memory.device());
     status_.resize(1);
     host_status_.resize(1);
+    *host_status_.data() = {}; // kept memory holds what was there before
     GRAFT_CUDA(cudaStreamCreateWithFlags(&own_, cudaStreamNonBlocking));
     borrow(stream);
 }

@@ -66,6 +66,7 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
         GRAFT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     outcome_.resize(1);
     host_outcome_.resize(1);
+    *host_outcome_.data() = {};
     GRAFT_CUDA(cudaMemsetAsync(outcome_.data(), 0, sizeof(DeviceOutcome), queue_.stream()));
     queue_.wait();
 }

@@ -58,6 +58,7 @@ STATE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, .*?)? ?(?:\(
 REPORT = re.compile(r"^=+ ((?:(?:Error|Warning|Info): )?(?:Race reported|Potential \w+ hazard|Uninitialized|Host API memory access error|"
                     r"Invalid|Barrier error|Divergent|Out-of-range|Misaligned|Leaked|Program hit).*)$")
 FURTHER = re.compile(r"^=+ {5,}(\S.*)$")
+NO_CALLS = "terminated before first instrumented API call" # tests without a GPU alone in a process: no summary
 LOST = "Internal Sanitizer Error" # it lost track of a launch, counts that as a finding, and would count what follows from it
 
 
@@ -231,7 +232,7 @@ def judged(log, status):
     elif lost:
         ended = "lost"
     else:
-        ended = "clean" if status == 0 and summary else "failed"
+        ended = "clean" if (status == 0 and summary) or (NO_CALLS in log and ran and not bad) else "failed"
     if ended == "clean" and not ran:
         ended = "skipped"
     return {"ended": ended, "found": found, "at": running, "times": ran, "bad": sorted(bad), "lost": sorted(lost), "reports": reports}

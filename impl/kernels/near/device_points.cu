@@ -2,6 +2,7 @@
 #include "kernels/near/device_points.cuh"
 
 #include <algorithm>
+#include <span>
 
 namespace graft::kernels::near {
 
@@ -31,18 +32,29 @@ __global__ void gather_charges(Charges<T> from, int32_t components, const int32_
             charge[int64_t{c} * n + s] = from.component[c][i];
 }
 
+/// Entries of an array in slots or, unsorted, in the caller's order: an index may leave points out.
+int64_t places(std::span<const int64_t> index, int64_t slots, bool sorted) {
+    if (sorted || index.empty())
+        return slots;
+    return 1 + *std::max_element(index.begin(), index.end());
+}
+
 } // namespace
 
 template <typename T>
 DevicePoints<T>::DevicePoints(const DeviceStructure& structure, const Sums& sums, bool sorted,
                               backend::Queue& queue)
     : structure_(structure), queue_(queue), components_(sums.components), sorted_(sorted),
-      flat_(sums.dimension == 2), sources_(structure.host().sources()),
+      flat_(sums.dimension == 2),
+      targets_(places(structure.host().target_index, structure.host().targets(), sorted)),
+      sources_(structure.host().same
+                   ? targets_
+                   : places(structure.host().source_index, structure.host().sources(), sorted)),
       target_(queue.memory(), "near field: targets"), source_(queue.memory(), "near field: sources"),
       charge_(queue.memory(), "near field: charges") {
     source_.resize(std::max<int64_t>(1, sources_));
     if (!structure.host().same)
-        target_.resize(std::max<int64_t>(1, structure.host().targets()));
+        target_.resize(std::max<int64_t>(1, targets_));
     if (components_ > 1)
         charge_.resize(std::max<int64_t>(1, sources_ * components_));
 }
@@ -59,7 +71,8 @@ template <typename T>
 void DevicePoints<T>::set_points(const Coordinates<T>& targets, const Coordinates<T>& sources) {
     const StructureView s = structure_.view();
     const bool same = structure_.host().same;
-    const auto gather = [&](Coordinates<T> from, const int32_t* index, int32_t n, Point<T>* to) {
+    const auto gather = [&](Coordinates<T> from, const int32_t* index, int64_t count, Point<T>* to) {
+        const auto n = static_cast<int32_t>(count);
         if (n == 0)
             return;
         if (flat_)
@@ -69,18 +82,19 @@ void DevicePoints<T>::set_points(const Coordinates<T>& targets, const Coordinate
         GRAFT_CUDA_LAUNCHED("gather_points");
         ++queue_.launches;
     };
-    gather(same ? targets : sources, s.source_index, s.sources, source_.data());
+    gather(same ? targets : sources, s.source_index, sources_, source_.data());
     if (!same)
-        gather(targets, s.target_index, s.targets, target_.data());
+        gather(targets, s.target_index, targets_, target_.data());
 }
 
 template <typename T>
 void DevicePoints<T>::set_charges(const Charges<T>& charges) {
     const StructureView s = structure_.view();
-    if (s.sources == 0)
+    if (sources_ == 0)
         return;
-    gather_charges<<<backend::blocks_for(s.sources, threads), threads, 0, queue_.stream()>>>(
-        charges, components_, sorted_ ? s.source_index : nullptr, s.sources, source_.data(), charge_.data());
+    gather_charges<<<backend::blocks_for(sources_, threads), threads, 0, queue_.stream()>>>(
+        charges, components_, sorted_ ? s.source_index : nullptr, static_cast<int32_t>(sources_),
+        source_.data(), charge_.data());
     GRAFT_CUDA_LAUNCHED("gather_charges");
     ++queue_.launches;
 }

@@ -32,7 +32,7 @@ class DevicePoints {
     backend::Queue& queue_;
     int32_t components_;
     bool sorted_, flat_;
-    int64_t sources_;
+    int64_t targets_, sources_; // entries of the arrays
     backend::DeviceBuffer<Point<T>> target_, source_;
     backend::DeviceBuffer<T> charge_; // empty with one component
 };

@@ -29,23 +29,6 @@ class Hostile : public DeviceHost {
         return static_cast<int64_t>(free);
     }
     int32_t attempt(const Call& call) { return api->compute(context, &call.particles, &call.results); }
-    void reset_in_flight() {
-        alarm(60);
-        const std::vector<double> expected = field_of(xyz, "cuda");
-        std::vector<double> out(xyz.size(), -1);
-        const Call call(array_at(xyz.data(), n, GRAFT_MEMORY_HOST, 3),
-                        array_at(out.data(), n, GRAFT_MEMORY_HOST, 3));
-        for (int turn = 0; turn < 2; ++turn) {
-            ASSERT_EQ(api->compute_begin(context, &call.particles, &call.results), GRAFT_OK)
-                << api->last_error();
-            EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
-            std::fill(out.begin(), out.end(), -1);
-            expect_error(api->compute_end(context), GRAFT_ERROR_DEVICE, "reset");
-            EXPECT_EQ(std::count(out.begin(), out.end(), -1.0), static_cast<int64_t>(out.size()));
-            compute(call);
-            EXPECT_EQ(out, expected);
-        }
-    }
     std::vector<double> xyz;
     int64_t n = 0;
 };
@@ -232,17 +215,6 @@ TEST_F(Hostile, AChildAfterForkIsToldAndTheParentGoesOn) {
     std::fill(out.begin(), out.end(), -1);
     compute(call);
     EXPECT_EQ(out, expected);
-}
-
-using HostileDeathTest = Hostile;
-
-TEST_F(HostileDeathTest, AResetTakesWhatIsInFlight) {
-    EXPECT_EXIT(
-        {
-            reset_in_flight();
-            std::exit(HasFailure() ? 1 : 0);
-        },
-        testing::ExitedWithCode(0), "");
 }
 
 /// Whatever is left: the same bits, or an error that names bytes and writes nothing; then all is well again.
