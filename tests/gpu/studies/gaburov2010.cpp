@@ -148,10 +148,8 @@ class Study {
 
 int main(int count, char** words) try {
     const Words arguments(count, words);
-    if (devices() == 0 && arguments.text("backend", "cuda") != "cpu") {
-        std::printf("no CUDA device here\n");
-        return 77;
-    }
+    if (devices() == 0 && arguments.text("backend", "cuda") != "cpu")
+        return without_device();
     make_context({{"backend", arguments.text("backend", "cuda")}}); // or say at once why not
     Study(arguments).run();
     return 0;

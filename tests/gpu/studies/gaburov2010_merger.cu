@@ -160,10 +160,8 @@ class Host {
 
 int main(int count, char** words) try {
     const Words arguments(count, words);
-    if (devices() == 0) {
-        std::printf("no CUDA device here\n");
-        return 77;
-    }
+    if (devices() == 0)
+        return without_device();
     const int steps = static_cast<int>(arguments.number("steps", 300));
     Table table(arguments.text("json", ""));
     Host host(arguments, merger(static_cast<std::size_t>(arguments.number("n", 800000))));

@@ -268,4 +268,9 @@ int devices() {
     return count;
 }
 
+int without_device() {
+    std::printf("no CUDA device here\n");
+    return 77;
+}
+
 } // namespace graft::study

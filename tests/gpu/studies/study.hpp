@@ -107,6 +107,8 @@ cli::Snapshot solar_system(std::size_t n);
 
 /// Number of CUDA devices that work.
 int devices();
+/// Says on standard output that there is none; returns the exit status of what was skipped, 77.
+int without_device();
 /// Runs body(), and says in the table why not when the library refuses (an option that this build lacks).
 template <typename Body>
 bool attempt(Table& table, const std::string& what, Body&& body) {

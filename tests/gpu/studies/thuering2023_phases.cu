@@ -109,10 +109,8 @@ class Phases {
 
 int main(int count, char** words) try {
     const Words arguments(count, words);
-    if (devices() == 0) {
-        std::printf("no CUDA device here\n");
-        return 77;
-    }
+    if (devices() == 0)
+        return without_device();
     Table table(arguments.text("json", ""));
     table.title("construction of the octree in two phases on the GPU, ms");
     backend::DeviceMemory memory(0);
