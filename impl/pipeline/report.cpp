@@ -110,8 +110,13 @@ bool Report::find_words(const std::string& key, std::string* words) const {
     const struct {
         const char* name;
         const char* text;
-    } texts[] = {{"backend", backend},     {"simd", simd},          {"method", method},
-                 {"precision", precision}, {"device", device.name}, {"note", device.note},
+    } texts[] = {{"backend", backend},
+                 {"simd", simd},
+                 {"method", method},
+                 {"precision", precision},
+                 {"device", on_device() ? device.name : ""},
+                 {"note", on_device() ? device.note : ""},
+                 {"kernel", on_device() ? device.kernel : ""},
                  {"local", local.c_str()}};
     for (const auto& one : texts)
         if (key == one.name && one.text[0] != '\0') {
@@ -136,8 +141,10 @@ std::string Report::json() const {
                      backend, simd, precision);
     if (on_device())
         text += ",\"device_name\":\"" + plain(device.name) + "\"";
-    if (device.note[0] != '\0')
-        text += ",\"note\":\"" + plain(device.note) + "\"";
+    if (std::string words; find_words("note", &words))
+        text += ",\"note\":\"" + plain(words.c_str()) + "\"";
+    if (std::string words; find_words("kernel", &words))
+        text += ",\"kernel\":\"" + words + "\"";
     const std::vector<Figure> list = figures(*this);
     for (const char* group : {"", "time_s", "interactions", "tree", "ranks", "bytes", "device"}) {
         std::string members;

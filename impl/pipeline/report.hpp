@@ -45,7 +45,8 @@ struct Report {
     struct Device {
         int32_t ordinal = 0;
         char name[256] = {0};
-        char note[256] = {0}; // e.g. that a part was done on the host, and why
+        char note[256] = {0};    // e.g. that a part was done on the host, and why
+        const char* kernel = ""; // who evaluated the lists (cuda.kernel), and that bits differ where they do
         int64_t bytes = 0, bytes_peak = 0, bytes_pinned = 0;
         int64_t allocations = 0, waits = 0, repeats = 0;
         int64_t lists_built = 0, lists_reused = 0; // computations by what their lists were
@@ -54,8 +55,8 @@ struct Report {
     } device;
     bool on_device() const;
 
-    /// The text of "backend", "simd", "method", "precision", "device", "note", "local"; false for other
-    /// names, and where there is none.
+    /// The text of "backend", "simd", "method", "precision", "device", "note", "kernel", "local"; false for
+    /// other names, and where there is none.
     bool find_words(const std::string& key, std::string* words) const;
     /// true and *value set when `key` names a figure of this report.
     bool find(const std::string& key, double* value) const;

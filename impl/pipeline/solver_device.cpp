@@ -218,6 +218,24 @@ std::string words_of(const Settings& settings, const DeviceReport::Periodic& sum
 
 } // namespace
 
+namespace {
+
+/// The text of query "kernel": deck key cuda.kernel as it was followed.
+const char* kernel_words(int32_t kernel) {
+    switch (static_cast<kernels::DeviceKernel>(kernel)) {
+    case kernels::DeviceKernel::block_per_group:
+        return "block";
+    case kernels::DeviceKernel::pairs_1d:
+        return "pairs-1d: adds with atomics, last bits differ from run to run";
+    case kernels::DeviceKernel::tiles_2d:
+        return "tiles-2d: adds with atomics, last bits differ from run to run";
+    default:
+        return "units";
+    }
+}
+
+} // namespace
+
 void Solver::report_on_gpu(const DeviceReport& done) {
     if (done.periodic.alpha > 0 && comm_->rank() == 0 && log_.wants(core::LogLevel::info)) {
         std::string words = words_of(settings_, done.periodic);
@@ -252,6 +270,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     d.ordinal = done.device;
     std::memcpy(d.name, done.device_name, sizeof d.name);
     std::memcpy(d.note, done.note, sizeof d.note);
+    d.kernel = r.has_tree ? kernel_words(settings_.device.kernel) : "";
     d.bytes = done.bytes_device, d.bytes_peak = done.bytes_device_peak, d.bytes_pinned = done.bytes_pinned;
     d.allocations = done.allocations, d.waits = done.waits, d.repeats = done.repeats;
     d.lists_built = done.lists_built, d.lists_reused = done.lists_reused;

@@ -25,15 +25,7 @@ TEST_F(DeviceArrays, GiveTheFieldThatTheCpuGives) {
     const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
     compute(Call(positions.view(3), out.view(3)));
     EXPECT_EQ(out.get(), host) << "device and host arrays take one way through the engine";
-    std::string backend;
-    ASSERT_EQ(api->query_text(
-                  context, "backend",
-                  [](void* user, const char* text, int64_t bytes) {
-                      static_cast<std::string*>(user)->assign(text, static_cast<size_t>(bytes));
-                  },
-                  &backend),
-              GRAFT_OK);
-    EXPECT_EQ(backend, "cuda");
+    EXPECT_EQ(words("backend"), "cuda");
 }
 
 TEST_F(DeviceArrays, AutoFindsOutWhereAnArrayIs) {

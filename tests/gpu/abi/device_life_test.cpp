@@ -36,6 +36,22 @@ TEST_F(DeviceLife, SteadyStateTakesNoMemoryAndRepeatsNothing) {
     EXPECT_GT(figure("time_s.total"), 0);
 }
 
+/// liu2022's kernels add with atomics; nothing chooses them by itself, and who did says so.
+TEST_F(DeviceLife, TheKernelIsToldAndWhetherBitsDiffer) {
+    const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
+    const Call call(positions.view(3), out.view(3));
+    set("precision", "fp32");
+    for (const std::string kernel : {"auto", "units", "block", "pairs-1d", "tiles-2d"}) {
+        set("cuda.kernel", kernel.c_str());
+        create();
+        compute(call);
+        const std::string told = words("kernel");
+        EXPECT_EQ(told.find(kernel == "auto" ? "units" : kernel), 0u) << told;
+        EXPECT_EQ(told.find("atomics") != std::string::npos, kernel == "pairs-1d" || kernel == "tiles-2d")
+            << told;
+    }
+}
+
 TEST_F(DeviceLife, TwoHalvesOnAStreamOfTheHost) {
     create();
     cudaStream_t stream = nullptr;
