@@ -1,6 +1,6 @@
 #!/bin/bash
-# Several GPUs of one host: the tests of forces over ranks in process, the graft command under mpiexec where there is one,
-# and times.
+# Several GPUs of one host: the tests of forces over ranks in process; errors and times, in process and under mpiexec where
+# there is one.
 set -u
 usage() {
     cat <<'TEXT'
@@ -53,11 +53,21 @@ for count in $counts; do
         { failed=1; cat "$out/ranks_times_box_$count.log"; }
 done
 
-# Ranks of MPI, a GPU each: the command's own check against all pairs.
-if command -v mpiexec > /dev/null && [ -x "$build/bin/graft" ]; then
-    for count in 2 4; do
-        mpiexec -n $count "$build/bin/graft" check --backend cuda > "$out/ranks_mpi_$count.log" 2>&1 ||
+# Ranks of MPI: percentiles beside those of one rank (1, 2 and 4, which may share a GPU), and times of a GPU each.
+if command -v mpiexec > /dev/null && [ -x "$build/bin/graft" ] && ls "$build"/lib/libgraft_mpi_*.so > /dev/null 2>&1; then
+    errors=()
+    for count in 1 2 4; do
+        errors+=("$out/ranks_mpi_$count.json")
+        mpiexec -n $count "$build/bin/graft" check --backend cuda --n 1e6 --targets 4000 --json > "${errors[-1]}" 2> "$out/ranks_mpi_$count.log" ||
             { failed=1; tail -20 "$out/ranks_mpi_$count.log"; }
+    done
+    python3 "$(dirname "${BASH_SOURCE[0]}")/report.py" percentiles "${errors[@]}" >> "$lines" || failed=1
+    for size in $sizes; do
+        for count in $counts; do
+            [ $count -gt 1 ] || continue
+            log=$out/ranks_times_mpi_${count}_$size.log
+            mpiexec -n $count "$build/bin/gpu_ranks_times" $count $size 3 1e-3 device >> "$lines" 2> "$log" || { failed=1; cat "$log"; }
+        done
     done
 fi
 cat "$lines"

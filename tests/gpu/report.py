@@ -2,6 +2,7 @@
 """The table and results.json of tests/gpu/run.sh.
 
 usage: report.py add FOLDER NAME COMMAND     a measurement's FOLDER/NAME.jsonl to FOLDER/bench.jsonl
+       report.py percentiles FILES           answers of `graft check`, the first of one rank: lines for ranks.jsonl
        report.py show FOLDER DEVICE CUDA     steps.txt, bench.jsonl, ranks.jsonl -> the table, FOLDER/results.json
 """
 import json
@@ -29,6 +30,19 @@ def add(folder, name, command):
     if answers:
         with open(os.path.join(folder, "bench.jsonl"), "a", encoding="utf-8") as file:
             file.write(json.dumps({"name": name, "command": command, "answers": answers}) + "\n")
+
+
+def percentiles(*files):
+    """Errors over ranks in those of one rank, which they are to have: 1.1, as targets are some thousand."""
+    answers = [read_lines(path) for path in files]
+    if not all(answers):
+        sys.exit("percentiles: no answer in " + ", ".join(path for path, found in zip(files, answers) if not found))
+    alone = answers[0][0]["error"]
+    for (answer,) in answers[1:]:
+        for name in ("median", "p99"):
+            print(json.dumps({"what": f"{answer['ranks']['size']} ranks of MPI: {name} over one's", "n": answer["n"], "unit": "x",
+                              "ours": answer["error"][name] / alone[name], "first": 1.1, "backend": answer["backend"],
+                              "command": f"mpiexec -n {answer['ranks']['size']} graft check --backend cuda"}))
 
 
 def read_steps(folder):
@@ -81,4 +95,4 @@ def show(folder, device, cuda):
 
 
 if __name__ == "__main__":
-    {"add": add, "show": show}[sys.argv[1]](*sys.argv[2:])
+    {"add": add, "percentiles": percentiles, "show": show}[sys.argv[1]](*sys.argv[2:])

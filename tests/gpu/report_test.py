@@ -69,6 +69,21 @@ class Table(unittest.TestCase):
         made, _ = table_of(ranks=[{"what": "2 GPUs", "n": 1, "ours": 3.0, "unit": "ms", "command": "m", "ok": False, "wait_s": 1}])
         self.assertEqual((made["2 GPUs"]["ok"], made["2 GPUs"]["wait_s"], made["2 GPUs"]["command"]), ("no", 1, "m"))
 
+    def test_errors_over_ranks_are_those_of_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for ranks, median in ((1, 2e-4), (2, 2.1e-4), (4, 2.4e-4)):
+                paths.append(os.path.join(folder, str(ranks)))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    json.dump({"n": 1000, "backend": "cuda", "error": {"median": median, "p99": 1e-3}, "ranks": {"size": ranks}}, file)
+            call = [sys.executable, os.path.join(here, "report.py"), "percentiles"]
+            done = subprocess.run(call + paths, capture_output=True, text=True, check=True)
+            made, _ = table_of(ranks=[json.loads(line) for line in done.stdout.splitlines()])
+            self.assertEqual(made["2 ranks of MPI: median over one's"]["ok"], "yes")
+            self.assertEqual(made["4 ranks of MPI: median over one's"]["ok"], "no")
+            self.assertEqual(made["4 ranks of MPI: p99 over one's"]["ours"], 1)
+            self.assertNotEqual(subprocess.run(call + paths + [os.devnull], capture_output=True, check=False).returncode, 0)
+
     def test_every_line_of_bench_txt_is_read(self):
         with open(os.path.join(here, "bench.txt"), encoding="utf-8") as file:
             lines = [line for line in file if line.strip() and not line.startswith("#")]

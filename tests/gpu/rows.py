@@ -18,7 +18,7 @@ P99 = 1e-3
 FORCES = (("plummer-1e5", "Plummer 1e5", 2.6, 1.5, 0.5), ("plummer-1e6", "Plummer 1e6", 17.9, 6, 1.8),
           ("plummer-8e6", "Plummer 8e6", 63, 25, 7), ("plummer-6.4e7", "Plummer 6.4e7", 611, 220, 60),
           ("uniform-1e6", "uniform 1e6", 6.0, 3, 0.9), ("uniform-8e6", "uniform 8e6", 47.8, 20, 6),
-          ("plummer-2^30", "2^30 bodies", 10000, 4000, 1000), ("local-1e5", "Plummer 1e5, local", 2.6, 1.5, 0.5),
+          ("uniform-2^30", "uniform 2^30", 10000, 4000, 1000), ("local-1e5", "Plummer 1e5, local", 2.6, 1.5, 0.5),
           ("local-1e6", "Plummer 1e6, local", 17.9, 6, 1.8), ("local-8e6", "Plummer 8e6, local", 63, 25, 7),
           ("local-uniform", "uniform 1e6, local", 6.0, 3, 0.9))
 
@@ -84,7 +84,7 @@ def force_rows(answers):
 def split_rows(answers):
     """Each step alone, beside its floor."""
     rows = []
-    for name in ("steps-1e5", "steps-1e6", "steps-1e6-128", "steps-8e6", "steps-6.4e7"):
+    for name in ("steps-1e5", "steps-1e6", "steps-1e6-128", "steps-1e6-32", "steps-8e6", "steps-6.4e7"):
         s = answers.first(name)
         if s is None:
             continue
@@ -111,7 +111,7 @@ def limit_rows(answers):
             best = pairs["all_pairs"][precision]
             rows.append(row(f"P2P {precision}, all pairs", "pairs", pairs["n"], best["best"]["pairs_per_s"], "pairs/s", first, goal,
                             best["limit_pairs_per_s"], "more"))
-    for name, first in (("steps-1e6", 1.7e12), ("steps-1e6-128", 1.7e12)):
+    for name, first in (("steps-1e6", 1.7e12), ("steps-1e6-128", 1.7e12), ("steps-1e6-32", 1.7e12)):
         s = answers.first(name)
         if s is not None:
             rows.append(row(f"P2P from lists, {s['leaf']}/{s['group']}, useful", name, s["n"], s["pairs"] / s["time_s"]["p2p"], "pairs/s",

@@ -1,17 +1,20 @@
-// Time of a step over GPUs of one host, in process: threads as ranks, each with its GPU and its part of a
-// Plummer sphere, or of a periodic box of charges that planes cut. ranks_times RANKS PARTICLES [CALLS]
-// [ACCURACY] [host|device] [plummer|box]; arrays in the host's memory, or in the devices'. A line of JSON,
-// with the split of the slowest rank between sums on the device, exchange, and waiting in communication, and
-// a line a rank on stderr with all of it. Every rank has its share of the cores.
+// Time of a step over GPUs of one host: threads as ranks, or under `mpiexec -n RANKS` processes, each with
+// its GPU and its part of a Plummer sphere, or of a periodic box of charges that planes cut. ranks_times
+// RANKS PARTICLES [CALLS] [ACCURACY] [host|device] [plummer|box]; arrays in the host's memory, or in the
+// devices'. A line of JSON, with the split of the slowest rank between sums on the device, exchange, and
+// waiting in communication, and a line a rank on stderr with all of it. Every rank has its share of the
+// cores. Exit status 77: no GPU.
 #include "backend/cuda_library.hpp"
 #include "comm/threads.hpp"
 #include "core/timer.hpp"
 #include "pipeline/solver.hpp"
+#include "ranks/ranks.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <set>
 #include <string>
@@ -112,8 +115,14 @@ class Triples {
     float* data_ = nullptr;
 };
 
-struct Measured {
+/// A rank's step; plain, as ranks of MPI send it.
+struct Split {
     double wall_s = 0, sums_s = 0, exchange_s = 0, wait_s = 0;
+    int32_t device = 0;
+};
+
+struct Measured {
+    Split split;
     Report report;
 };
 
@@ -161,17 +170,17 @@ void run(comm::Communicator& comm, const Task& task, Measured& best) {
         input.position[a] = in.column(a);
         outputs.acceleration[a] = out.column(a);
     }
-    best.wall_s = 1e30;
+    best.split.wall_s = 1e30;
     for (int call = 0; call < task.calls; ++call) {
         comm.barrier();
         const core::Timer timer;
         solver.compute(input, outputs);
         comm.barrier();
         const double wall_s = timer.seconds();
-        if (wall_s >= best.wall_s)
+        if (wall_s >= best.split.wall_s)
             continue;
         const Report& r = solver.report();
-        best = {wall_s, r.time_s.forces, r.time_s.ranks, r.ranks.wait_s, r};
+        best = {{wall_s, r.time_s.forces, r.time_s.ranks, r.ranks.wait_s, r.device.ordinal}, r};
     }
 }
 
@@ -183,13 +192,13 @@ void tell(const Measured& m) {
         stderr,
         "  rank %d on device %d: wall %.1f ms: import %.1f, tree %.1f, moments %.1f, lists %.1f, sums "
         "%.1f, output %.1f\n",
-        r.ranks.rank, r.device.ordinal, 1e3 * m.wall_s, 1e3 * t.import, 1e3 * t.tree, 1e3 * t.moments,
-        1e3 * t.lists, 1e3 * m.sums_s, 1e3 * t.output);
+        r.ranks.rank, r.device.ordinal, 1e3 * m.split.wall_s, 1e3 * t.import, 1e3 * t.tree, 1e3 * t.moments,
+        1e3 * t.lists, 1e3 * m.split.sums_s, 1e3 * t.output);
     if (r.ranks.size > 1)
         std::fprintf(
             stderr,
             "    exchange %.1f ms, in communication %.1f; %lld nodes and %lld particles came, %.1f MB sent\n",
-            1e3 * m.exchange_s, 1e3 * m.wait_s, static_cast<long long>(r.ranks.nodes),
+            1e3 * m.split.exchange_s, 1e3 * m.split.wait_s, static_cast<long long>(r.ranks.nodes),
             static_cast<long long>(r.ranks.particles), 1e-6 * static_cast<double>(r.ranks.bytes_sent));
     std::fprintf(stderr,
                  "    pairs %.3g, cells %.3g, into polynomials %.3g (%s), imbalance %.3f, %.1f GB on the "
@@ -197,6 +206,51 @@ void tell(const Measured& m) {
                  r.pairs, r.cells, r.far_cells, r.local.c_str(), r.ranks.imbalance,
                  1e-9 * static_cast<double>(r.device.bytes), static_cast<long long>(r.device.repeats),
                  static_cast<long long>(r.device.batches));
+}
+
+std::vector<Split> in_process(int ranks, const Task& task) {
+    std::vector<Measured> measured(static_cast<size_t>(ranks));
+    comm::run_ranks(
+        ranks, [&](comm::Communicator& comm) { run(comm, task, measured[static_cast<size_t>(comm.rank())]); },
+        0);
+    std::vector<Split> splits;
+    for (const Measured& m : measured) {
+        tell(m);
+        splits.push_back(m.split);
+    }
+    return splits;
+}
+
+/// Of all ranks on the first one; on the others nothing. Collective.
+std::vector<Split> over_mpi(cli::Ranks& ranks, const Task& task) {
+    comm::Communicator comm(ranks.table());
+    Measured own;
+    run(comm, task, own);
+    tell(own);
+    std::vector<Split> splits;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&own.split);
+    for (const cli::ByteVector& part : ranks.gather({bytes, bytes + sizeof own.split})) {
+        splits.emplace_back();
+        std::memcpy(&splits.back(), part.data(), sizeof(Split));
+    }
+    return splits;
+}
+
+void print(const std::vector<Split>& splits, const std::string& by, const Task& task, const char* particles) {
+    std::set<int32_t> devices;
+    for (const Split& one : splits)
+        devices.insert(one.device);
+    const auto slow = std::max_element(splits.begin(), splits.end(),
+                                       [](const auto& a, const auto& b) { return a.sums_s < b.sums_s; });
+    const auto n = static_cast<double>(task.n) * static_cast<double>(splits.size());
+    std::printf(
+        "{\"what\": \"%s %.2g, %zu GPUs %s%s\", \"command\": \"%sgpu_ranks_times %zu %s%s\", \"n\": %.0f, "
+        "\"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": true, "
+        "\"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %zu}\n",
+        task.box ? "periodic box" : "Plummer", n, splits.size(), by.c_str(),
+        task.on_device ? ", arrays on them" : "", by == "in process" ? "" : "mpiexec ", splits.size(),
+        particles, task.box ? " 6 1e-5 device box" : "", n, 1e3 * splits[0].wall_s, 1e3 * slow->sums_s,
+        1e3 * slow->exchange_s, 1e3 * slow->wait_s, devices.size());
 }
 
 } // namespace
@@ -209,38 +263,32 @@ int main(int count, char** words) {
 #ifdef GRAFT_CUDA_REAL
     setenv("GRAFT_CUDA_LIBRARY", GRAFT_CUDA_REAL, 0);
 #endif
-    const int ranks = std::atoi(words[1]);
-    const auto n = static_cast<int64_t>(std::atof(words[2]));
-    const int calls = count > 3 ? std::atoi(words[3]) : 3;
-    const double accuracy = count > 4 ? std::atof(words[4]) : 1e-3;
+    std::string why;
+    if (backend::find_cuda(&why) == nullptr) {
+        std::fprintf(stderr, "ranks_times: %s\n", why.c_str());
+        return 77;
+    }
+    const int ranks = std::max(1, std::atoi(words[1]));
     const bool on_device = count > 5 && std::string(words[5]) == "device";
     const bool box = count > 6 && std::string(words[6]) == "box";
-    std::vector<Measured> measured(static_cast<size_t>(ranks));
+    const Task task{static_cast<int64_t>(std::atof(words[2])) / ranks, count > 3 ? std::atoi(words[3]) : 3,
+                    count > 4 ? std::atof(words[4]) : 1e-3, on_device, box};
+    cli::Ranks& started = cli::Ranks::here();
+    std::string error;
     try {
-        comm::run_ranks(
-            ranks,
-            [&](comm::Communicator& comm) {
-                run(comm, {n / ranks, calls, accuracy, on_device, box},
-                    measured[static_cast<size_t>(comm.rank())]);
-            },
-            0);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "ranks_times: %s\n", error.what());
-        return 1;
+        started.start("auto");
+        if (!started.alone() && started.size() != ranks)
+            throw std::runtime_error("mpiexec started " + std::to_string(started.size()) + " ranks, not " +
+                                     std::to_string(ranks));
+        const auto splits = started.alone() ? in_process(ranks, task) : over_mpi(started, task);
+        if (!splits.empty())
+            print(splits, started.alone() ? "in process" : "of " + started.mpi(), task, words[2]);
+    } catch (const std::exception& failure) {
+        error = failure.what();
     }
-    for (const Measured& m : measured)
-        tell(m);
-    std::set<int> devices;
-    for (const Measured& m : measured)
-        devices.insert(m.report.device.ordinal);
-    const auto slow = std::max_element(measured.begin(), measured.end(),
-                                       [](const auto& a, const auto& b) { return a.sums_s < b.sums_s; });
-    std::printf(
-        "{\"what\": \"%s %.2g, %d GPUs in process%s\", \"command\": \"gpu_ranks_times %d %s%s\", \"n\": "
-        "%lld, \"ours\": %.2f, \"unit\": \"ms\", \"first\": null, \"goal\": null, \"floor\": null, \"ok\": "
-        "true, \"sums_ms\": %.2f, \"exchange_ms\": %.2f, \"wait_ms\": %.2f, \"devices\": %d}\n",
-        box ? "periodic box" : "Plummer", static_cast<double>(n), ranks, on_device ? ", arrays on them" : "",
-        ranks, words[2], box ? " 6 1e-5 device box" : "", static_cast<long long>(n), 1e3 * measured[0].wall_s,
-        1e3 * slow->sums_s, 1e3 * slow->exchange_s, 1e3 * slow->wait_s, static_cast<int>(devices.size()));
-    return 0;
+    error = started.agree(error);
+    if (!error.empty() && started.first())
+        std::fprintf(stderr, "ranks_times: %s\n", error.c_str());
+    started.finish();
+    return error.empty() ? 0 : 1;
 }
