@@ -5,6 +5,7 @@ layering   a room includes only itself and the rooms to its left; plugin, capi a
 sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
+device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
 links      relative links of Markdown files lead somewhere; every page of impl/docs/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
@@ -119,6 +120,43 @@ def headers(repository, c_compiler="cc", cxx_compiler="c++"):
                 yield f"{path}: not clean as {standard}:\n{done.stderr}"
 
 
+CUDA_CALL = re.compile(r"\bcuda[A-Z]\w*(?=\()")
+LAUNCH_LOOKED_AT = re.compile(r"GRAFT_CUDA_LAUNCHED\(|\bcudaGetLastError\(|\blaunched\(")
+LOOKED_AT = re.compile(r"GRAFT_CUDA\(|\bcheck\(|\(void\)|[=!?]=?|\breturn\b|\|\||&&|\bif \(")
+NO_ANSWER = {"cudaGetErrorString", "cudaGetErrorName"} | {"cudaEvent_t", "cudaStream_t"} # conversions
+WAITS = re.compile(r"\bcuda(Malloc\w*|HostAlloc|HostRegister|(Stream|Device|Event)Synchronize|Memcpy|Memset)(?=\()")
+# Where a computation waits or allocates, and who counts it; then what no computation calls.
+MAY_WAIT = {"backend/device.cu": "DeviceMemory::allocations, Queue::waits", "backend/device_cache.cu": "DeviceMemory::allocations",
+            "particles/device_staging.cu": "slot_waits", "pipeline/device_clock.cu": "DeviceForce::waits_",
+            "pipeline/device_outputs.cu": "waits_", "pipeline/device_engine.cu": "after errors and at the end of its life only",
+            "pipeline/device_ranks_engine.cu": "waits_", "kernels/near/device_base.cu": "near field: its own times",
+            "kernels/near/device_layout_copies.cu": "near field: its own times", "decompose/device_copies.cu": "cuts from host arrays",
+            "pipeline/cuda_table.cu": "memory of the commands, messages", "kernels/device_cloud.cu": "points of bench",
+            "kernels/device_paper_feed.cu": "liu2022's feed, a study", "decompose/device_rehmann_bench.cuh": "bench",
+            "decompose/device_rehmann_report.cu": "bench", "decompose/device_orb_bench.cu": "bench"}
+
+
+def device(repository):
+    for path in files_of(repository, "impl", (".cu", ".cuh", ".cpp", ".hpp")):
+        text = without_comments(read(repository, path))
+        for found in CUDA_CALL.finditer(text):
+            number = text.count("\n", 0, found.start()) + 1
+            statement = re.split(r"[;{}]", text[:found.start()])[-1]
+            if found.group(0) not in NO_ANSWER and not LOOKED_AT.search(statement):
+                yield f"{path}:{number}: nobody looks at what {found.group(0)} answers; expected GRAFT_CUDA(...), or (void)"
+            if WAITS.match(found.group(0) + "(") and os.path.relpath(path, "impl") not in MAY_WAIT:
+                yield f"{path}:{number}: {found.group(0)} waits or allocates; count it, then name the file in lint.py (MAY_WAIT)"
+        functions = re.split(r"^\}", text, flags=re.MULTILINE)
+        for body in functions:
+            if "<<<" not in body or LAUNCH_LOOKED_AT.search(body):
+                continue
+            name = re.search(r"\blaunch_\w+(?=\()", body) # these leave it to who calls them
+            callers = [other for other in functions if name and other is not body and re.search(name.group(0) + r"\b", other)]
+            if not callers or not all(LAUNCH_LOOKED_AT.search(caller) for caller in callers):
+                number = text.count("\n", 0, text.index(body) + body.index("<<<")) + 1
+                yield f"{path}:{number}: a launch that nobody looks at; expected GRAFT_CUDA_LAUNCHED in the same function"
+
+
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
@@ -147,6 +185,9 @@ PLANTED = {
     "quiet": {"impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
               "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",
               "impl/backend/e.cpp": "void f() { omp_set_num_threads(2); }\n"},
+    "device": {"impl/tree/a.cu": "void f() {\n    cudaFree(p);\n}\n", "impl/tree/b.cu": "void f() {\n    k<<<1, 1>>>();\n}\n",
+               "impl/lists/c.cu": "void f() {\n    GRAFT_CUDA(cudaStreamSynchronize(s));\n}\n",
+               "impl/lists/d.cuh": "void f() {\n    GRAFT_CUDA(cudaMemcpy(a, b, n, cudaMemcpyDefault));\n}\n"},
     "links": {"impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
               "impl/docs/gpu/new.md": "nothing\n"},
     "headers": {"capi/include/graft/a.h": "int64_t f(void);\n", "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"},
@@ -168,7 +209,7 @@ def self_test(_repository):
 
 def main(repository, c_compiler, cxx_compiler, *rules):
     wrong = 0
-    for rule in rules or ("layering", "sizes", "quiet", "headers", "links", "self_test"):
+    for rule in rules or ("layering", "sizes", "quiet", "headers", "device", "links", "self_test"):
         arguments = (c_compiler, cxx_compiler) if rule == "headers" else ()
         for complaint in globals()[rule](repository, *arguments):
             print(f"{rule}: {complaint}")
