@@ -166,6 +166,8 @@ run_tests() {
     for program in $(programs); do # one by one: some tests look at what memory is free
         run_limited 300 tests "$(basename "$program")" "$program" --gtest_brief=1
     done
+    [[ -x $build/bin/accuracy && accuracy =~ $match ]] && # errors over theta and order, against sums on the CPU
+        run_limited 120 tests accuracy "$build/bin/accuracy" --gtest_brief=1 --gtest_filter='*/cuda'
 }
 
 # Small inputs only: a sanitizer takes 10 to 100 times as long. See sanitize.py for what runs when, and what is left out.
