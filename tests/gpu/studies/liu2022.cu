@@ -363,7 +363,7 @@ void study_tiles(Setting& on) {
     const kernels::PaperView view = on.prepare();
     PaperFeedOptions o;
     o.tiles = true, o.block_y = leaf;
-    for (const int64_t buffer : {1024, 8192, 32768}) {
+    for (const int64_t buffer : {512, 1024, 8192, 32768}) {
         o.buffer = buffer;
         print_feed("tiles", o, leaf,
                    [&](const PaperFeedOptions& with) { return feed_tiles(on, view, with); });
