@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <thread>
 #include <vector>
 
 namespace graft::cli {
@@ -93,10 +94,22 @@ std::vector<PointRecord> make_block(const Arguments& arguments, std::int64_t n, 
         arguments, "weights", {{"unit", PointWeights::unit}, {"lognormal", PointWeights::lognormal}});
     const auto seed = static_cast<std::uint64_t>(arguments.integer("seed", 0, INT64_MAX));
     const std::int64_t begin = ranks.block_begin(n, ranks.rank()),
-                       end = ranks.block_begin(n, ranks.rank() + 1);
-    std::vector<PointRecord> points(static_cast<std::size_t>(end - begin));
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        points[i] = make_point(set, weights, seed, static_cast<std::uint64_t>(begin) + i);
+                       count = ranks.block_begin(n, ranks.rank() + 1) - begin;
+    std::vector<PointRecord> points(static_cast<std::size_t>(count));
+    const std::int64_t least = 1 << 20; // of a thread
+    const std::int64_t threads =
+        std::clamp<std::int64_t>(count / least, 1, std::thread::hardware_concurrency());
+    std::vector<std::thread> workers;
+    for (std::int64_t t = 0; t < threads; ++t) {
+        workers.emplace_back([&, from = count * t / threads, to = count * (t + 1) / threads] {
+            for (std::int64_t i = from; i < to; ++i) {
+                points[static_cast<std::size_t>(i)] =
+                    make_point(set, weights, seed, static_cast<std::uint64_t>(begin + i));
+            }
+        });
+    }
+    for (std::thread& worker : workers) {
+        worker.join();
     }
     return points;
 }
