@@ -57,16 +57,18 @@ done
 if command -v mpiexec > /dev/null && [ -x "$build/bin/graft" ] && ls "$build"/lib/libgraft_mpi_*.so > /dev/null 2>&1; then
     errors=()
     for count in 1 2 4; do
+        log=$out/ranks_mpi_$count.log
         errors+=("$out/ranks_mpi_$count.json")
-        mpiexec -n $count "$build/bin/graft" check --backend cuda --n 1e6 --targets 4000 --json > "${errors[-1]}" 2> "$out/ranks_mpi_$count.log" ||
-            { failed=1; tail -20 "$out/ranks_mpi_$count.log"; }
+        mpiexec -n $count "$build/bin/graft" check --backend cuda --n 1e6 --targets 4000 --json > "${errors[-1]}" 2> "$log" ||
+            { failed=1; tail -20 "$log"; }
     done
     python3 "$(dirname "${BASH_SOURCE[0]}")/report.py" percentiles "${errors[@]}" >> "$lines" || failed=1
     for size in $sizes; do
         for count in $counts; do
             [ $count -gt 1 ] || continue
             log=$out/ranks_times_mpi_${count}_$size.log
-            mpiexec -n $count "$build/bin/gpu_ranks_times" $count $size 3 1e-3 device >> "$lines" 2> "$log" || { failed=1; cat "$log"; }
+            mpiexec -n $count "$build/bin/gpu_ranks_times" $count $size 3 1e-3 device >> "$lines" 2> "$log" ||
+                { failed=1; cat "$log"; }
         done
     done
 fi
