@@ -25,7 +25,7 @@ STEPS = {"n": 1000000, "ic": "plummer", "leaf": 64, "group": 64, "nodes": 60000,
 
 
 def force(total_s, p99):
-    return {"n": 1000000, "time_s": {"total": total_s}, "interactions": {"p2p": 1e9, "m2p": 9e8}, "error": {"p99": p99},
+    return {"n": 1000000, "time_s": {"total": total_s, "tree": 3e-4, "forces": 1.2e-3}, "interactions": {"p2p": 1e9, "m2p": 9e8}, "error": {"p99": p99},
             "tree": {"groups": 22000, "nodes": 60000, "leaves": 40000}}
 
 
@@ -41,6 +41,13 @@ class Table(unittest.TestCase):
             made, _ = table_of(plummer_1e6=force(total_s, p99))
             self.assertEqual(made["Plummer 1e6"]["ok"], expected)
             self.assertAlmostEqual(made["Plummer 1e6"]["ours"], 1e3 * total_s)
+
+    def test_parts_of_an_evaluation_have_floors(self):
+        made, _ = table_of(plummer_1e6=force(2e-3, 9e-4), pairs=PAIRS)
+        floors = [made["Plummer 1e6: " + part]["floor"] for part, _, _ in rows.PARTS]
+        self.assertAlmostEqual(sum(floors), made["Plummer 1e6"]["floor"])
+        self.assertAlmostEqual(made["Plummer 1e6: P2P, M2P, M2L"]["share"], 1e9 * (12 + 0.9 * 30) / (13 * 2e12) / 1.2e-3)
+        self.assertAlmostEqual(made["Plummer 1e6: tree, sort included"]["ours"], 0.3)
 
     def test_rates_are_better_when_larger(self):
         made, assumed = table_of(pairs=PAIRS)

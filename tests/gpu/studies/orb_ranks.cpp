@@ -79,7 +79,7 @@ Answer measure(comm::Communicator& comm, const study::Words& words) {
 
 } // namespace
 
-int main(int count, char** arguments) {
+int main(int count, char** arguments) try {
     const study::Words words(count, arguments);
     const int ranks = static_cast<int>(words.number("ranks", 1));
     std::mutex printing;
@@ -99,4 +99,7 @@ int main(int count, char** arguments) {
                         static_cast<long long>(answer.part_least), static_cast<long long>(answer.part_most));
         },
         0);
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "study_orb_ranks: %s\n", error.what());
+    return 1;
 }
