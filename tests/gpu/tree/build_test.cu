@@ -254,6 +254,18 @@ TEST_P(TreeKinds, TooFewNodesAreNamed) {
     }
 }
 
+/// As large as whole evaluations are; the last one is sorted without buckets.
+TEST_F(TreeBuild, MillionsInBucketsAndBeyond) {
+    if (test::small_inputs())
+        GTEST_SKIP() << "sizes of the others do for a sanitizer";
+    for (const int64_t n : {int64_t{1} << 21, tree::most_in_buckets + 1}) {
+        expect_cpu_tree(test::make_cloud(Shape::plummer, n), {}, tree::DeviceBuild::fused);
+        if (HasFatalFailure())
+            return;
+    }
+    EXPECT_EQ(compared, 2);
+}
+
 TEST_F(TreeBuild, DepthsOfTheTop) {
     for (int depth = 1; depth <= 9; depth += test::small_inputs() ? 4 : 1)
         for (const Shape shape : {Shape::plummer, Shape::uniform}) {
