@@ -2,10 +2,10 @@
 //
 // Points at random in a cube of side^3 boxes, 27 neighbours, Laplace. The slots of a layout are the
 // multiply-adds that the machine could have issued (rate of independent ones, timed in turn with the layout,
-// best of all rounds of both; one thread: processor time, so that other programs do not count) while one
-// vector of pairs was summed; the floor are the arithmetic instructions of the compiled loop (`objdump -d`,
-// AVX-512: potential 13, gradient 16, both 19 in float, see impl/docs/near-notes.md). usage: near_study
-// [points] [outputs 1|2|3] [rounds] [threads] [densities...]
+// best of all rounds of both) while one vector of pairs was summed, by processor time where one thread sums,
+// so that other programs do not count; the floor are the arithmetic instructions of the compiled loop
+// (`objdump -d`, AVX-512: potential 13, gradient 16, both 19 in float, see impl/docs/near-notes.md). usage:
+// near_study [points] [outputs 1|2|3] [rounds] [threads] [densities...]
 #include "kernels/bench.hpp"
 #include "kernels/near/layout.hpp"
 #include "kernels/simd.hpp"
