@@ -6,7 +6,7 @@
   near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
                                     points: figures 1 to 3; --repeats 20 is the paper's
   near.py measure threads [...]     every layout by 1, 2, 4 ... threads, as many as there are cores (wall time: an idle machine, please)
-  near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
+  near.py draw                      data/near_{sweep,steps,paper,gpu,gpu_steps,gpu_paper}.jsonl -> near_*.svg
   near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of several threads,
                                     our best layout against his, his constants fitted here
   near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
@@ -59,6 +59,8 @@ def paper(options):
     for height in PAPER_HEIGHTS:
         n = 4 ** (height - 1)
         for growth in PAPER_GROWTH:
+            if not options.least_points <= n <= options.most_points:
+                continue
             if height + growth >= 1 and 9 * max(n * 4.0 ** -growth, 4.0 ** (height + growth - 1)) <= options.most_pairs:
                 yield ["--n", str(n), "--height", str(height + growth), "--dimension", "2", "--serial", "3",
                        "--layout", "indexed,replicated"]
@@ -227,13 +229,13 @@ def table(options):
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),
               "choice", line["choice"], "regret %.3f" % line.get("regret", float("nan")),
               "serial/best %.1f" % (line.get("serial_s", 0) / min(by_layout(line, 1).values())))
+    for executes in EXECUTES if data else ():
+        timed = [one for one in (by_layout(line, executes) for line in data) if any(name in one for name in HIS)]
+        ratios = [min(one[k] for k in HIS if k in one) / min(s for k, s in one.items() if k not in HIS) for one in timed]
+        print("E %5d: better of his two / our best: %.2f to %.2f, median %.2f; ours slower in %d of %d" % (
+            executes, min(ratios), max(ratios), statistics.median(ratios), sum(ratio < 1 for ratio in ratios), len(ratios)))
     if options.data != "near_sweep.jsonl":
         return
-    ours = [min(s for k, s in by_layout(line, 1).items() if k not in HIS) for line in data]
-    his = [min(s for k, s in by_layout(line, 1).items() if k in HIS) for line in data]
-    if data:
-        print("better of his two / our best: %.2f to %.2f" % (min(h / o for h, o in zip(his, ours)),
-                                                             max(h / o for h, o in zip(his, ours))))
     alone = {}
     for line in lines("near_threads.jsonl"):
         key = (line["n"], line["dimension"], round(line["density"]))
@@ -380,11 +382,10 @@ def draw_sweep(data, prefix="near", machine="one thread", precisions=("fp64", "f
                    [(name, points, "both") for name, points in series.items()])
 
 
-def draw_prediction(data):
-    """Of the CPU: what near_gpu.jsonl predicted was by terms that are gone (`halves` judges those in use)."""
+def draw_prediction(data, prefix="near"):
     pairs = [(by_layout(line, 1), by_layout(line, 1, "predicted_s")) for line in data]
     names = sorted({name for measured, _ in pairs for name in measured})
-    figure("near_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
+    figure(prefix + "_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
            "predicted / measured", [(name, [(m[name], p[name] / m[name]) for m, p in pairs if name in m], "dots")
                                     for name in names])
 
@@ -421,6 +422,7 @@ def draw(_):
     draw_paper(lines("near_steps.jsonl"), lines("near_paper.jsonl"))
     draw_paper(lines("near_gpu_steps.jsonl"), lines("near_gpu_paper.jsonl"), "near_gpu", "one H200, collected by one thread")
     draw_sweep(lines("near_gpu.jsonl"), "near_gpu", "one H200", ("fp64", "fp32"))
+    draw_prediction(lines("near_gpu.jsonl"), "near_gpu")
 
 
 def main():
@@ -435,7 +437,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", default="6e8", help="cap of a layout's arrays, bytes")
     parser.add_argument("--every", type=int, default=1, help="steps: take every so many of his N")
-    parser.add_argument("--least-points", type=float, default=0, help="steps: of his N those from here")
+    parser.add_argument("--least-points", type=float, default=0, help="paper, steps: of his N those from here")
     parser.add_argument("--most-points", type=float, default=1e9, help="to here")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
