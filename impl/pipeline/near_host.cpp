@@ -1,9 +1,9 @@
 // The near field on this host: contiguous copies of the caller's arrays in the arithmetic's type, and a
 // layout.
 //
-// 1/r^3 must be a number of that type (body.hpp), whatever the caller's unit of length. So coordinates and
-// the kernel's lengths are multiplied by a power of two on their way in, and sums on their way out: no bit of
-// a result changes where both would be numbers.
+// A charge times 1/r^3 must be a number of the pairs' type, whatever the caller's units (body.hpp). So
+// coordinates, the kernel's lengths and charges are multiplied by powers of two on their way in, and sums on
+// their way out: no bit of a result changes where both would be numbers.
 #include "core/timer.hpp"
 #include "kernels/near/choose.hpp"
 #include "pipeline/near_side.hpp"
@@ -219,7 +219,7 @@ class HostSide : public NearSide {
         layout_.reset();
     }
 
-    /// Complex charges' parts have one.
+    /// Of each component; the parts of complex charges have one.
     void choose_charge_scales(const NearSums& sums) {
         charge_scale_.fill(1);
         if (given_.precision == near::Precision::fp64)
