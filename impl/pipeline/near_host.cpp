@@ -199,14 +199,8 @@ class HostSide : public NearSide {
         const near::Kernel kernel = given_.kernel.kernel;
         if (kernel == near::Kernel::logarithm || kernel == near::Kernel::table)
             return;
-        double length = given_.kernel.softening;
-        for (int a = 0; a < given_.dimension; ++a) {
-            double least = std::numeric_limits<double>::infinity(), most = -least;
-            widen(executor_, points.target[a], least, most);
-            if (!points.same)
-                widen(executor_, points.source[a], least, most);
-            length = std::max(length, most - least);
-        }
+        const double length =
+            std::max(given_.kernel.softening, extent_of(executor_, points, given_.dimension));
         const Exponents& range =
             given_.precision != near::Precision::fp64 ? exponents<float> : exponents<double>;
         const double scale = length_scale(range, length, scale_);
@@ -301,6 +295,18 @@ class HostSide : public NearSide {
 };
 
 } // namespace
+
+double extent_of(const backend::Executor& executor, const NearPoints& points, int32_t dimension) {
+    double extent = 0;
+    for (int a = 0; a < dimension; ++a) {
+        double least = std::numeric_limits<double>::infinity(), most = -least;
+        for (const particles::ArrayView* view : {&points.target[a], &points.source[a]})
+            if (view->present() && view->on_host())
+                widen(executor, *view, least, most);
+        extent = std::max(extent, most - least);
+    }
+    return extent;
+}
 
 double most_coordinate(near::Precision precision) {
     return precision == near::Precision::fp64 ? 1e150 : 1e18; // squares of differences must not overflow

@@ -1,6 +1,7 @@
 // Near fields in any unit of length and charge: what the pairs' arithmetic could not hold is put into units
 // of its own, which must not be seen.
 #include "near_scene.hpp"
+#include "pipeline/near_side.hpp"
 
 using namespace graft;
 using graft::test::NearScene;
@@ -133,5 +134,40 @@ TEST_F(NearUnits, NewCoordinatesMayBeInAnotherUnit) {
         EXPECT_EQ(updated, without_unit(scene, 1)) << factor;
         for (const double value : updated)
             EXPECT_TRUE(std::isfinite(value)) << factor;
+    }
+}
+
+/// A GPU takes the caller's unit: what its single precision would lose is refused, or goes to the CPU.
+TEST_F(NearUnits, WhatAGpusSinglePrecisionWouldLose) {
+    const backend::Executor executor{memory, 2};
+    for (const double unit : {1e13, 1.0, 1e-10}) {
+        NearScene scene(50, 40, 3);
+        scene.multiply(unit);
+        near::Sums& sums = scene.request.sums;
+        const auto fits = [&] { return pipeline::fits_gpu_units(executor, sums, scene.request.points); };
+        for (const near::Precision precision :
+             {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
+            for (const near::Kernel kernel : {near::Kernel::laplace, near::Kernel::logarithm})
+                for (const int32_t outputs : {1, 3}) { // potentials alone, and with gradients
+                    sums.precision = precision, sums.kernel.kernel = kernel, sums.outputs = outputs;
+                    EXPECT_EQ(fits(), unit == 1 || precision == near::Precision::fp64 ||
+                                          kernel == near::Kernel::logarithm || outputs == near::potential);
+                }
+        sums.precision = near::Precision::mixed, sums.kernel.kernel = near::Kernel::yukawa;
+        EXPECT_EQ(fits(), unit == 1);
+        if (unit != 1) {
+            try {
+                pipeline::require_gpu_units(executor, sums, scene.request.points);
+                ADD_FAILURE() << unit;
+            } catch (const core::Error& error) {
+                EXPECT_EQ(error.status(), core::Status::unsupported);
+                EXPECT_NE(std::string(error.what()).find("in precision mixed want"), std::string::npos)
+                    << error.what();
+            }
+        }
+        for (auto* const set : {&scene.request.points.target, &scene.request.points.source})
+            for (particles::ArrayView& axis : *set)
+                axis.memory = particles::MemorySpace::device;
+        EXPECT_TRUE(fits()) << "of arrays on a device nothing is known here";
     }
 }
