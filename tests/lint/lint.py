@@ -129,7 +129,7 @@ WAITS = re.compile(r"\bcuda(Malloc\w*|HostAlloc|HostRegister|(Stream|Device|Even
 MAY_WAIT = {"backend/device.cu": "DeviceMemory::allocations, Queue::waits", "backend/device_cache.cu": "DeviceMemory::allocations",
             "particles/device_staging.cu": "slot_waits", "pipeline/device_clock.cu": "DeviceForce::waits_",
             "pipeline/device_outputs.cu": "waits_", "pipeline/device_engine.cu": "after errors and at the end of its life only",
-            "pipeline/device_ranks_engine.cu": "waits_", "kernels/near/device_base.cu": "near field: its own times",
+            "pipeline/device_ranks_engine.cu": "waits_", "kernels/near/device_base.cu": "near field: its own times", "kernels/near/device_near.cu": "near field: waits_",
             "kernels/near/device_layout_copies.cu": "near field: its own times", "decompose/device_copies.cu": "cuts from host arrays",
             "pipeline/cuda_table.cu": "memory of the commands, messages", "kernels/device_cloud.cu": "points of bench",
             "kernels/device_paper_feed.cu": "liu2022's feed, a study", "decompose/device_rehmann_bench.cuh": "bench",
