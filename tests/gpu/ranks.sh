@@ -59,8 +59,9 @@ if command -v mpiexec > /dev/null && [ -x "$build/bin/graft" ] && ls "$build"/li
     for count in 1 2 4; do
         log=$out/ranks_mpi_$count.log
         errors+=("$out/ranks_mpi_$count.json")
-        mpiexec -n $count "$build/bin/graft" check --backend cuda --n 1e6 --targets 4000 --json > "${errors[-1]}" 2> "$log" ||
-            { failed=1; tail -20 "$log"; }
+        mpiexec -n $count "$build/bin/graft" check --backend cuda --n 2e5 --targets 4000 --repeat 0 --json \
+            --sweep seed=1,2,3,4,5 > "${errors[-1]}" 2> "$log" ||
+                { failed=1; tail -20 "$log"; }
     done
     python3 "$(dirname "${BASH_SOURCE[0]}")/report.py" percentiles "${errors[@]}" >> "$lines" || failed=1
     for size in $sizes; do
