@@ -60,8 +60,11 @@ struct Source {
         if (pointer != nullptr)
             return cudaSuccess;
         const cudaError_t error = ask(pointer);
-        return error == cudaErrorMemoryAllocation && DeviceCache::of(device).clear() > 0 ? ask(pointer)
-                                                                                         : error;
+        if (error != cudaErrorMemoryAllocation)
+            return error;
+        const int64_t given_back =
+            DeviceCache::of(device).clear() + (keeper != nullptr ? keeper->clear() : 0);
+        return given_back > 0 ? ask(pointer) : error;
     }
     void give(int device, void* pointer) const {
         (void)use_device(device);
