@@ -49,7 +49,7 @@ namespace {
 struct Source {
     Source(const DeviceMemory& memory, bool pinned, int64_t wanted)
         : keeper(KeepsBlocks::of(memory)), pinned(pinned),
-          bytes(keeper != nullptr ? DeviceCache::footprint(wanted, pinned) : wanted) {}
+          bytes(keeper != nullptr ? DeviceCache::of(memory.device()).footprint(wanted, pinned) : wanted) {}
     cudaError_t ask(void*& pointer) const {
         return pinned ? cudaHostAlloc(&pointer, static_cast<size_t>(bytes), cudaHostAllocPortable)
                       : cudaMalloc(&pointer, static_cast<size_t>(bytes));

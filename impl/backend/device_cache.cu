@@ -3,6 +3,7 @@
 
 #include "backend/device_guard.cuh"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -10,8 +11,15 @@ namespace graft::backend {
 
 namespace {
 
-constexpr int64_t bound_of(bool pinned) {
-    return pinned ? DeviceCache::most_pinned_bytes : DeviceCache::most_device_bytes;
+constexpr int64_t least_device_bytes = int64_t{256} << 20, pinned_bytes = int64_t{256} << 20;
+constexpr int64_t share_of_device = 32, share_of_others = 4;
+constexpr int64_t large_bytes = int64_t{32}
+                                << 20; // to ask what is free takes a part of what such a block costs
+
+/// Whether the current context's device has room for others beside what is kept.
+bool others_have_room() {
+    size_t free = 0, total = 0;
+    return cudaMemGetInfo(&free, &total) == cudaSuccess && free >= total / share_of_others;
 }
 
 void free_block(bool pinned, const Block& block) {
@@ -43,15 +51,8 @@ DeviceCache& DeviceCache::of(int device) {
 }
 
 DeviceCache::DeviceCache(int device)
-    : device_(device), on_device_(most_device_bytes), pinned_(most_pinned_bytes) {}
-
-bool DeviceCache::keeps(int64_t bytes, bool pinned) {
-    return bytes <= bound_of(pinned) / 4;
-}
-
-int64_t DeviceCache::footprint(int64_t bytes, bool pinned) {
-    return keeps(bytes, pinned) ? BlockCache::block_bytes(bytes) : bytes;
-}
+    : on_device_(std::max(least_device_bytes, total_memory(device) / share_of_device)),
+      pinned_(pinned_bytes) {}
 
 void DeviceCache::enter(const ContextMark& context) {
     if (context == context_)
@@ -70,7 +71,7 @@ bool DeviceCache::keep(bool pinned, Block block, const ContextMark& context) noe
     try {
         const std::lock_guard<std::mutex> lock(mutex_);
         enter(context);
-        if (!keeps(block.bytes, pinned))
+        if (!keeps(block.bytes, pinned) || (!pinned && block.bytes >= large_bytes && !others_have_room()))
             return false;
         free_blocks(pinned, list(pinned).keep(block));
         return true;
@@ -134,7 +135,7 @@ void* KeepsBlocks::take(bool pinned, int64_t bytes) {
 bool KeepsBlocks::keep(bool pinned, Block block) noexcept {
     const bool its_own =
         of_one_context_ && context_.known() && works_in_primary() && current_mark() == context_;
-    if (!its_own || !DeviceCache::keeps(block.bytes, pinned))
+    if (!its_own || !DeviceCache::of(memory_.device()).keeps(block.bytes, pinned))
         return false;
     if (rests_)
         return DeviceCache::of(memory_.device()).keep(pinned, block, context_);

@@ -2,9 +2,10 @@
 // again and again: owners of a DeviceMemory with a KeepsBlocks.
 //
 // Invariants: only memory of the device's primary context is kept, and forgotten when the host has reset that
-// context; what is kept stays below most_device_bytes and most_pinned_bytes, goes back to the driver as soon
-// as any allocation of Graft's fails, and with the process. What is kept is in no work's use: its owner's had
-// ended when it came, so that nothing here waits for the device, and hosts may capture graphs. Thread-safe.
+// context; what is kept stays below most_bytes(), leaves others a quarter of the device's memory, and goes
+// back to the driver as soon as any allocation of Graft's fails, and with the process. What is kept is in no
+// work's use: its owner's had ended when it came, so that nothing here waits for the device, and hosts may
+// capture graphs. Thread-safe.
 #pragma once
 
 #include "backend/block_cache.hpp"
@@ -17,18 +18,21 @@ namespace graft::backend {
 
 class DeviceCache {
   public:
-    static constexpr int64_t most_device_bytes = int64_t{256} << 20;
-    static constexpr int64_t most_pinned_bytes = int64_t{64} << 20;
-
     static DeviceCache& of(int device);
+    /// What is kept at most: a thirty-second part of the device's memory, 256 MB at least; of page-locked
+    /// memory 256 MB.
+    int64_t most_bytes(bool pinned) const { return (pinned ? pinned_ : on_device_).most_bytes(); }
     /// Whether blocks of so many bytes are kept: up to a quarter of the bound.
-    static bool keeps(int64_t bytes, bool pinned);
+    bool keeps(int64_t bytes, bool pinned) const { return bytes <= most_bytes(pinned) / 4; }
     /// Bytes of the block that stands for `bytes`; of those that are not kept: themselves.
-    static int64_t footprint(int64_t bytes, bool pinned);
+    int64_t footprint(int64_t bytes, bool pinned) const {
+        return keeps(bytes, pinned) ? BlockCache::block_bytes(bytes) : bytes;
+    }
 
     /// A block of footprint() bytes of the context; NULL: there is none.
     void* take(bool pinned, int64_t bytes, const ContextMark& context);
-    /// A block that no work on the device uses. False: the caller frees it.
+    /// A block that no work on the device uses, of the current context. False: the caller frees it, as where
+    /// it is large and less than a quarter of the device's memory is free.
     bool keep(bool pinned, Block block, const ContextMark& context) noexcept;
     /// Gives everything back to the driver; how many bytes that were. Makes no context.
     int64_t clear() noexcept;
@@ -45,7 +49,6 @@ class DeviceCache {
     void enter(const ContextMark& context); // forgets blocks of another one
 
     mutable std::mutex mutex_;
-    int device_;
     ContextMark context_;
     BlockCache on_device_, pinned_;
 };

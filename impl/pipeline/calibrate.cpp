@@ -31,6 +31,11 @@ void run(const std::vector<Task>& tasks, int threads, CalibrationParts& parts) {
         parts.list.insert(parts.list.end(), one.list.begin(), one.list.end());
 }
 
+/// A library without the near field is measured without it.
+bool has_near() {
+    return backend::require_cuda().near != nullptr;
+}
+
 /// What one core takes for the near field, and what the GPU takes without its host's memory.
 void calibrate_side_by_side(model::Machine& machine, const Calibration& calibration, int threads, bool gpu,
                             CalibrationParts& parts) {
@@ -42,6 +47,10 @@ void calibrate_side_by_side(model::Machine& machine, const Calibration& calibrat
     if (gpu)
         tasks.push_back([&](CalibrationParts& own) {
             calibrate_gpu(with_gpu, calibration.device, calibration.repetitions, own);
+            if (has_near())
+                own.time("near field's kernels on the GPU", [&] {
+                    calibrate_near_kernels(with_gpu, calibration.device, calibration.repetitions);
+                });
         });
     for (NearCpuPiece& piece : pieces)
         tasks.push_back([&](CalibrationParts& own) {
@@ -56,17 +65,12 @@ void calibrate_side_by_side(model::Machine& machine, const Calibration& calibrat
         fit_near_cpu(machine, pieces);
 }
 
-/// A library without the near field is measured without it.
 void calibrate_with_host(model::Machine& machine, const Calibration& calibration, CalibrationReport& report) {
     calibrate_link(machine, calibration.device, calibration.repetitions, report.parts);
-    try {
-        report.parts.time("near field on the GPU",
-                          [&] { calibrate_near_gpu(machine, calibration.device, calibration.repetitions); });
-    } catch (const core::Error& error) {
-        if (error.status() != core::Status::unsupported)
-            throw;
-        report.left_out = error.what();
-    }
+    if (has_near())
+        report.parts.time("near field on the GPU", [&] { calibrate_near_gpu(machine, calibration.device); });
+    else
+        report.left_out = "this libgraft_cuda has no near field";
 }
 
 } // namespace

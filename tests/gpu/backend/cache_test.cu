@@ -55,8 +55,8 @@ TEST_F(Cache, BlocksAreUsedAgainAndCounted) {
             DeviceBuffer<char> a(owner, "a");
             PinnedBuffer<char> b(owner, "b");
             a.resize(100000), b.resize(3000);
-            EXPECT_EQ(owner.bytes_held(), DeviceCache::footprint(106250, false));
-            EXPECT_EQ(owner.bytes_pinned(), DeviceCache::footprint(3187, true));
+            EXPECT_EQ(owner.bytes_held(), cache.footprint(106250, false));
+            EXPECT_EQ(owner.bytes_pinned(), cache.footprint(3187, true));
             EXPECT_EQ(owner.allocations(), 2);
             EXPECT_EQ(cache.bytes(false), 0);
             EXPECT_EQ(cache.bytes(true), 0);
@@ -68,15 +68,15 @@ TEST_F(Cache, BlocksAreUsedAgainAndCounted) {
         }
         EXPECT_EQ(owner.bytes_held(), 0);
         EXPECT_EQ(owner.bytes_pinned(), 0);
-        EXPECT_EQ(cache.bytes(false), DeviceCache::footprint(106250, false));
-        EXPECT_EQ(cache.bytes(true), DeviceCache::footprint(3187, true));
+        EXPECT_EQ(cache.bytes(false), cache.footprint(106250, false));
+        EXPECT_EQ(cache.bytes(true), cache.footprint(3187, true));
     }
     DeviceMemory plain(0); // takes and gives nothing
     DeviceBuffer<char> c(plain, "c");
     c.resize(100000);
     EXPECT_NE(c.data(), first);
     EXPECT_EQ(plain.bytes_held(), 106250);
-    EXPECT_EQ(cache.clear(), DeviceCache::footprint(106250, false) + DeviceCache::footprint(3187, true));
+    EXPECT_EQ(cache.clear(), cache.footprint(106250, false) + cache.footprint(3187, true));
     EXPECT_EQ(cache.clear(), 0);
 }
 
@@ -97,7 +97,7 @@ TEST_F(Cache, AnOwnersWorkHasEndedBeforeTheNextHasItsMemory) {
     EXPECT_EQ(cache.bytes(true), 0);
     queue->wait();
     keeps.at_rest();
-    EXPECT_EQ(cache.bytes(true), DeviceCache::footprint(1, true));
+    EXPECT_EQ(cache.bytes(true), cache.footprint(1, true));
     next.resize(1);
     ASSERT_EQ(next.data(), address);
     EXPECT_EQ(*next.data(), 2);
@@ -112,7 +112,7 @@ TEST_F(Cache, WhatNobodyWaitedForGoesToTheDriver) {
         DeviceBuffer<char> a(owner, "a"), b(owner, "b");
         a.resize(40 << 20), b.resize(40 << 20);
         a.release();
-        EXPECT_EQ(keeps.clear(), DeviceCache::footprint((40 << 20) + (40 << 20) / 16, false));
+        EXPECT_EQ(keeps.clear(), DeviceCache::of(0).footprint((40 << 20) + (40 << 20) / 16, false));
         EXPECT_EQ(keeps.clear(), 0);
     }
     EXPECT_EQ(DeviceCache::of(0).bytes(false), 0);
@@ -127,19 +127,19 @@ TEST_F(Cache, IsBoundedAndGivesBack) {
         DeviceMemory owner(0);
         const Rests keeps(owner);
         std::vector<DeviceBuffer<char>> many;
-        for (int k = 0; k < 12; ++k) {
+        for (int k = 0; k < 12; ++k) { // 48 MB each, or more where the device has more
             many.emplace_back(owner, "many");
-            many.back().resize(int64_t{48} << 20);
+            many.back().resize(cache.most_bytes(false) * 3 / 16);
         }
         DeviceBuffer<char> large(owner, "large");
-        large.resize(DeviceCache::most_device_bytes);
+        large.resize(cache.most_bytes(false));
         EXPECT_EQ(owner.bytes_held(), owner.bytes_peak());
     }
-    EXPECT_GT(cache.bytes(false), DeviceCache::most_device_bytes / 2);
-    EXPECT_LE(cache.bytes(false), DeviceCache::most_device_bytes);
+    EXPECT_GT(cache.bytes(false), cache.most_bytes(false) / 2);
+    EXPECT_LE(cache.bytes(false), cache.most_bytes(false));
     const bool alone = !graft::test::small_inputs(); // else other processes take memory, too
     if (alone) {
-        EXPECT_GE(free_bytes(), before - DeviceCache::most_device_bytes - (int64_t{32} << 20));
+        EXPECT_GE(free_bytes(), before - cache.most_bytes(false) - (int64_t{32} << 20));
         EXPECT_GE(memory->bytes_free(), before - (int64_t{32} << 20)) << "what is kept counts as free";
     }
     EXPECT_GT(cache.clear(), 0);
@@ -176,6 +176,27 @@ TEST_F(Cache, GoesWhenMemoryIsShort) {
     memory->release(all, wanted);
 }
 
+/// Large blocks, which others on this device would miss.
+TEST_F(Cache, KeepsNoLargeBlockWhereOthersHaveLittleLeft) {
+    if (graft::test::small_inputs())
+        GTEST_SKIP() << "other processes take memory, too";
+    DeviceCache& cache = DeviceCache::of(0);
+    DeviceMemory owner(0);
+    const Rests keeps(owner);
+    const auto kept_of = [&](int64_t bytes) {
+        DeviceBuffer<char>(owner, "a").resize(bytes);
+        const int64_t kept = cache.bytes(false);
+        (void)cache.clear();
+        return kept;
+    };
+    EXPECT_GT(kept_of(48 << 20), 48 << 20);
+    const int64_t taken = free_bytes() - graft::backend::total_memory(0) / 4;
+    void* const most = memory->allocate(taken, "most");
+    EXPECT_EQ(kept_of(48 << 20), 0);
+    EXPECT_GT(kept_of(1 << 20), 1 << 20);
+    memory->release(most, taken);
+}
+
 TEST_F(Cache, ALimitHoldsForBlocksThatWereKept) {
     DeviceMemory owner(0);
     const Rests keeps(owner);
@@ -208,7 +229,8 @@ TEST_F(Cache, GivesOutAndKeepsWhileSomebodyCaptures) {
     cudaGraph_t graph = nullptr;
     ASSERT_EQ(cudaStreamEndCapture(queue->stream(), &graph), cudaSuccess) << "the capture is spoilt";
     GRAFT_CUDA(cudaGraphDestroy(graph));
-    EXPECT_EQ(DeviceCache::of(0).bytes(false), DeviceCache::footprint(a.capacity(), false));
+    const DeviceCache& cache = DeviceCache::of(0);
+    EXPECT_EQ(cache.bytes(false), cache.footprint(a.capacity(), false));
 }
 
 /// Blocks of the primary context are given back while the thread works in one of the host's own.
