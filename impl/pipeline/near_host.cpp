@@ -27,9 +27,11 @@ constexpr double worth_a_change = 0.8; // of the time: less is noise
 /// have most of the range. Of double: hardly any unit needs it. A softening below 2^softening counts as none.
 struct Exponents {
     int least, most, wanted, softening;
+    double phase; // most radians along an axis that the sine and cosine of vectors reduce
 };
 template <typename V>
-constexpr Exponents exponents = sizeof(V) == 4 ? Exponents{6, 36, 6, -42} : Exponents{-200, 300, 0, -340};
+constexpr Exponents exponents = sizeof(V) == 4 ? Exponents{6, 36, 6, -42, 3e6}
+                                               : Exponents{-200, 300, 0, -340, 1e15};
 
 constexpr int most_exponent = 400; // of a scale, whose square times another is to be a double
 
@@ -199,16 +201,17 @@ class HostSide : public NearSide {
         const near::Kernel kernel = given_.kernel.kernel;
         if (kernel == near::Kernel::logarithm || kernel == near::Kernel::table)
             return;
-        double length = given_.kernel.softening;
-        for (int a = 0; a < given_.dimension; ++a) {
-            double least = std::numeric_limits<double>::infinity(), most = -least;
-            widen(executor_, points.target[a], least, most);
-            if (!points.same)
-                widen(executor_, points.source[a], least, most);
-            length = std::max(length, most - least);
-        }
+        const double length =
+            std::max(given_.kernel.softening, extent_of(executor_, points, given_.dimension));
         const Exponents& range =
             given_.precision != near::Precision::fp64 ? exponents<float> : exponents<double>;
+        if (kernel == near::Kernel::helmholtz && length * given_.kernel.wave_number > range.phase)
+            core::fail(
+                core::Status::argument,
+                "near field: wave_number %g times the points' extent along an axis, %g, is %g radians; "
+                "expected at most %g in precision %s, where phases are lost beyond",
+                given_.kernel.wave_number, length, length * given_.kernel.wave_number, range.phase,
+                std::string(near::name(given_.precision)).c_str());
         const double scale = length_scale(range, length, scale_);
         if (layout_ != nullptr && scale == scale_)
             return;
@@ -301,6 +304,18 @@ class HostSide : public NearSide {
 };
 
 } // namespace
+
+double extent_of(const backend::Executor& executor, const NearPoints& points, int32_t dimension) {
+    double extent = 0;
+    for (int a = 0; a < dimension; ++a) {
+        double least = std::numeric_limits<double>::infinity(), most = -least;
+        for (const particles::ArrayView* view : {&points.target[a], &points.source[a]})
+            if (view->present() && view->on_host())
+                widen(executor, *view, least, most);
+        extent = std::max(extent, most - least);
+    }
+    return extent;
+}
 
 double most_coordinate(near::Precision precision) {
     return precision == near::Precision::fp64 ? 1e150 : 1e18; // squares of differences must not overflow

@@ -1,6 +1,7 @@
 // Near fields in any unit of length and charge: what the pairs' arithmetic could not hold is put into units
 // of its own, which must not be seen.
 #include "near_scene.hpp"
+#include "pipeline/near_side.hpp"
 
 using namespace graft;
 using graft::test::NearScene;
@@ -94,6 +95,62 @@ TEST_F(NearUnits, LargeAndSmallChargesHaveTheirGradients) {
                 }
 }
 
+/// Points closer than the pairs' arithmetic tells apart have the sums of coincident ones, not infinite
+/// gradients.
+TEST_F(NearUnits, PointsThatAreTooCloseCountAsCoincident) {
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
+        for (int32_t layout = 0; layout < near::layouts; ++layout)
+            for (const near::Kernel kernel :
+                 {near::Kernel::laplace, near::Kernel::yukawa, near::Kernel::helmholtz}) {
+                NearScene scene(100, 0, 3, 2);
+                scene.request.sums.kernel.kernel = kernel;
+                scene.request.sums.kernel.wave_number = kernel == near::Kernel::laplace ? 0 : 2;
+                scene.request.sums.precision = precision;
+                scene.request.sums.outputs = near::potential | near::gradient;
+                scene.request.options.layout = layout;
+                const auto first = static_cast<size_t>(scene.index[0][0]),
+                           second = static_cast<size_t>(scene.index[0][1]);
+                std::vector<std::vector<double>> found;
+                for (const double distance : {0.0, precision == near::Precision::fp64 ? 1e-110 : 1e-16}) {
+                    for (NearScene::Column& axis : scene.coordinate[0])
+                        axis[first] = axis[second] = 0;
+                    scene.coordinate[0][0][second] = distance;
+                    pipeline::NearPlan plan(memory, log, scene.request);
+                    plan.execute(scene.sums());
+                    found.push_back(without_unit(scene, 1));
+                }
+                for (size_t k = 0; k < found[0].size(); ++k)
+                    ASSERT_NEAR(found[1][k], found[0][k], 1e-5 * std::abs(found[0][k]) + 1e-6)
+                        << "layout " << layout << ", precision " << static_cast<int>(precision) << ", kernel "
+                        << static_cast<int>(kernel);
+            }
+}
+
+TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
+        NearScene scene(60, 0, 3, 2);
+        scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
+        scene.request.sums.precision = precision;
+        scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
+        const double most = precision == near::Precision::fp64 ? 1e15 : 3e6;
+        scene.request.sums.kernel.wave_number = most;
+        pipeline::NearPlan plan(memory, log, scene.request);
+        plan.execute(scene.sums());
+        scene.expect_close("the longest phases");
+        scene.request.sums.kernel.wave_number = 2 * most;
+        try {
+            pipeline::NearPlan lost(memory, log, scene.request);
+            ADD_FAILURE() << "taken with " << 2 * most;
+        } catch (const core::Error& error) {
+            EXPECT_EQ(error.status(), core::Status::argument);
+            EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 /// A softening so short that 1/eps^3 is no number of the pairs' type: coincident points then add nothing.
 TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
     for (const near::Precision precision :
@@ -133,5 +190,40 @@ TEST_F(NearUnits, NewCoordinatesMayBeInAnotherUnit) {
         EXPECT_EQ(updated, without_unit(scene, 1)) << factor;
         for (const double value : updated)
             EXPECT_TRUE(std::isfinite(value)) << factor;
+    }
+}
+
+/// A GPU takes the caller's unit: what its single precision would lose is refused, or goes to the CPU.
+TEST_F(NearUnits, WhatAGpusSinglePrecisionWouldLose) {
+    const backend::Executor executor{memory, 2};
+    for (const double unit : {1e13, 1.0, 1e-10}) {
+        NearScene scene(50, 40, 3);
+        scene.multiply(unit);
+        near::Sums& sums = scene.request.sums;
+        const auto fits = [&] { return pipeline::fits_gpu_units(executor, sums, scene.request.points); };
+        for (const near::Precision precision :
+             {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
+            for (const near::Kernel kernel : {near::Kernel::laplace, near::Kernel::logarithm})
+                for (const int32_t outputs : {1, 3}) { // potentials alone, and with gradients
+                    sums.precision = precision, sums.kernel.kernel = kernel, sums.outputs = outputs;
+                    EXPECT_EQ(fits(), unit == 1 || precision == near::Precision::fp64 ||
+                                          kernel == near::Kernel::logarithm || outputs == near::potential);
+                }
+        sums.precision = near::Precision::mixed, sums.kernel.kernel = near::Kernel::yukawa;
+        EXPECT_EQ(fits(), unit == 1);
+        if (unit != 1) {
+            try {
+                pipeline::require_gpu_units(executor, sums, scene.request.points);
+                ADD_FAILURE() << unit;
+            } catch (const core::Error& error) {
+                EXPECT_EQ(error.status(), core::Status::unsupported);
+                EXPECT_NE(std::string(error.what()).find("in precision mixed want"), std::string::npos)
+                    << error.what();
+            }
+        }
+        for (auto* const set : {&scene.request.points.target, &scene.request.points.source})
+            for (particles::ArrayView& axis : *set)
+                axis.memory = particles::MemorySpace::device;
+        EXPECT_TRUE(fits()) << "of arrays on a device nothing is known here";
     }
 }
