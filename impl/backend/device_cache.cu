@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t least_device_bytes = int64_t{256} << 20, pinned_bytes = int64_t{256} << 20;
 constexpr int64_t share_of_device = 32, share_of_others = 4;
-constexpr int64_t large_bytes = int64_t{32}
-                                << 20; // to ask what is free takes a part of what such a block costs
+// To ask what is free takes a part of what such a block costs.
+constexpr int64_t large_bytes = int64_t{32} << 20;
 
 /// Whether the current context's device has room for others beside what is kept.
 bool others_have_room() {

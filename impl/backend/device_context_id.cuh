@@ -1,5 +1,5 @@
-// Whose memory it is: contexts told apart over the life of a process (device_context.cuh), and how much a device
-// has.
+// Whose memory it is: contexts told apart over the life of a process (device_context.cuh), and how much there
+// is.
 #pragma once
 
 #include "backend/device_context.cuh"
