@@ -29,6 +29,7 @@ class BlockCache {
     /// Takes out everything, to be freed or forgotten.
     std::vector<Block> clear();
     int64_t bytes() const noexcept { return bytes_; }
+    int64_t most_bytes() const noexcept { return most_bytes_; }
 
   private:
     std::vector<Block> blocks_; // oldest first

@@ -49,7 +49,7 @@ namespace {
 struct Source {
     Source(const DeviceMemory& memory, bool pinned, int64_t wanted)
         : keeper(KeepsBlocks::of(memory)), pinned(pinned),
-          bytes(keeper != nullptr ? DeviceCache::footprint(wanted, pinned) : wanted) {}
+          bytes(keeper != nullptr ? DeviceCache::of(memory.device()).footprint(wanted, pinned) : wanted) {}
     cudaError_t ask(void*& pointer) const {
         return pinned ? cudaHostAlloc(&pointer, static_cast<size_t>(bytes), cudaHostAllocPortable)
                       : cudaMalloc(&pointer, static_cast<size_t>(bytes));
@@ -60,8 +60,11 @@ struct Source {
         if (pointer != nullptr)
             return cudaSuccess;
         const cudaError_t error = ask(pointer);
-        return error == cudaErrorMemoryAllocation && DeviceCache::of(device).clear() > 0 ? ask(pointer)
-                                                                                         : error;
+        if (error != cudaErrorMemoryAllocation)
+            return error;
+        const int64_t given_back =
+            DeviceCache::of(device).clear() + (keeper != nullptr ? keeper->clear() : 0);
+        return given_back > 0 ? ask(pointer) : error;
     }
     void give(int device, void* pointer) const {
         (void)use_device(device);

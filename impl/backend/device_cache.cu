@@ -3,19 +3,32 @@
 
 #include "backend/device_guard.cuh"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 namespace graft::backend {
 
 namespace {
 
-constexpr int64_t bound_of(bool pinned) {
-    return pinned ? DeviceCache::most_pinned_bytes : DeviceCache::most_device_bytes;
+constexpr int64_t least_device_bytes = int64_t{256} << 20, pinned_bytes = int64_t{256} << 20;
+constexpr int64_t share_of_device = 32, share_of_others = 4;
+// To ask what is free takes a part of what such a block costs.
+constexpr int64_t large_bytes = int64_t{32} << 20;
+
+/// Whether the current context's device has room for others beside what is kept.
+bool others_have_room() {
+    size_t free = 0, total = 0;
+    return cudaMemGetInfo(&free, &total) == cudaSuccess && free >= total / share_of_others;
+}
+
+void free_block(bool pinned, const Block& block) {
+    (void)(pinned ? cudaFreeHost(block.pointer) : cudaFree(block.pointer));
 }
 
 void free_blocks(bool pinned, const std::vector<Block>& blocks) {
     for (const Block& block : blocks)
-        (void)(pinned ? cudaFreeHost(block.pointer) : cudaFree(block.pointer));
+        free_block(pinned, block);
 }
 
 struct Keepers {
@@ -38,11 +51,8 @@ DeviceCache& DeviceCache::of(int device) {
 }
 
 DeviceCache::DeviceCache(int device)
-    : device_(device), on_device_(most_device_bytes), pinned_(most_pinned_bytes) {}
-
-int64_t DeviceCache::footprint(int64_t bytes, bool pinned) {
-    return bytes > bound_of(pinned) / 4 ? bytes : BlockCache::block_bytes(bytes);
-}
+    : on_device_(std::max(least_device_bytes, total_memory(device) / share_of_device)),
+      pinned_(pinned_bytes) {}
 
 void DeviceCache::enter(const ContextMark& context) {
     if (context == context_)
@@ -54,26 +64,16 @@ void DeviceCache::enter(const ContextMark& context) {
 void* DeviceCache::take(bool pinned, int64_t bytes, const ContextMark& context) {
     const std::lock_guard<std::mutex> lock(mutex_);
     enter(context);
-    void* const pointer = list(pinned).take(bytes);
-    if (pointer == nullptr || !in_use_)
-        return pointer;
-    if (cudaDeviceSynchronize() == cudaSuccess) {
-        in_use_ = false;
-        return pointer;
-    }
-    (void)cudaGetLastError(); // as while somebody captures a graph there
-    (void)list(pinned).keep({pointer, bytes});
-    return nullptr;
+    return list(pinned).take(bytes);
 }
 
 bool DeviceCache::keep(bool pinned, Block block, const ContextMark& context) noexcept {
     try {
         const std::lock_guard<std::mutex> lock(mutex_);
         enter(context);
-        if (block.bytes > bound_of(pinned) / 4)
+        if (!keeps(block.bytes, pinned) || (!pinned && block.bytes >= large_bytes && !others_have_room()))
             return false;
         free_blocks(pinned, list(pinned).keep(block));
-        in_use_ = true;
         return true;
     } catch (...) { // no host memory for the list
         return false;
@@ -110,6 +110,7 @@ KeepsBlocks::KeepsBlocks(DeviceMemory& memory) : memory_(memory) {
 }
 
 KeepsBlocks::~KeepsBlocks() {
+    (void)clear();
     const std::lock_guard<std::mutex> lock(keepers().mutex);
     keepers().of.erase(&memory_);
 }
@@ -132,8 +133,40 @@ void* KeepsBlocks::take(bool pinned, int64_t bytes) {
 }
 
 bool KeepsBlocks::keep(bool pinned, Block block) noexcept {
-    return of_one_context_ && context_.known() && works_in_primary() && current_mark() == context_ &&
-           DeviceCache::of(memory_.device()).keep(pinned, block, context_);
+    const bool its_own =
+        of_one_context_ && context_.known() && works_in_primary() && current_mark() == context_;
+    if (!its_own || !DeviceCache::of(memory_.device()).keeps(block.bytes, pinned))
+        return false;
+    if (rests_)
+        return DeviceCache::of(memory_.device()).keep(pinned, block, context_);
+    try {
+        waiting_.push_back({pinned, block});
+        return true;
+    } catch (...) { // no host memory for the list
+        return false;
+    }
+}
+
+void KeepsBlocks::at_rest() noexcept {
+    rests_ = true;
+    if (waiting_.empty())
+        return;
+    (void)use_device(memory_.device());
+    for (const Waiting& one : std::exchange(waiting_, {}))
+        if (!keep(one.pinned, one.block) && !lost())
+            free_block(one.pinned, one.block);
+}
+
+int64_t KeepsBlocks::clear() noexcept {
+    int64_t bytes = 0;
+    if (waiting_.empty() || lost())
+        return bytes;
+    (void)use_device(memory_.device());
+    for (const Waiting& one : std::exchange(waiting_, {})) {
+        free_block(one.pinned, one.block);
+        bytes += one.block.bytes;
+    }
+    return bytes;
 }
 
 } // namespace graft::backend

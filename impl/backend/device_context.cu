@@ -19,6 +19,7 @@ struct Driver {
     decltype(&cuDeviceGet) device = nullptr;
     CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
     CUresult (*get_id)(CUcontext, unsigned long long*) = nullptr; // may be missing
+    CUresult (*total_memory)(size_t*, CUdevice) = nullptr;
     bool complete() const {
         return get_current != nullptr && set_current != nullptr && get_device != nullptr && device != nullptr;
     }
@@ -38,6 +39,7 @@ Driver open_driver() {
         find(library, "cuDeviceGet", driver.device);
         find(library, "cuThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
         find(library, "cuCtxGetId", driver.get_id);
+        find(library, "cuDeviceTotalMem_v2", driver.total_memory);
     }
     return driver;
 }
@@ -115,6 +117,15 @@ WorksIn::WorksIn(Context context) noexcept : before_(chosen) {
 
 WorksIn::~WorksIn() {
     chosen = before_;
+}
+
+int64_t total_memory(int device) noexcept {
+    CUdevice wanted;
+    size_t bytes = 0;
+    const bool known = driver().device != nullptr && driver().total_memory != nullptr &&
+                       driver().device(&wanted, device) == CUDA_SUCCESS &&
+                       driver().total_memory(&bytes, wanted) == CUDA_SUCCESS;
+    return known ? static_cast<int64_t>(bytes) : 0;
 }
 
 } // namespace graft::backend

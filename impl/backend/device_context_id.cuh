@@ -1,4 +1,5 @@
-// Whose memory it is: contexts told apart over the life of a process (device_context.cuh).
+// Whose memory it is: contexts told apart over the life of a process (device_context.cuh), and how much there
+// is.
 #pragma once
 
 #include "backend/device_context.cuh"
@@ -22,5 +23,7 @@ struct ContextMark {
 ContextMark current_mark() noexcept;
 /// Whether use_device() on this thread makes primary contexts current.
 bool works_in_primary() noexcept;
+/// Bytes of the device's memory; 0 where the driver does not tell. Makes no context.
+int64_t total_memory(int device) noexcept;
 
 } // namespace graft::backend

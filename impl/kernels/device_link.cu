@@ -1,5 +1,6 @@
 // Transfers between host and device, and between devices, by size; see device_bench.hpp.
 #include "backend/device_guard.cuh"
+#include "core/best_of.hpp"
 #include "core/timer.hpp"
 #include "kernels/device_bench.cuh"
 
@@ -19,16 +20,19 @@ constexpr int64_t smallest_bytes = 4 << 10, largest_bytes = int64_t{256} << 20;
 
 /// Seconds of one transfer, launched and waited for: the best of some; small ones are tried more often.
 double transfer_s(Queue& queue, void* to, const void* from, int64_t bytes, int repetitions) {
-    const int tries = bytes <= (1 << 20) ? 20 * repetitions : repetitions;
-    double best = 1e30;
-    for (int round = -1; round < tries; ++round) {
+    const auto once_s = [&] {
         const core::Timer timer;
         GRAFT_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, queue.stream()));
         queue.wait();
-        if (round >= 0)
-            best = std::min(best, timer.seconds());
-    }
-    return best;
+        return timer.seconds();
+    };
+    (void)once_s(); // warms up
+    if (bytes > 1 << 20)
+        return core::best_of(repetitions, once_s);
+    double best_s = once_s();
+    for (int round = 1; round < 20 * repetitions; ++round)
+        best_s = std::min(best_s, once_s());
+    return best_s;
 }
 
 /// Lets `device` reach `other` while it lives, unless it could before.

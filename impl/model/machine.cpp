@@ -175,6 +175,8 @@ const MachineKey keys[] = {
                                           most_near_layouts),
     near_layout<&NearLayoutCosts::number_bytes>("near.layouts.#.number_bytes", "B", "4 fp32, 8 else",
                                                 most_near_layouts),
+    near_layout<&NearLayoutCosts::dimension>("near.layouts.#.dimension", "", "2 or 3; absent: both",
+                                             most_near_layouts),
     near_layout<&NearLayoutCosts::error>("near.layouts.#.error", "", "of 90 % of the predictions",
                                          most_near_layouts),
     near_phase<&NearLayoutCosts::collection, &NearPhase::call_s>("near.layouts.#.collection_call_s", "s",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 namespace graft::model {
@@ -117,6 +118,19 @@ NearPhase fit_longer(NearLayout layout, std::span<const NearSample> samples, con
             plain.entry + x[4],  plain.cache_s + x[5],     plain.memory_s + x[6], plain.random + x[7]};
 }
 
+/// The driver's memory, which costs what no sample shows where all were kept by the library.
+void take_unseen(NearPhase& collection, NearLayout layout, std::span<const NearSample> samples,
+                 const NearWay& way, const Machine& machine) {
+    const bool seen = std::any_of(samples.begin(), samples.end(), [&](const NearSample& sample) {
+        return sample.problem.layout_bytes > near_kept_bytes(machine);
+    });
+    if (seen || way.backend != NearBackend::cuda)
+        return;
+    bool measured = false;
+    const NearPhase built_in = near_costs(layout, samples.front().problem, way, {}, &measured).collection;
+    collection.memory_s = built_in.memory_s, collection.random = built_in.random;
+}
+
 /// 90 % of |predicted / measured - 1|.
 double error_of(const NearLayoutCosts& costs, NearLayout layout, std::span<const NearSample> samples,
                 const NearWay& way, const Machine& machine) {
@@ -150,26 +164,37 @@ Item& place_of(std::array<Item, count>& items, Same same, Empty empty) {
 } // namespace
 
 NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
-                         const Machine& machine, const NearPhase* plain) {
+                         const Machine& machine, const NearPhase* plain, int32_t dimension) {
     if (samples.empty())
         core::fail(core::Status::argument, "fit_near: no measurement of layout %d", static_cast<int>(layout));
     NearLayoutCosts costs;
     costs.backend = static_cast<double>(way.backend);
     costs.layout = static_cast<double>(layout);
     costs.number_bytes = samples.front().problem.number_bytes();
+    std::vector<NearSample> own; // of the dimension
+    std::copy_if(samples.begin(), samples.end(), std::back_inserter(own), [&](const NearSample& sample) {
+        return dimension == 0 || sample.problem.dimension == dimension;
+    });
+    if (own.empty())
+        own.assign(samples.begin(), samples.end());
+    else
+        costs.dimension = dimension;
     const auto fit = [&](NearPhaseName name, double NearSample::*field) {
-        return fit_phase(layout, name, field, samples, way, machine);
+        return fit_phase(layout, name, field,
+                         name == NearPhaseName::kernel ? std::span<const NearSample>(own) : samples, way,
+                         machine);
     };
     const bool paired = std::any_of(samples.begin(), samples.end(),
                                     [](const NearSample& sample) { return sample.plain_s > 0; });
     costs.collection = plain != nullptr && paired ? fit_longer(layout, samples, way, machine, *plain)
                                                   : fit(NearPhaseName::collection, &NearSample::collection_s);
+    take_unseen(costs.collection, layout, samples, way, machine);
     costs.charges = fit(NearPhaseName::charges, &NearSample::charges_s);
     costs.kernel = fit(NearPhaseName::kernel, &NearSample::kernel_s);
     costs.scatter = fit(NearPhaseName::scatter, &NearSample::scatter_s);
     if (std::any_of(samples.begin(), samples.end(), [](const NearSample& one) { return one.again_s > 0; }))
         costs.again = fit(NearPhaseName::again, &NearSample::again_s);
-    costs.error = error_of(costs, layout, samples, way, machine);
+    costs.error = error_of(costs, layout, own, way, machine);
     return costs;
 }
 
@@ -178,7 +203,7 @@ void put(NearMachine& near, const NearLayoutCosts& costs) {
         near.layouts,
         [&](const NearLayoutCosts& one) {
             return one.backend == costs.backend && one.layout == costs.layout &&
-                   one.number_bytes == costs.number_bytes;
+                   one.number_bytes == costs.number_bytes && one.dimension == costs.dimension;
         },
         [](const NearLayoutCosts& one) { return one.number_bytes == 0; }) = costs;
 }

@@ -22,11 +22,14 @@ struct NearSample {
 /// part. machine.near.kernels must have the kernels' seconds. error: 90 % of the samples' totals are met
 /// within it. `plain`: ranges' collection, fitted before, GPU: this layout's is that and what its samples
 /// took longer than ranges did (plain_s), because what making a plan takes drifts from minute to minute, for
-/// all layouts alike. NULL: fitted alone.
+/// all layouts alike. NULL: fitted alone. `dimension`: whose kernel it is, of the samples of 2 or 3
+/// dimensions where there are any; 0: of all. GPU: what no sample shows of memory that the driver gives is as
+/// built in.
 NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
-                         const Machine& machine, const NearPhase* plain = nullptr);
+                         const Machine& machine, const NearPhase* plain = nullptr, int32_t dimension = 0);
 
-/// Adds or replaces the item of the same backend, layout and size (kernel, precision, dimension, outputs).
+/// Adds or replaces the item of the same backend, layout, size and dimension (kernel, precision, dimension,
+/// outputs).
 /// Throws Error(internal) when the table is full.
 void put(NearMachine& near, const NearLayoutCosts& costs);
 void put(NearMachine& near, const NearKernelCosts& costs);

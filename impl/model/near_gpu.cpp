@@ -11,9 +11,8 @@ namespace graft::model {
 namespace {
 
 constexpr double line_bytes = 64;
-constexpr double level_one_bytes = 8e4;       // of a multiprocessor's first level, for the sources of a warp
-constexpr double level_two_bytes = 5e7;       // of the device's second level
-constexpr double kept_bytes = 64 * 1048576.0; // of a block (backend/device_cache), which is not taken anew
+constexpr double level_one_bytes = 8e4; // of a multiprocessor's first level, for the sources of a warp
+constexpr double level_two_bytes = 5e7; // of the device's second level
 constexpr double boxes_a_thread = 4096; // at least (device_runs.cpp): fewer boxes are walked over by one
 constexpr double near_core_bytes = 4e6; // of the caller's arrays in a core's caches
 constexpr double threads_at_once = 6e4; // that sum while the longest one does
@@ -124,8 +123,8 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, d
 
 } // namespace
 
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p, double slot_s,
-                         double chain_s) {
+NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p,
+                         const NearGpuSeconds& machine) {
     switch (phase) {
     case NearPhaseName::collection:
         return {1,
@@ -134,8 +133,8 @@ NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProbl
                 p.boxes,
                 p.layout_bytes / line_bytes,
                 p.neighbours * std::min(1.0, boxes_a_thread / std::max(1.0, p.boxes)),
-                p.layout_bytes > kept_bytes ? p.layout_bytes / line_bytes : 0,
-                p.layout_bytes > kept_bytes ? 1.0 : 0.0};
+                p.layout_bytes > machine.kept_bytes ? p.layout_bytes / line_bytes : 0,
+                p.layout_bytes > machine.kept_bytes ? 1.0 : 0.0};
     case NearPhaseName::charges:
         return {1,
                 near_records(layout) ? p.most_sources : 0,
@@ -146,7 +145,7 @@ NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProbl
                 0,
                 0};
     case NearPhaseName::kernel:
-        return kernel_terms(layout, p, slot_s, chain_s);
+        return kernel_terms(layout, p, machine.slot_s, machine.chain_s);
     default:
         return {};
     }

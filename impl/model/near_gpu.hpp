@@ -10,8 +10,14 @@
 
 namespace graft::model {
 
-/// In NearPhase's order. kernel, where slots are times `slot_s` and steps, one source after another, times
-/// `chain_s` (near_slot_s):
+/// Of the machine.
+struct NearGpuSeconds {
+    double slot_s = 0, chain_s = 0; // kernel only
+    double kept_bytes = 0;          // near_kept_bytes
+};
+
+/// In NearPhase's order. kernel, where slots are times slot_s and steps, one source after another, times
+/// chain_s (near_slot_s):
 ///   call, steps of the longest thread (tiled: that reads sources itself), targets, runs (ranges: of all
 ///   targets), slots of all pairs, then
 ///   indexed    -, steps of the longest thread whose sources the first level has not, -
@@ -22,8 +28,8 @@ namespace graft::model {
 /// collection: call, neighbours, targets, boxes, bytes of the layout / 64, -, those and one where they are
 /// more than the library keeps for the next plan. charges: call, sources of the longest record, which one
 /// thread writes, targets, -, entries x components.
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, double slot_s,
-                         double chain_s);
+NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem,
+                         const NearGpuSeconds& machine);
 
 /// Of one H200 and its host, impl/docs/gpu/near.md, where nobody has measured.
 const NearMachine& near_gpu_defaults();

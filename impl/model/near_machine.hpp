@@ -33,6 +33,7 @@ struct NearLayoutCosts {
     NearPhase collection, charges, kernel, scatter;
     /// CPU: collection into arrays that have been filled before, as chunks are; all 0: unknown.
     NearPhase again;
+    double dimension = 0; // 2 or 3: GPU, whose kernels differ in them; 0: both
 };
 
 struct NearKernelCosts {                           // seconds of one pair, sources in the first-level cache
@@ -43,7 +44,7 @@ struct NearKernelCosts {                           // seconds of one pair, sourc
     double scalar_s = 0;                           // of a plain loop; GPU: a thread's step, 0: in slots
 };
 
-constexpr int most_near_layouts = 28, most_near_kernels = 48;
+constexpr int most_near_layouts = 42, most_near_kernels = 48;
 
 struct NearMachine {
     std::array<NearLayoutCosts, most_near_layouts> layouts;

@@ -318,9 +318,10 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
                      const Machine& machine) {
     if (way.backend == NearBackend::cuda) {
         if (phase != NearPhaseName::kernel)
-            return near_gpu_terms(layout, phase, problem, 0, 0);
-        return near_gpu_terms(layout, phase, problem, near_slot_s(problem, way, machine, false),
-                              near_slot_s(problem, way, machine, true));
+            return near_gpu_terms(layout, phase, problem, {.kept_bytes = near_kept_bytes(machine)});
+        return near_gpu_terms(layout, phase, problem,
+                              {near_slot_s(problem, way, machine, false),
+                               near_slot_s(problem, way, machine, true), near_kept_bytes(machine)});
     }
     const Levels levels = levels_of(machine);
     switch (phase) {

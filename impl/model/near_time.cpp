@@ -63,11 +63,17 @@ const NearMachine& built_in(NearBackend backend) {
     return backend == NearBackend::cuda ? near_gpu_defaults() : near_defaults();
 }
 
-const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, double bytes, NearBackend backend) {
+/// Of the problem's size of number where there are such, then of its dimension, then of both.
+const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+                            NearBackend backend) {
+    const auto rank = [&](const NearLayoutCosts& one) {
+        const int dimension = one.dimension == problem.dimension ? 2 : (one.dimension == 0 ? 1 : 0);
+        return dimension + (one.number_bytes == problem.number_bytes() ? 3 : 0);
+    };
     const NearLayoutCosts* found = nullptr;
     for (const NearLayoutCosts& one : near.layouts)
         if (one.number_bytes > 0 && one.backend == static_cast<double>(backend) &&
-            one.layout == static_cast<double>(layout) && (found == nullptr || one.number_bytes == bytes))
+            one.layout == static_cast<double>(layout) && (found == nullptr || rank(one) > rank(*found)))
             found = &one;
     return found;
 }
@@ -101,6 +107,11 @@ double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& wa
 
 } // namespace
 
+double near_kept_bytes(const Machine& machine) {
+    constexpr double least = 64 * 1048576.0, share = 1.0 / 128;
+    return std::max(least, share * machine.gpu.memory_bytes);
+}
+
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar) {
     const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
     if (one == nullptr)
@@ -111,12 +122,11 @@ double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine
 
 NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
                            const Machine& machine, bool* measured) {
-    const double bytes = problem.number_bytes();
-    const NearLayoutCosts* found = find(machine.near, layout, bytes, way.backend);
+    const NearLayoutCosts* found = find(machine.near, layout, problem, way.backend);
     *measured = found != nullptr;
     if (found != nullptr)
         return *found;
-    found = find(built_in(way.backend), layout, bytes, way.backend);
+    found = find(built_in(way.backend), layout, problem, way.backend);
     if (found == nullptr)
         core::fail(core::Status::internal, "near_costs: no built-in numbers of layout %d",
                    static_cast<int>(layout));

@@ -92,6 +92,9 @@ bool near_scalar(NearLayout layout);
 /// Whether it copies the sources of a box or target into records.
 bool near_records(NearLayout layout);
 
+/// Of a GPU's memory, what of one block the library keeps for the next plan (backend/device_cache).
+double near_kept_bytes(const Machine& machine);
+
 /// Machine's numbers of a layout, or those of another size of number, or the built-in ones (*measured =
 /// false).
 NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,

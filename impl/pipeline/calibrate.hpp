@@ -1,8 +1,9 @@
 // Measuring this machine for its machine file (model/machine.hpp), and the models as capi reaches them.
 //
-// Every figure is the best of a few rounds, no more than it takes for two to agree. From 8 threads on, the
-// near field of the CPU, four pieces of one thread each, and the GPU without transfers are measured side by
-// side: 7 s on such a CPU, 20 s with a GPU, 13 s on 2 cores (where the time goes: impl/docs/gpu/model.md).
+// Every figure is the best of a few rounds, no more than it takes for two to agree. From 8 threads on, what one
+// core does and the GPU without transfers are measured side by side, and so are the near field of the CPU, four
+// pieces of one thread each, and the GPU's kernels: 7 s on such a CPU, 15 s with a GPU, 13 s on 2 cores (where
+// the time goes: impl/docs/gpu/model.md).
 // Bandwidths of copying count bytes read plus written. Sources: rehmann2022, section 4.2 (what to measure);
 // the loops are those that `graft bench` times.
 #pragma once
@@ -62,8 +63,10 @@ void require_this_machine(const model::Machine& machine, const std::string& file
 /// What the calibration found out. Throws Error: memory, device (gpu_needed and there is none, or it failed).
 model::Machine calibrate(const Calibration& calibration, CalibrationReport& report);
 
-/// The CPU's share: `threads` threads together and one alone, per level of the memory.
-void calibrate_cpu(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts);
+/// What one of `threads` cores does: caches, arrays of many sizes, loops.
+void calibrate_core(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts);
+/// The main memory's rates, of all `threads` threads together and of one alone.
+void calibrate_memory(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts);
 /// The GPU's numbers of orthogonal recursive bisection, rehmann2022's kernels and ours, from runs on up to
 /// 2^28 points (a sixteenth where less than 16 GiB are free). Throws Error(device).
 void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free,

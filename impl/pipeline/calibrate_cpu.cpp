@@ -192,19 +192,22 @@ std::string processor_name() {
     return "";
 }
 
-void calibrate_cpu(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts) {
+void calibrate_core(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts) {
     core::Memory memory;
-    const backend::Executor all{memory, backend::resolve_threads(threads)};
     model::Cpu& cpu = machine.cpu;
     machine.cpu_name = processor_name();
-    cpu.cores = all.threads;
+    cpu.cores = threads;
     cpu.memory_bytes =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     cpu.simd_floats = kernels::simd_float_lanes();
     parts.time("caches", [&] { measure_caches(cpu, memory, repetitions); });
     parts.time("arrays", [&] { measure_arrays(cpu, memory, 2 * repetitions); });
-    parts.time("memory", [&] { measure_memory(cpu, all, repetitions); });
     parts.time("loops of the CPU", [&] { measure_loops(cpu, memory, repetitions); });
+}
+
+void calibrate_memory(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts) {
+    core::Memory memory;
+    parts.time("memory", [&] { measure_memory(machine.cpu, {memory, threads}, repetitions); });
 }
 
 } // namespace graft::pipeline

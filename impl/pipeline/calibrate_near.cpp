@@ -19,9 +19,11 @@ using near::Precision;
 
 namespace {
 
-/// 2-D in fp32 and 3-D in fp64 share a GPU's numbers of layouts with 3-D in fp32 and 2-D in fp64. They are
-/// measured at fewer sizes and count less: counting alike costs the others 0.02 of median error.
+/// 2-D in fp32 and 3-D in fp64 share a GPU's numbers of layouts, but those of kernels, with 3-D in fp32 and
+/// 2-D in fp64. They are measured at fewer sizes, less often, and count less: counting alike costs the others
+/// 0.02 of median error.
 constexpr double aside_weight = 0.3;
+constexpr int aside_repetitions = 2;
 constexpr double dense_density = 100;
 constexpr int32_t all_outputs[] = {1, 3};
 constexpr double large_bytes = 2e8; // of a layout on the largest structure
@@ -225,26 +227,32 @@ void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t 
     const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
     const near::Sums sums = sums_of(kernel, dimension, precision, near::potential);
     const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+    const bool less = aside(bench, dimension, precision);
     for (size_t k = 0; k < cases.size(); ++k)
-        if (sizes[k].all || !aside(bench, dimension, precision))
-            add_samples(machine, bench, cases[k], sums, sizes[k].repetitions, bench.most_bytes, samples);
+        if (sizes[k].all || !less)
+            add_samples(machine, bench, cases[k], sums,
+                        less ? std::min(sizes[k].repetitions, aside_repetitions) : sizes[k].repetitions,
+                        bench.most_bytes, samples);
     if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
         add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false), sums, 1, large_bytes,
                     samples);
 }
 
 void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
-    const auto fit = [&](model::NearLayout layout, const model::NearPhase* plain) {
+    const auto fit = [&](model::NearLayout layout, const model::NearPhase* plain, int32_t dimension = 0) {
         const auto& measured = samples[static_cast<size_t>(layout)];
-        return model::fit_near(layout, measured, bench.way, machine, plain);
+        return model::fit_near(layout, measured, bench.way, machine, plain, dimension);
     };
     model::NearPhase plain;
     const bool known = bench.cuda() && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
     if (known)
         plain = fit(model::NearLayout::ranges, nullptr).collection;
+    constexpr int32_t each[] = {2, 3}, both[] = {0};
     for (int k = 0; k < near::layouts; ++k)
-        if (!samples[static_cast<size_t>(k)].empty())
-            model::put(machine.near, fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr));
+        for (const int32_t dimension : bench.cuda() ? std::span<const int32_t>(each) : both)
+            if (!samples[static_cast<size_t>(k)].empty())
+                model::put(machine.near,
+                           fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr, dimension));
 }
 
 Bench cpu_bench(int rounds) {
@@ -299,21 +307,36 @@ void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& piec
     }
 }
 
-void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions) {
+namespace {
+
+Bench gpu_bench(const model::Machine& machine, int32_t device) {
+    constexpr double least_bytes = 4e8; // of a layout that is measured, where the library keeps little
     Bench bench;
     bench.way.backend = model::NearBackend::cuda;
     bench.device = device;
     bench.dense_points = 200000, bench.chain_points = 1000;
-    bench.most_bytes = 1.6e9, bench.large_points = 0;
+    bench.most_bytes = std::max(least_bytes, 0.9 * model::near_kept_bytes(machine));
+    bench.large_points = 0;
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
     for (std::vector<Size>& sizes : bench.sizes)
-        sizes = {{1e3, 0.5, 5, false}, {1e3, 2, 5},         {1e3, 16, 5, false}, {1e3, 128, 5, false},
-                 {1e4, 1, 5},          {1e4, 8, 5, false},  {1e4, 64, 3},        {1e4, 256, 5, false},
-                 {1e5, 1, 3, false},   {1e5, 4, 3, false},  {1e5, 32, 3},        {1e5, 256, 3, false},
-                 {2e5, 2, 2, false},   {1e6, 16, 2, false}, {1e6, 128, 2, false}};
+        sizes = {{1e3, 0.5, 3, false}, {1e3, 2, 3},        {1e3, 16, 3}, {1e3, 128, 3, false},
+                 {1e4, 1, 3},          {1e4, 8, 3},        {1e4, 64, 3}, {1e4, 256, 3, false},
+                 {1e5, 1, 3, false},   {1e5, 4, 3},        {1e5, 32, 3}, {1e5, 256, 3, false},
+                 {2e5, 2, 2, false},   {1e6, 16, 2, false}};
+    return bench;
+}
+
+} // namespace
+
+void calibrate_near_kernels(model::Machine& machine, int32_t device, int repetitions) {
     constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
+    const Bench bench = gpu_bench(machine, device);
     for (const int32_t dimension : {2, 3})
         measure_kernels(machine, bench, dimension, precisions, std::min(repetitions, 2));
+}
+
+void calibrate_near_gpu(model::Machine& machine, int32_t device) {
+    const Bench bench = gpu_bench(machine, device);
     Samples wide(near::layouts), narrow(near::layouts);
     for (const int32_t dimension : {2, 3}) {
         const std::vector<near::BenchCase> cases = cases_of(bench, dimension);

@@ -23,8 +23,12 @@ void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int re
 /// From all pieces to machine.near. Needs the numbers of machine.cpu.
 void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces);
 
-/// Those of the GPU, through libgraft_cuda. Throws Error(device), Error(unsupported) where the library has
-/// none.
-void calibrate_near_gpu(model::Machine& machine, int32_t device, int repetitions);
+/// Seconds of the GPU's kernels, which its host hardly disturbs, through libgraft_cuda. Needs machine.gpu.
+/// Throws Error(device), Error(unsupported) where the library has none.
+void calibrate_near_kernels(model::Machine& machine, int32_t device, int repetitions);
+/// Those of its layouts, after its kernels and the link; errors as above. No layout that takes more memory
+/// than the library keeps for the next plan (near_kept_bytes): what the driver takes for it says nothing of
+/// Graft, and while other processes use the host's GPUs it takes longer than all else.
+void calibrate_near_gpu(model::Machine& machine, int32_t device);
 
 } // namespace graft::pipeline

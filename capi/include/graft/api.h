@@ -185,7 +185,7 @@ typedef struct graft_api_v1 {
      * context or the next context_set_stream. Graft waits on it in compute, field_at and compute_end only, and never
      * destroys it. Without a GPU the stream is kept and not used. Not collective. CALL_ORDER: a computation is in flight.
      * Calls on a stream in capture return ARGUMENT, and the capture goes on: Graft's work cannot become part of a host's
-     * graph. A thread that captures on another stream may compute; a near-field plan is made before. (Graft's own stream
+     * graph. A thread that captures on another stream may compute, and make near-field plans. (Graft's own stream
      * does not wait for a cudaMemcpy from pageable memory either, which may return before the array is complete:
      * synchronise, or give a stream.) */
     int32_t (*context_set_stream)(graft_context *context, void *stream);

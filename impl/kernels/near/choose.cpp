@@ -50,10 +50,10 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
 
 /// Its time; more on a GPU where its memory comes from the driver and not from what the library keeps: plans
 /// that take 1 ms then take 20 to 1,800 now and then (impl/docs/gpu/near.md), and nobody gains from a tie.
-double careful_s(const Candidate& one, const ChoiceOptions& options) {
-    constexpr double kept_bytes = 64 * 1048576.0, risk = 1.05;
+double careful_s(const Candidate& one, const model::Machine& machine, const ChoiceOptions& options) {
+    constexpr double risk = 1.05;
     const bool gpu = options.way.backend == model::NearBackend::cuda;
-    return one.time_s * (gpu && one.predicted.bytes > kept_bytes ? risk : 1);
+    return one.time_s * (gpu && one.predicted.bytes > model::near_kept_bytes(machine) ? risk : 1);
 }
 
 double least_bytes(const Shape& shape, int32_t threads) {
@@ -97,7 +97,8 @@ Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOpt
     for (int k = 0; k < layouts; ++k) {
         Candidate& one = choice.candidates[static_cast<size_t>(k)];
         one = candidate_of(static_cast<Layout>(k), shape, machine, options, learned);
-        if (one.possible && (best == nullptr || careful_s(one, options) < careful_s(*best, options)))
+        if (one.possible &&
+            (best == nullptr || careful_s(one, machine, options) < careful_s(*best, machine, options)))
             best = &one;
     }
     if (best == nullptr)

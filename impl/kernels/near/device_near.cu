@@ -4,6 +4,7 @@
 #include "backend/device_cache.cuh"
 #include "backend/device_guard.cuh"
 #include "backend/host_stream.cuh"
+#include "backend/side_stream.cuh"
 
 #include <cstdio>
 #include <map>
@@ -57,8 +58,8 @@ template <typename T>
 class Plan final : public DeviceNear {
   public:
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
-        : memory_(options.device), keeps_blocks_(memory_),
-          queue_(memory_, nullptr), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
+        : memory_(options.device), keeps_blocks_(memory_), queue_(memory_, nullptr),
+          begun_(memory_), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
           sums_(sums), on_device_(structure, queue_),
           inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
           outputs_(queue_, executor_, on_device_),
@@ -66,7 +67,16 @@ class Plan final : public DeviceNear {
           pairs_(pairs_of(structure, on_device_.all())) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
+        rest();
     }
+    ~Plan() override {
+        if (work_ == Work::begun && cudaEventSynchronize(begun_) == cudaSuccess)
+            rest();
+        (void)cudaGetLastError();
+    }
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
     void set_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {
         start(stream);
         const Structure& s = on_device_.host();
@@ -82,6 +92,7 @@ class Plan final : public DeviceNear {
             refuse_bad(k, names[k]);
         layout_->set_points(t, from);
         queue_.wait(); // the caller may change its arrays
+        rest();
     }
     void begin(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
         start(stream);
@@ -94,10 +105,17 @@ class Plan final : public DeviceNear {
             layout_->set_charges(from);
         layout_->run(outputs_.fields(outputs, sums_));
         outputs_.send();
+        GRAFT_CUDA(cudaEventRecord(begun_, queue_.stream()));
+        work_ = Work::begun;
     }
+    /// Waits for the event, not for the stream: the host may have begun to capture it, or destroyed it.
     void end(DeviceNearReport& report) override {
         enter();
-        queue_.wait();
+        if (work_ == Work::begun) {
+            GRAFT_CUDA(cudaEventSynchronize(begun_));
+            ++waits_;
+            rest();
+        }
         inputs_.waited();
         for (int32_t c = 0; c < sums_.components; ++c)
             refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
@@ -108,7 +126,7 @@ class Plan final : public DeviceNear {
         report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
         const backend::DeviceCache& cache = backend::DeviceCache::of(memory_.device());
         report.bytes_kept = cache.bytes(false) + cache.bytes(true);
-        report.allocations = memory_.allocations(), report.waits = queue_.waits(),
+        report.allocations = memory_.allocations(), report.waits = queue_.waits() + waits_,
         report.launches = queue_.launches;
         report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
@@ -125,9 +143,21 @@ class Plan final : public DeviceNear {
                        memory_.device());
         GRAFT_CUDA(cudaSetDevice(memory_.device()));
     }
+    /// Throws Error(argument) where the stream is in capture, before anything is enqueued or allocated.
     void start(void* stream) {
         enter();
-        queue_.borrow(backend::host_stream(stream));
+        const cudaStream_t given = backend::host_stream(stream);
+        if (work_ == Work::cut_short) // an error left some, perhaps on another stream
+            GRAFT_CUDA(cudaDeviceSynchronize());
+        queue_.borrow(given);
+        keeps_blocks_.at_work();
+        work_ = Work::cut_short; // until the call comes to its end
+    }
+    /// After a wait.
+    void rest() noexcept {
+        queue_.borrow(nullptr); // the host may destroy its stream
+        keeps_blocks_.at_rest();
+        work_ = Work::none;
     }
     Coordinates<T> coordinates(const ArrayView* views, int32_t place) {
         Coordinates<T> to;
@@ -136,16 +166,22 @@ class Plan final : public DeviceNear {
             to.z = inputs_.put(place + 2, views[2]);
         return to;
     }
-    void refuse_bad(int32_t place, const char* what) const {
+    /// After a wait.
+    void refuse_bad(int32_t place, const char* what) {
         const int64_t bad = inputs_.first_bad(place);
-        if (bad >= 0)
-            core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
-                       static_cast<long long>(bad));
+        if (bad < 0)
+            return;
+        rest();
+        core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
+                   static_cast<long long>(bad));
     }
 
     backend::DeviceMemory memory_;
     backend::KeepsBlocks keeps_blocks_;
     backend::Queue queue_;
+    backend::Event begun_; // the end of what begin() has enqueued
+    enum class Work { none, begun, cut_short } work_ = Work::cut_short;
+    int64_t waits_ = 0; // for that event
     core::Memory host_memory_;
     backend::Executor executor_;
     Sums sums_;

@@ -67,6 +67,16 @@ class OnDevice {
     int64_t n_;
 };
 
+/// The host's capture is as the host left it: it ends with so many nodes.
+inline void end_capture(cudaStream_t stream, size_t expected) {
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess) << "the host's capture is spoilt";
+    size_t nodes = 99;
+    EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
+    EXPECT_EQ(nodes, expected);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
 /// Plummer's sphere, xyz xyz ..., cut at radius 20.
 inline std::vector<double> plummer_points(int64_t n, unsigned seed = 5) {
     std::mt19937_64 random(seed);

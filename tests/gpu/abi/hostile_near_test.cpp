@@ -96,6 +96,32 @@ class HostileNear : public DeviceHost {
         d.targets = boxes.n;
         return d;
     }
+    /// Boxes whose arrays are all in device memory, described.
+    struct Resident {
+        Resident(HostileNear& host, Dice& dice, int64_t n)
+            : boxes(dice, n, false), field(host.description(boxes)) {
+            field.target[0] = &x;
+            sums.struct_size = sizeof sums;
+            sums.charge[0] = &q, sums.potential[0] = &phi;
+        }
+        Resident(const Resident&) = delete;
+        Resident& operator=(const Resident&) = delete;
+
+        Boxes boxes;
+        int32_t components = static_cast<int32_t>(boxes.components);
+        OnDevice<double> at{boxes.at}, charge{boxes.charge}, out{boxes.charge};
+        graft_array x = at.view(3), q = charge.view(components), phi = out.view(components);
+        graft_near_field field;
+        graft_near_sums sums{};
+    };
+    void make(const Resident& r) {
+        ASSERT_EQ(api->near_field_create(context, &r.field, &plan), GRAFT_OK) << api->last_error();
+    }
+    void execute(const Resident& r) {
+        ASSERT_EQ(api->near_field_execute(context, plan, &r.sums), GRAFT_OK) << api->last_error();
+    }
+    void destroy() { ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK); }
+
     graft_array views[4];
     graft_near_plan* plan = nullptr;
 };
@@ -183,25 +209,79 @@ TEST_F(HostileNear, ArraysOfAnotherDeviceThanThePlans) {
     if (devices < 2)
         GTEST_SKIP() << "one device only";
     Dice dice(6);
-    const Boxes boxes(dice, 500, false);
-    const OnDevice<double> at(boxes.at), charge(boxes.charge), out(boxes.charge);
+    Resident r(*this, dice, 500);
     ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
-    const OnDevice<double> charge_there(boxes.charge);
+    const OnDevice<double> charge_there(r.boxes.charge);
     ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
-    const graft_array x = at.view(3), q = charge.view(static_cast<int32_t>(boxes.components)),
-                      phi = out.view(static_cast<int32_t>(boxes.components));
-    graft_array q_there = charge_there.view(static_cast<int32_t>(boxes.components));
+    graft_array q_there = charge_there.view(r.components);
     q_there.device = 1;
     create();
-    graft_near_field d = description(boxes);
-    d.target[0] = &x;
-    ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
-    graft_near_sums sums{};
-    sums.struct_size = sizeof sums;
-    sums.charge[0] = &q_there, sums.potential[0] = &phi;
-    expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_ARRAY, "the plan is on device 0");
-    sums.charge[0] = &q;
-    EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+    ASSERT_NO_FATAL_FAILURE(make(r));
+    r.sums.charge[0] = &q_there;
+    expect_error(api->near_field_execute(context, plan, &r.sums), GRAFT_ERROR_ARRAY,
+                 "the plan is on device 0");
+    r.sums.charge[0] = &r.q;
+    ASSERT_NO_FATAL_FAILURE(execute(r));
+}
+
+/// A plan's life while the host captures a graph on a stream of its own; and on the very stream given to
+/// Graft, where a call can only be refused, but the end of an execution that was begun before.
+TEST_F(HostileNear, CapturesAreNotDisturbed) {
+    Dice dice(8);
+    const Resident r(*this, dice, 2000);
+    create();
+    ASSERT_NO_FATAL_FAILURE(make(r));
+    ASSERT_NO_FATAL_FAILURE(execute(r));
+    const std::vector<double> expected = r.out.get();
+    ASSERT_NO_FATAL_FAILURE(destroy()); // there are blocks to be taken again
+
+    cudaStream_t stream = nullptr;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    ASSERT_EQ(cudaMemsetAsync(r.out.data(), 0, 8, stream), cudaSuccess);
+    for (int turn = 0; turn < 2; ++turn) {
+        ASSERT_NO_FATAL_FAILURE(make(r));
+        ASSERT_NO_FATAL_FAILURE(execute(r));
+        ASSERT_EQ(api->near_field_update(context, plan, &r.field), GRAFT_OK) << api->last_error();
+        ASSERT_NO_FATAL_FAILURE(execute(r));
+        ASSERT_NO_FATAL_FAILURE(destroy());
+    }
+    ASSERT_NO_FATAL_FAILURE(end_capture(stream, 1));
+    EXPECT_EQ(r.out.get(), expected);
+
+    ASSERT_EQ(api->context_set_stream(context, stream), GRAFT_OK);
+    ASSERT_NO_FATAL_FAILURE(make(r));
+    ASSERT_EQ(cudaMemsetAsync(r.out.data(), 0, 8, stream), cudaSuccess);
+    ASSERT_EQ(api->near_field_begin(context, plan, &r.sums), GRAFT_OK) << api->last_error();
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    ASSERT_EQ(api->near_field_end(context, plan), GRAFT_OK) << api->last_error();
+    expect_error(api->near_field_execute(context, plan, &r.sums), GRAFT_ERROR_ARGUMENT, "capture");
+    graft_near_plan* none = nullptr;
+    expect_error(api->near_field_create(context, &r.field, &none), GRAFT_ERROR_ARGUMENT, "capture");
+    ASSERT_NO_FATAL_FAILURE(end_capture(stream, 0));
+    EXPECT_EQ(r.out.get(), expected);
+    ASSERT_NO_FATAL_FAILURE(execute(r));
+    ASSERT_EQ(api->context_set_stream(context, nullptr), GRAFT_OK);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+/// A plan that goes with an execution still on its way gives back no memory that the kernels use.
+TEST_F(HostileNear, DestroyedBetweenBeginAndEnd) {
+    Dice dice(9);
+    const Resident r(*this, dice, 2000);
+    create();
+    std::vector<double> expected;
+    for (int round = 0; round < 20; ++round) {
+        ASSERT_NO_FATAL_FAILURE(make(r));
+        ASSERT_EQ(api->near_field_begin(context, plan, &r.sums), GRAFT_OK) << api->last_error();
+        ASSERT_NO_FATAL_FAILURE(destroy());
+        ASSERT_NO_FATAL_FAILURE(make(r));
+        ASSERT_NO_FATAL_FAILURE(execute(r));
+        const std::vector<double> found = r.out.get();
+        ASSERT_TRUE(round == 0 || found == expected) << "round " << round;
+        expected = found;
+        ASSERT_NO_FATAL_FAILURE(destroy());
+    }
 }
 
 } // namespace

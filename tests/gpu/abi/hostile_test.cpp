@@ -28,15 +28,6 @@ class Hostile : public DeviceHost {
         return static_cast<int64_t>(free);
     }
     int32_t attempt(const Call& call) { return api->compute(context, &call.particles, &call.results); }
-    /// The host's capture is as the host left it: it ends with so many nodes.
-    static void end_capture(cudaStream_t stream, size_t expected) {
-        cudaGraph_t graph = nullptr;
-        ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess) << "the host's capture is spoilt";
-        size_t nodes = 99;
-        EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
-        EXPECT_EQ(nodes, expected);
-        EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-    }
     std::vector<double> xyz;
     int64_t n = 0;
 };

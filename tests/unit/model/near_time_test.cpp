@@ -272,13 +272,66 @@ TEST(NearTime, MemoryThatTheLibraryDoesNotKeepIsTakenAnew) {
     way.backend = NearBackend::cuda;
     NearProblem p = problem(1000, 10, 3);
     p.layout_bytes = 6e7;
+    Machine machine;
     const auto terms = [&] {
-        return near_terms(NearLayout::replicated, NearPhaseName::collection, p, way, {});
+        return near_terms(NearLayout::replicated, NearPhaseName::collection, p, way, machine);
     };
     EXPECT_EQ(terms()[6] + terms()[7], 0);
     p.layout_bytes = 6.4e8;
     EXPECT_EQ(terms()[6], 1e7);
     EXPECT_EQ(terms()[7], 1);
+    machine.gpu.memory_bytes = 128 * 6.4e8; // a larger GPU, of whose memory more is kept
+    EXPECT_EQ(terms()[6] + terms()[7], 0);
+
+    std::vector<NearSample> samples; // which do not show what the driver takes
+    for (const double n : {1e3, 1e4, 1e5}) {
+        NearSample s;
+        s.problem = problem(n, 8, 3, 0);
+        s.kernel_s = s.collection_s = s.charges_s = 1e-9 * n;
+        samples.push_back(s);
+    }
+    bool measured = true;
+    const NearPhase built_in =
+        near_costs(NearLayout::replicated, samples[0].problem, way, {}, &measured).collection;
+    EXPECT_FALSE(measured);
+    const NearPhase found = fit_near(NearLayout::replicated, samples, way, machine).collection;
+    EXPECT_GT(built_in.random, 0);
+    EXPECT_EQ(found.random, built_in.random);
+    EXPECT_EQ(found.memory_s, built_in.memory_s);
+}
+
+/// The same layout steps through other kernels in two and in three dimensions; collection is the host's.
+TEST(NearTime, AGpusKernelsAreFittedByDimension) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    Machine machine;
+    std::vector<NearSample> samples;
+    const auto kernel_s = [](const NearProblem& p) { return (p.dimension == 2 ? 1e-9 : 4e-9) * p.targets; };
+    for (const int32_t dimension : {2, 3})
+        for (const double n : {1e3, 1e4, 1e5})
+            for (const double density : {0.5, 4., 32.}) {
+                NearSample s;
+                s.problem = problem(n, density, dimension, 0);
+                s.kernel_s = kernel_s(s.problem), s.collection_s = s.charges_s = 2e-9 * n;
+                samples.push_back(s);
+            }
+    const auto error = [&](int32_t dimension) {
+        const NearProblem p = problem(3e4, 8, dimension, 0);
+        return std::abs(near_time(NearLayout::ranges, p, way, machine).kernel_s / kernel_s(p) - 1);
+    };
+    put(machine.near,
+        fit_near(NearLayout::ranges, samples, way, machine)); // as files of older versions have it
+    EXPECT_GT(error(2) + error(3), 0.5);
+    for (const int32_t dimension : {2, 3})
+        put(machine.near, fit_near(NearLayout::ranges, samples, way, machine, nullptr, dimension));
+    EXPECT_LT(error(2), 0.01);
+    EXPECT_LT(error(3), 0.01);
+    EXPECT_EQ(machine.near.layouts[0].dimension, 0);
+    EXPECT_EQ(machine.near.layouts[2].dimension, 3);
+    EXPECT_EQ(machine.near.layouts[1].collection, machine.near.layouts[2].collection);
+    EXPECT_EQ(machine.near.layouts[3].number_bytes, 0);
+    const std::span<const NearSample> flat(samples.data(), samples.size() / 2);
+    EXPECT_EQ(fit_near(NearLayout::ranges, flat, way, machine, nullptr, 3).dimension, 0) << "none of three";
 }
 
 TEST(NearTime, SamplesCountByTheirWeight) {
