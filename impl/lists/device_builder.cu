@@ -1,4 +1,5 @@
-// The passes around the walk on the device: count, scan, check of the capacities, fill.
+// The passes around the walk on the device: walk, scan, check of the capacities, entries to their lists.
+#include "lists/device_far.cuh"
 #include "lists/device_walk.cuh"
 #include "lists/node_criterion.hpp"
 
@@ -64,7 +65,8 @@ struct DeviceListBuilder::Work {
     explicit Work(backend::DeviceMemory& memory)
         : super_counts(memory, "counts of super groups"), super_nodes(memory, "nodes of super groups"),
           super_leaves(memory, "leaves of super groups"), undecided(memory, "undecided nodes"),
-          far_counts(memory, "far cells of super groups") {}
+          far_counts(memory, "far cells of super groups"), kept_nodes(memory, "nodes of groups"),
+          kept_leaves(memory, "leaves of groups") {}
 
     /// Room for the super groups of a batch of so many groups.
     device::SuperView super_view(int64_t groups, int32_t super_width) {
@@ -85,6 +87,7 @@ struct DeviceListBuilder::Work {
     }
     backend::DeviceBuffer<device::SuperCounts> super_counts;
     backend::DeviceBuffer<int32_t> super_nodes, super_leaves, undecided, far_counts;
+    backend::DeviceBuffer<int32_t> kept_nodes, kept_leaves;
 };
 
 DeviceListBuilder::DeviceListBuilder(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
@@ -94,16 +97,19 @@ DeviceListBuilder::~DeviceListBuilder() {
 }
 
 int64_t DeviceListBuilder::bytes_a_group(DeviceWalk kind) const {
-    constexpr int64_t each =
+    constexpr int64_t super =
         sizeof(device::SuperCounts) + sizeof(int32_t) +
         4 * (device::super_node_room + device::super_leaf_room + device::super_undecided_room);
-    return kind == DeviceWalk::super_group ? each / tuning.super_width + each / tuning.super_width / 16 + 1
-                                           : 0;
+    constexpr int64_t kept = 4 * (device::kept_node_room + device::kept_leaf_room);
+    const int64_t each = (kind == DeviceWalk::super_group ? super / tuning.super_width : 0) +
+                         (kind == DeviceWalk::thread_per_group ? 0 : kept);
+    return each + each / 16 + 1;
 }
 
 void DeviceListBuilder::release_room() {
     work_->super_counts.release(), work_->super_nodes.release();
     work_->super_leaves.release(), work_->undecided.release(), work_->far_counts.release();
+    work_->kept_nodes.release(), work_->kept_leaves.release();
 }
 
 void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tree,
@@ -115,8 +121,18 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
     lists.leaf_offset.resize(targets.groups.size() + 2);
     const device::WalkView view =
         walk_view(queue, tree, criterion, targets, batch, batches, sharing_of(queue, tuning, targets, kind));
-    const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
-                                lists.leaves.data()};
+    const bool by_threads = kind == DeviceWalk::thread_per_group;
+    const int64_t kept_groups = by_threads ? 0 : device::group_room(view);
+    work_->kept_nodes.resize(kept_groups * device::kept_node_room);
+    work_->kept_leaves.resize(kept_groups * device::kept_leaf_room);
+    const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(),
+                                lists.nodes.data(),       lists.leaves.data(),
+                                work_->kept_nodes.data(), work_->kept_leaves.data()};
+    lists.cut = !by_threads && far != nullptr && far->cut != nullptr;
+    if (lists.cut) {
+        far->cut->entries.resize(lists.nodes.size());
+        far->cut->near_count.resize(device::group_room(view));
+    }
     device::SuperView super{};
     if (kind == DeviceWalk::super_group) {
         const auto width = static_cast<uint32_t>(tuning.super_width);
@@ -127,15 +143,17 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
         }
         device::walk_supers(queue, view, super);
     }
-    const auto pass = [&](bool counting) {
-        if (kind == DeviceWalk::thread_per_group)
-            device::walk_threads(queue, view, out, counting);
+    const auto pass = [&](bool first) {
+        if (by_threads)
+            device::walk_threads(queue, view, out, first);
         else
-            device::walk_warps(queue, view, super, out, counting);
+            device::walk_warps(queue, view, super, out, first);
     };
     pass(true);
     device::scan_counts(queue, view, out, lists.nodes.size(), lists.leaves.size());
     pass(false);
+    if (!by_threads)
+        device::place_kept(queue, view, super, out, lists.cut ? far : nullptr);
 }
 
 } // namespace graft::lists
