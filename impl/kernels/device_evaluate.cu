@@ -269,23 +269,22 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
                    w.signs.data());
     };
     w.side.follow(queue.stream());
-    if (fast) {
+    {
         const backend::OnSide on_side(queue, w.side);
-        if (!local)
+        if (first && !how.packed && !w.sizes.empty())
+            size_sources(queue, view, w.sizes.size(), w.sizes.data());
+        if (fast && !local)
             pack();
-        else if (!lists.cut)
+        else if (fast && !lists.cut)
             lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
     }
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
-    if (first && !how.packed && !w.sizes.empty())
-        size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
-    if (local) {
+    if (local)
         pack();
-        w.side.join(queue.stream());
-    }
+    w.side.join(queue.stream());
     if (shared) {
         const backend::OnSide on_side(queue, w.side);
         sum_shared(queue, view, w.packed.data(), softened, w.shared_frames.size(), w.shared_frames.data(),

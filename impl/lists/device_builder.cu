@@ -59,6 +59,10 @@ Sharing sharing_of(const backend::Queue& queue, const DeviceWalkTuning& tuning, 
     return sharing;
 }
 
+int32_t kept_node_room(DeviceWalk kind) {
+    return kind == DeviceWalk::super_group ? device::kept_node_room_below_super : device::kept_node_room;
+}
+
 } // namespace
 
 struct DeviceListBuilder::Work {
@@ -100,9 +104,9 @@ int64_t DeviceListBuilder::bytes_a_group(DeviceWalk kind) const {
     constexpr int64_t super =
         sizeof(device::SuperCounts) + sizeof(int32_t) +
         4 * (device::super_node_room + device::super_leaf_room + device::super_undecided_room);
-    constexpr int64_t kept = 4 * (device::kept_node_room + device::kept_leaf_room);
-    const int64_t each = (kind == DeviceWalk::super_group ? super / tuning.super_width : 0) +
-                         (kind == DeviceWalk::thread_per_group ? 0 : kept);
+    const int64_t each =
+        (kind == DeviceWalk::super_group ? super / tuning.super_width : 0) +
+        (kind == DeviceWalk::thread_per_group ? 0 : 4 * (kept_node_room(kind) + device::kept_leaf_room));
     return each + each / 16 + 1;
 }
 
@@ -123,11 +127,11 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
         walk_view(queue, tree, criterion, targets, batch, batches, sharing_of(queue, tuning, targets, kind));
     const bool by_threads = kind == DeviceWalk::thread_per_group;
     const int64_t kept_groups = by_threads ? 0 : device::group_room(view);
-    work_->kept_nodes.resize(kept_groups * device::kept_node_room);
+    work_->kept_nodes.resize(kept_groups * kept_node_room(kind));
     work_->kept_leaves.resize(kept_groups * device::kept_leaf_room);
-    const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(),
-                                lists.nodes.data(),       lists.leaves.data(),
-                                work_->kept_nodes.data(), work_->kept_leaves.data()};
+    const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
+                                lists.leaves.data(),      work_->kept_nodes.data(), work_->kept_leaves.data(),
+                                kept_node_room(kind)};
     lists.cut = !by_threads && far != nullptr && far->cut != nullptr;
     if (lists.cut) {
         far->cut->entries.resize(lists.nodes.size());

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads) place(WalkView view, SuperView super,
         return;
     const SuperPart shared = super_part(super, range.begin, g);
     const GroupPart part = group_part(lists, shared.counts, g);
-    const TwoParts nodes{super.nodes + shared.s * super_node_room, lists.kept_nodes + g * kept_node_room,
+    const TwoParts nodes{super.nodes + shared.s * super_node_room, lists.kept_nodes + g * lists.node_room,
                          shared.counts.nodes};
     const TwoParts leaves{super.leaves + shared.s * super_leaf_room, lists.kept_leaves + g * kept_leaf_room,
                           shared.counts.leaves};

@@ -64,15 +64,16 @@ struct WalkView : BatchView {
     bool plain() const { return !compact && skin == 0; }
 };
 
-/// Room for what the first pass of walk_warps finds for a group beside what its super group has found. Groups
-/// that find more (one in a hundred: outskirts) are walked a second time.
-inline constexpr int kept_node_room = 768, kept_leaf_room = 128;
+/// Room for what the first pass of walk_warps finds for a group beside what its super group has found;
+/// without super groups lists have twice as many nodes. Groups that find more are walked a second time.
+inline constexpr int kept_node_room = 2048, kept_node_room_below_super = 1024, kept_leaf_room = 256;
 
 /// Where entries go. First pass: offset[g] = entries of group g. Then offset[g] is where they begin.
 struct WalkLists {
     int64_t *node_offset, *leaf_offset;
     int32_t *nodes, *leaves;
-    int32_t *kept_nodes, *kept_leaves; // *_room a group
+    int32_t *kept_nodes, *kept_leaves; // node_room and kept_leaf_room a group
+    int32_t node_room;
 };
 
 /// Most groups of a batch.
@@ -173,7 +174,7 @@ __device__ inline GroupPart group_part(const WalkLists& lists, const SuperCounts
     part.node_begin = lists.node_offset[g], part.leaf_begin = lists.leaf_offset[g];
     part.nodes = static_cast<int32_t>(lists.node_offset[g + 1] - part.node_begin);
     part.leaves = static_cast<int32_t>(lists.leaf_offset[g + 1] - part.leaf_begin);
-    part.kept = part.nodes - super.nodes <= kept_node_room && part.leaves - super.leaves <= kept_leaf_room;
+    part.kept = part.nodes - super.nodes <= lists.node_room && part.leaves - super.leaves <= kept_leaf_room;
     return part;
 }
 

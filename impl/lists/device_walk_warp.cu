@@ -29,10 +29,11 @@ struct Shared {
 /// Where the entries of a group go; keeping: as many as there is room for.
 struct Place {
     int32_t *nodes, *leaves;
+    int32_t node_room;
 };
 template <class K>
 __device__ inline void put_node(const Place& place, int32_t at, int32_t node) {
-    if (!K::keeping || at < kept_node_room)
+    if (!K::keeping || at < place.node_room)
         place.nodes[at] = node;
 }
 template <class K>
@@ -197,8 +198,9 @@ __device__ inline void walk_with_block(const WalkView& view, const Target& targe
 template <class K>
 __device__ inline Place place_of(const WalkLists& lists, int64_t g) {
     if (K::keeping)
-        return {lists.kept_nodes + g * kept_node_room, lists.kept_leaves + g * kept_leaf_room};
-    return {lists.nodes + lists.node_offset[g], lists.leaves + lists.leaf_offset[g]};
+        return {lists.kept_nodes + g * lists.node_room, lists.kept_leaves + g * kept_leaf_room,
+                lists.node_room};
+    return {lists.nodes + lists.node_offset[g], lists.leaves + lists.leaf_offset[g], 0};
 }
 
 /// Tells how many entries a group has in all.

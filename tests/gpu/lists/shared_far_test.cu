@@ -211,8 +211,8 @@ TEST_F(SharedFarTest, CutWhileBuiltIsTheCutOfTheList) {
         }
         return groups;
     };
-    ASSERT_GT(groups_of(0, lists::device::kept_node_room), 10);
-    ASSERT_GT(groups_of(lists::device::kept_node_room + lists::device::super_node_room + 1, INT64_MAX), 10);
+    ASSERT_GT(groups_of(0, lists::device::kept_node_room_below_super), 10);
+    ASSERT_GT(groups_of(lists::device::kept_node_room + 1, INT64_MAX), 10);
     for (const DeviceWalk kind : {DeviceWalk::warp_per_group, DeviceWalk::super_group}) {
         SCOPED_TRACE(testing::Message() << "walk " << static_cast<int>(kind));
         EXPECT_GT(expect_cut(scene, kind), 1000);
