@@ -88,7 +88,7 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
     v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
     v.batch = lists.batch, v.batches = lists.batches;
-    v.shared = how.shared ? lists.shared : lists::DeviceSharedFar{};
+    v.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
     v.length = how.softening_length;
     v.single_precision = how.precision != DevicePrecision::fp64;
     return v;
@@ -225,14 +225,19 @@ void DeviceEvaluator::Work::see_far(EvaluationView& view) const {
     view.expansions = expansions.data();
 }
 
-const int32_t* DeviceEvaluator::pack(backend::Queue& queue, const DeviceEvaluation& how,
-                                     const tree::DeviceTree& tree, const moments::DeviceMoments& moments) {
+lists::DeviceFarChoice DeviceEvaluator::pack(backend::Queue& queue, const DeviceEvaluation& how,
+                                             const tree::DeviceTree& tree,
+                                             const moments::DeviceMoments& moments) {
     EvaluationView view{};
     view.status = queue.status();
     view_sources(tree, moments, view);
     pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), how.pairs.softening == Softening::plummer,
                work_->packed.data(), work_->signs.data());
-    return &work_->signs.data()->one_sign;
+    lists::pack_far_nodes(queue, tree, moments, work_->far);
+    if (!work_->sizes.empty())
+        size_sources(queue, view, work_->sizes.size(), work_->sizes.data());
+    return {moments.magnitude.data(), &work_->signs.data()->one_sign, how.order, device_local_degree,
+            &work_->far};
 }
 
 void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how,
@@ -258,27 +263,28 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     const bool softened = how.pairs.softening == Softening::plummer, shared = view.shared.any();
     const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
     const auto pack = [&] {
-        if (!first || how.shared)
+        if (!first || how.packed)
             return;
         pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
                    w.signs.data());
     };
     w.side.follow(queue.stream());
-    if (fast) {
+    {
         const backend::OnSide on_side(queue, w.side);
-        local ? lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far)
-              : pack();
+        if (first && !how.packed && !w.sizes.empty())
+            size_sources(queue, view, w.sizes.size(), w.sizes.data());
+        if (fast && !local)
+            pack();
+        else if (fast && !lists.cut)
+            lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
     }
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
-    if (first && !w.sizes.empty())
-        size_sources(queue, view, w.sizes.size(), w.sizes.data());
     find_sources(queue, view, groups, w.entries.data());
-    if (local) {
+    if (local)
         pack();
-        w.side.join(queue.stream());
-    }
+    w.side.join(queue.stream());
     if (shared) {
         const backend::OnSide on_side(queue, w.side);
         sum_shared(queue, view, w.packed.data(), softened, w.shared_frames.size(), w.shared_frames.data(),

@@ -40,8 +40,8 @@ struct DeviceEvaluation {
     /// Cells far from a group become its polynomial where the fast cells of order 2 serve (device_local.cuh);
     /// the groups' factors are the error criterion's.
     bool local = false;
-    /// lists.shared has cells, and pack() came before the lists.
-    bool shared = false;
+    /// The lists were built with what pack() gave: they may be cut, and share far cells.
+    bool packed = false;
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
 
@@ -64,11 +64,10 @@ class DeviceEvaluator {
     /// Takes the memory that does not depend on batches: of fast kernels 64 B a node, 32 more with `local`,
     /// and 4 B a particle.
     void hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree);
-    /// Enqueues what of the cells does not depend on lists, and says whether charges have one sign (on the
-    /// device): lists that share far cells ask for it (lists::DeviceFarChoice). After hold_cells();
-    /// evaluate() does it for itself where `how.shared` is not set.
-    const int32_t* pack(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
-                        const moments::DeviceMoments& moments);
+    /// Enqueues what of the cells does not depend on lists: for lists of how.local, which share far cells and
+    /// are cut at once. After hold_cells(); evaluate() does it for itself where `how.packed` is not set.
+    lists::DeviceFarChoice pack(backend::Queue& queue, const DeviceEvaluation& how,
+                                const tree::DeviceTree& tree, const moments::DeviceMoments& moments);
     /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells,
     /// far_cells.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,

@@ -52,6 +52,45 @@ struct Unscale {
         : square(frame.scale * (frame.scale * field.unit)), inverse(frame.scale * field.unit) {}
 };
 
+/// Force and potential of a group's polynomial, sum of l_abc x^a y^b z^c / (a! b! c!), at h. As
+/// PointBody::add, but nested, z outside y outside x: a term is read once and used at once, where the
+/// monomials of that one want more registers than there are.
+__device__ __forceinline__ void add_polynomial(const float* l, const float (&h)[3], float (&sum)[4]) {
+    constexpr int degree = device_local_degree;
+    float by[3][degree + 1]; // h / k
+    for (int a = 0; a < 3; ++a)
+        for (int k = 1; k <= degree; ++k)
+            by[a][k] = h[a] * (1.0f / static_cast<float>(k));
+    float all = 0, all_x = 0, all_y = 0, all_z = 0;
+#pragma unroll
+    for (int c = degree; c >= 0; --c) {
+        float plane = 0, plane_x = 0, plane_y = 0; // of this power of z
+#pragma unroll
+        for (int b = degree - c; b >= 0; --b) {
+            float line = l[moments::term_index(degree - b - c, b, c)], line_x = degree - b - c > 0 ? line : 0;
+#pragma unroll
+            for (int a = degree - b - c - 1; a >= 0; --a) {
+                const float term = l[moments::term_index(a, b, c)];
+                line = fmaf(line, by[0][a + 1], term);
+                if (a > 0)
+                    line_x = fmaf(line_x, by[0][a], term);
+            }
+            const bool first = b == degree - c;
+            plane = first ? line : fmaf(plane, by[1][b + 1], line);
+            plane_x = first ? line_x : fmaf(plane_x, by[1][b + 1], line_x);
+            if (b > 0)
+                plane_y = first ? line : fmaf(plane_y, by[1][b], line);
+        }
+        const bool first = c == degree;
+        all = first ? plane : fmaf(all, by[2][c + 1], plane);
+        all_x = first ? plane_x : fmaf(all_x, by[2][c + 1], plane_x);
+        all_y = first ? plane_y : fmaf(all_y, by[2][c + 1], plane_y);
+        if (c > 0)
+            all_z = first ? plane : fmaf(all_z, by[2][c], plane);
+    }
+    sum[0] = all_x, sum[1] = all_y, sum[2] = all_z, sum[3] = all;
+}
+
 /// A group's polynomial and one of its targets, read ahead of the slots.
 struct Polynomial {
     const float* terms; // null: the group has none
@@ -65,12 +104,11 @@ struct Polynomial {
             static_cast<float>(fma(v.target_z[target], frame.scale, -frame.centre[2]))} {}
 
     /// Adds the field at the target.
-    __device__ __forceinline__ void add_to(double (&sum)[4], bool potential) const {
+    __device__ __forceinline__ void add_to(double (&sum)[4]) const {
         if (terms == nullptr)
             return;
-        using Body = PointBody<DeviceLocalOps, device_local_degree>;
-        float value[4] = {0, 0, 0, 0};
-        potential ? Body::add<true>(terms, h, value) : Body::add<false>(terms, h, value);
+        float value[4];
+        add_polynomial(terms, h, value);
         for (int i = 0; i < 4; ++i)
             sum[i] += value[i];
     }
@@ -97,7 +135,7 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
         if constexpr (local) {
             const Polynomial polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k});
             add_slots(slots + k, units, frame.count, sum);
-            polynomial.add_to(sum, field.potential != nullptr);
+            polynomial.add_to(sum);
         } else {
             add_slots(slots + k, units, frame.count, sum);
         }
@@ -132,8 +170,7 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                 for (int i = 0; i < 4; ++i)
                     sum[i] += part[w][i][lane];
             if constexpr (local)
-                Polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k})
-                    .add_to(sum, field.potential != nullptr);
+                Polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k}).add_to(sum);
             field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
         }
         __syncthreads();

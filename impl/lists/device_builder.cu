@@ -1,4 +1,5 @@
-// The passes around the walk on the device: count, scan, check of the capacities, fill.
+// The passes around the walk on the device: walk, scan, check of the capacities, entries to their lists.
+#include "lists/device_far.cuh"
 #include "lists/device_walk.cuh"
 #include "lists/node_criterion.hpp"
 
@@ -58,13 +59,18 @@ Sharing sharing_of(const backend::Queue& queue, const DeviceWalkTuning& tuning, 
     return sharing;
 }
 
+int32_t kept_node_room(DeviceWalk kind) {
+    return kind == DeviceWalk::super_group ? device::kept_node_room_below_super : device::kept_node_room;
+}
+
 } // namespace
 
 struct DeviceListBuilder::Work {
     explicit Work(backend::DeviceMemory& memory)
         : super_counts(memory, "counts of super groups"), super_nodes(memory, "nodes of super groups"),
           super_leaves(memory, "leaves of super groups"), undecided(memory, "undecided nodes"),
-          far_counts(memory, "far cells of super groups") {}
+          far_counts(memory, "far cells of super groups"), kept_nodes(memory, "nodes of groups"),
+          kept_leaves(memory, "leaves of groups") {}
 
     /// Room for the super groups of a batch of so many groups.
     device::SuperView super_view(int64_t groups, int32_t super_width) {
@@ -85,6 +91,7 @@ struct DeviceListBuilder::Work {
     }
     backend::DeviceBuffer<device::SuperCounts> super_counts;
     backend::DeviceBuffer<int32_t> super_nodes, super_leaves, undecided, far_counts;
+    backend::DeviceBuffer<int32_t> kept_nodes, kept_leaves;
 };
 
 DeviceListBuilder::DeviceListBuilder(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
@@ -94,16 +101,19 @@ DeviceListBuilder::~DeviceListBuilder() {
 }
 
 int64_t DeviceListBuilder::bytes_a_group(DeviceWalk kind) const {
-    constexpr int64_t each =
+    constexpr int64_t super =
         sizeof(device::SuperCounts) + sizeof(int32_t) +
         4 * (device::super_node_room + device::super_leaf_room + device::super_undecided_room);
-    return kind == DeviceWalk::super_group ? each / tuning.super_width + each / tuning.super_width / 16 + 1
-                                           : 0;
+    const int64_t each =
+        (kind == DeviceWalk::super_group ? super / tuning.super_width : 0) +
+        (kind == DeviceWalk::thread_per_group ? 0 : 4 * (kept_node_room(kind) + device::kept_leaf_room));
+    return each + each / 16 + 1;
 }
 
 void DeviceListBuilder::release_room() {
     work_->super_counts.release(), work_->super_nodes.release();
     work_->super_leaves.release(), work_->undecided.release(), work_->far_counts.release();
+    work_->kept_nodes.release(), work_->kept_leaves.release();
 }
 
 void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tree,
@@ -115,8 +125,18 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
     lists.leaf_offset.resize(targets.groups.size() + 2);
     const device::WalkView view =
         walk_view(queue, tree, criterion, targets, batch, batches, sharing_of(queue, tuning, targets, kind));
+    const bool by_threads = kind == DeviceWalk::thread_per_group;
+    const int64_t kept_groups = by_threads ? 0 : device::group_room(view);
+    work_->kept_nodes.resize(kept_groups * kept_node_room(kind));
+    work_->kept_leaves.resize(kept_groups * device::kept_leaf_room);
     const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
-                                lists.leaves.data()};
+                                lists.leaves.data(),      work_->kept_nodes.data(), work_->kept_leaves.data(),
+                                kept_node_room(kind)};
+    lists.cut = !by_threads && far != nullptr && far->cut != nullptr;
+    if (lists.cut) {
+        far->cut->entries.resize(lists.nodes.size());
+        far->cut->near_count.resize(device::group_room(view));
+    }
     device::SuperView super{};
     if (kind == DeviceWalk::super_group) {
         const auto width = static_cast<uint32_t>(tuning.super_width);
@@ -127,15 +147,17 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
         }
         device::walk_supers(queue, view, super);
     }
-    const auto pass = [&](bool counting) {
-        if (kind == DeviceWalk::thread_per_group)
-            device::walk_threads(queue, view, out, counting);
+    const auto pass = [&](bool first) {
+        if (by_threads)
+            device::walk_threads(queue, view, out, first);
         else
-            device::walk_warps(queue, view, super, out, counting);
+            device::walk_warps(queue, view, super, out, first);
     };
     pass(true);
     device::scan_counts(queue, view, out, lists.nodes.size(), lists.leaves.size());
     pass(false);
+    if (!by_threads)
+        device::place_kept(queue, view, super, out, lists.cut ? far : nullptr);
 }
 
 } // namespace graft::lists

@@ -3,7 +3,8 @@
 //
 // The lists themselves stay as they are, so that they can be kept over steps; the cut is a second array of
 // the same offsets: near entries of a group in the list's order from its offset on, far ones behind them (in
-// the opposite order). The same every run.
+// the opposite order). The same every run. Lists that nobody keeps are cut while they are built
+// (DeviceFarChoice::cut).
 #pragma once
 
 #include "backend/device.cuh"
@@ -26,6 +27,10 @@ struct DeviceFarLists {
     backend::DeviceBuffer<int32_t> entries;     // as DeviceLists::nodes
     backend::DeviceBuffer<int32_t> near_count;  // a group of the batch
 };
+
+/// far.nodes, which are large enough, of all nodes; enqueued. cut_far() does it for itself.
+void pack_far_nodes(backend::Queue& queue, const tree::DeviceTree& tree,
+                    const moments::DeviceMoments& moments, DeviceFarLists& far);
 
 /// Enqueued, on buffers that are large enough: near_count of the batch's groups, and entries. `order` of the
 /// cells, `degree` of the polynomials; the groups' factors are the error criterion's. Bytes: 32 a node, then

@@ -126,11 +126,15 @@ struct DeviceSharedFar {
 /// Fewest groups that share far cells; a power of two.
 inline constexpr int least_sharing_groups = 8;
 
-/// What decides which cells super groups share as far ones.
+struct DeviceFarLists;
+
+/// What decides which cells super groups share as far ones; and, if asked for, where groups' lists go that
+/// are cut at once.
 struct DeviceFarChoice {
-    const double* magnitude; // of nodes
-    const int32_t* one_sign; // on the device; 0: no cell is far
-    int order, degree;       // of cells and polynomials
+    const double* magnitude;       // of nodes
+    const int32_t* one_sign;       // on the device; 0: no cell is shared
+    int order, degree;             // of cells and polynomials
+    DeviceFarLists* cut = nullptr; // device_far.cuh; its nodes are there
 };
 
 struct DeviceLists {
@@ -138,6 +142,7 @@ struct DeviceLists {
         : node_offset(memory, "node list offsets"), leaf_offset(memory, "leaf list offsets"),
           nodes(memory, "node lists"), leaves(memory, "leaf lists") {}
     int batch = 0, batches = 1;
+    bool cut = false; // the node lists are where DeviceFarChoice said, near and far entries apart
     DeviceSharedFar shared;
     // Offsets of the groups of this batch, entry 0 for its first group (group capacity + 1).
     backend::DeviceBuffer<int64_t> node_offset, leaf_offset;
@@ -182,10 +187,11 @@ class DeviceListBuilder {
     DeviceWalkTuning tuning;
     explicit DeviceListBuilder(backend::DeviceMemory& memory);
     ~DeviceListBuilder();
-    /// Enqueues count, scan, fill. Entries beyond the lists' capacity: status *_entries_needed, stop
-    /// too_small. The list of a group, order included, does not depend on how many batches there are. `far`,
-    /// with super groups of a power of two >= least_sharing_groups: what they share as far goes to
-    /// lists.shared, which stays until the next build.
+    /// Enqueues walk, scan, and what puts the entries into their lists. Entries beyond the lists' capacity:
+    /// status *_entries_needed, stop too_small. The list of a group, order included, does not depend on how
+    /// many batches there are. `far`, with super groups of a power of two >= least_sharing_groups: what they
+    /// share as far goes to lists.shared, which stays until the next build. far->cut, and a walk by warps:
+    /// lists.cut.
     void build(backend::Queue& queue, const tree::DeviceTree& tree, const DeviceCriterion& criterion,
                const DeviceTargets& targets, DeviceWalk kind, int batch, int batches, DeviceLists& lists,
                const DeviceFarChoice* far = nullptr);

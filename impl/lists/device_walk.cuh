@@ -64,10 +64,16 @@ struct WalkView : BatchView {
     bool plain() const { return !compact && skin == 0; }
 };
 
-/// Where entries go. Counting: offset[g] = entries of group g. Filling: offset[g] is where they begin.
+/// Room for what the first pass of walk_warps finds for a group beside what its super group has found;
+/// without super groups lists have twice as many nodes. Groups that find more are walked a second time.
+inline constexpr int kept_node_room = 2048, kept_node_room_below_super = 1024, kept_leaf_room = 256;
+
+/// Where entries go. First pass: offset[g] = entries of group g. Then offset[g] is where they begin.
 struct WalkLists {
     int64_t *node_offset, *leaf_offset;
     int32_t *nodes, *leaves;
+    int32_t *kept_nodes, *kept_leaves; // node_room and kept_leaf_room a group
+    int32_t node_room;
 };
 
 /// Most groups of a batch.
@@ -145,9 +151,41 @@ __device__ inline Verdict judge(const WalkView& view, const Target& target, int3
     return {accepted, static_cast<uint32_t>(link.z)};
 }
 
-// The kinds of walk; each enqueues one pass over the groups of the batch. `counting`: else filling.
+/// What the super group of the batch's group g has found.
+struct SuperPart {
+    int64_t s = 0;
+    SuperCounts counts{0, 0, 0, 0};
+};
+__device__ inline SuperPart super_part(const SuperView& super, int64_t first, int64_t g) {
+    if (super.width == 0)
+        return {};
+    const int64_t s = (first + g) / super.width - first / super.width;
+    return {s, super.counts[s]};
+}
+
+/// Entries of the batch's group g, between the passes; those of its own, which it has kept if there was room.
+struct GroupPart {
+    int64_t node_begin, leaf_begin;
+    int32_t nodes, leaves;
+    bool kept;
+};
+__device__ inline GroupPart group_part(const WalkLists& lists, const SuperCounts& super, int64_t g) {
+    GroupPart part;
+    part.node_begin = lists.node_offset[g], part.leaf_begin = lists.leaf_offset[g];
+    part.nodes = static_cast<int32_t>(lists.node_offset[g + 1] - part.node_begin);
+    part.leaves = static_cast<int32_t>(lists.leaf_offset[g + 1] - part.leaf_begin);
+    part.kept = part.nodes - super.nodes <= lists.node_room && part.leaves - super.leaves <= kept_leaf_room;
+    return part;
+}
+
+// The kinds of walk; each enqueues one pass over the groups of the batch. walk_warps, `keeping`: counts, and
+// keeps entries while there is room; then fills the lists of those that found more. walk_threads counts, or
+// fills all.
 void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
-                bool counting);
+                bool keeping);
+/// After both passes of walk_warps: what was kept goes to the lists, or all entries near and far to `far`'s.
+void place_kept(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
+                const DeviceFarChoice* far);
 /// The upper part of the walk for super groups of super.width neighbouring groups of the batch.
 void walk_supers(backend::Queue& queue, const WalkView& view, const SuperView& super);
 

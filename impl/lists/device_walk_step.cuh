@@ -10,10 +10,10 @@ namespace graft::lists::device {
 inline constexpr int warp_stack_capacity = 768;
 
 /// The kind of tree: lanes for the children of one node.
-template <int width, bool is_counting, bool is_plain>
+template <int width, bool is_keeping, bool is_plain>
 struct Kind {
     static constexpr int children = width;
-    static constexpr bool counting = is_counting, plain = is_plain;
+    static constexpr bool keeping = is_keeping, plain = is_plain;
 };
 
 /// One child of the opened nodes stack[top ... top + take), for lane (thread) number `lane`.

@@ -26,14 +26,25 @@ struct Shared {
     int32_t nodes[warps], leaves[warps]; // entries so far of unfinished groups
 };
 
-/// Where the entries of a group go.
+/// Where the entries of a group go; keeping: as many as there is room for.
 struct Place {
     int32_t *nodes, *leaves;
+    int32_t node_room;
 };
+template <class K>
+__device__ inline void put_node(const Place& place, int32_t at, int32_t node) {
+    if (!K::keeping || at < place.node_room)
+        place.nodes[at] = node;
+}
+template <class K>
+__device__ inline void put_leaf(const Place& place, int32_t at, int32_t node) {
+    if (!K::keeping || at < kept_leaf_room)
+        place.leaves[at] = node;
+}
+
 /// A group's walk so far.
 struct Progress {
-    int32_t top;
-    int32_t nodes, leaves; // filling: of the group; counting: of this lane
+    int32_t top, nodes, leaves;
 };
 
 /// Looks at a child a lane: writes entries, pushes what is opened.
@@ -41,20 +52,15 @@ template <class K>
 __device__ inline void take_children(const WalkView& view, const Target& target, const Child& child,
                                      uint32_t* stack, const Place& place, Progress& walk) {
     const Outcome outcome = look_at<K>(view, target, child);
-    if (K::counting) {
-        walk.nodes += outcome.accepted;
-        walk.leaves += outcome.leaf;
-    } else {
-        const uint32_t accepted = __ballot_sync(~0u, outcome.accepted);
-        const uint32_t leaf = __ballot_sync(~0u, outcome.leaf);
-        if (outcome.accepted)
-            place.nodes[walk.nodes + set_below(accepted)] = child.node;
-        walk.nodes += __popc(accepted);
-        if (leaf != 0) {
-            if (outcome.leaf)
-                place.leaves[walk.leaves + set_below(leaf)] = child.node;
-            walk.leaves += __popc(leaf);
-        }
+    const uint32_t accepted = __ballot_sync(~0u, outcome.accepted);
+    const uint32_t leaf = __ballot_sync(~0u, outcome.leaf);
+    if (outcome.accepted)
+        put_node<K>(place, walk.nodes + set_below(accepted), child.node);
+    walk.nodes += __popc(accepted);
+    if (leaf != 0) {
+        if (outcome.leaf)
+            put_leaf<K>(place, walk.leaves + set_below(leaf), child.node);
+        walk.leaves += __popc(leaf);
     }
     const uint32_t opened = __ballot_sync(~0u, outcome.opened);
     if (outcome.opened)
@@ -77,26 +83,24 @@ __device__ inline void walk_with_warp(const WalkView& view, const Target& target
     }
 }
 
-/// What super group s has found for all its groups: shared entries are taken over, and the nodes
-/// it could not decide are where this walk begins.
+/// What its super group has found for all its groups: shared entries are taken over (keeping: later), and the
+/// nodes it could not decide are where this walk begins.
 template <class K>
 __device__ inline void begin_below_super(const WalkView& view, const SuperView& super, const Target& target,
-                                         int64_t s, uint32_t* stack, const Place& place, Progress& walk) {
+                                         const SuperPart& shared, uint32_t* stack, const Place& place,
+                                         Progress& walk) {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-    const SuperCounts counts = super.counts[s];
-    if (K::counting) {
-        walk.nodes = lane == 0 ? counts.nodes : 0;
-        walk.leaves = lane == 0 ? counts.leaves : 0;
-    } else {
+    const SuperCounts& counts = shared.counts;
+    if (!K::keeping) {
         for (int32_t k = lane; k < counts.nodes; k += 32)
-            place.nodes[k] = super.nodes[s * super_node_room + k];
+            place.nodes[k] = super.nodes[shared.s * super_node_room + k];
         for (int32_t k = lane; k < counts.leaves; k += 32)
-            place.leaves[k] = super.leaves[s * super_leaf_room + k];
+            place.leaves[k] = super.leaves[shared.s * super_leaf_room + k];
         walk.nodes = counts.nodes, walk.leaves = counts.leaves;
     }
     for (int32_t k = lane; k - lane < counts.undecided; k += 32) {
         const bool there = k < counts.undecided;
-        const Child child{there ? super.undecided[s * super_undecided_room + k] : 0, there};
+        const Child child{there ? super.undecided[shared.s * super_undecided_room + k] : 0, there};
         take_children<K>(view, target, child, stack, place, walk);
     }
 }
@@ -155,10 +159,10 @@ __device__ inline void put_two(const BlockStep& step, uint32_t below, uint32_t* 
     int32_t open = walk.top + static_cast<int32_t>(below >> 20);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        if (!K::counting && step.outcome[half].accepted)
-            place.nodes[node + set_below(step.accepted[half])] = step.child[half].node;
-        if (!K::counting && step.outcome[half].leaf)
-            place.leaves[leaf + set_below(step.leaf[half])] = step.child[half].node;
+        if (step.outcome[half].accepted)
+            put_node<K>(place, node + set_below(step.accepted[half]), step.child[half].node);
+        if (step.outcome[half].leaf)
+            put_leaf<K>(place, leaf + set_below(step.leaf[half]), step.child[half].node);
         if (step.outcome[half].opened)
             stack[open + set_below(step.opened[half])] = step.outcome[half].link;
         node += __popc(step.accepted[half]);
@@ -193,9 +197,17 @@ __device__ inline void walk_with_block(const WalkView& view, const Target& targe
 
 template <class K>
 __device__ inline Place place_of(const WalkLists& lists, int64_t g) {
-    if (K::counting)
-        return {nullptr, nullptr};
-    return {lists.nodes + lists.node_offset[g], lists.leaves + lists.leaf_offset[g]};
+    if (K::keeping)
+        return {lists.kept_nodes + g * lists.node_room, lists.kept_leaves + g * kept_leaf_room,
+                lists.node_room};
+    return {lists.nodes + lists.node_offset[g], lists.leaves + lists.leaf_offset[g], 0};
+}
+
+/// Tells how many entries a group has in all.
+__device__ inline void put_counts(const WalkLists& lists, const SuperPart& shared, int64_t g,
+                                  const Progress& walk) {
+    lists.node_offset[g] = int64_t{shared.counts.nodes} + walk.nodes;
+    lists.leaf_offset[g] = int64_t{shared.counts.leaves} + walk.leaves;
 }
 
 /// The group of this warp, as far as patience goes.
@@ -203,14 +215,19 @@ template <class K>
 __device__ inline void walk_own_group(const WalkView& view, const SuperView& super, const WalkLists& lists,
                                       int64_t first, int64_t g, int32_t reserve, Shared& shared) {
     const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+    const SuperPart from_super = super_part(super, first, g);
+    if (!K::keeping && group_part(lists, from_super.counts, g).kept) {
+        if (lane == 0)
+            shared.top[warp] = 0;
+        return;
+    }
     uint32_t* stack = shared.stack[warp];
     const Target target = view.groups[first + g].target;
     const int32_t wide_limit = warp_stack_capacity - reserve - 32;
     const Place place = place_of<K>(lists, g);
     Progress walk{0, 0, 0};
-    const int64_t s = super.width > 0 ? (first + g) / super.width - first / super.width : 0;
-    if (super.width > 0 && super.counts[s].undecided <= wide_limit) {
-        begin_below_super<K>(view, super, target, s, stack, place, walk);
+    if (super.width > 0 && from_super.counts.undecided <= wide_limit) {
+        begin_below_super<K>(view, super, target, from_super, stack, place, walk);
     } else {
         if (lane == 0)
             stack[0] = pack_link(view.root, 1);
@@ -218,20 +235,16 @@ __device__ inline void walk_own_group(const WalkView& view, const SuperView& sup
         walk.top = 1;
     }
     walk_with_warp<K>(view, target, wide_limit, stack, place, walk);
-    if (K::counting) {
-        walk.nodes = __reduce_add_sync(~0u, walk.nodes);
-        walk.leaves = __reduce_add_sync(~0u, walk.leaves);
-        if (lane == 0)
-            lists.node_offset[g] = walk.nodes, lists.leaf_offset[g] = walk.leaves;
-    }
+    if (K::keeping && lane == 0)
+        put_counts(lists, from_super, g, walk);
     if (lane == 0)
         shared.top[warp] = walk.top, shared.nodes[warp] = walk.nodes, shared.leaves[warp] = walk.leaves;
 }
 
 /// The group of warp `of`, which its warp left unfinished, by the whole block.
 template <class K>
-__device__ inline void finish_group(const WalkView& view, const WalkLists& lists, int64_t first, int64_t g,
-                                    int of, int32_t reserve, Shared& shared) {
+__device__ inline void finish_group(const WalkView& view, const SuperView& super, const WalkLists& lists,
+                                    int64_t first, int64_t g, int of, int32_t reserve, Shared& shared) {
     Progress walk{shared.top[of], shared.nodes[of], shared.leaves[of]};
     for (int32_t k = static_cast<int32_t>(threadIdx.x); k < walk.top; k += threads)
         shared.block_stack[k] = shared.stack[of][k];
@@ -239,8 +252,8 @@ __device__ inline void finish_group(const WalkView& view, const WalkLists& lists
     const Place place = place_of<K>(lists, g);
     walk_with_block<K>(view, view.groups[first + g].target, block_stack_capacity - reserve - 2 * threads,
                        shared, place, walk);
-    if (K::counting && threadIdx.x == 0)
-        lists.node_offset[g] = walk.nodes, lists.leaf_offset[g] = walk.leaves;
+    if (K::keeping && threadIdx.x == 0)
+        put_counts(lists, super_part(super, first, g), g, walk);
 }
 
 template <class K>
@@ -248,7 +261,7 @@ __global__ void __launch_bounds__(threads) walk(WalkView view, SuperView super, 
     __shared__ Shared shared;
     const BatchRange range = groups_to_walk(view);
     const int64_t block_first = static_cast<int64_t>(blockIdx.x) * view.block_groups;
-    if (K::counting)
+    if (K::keeping)
         clear_counts(view, lists, range.count, block_first, view.block_groups);
     if (block_first >= range.count)
         return;
@@ -261,12 +274,12 @@ __global__ void __launch_bounds__(threads) walk(WalkView view, SuperView super, 
     __syncthreads();
     for (int w = 0; w < groups; ++w)
         if (shared.top[w] > 0)
-            finish_group<K>(view, lists, range.begin, block_first + w, w, reserve, shared);
+            finish_group<K>(view, super, lists, range.begin, block_first + w, w, reserve, shared);
 }
 
 template <int width>
-auto kernel_of(bool counting, bool plain) {
-    if (counting)
+auto kernel_of(bool keeping, bool plain) {
+    if (keeping)
         return plain ? walk<Kind<width, true, true>> : walk<Kind<width, true, false>>;
     return plain ? walk<Kind<width, false, true>> : walk<Kind<width, false, false>>;
 }
@@ -274,11 +287,11 @@ auto kernel_of(bool counting, bool plain) {
 } // namespace
 
 void walk_warps(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
-                bool counting) {
+                bool keeping) {
     const int64_t groups = group_room(view) + 1;
-    const auto kernel = view.most_children == 8   ? kernel_of<8>(counting, view.plain())
-                        : view.most_children == 4 ? kernel_of<4>(counting, view.plain())
-                                                  : kernel_of<2>(counting, view.plain());
+    const auto kernel = view.most_children == 8   ? kernel_of<8>(keeping, view.plain())
+                        : view.most_children == 4 ? kernel_of<4>(keeping, view.plain())
+                                                  : kernel_of<2>(keeping, view.plain());
     kernel<<<backend::blocks_for(groups, view.block_groups), threads, 0, queue.stream()>>>(view, super,
                                                                                            lists);
     GRAFT_CUDA_LAUNCHED("walk, a warp per group");

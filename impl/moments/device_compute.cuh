@@ -185,31 +185,40 @@ __device__ inline bool last_to_finish(const Problem& p, int32_t parent, int32_t 
     return true;
 }
 
-/// What is known of a parent is read before its child's moments are made, to be there when they are.
+/// Upwards from inner node `first`, as long as this is the last child to come. What is known of a parent is
+/// read before its child's moments are made, to be there when they are.
 template <int Order>
-__global__ void __launch_bounds__(64) inner_nodes(const Problem p) {
+__device__ void climb(const Problem& p, int32_t first, int lane, Shared<Order>& shared, unsigned mask) {
+    tree::Node known = p.tree.nodes[first];
+    geometry::Box box = p.tree.boxes[first];
+    for (int32_t node = first;;) {
+        const int32_t parent = known.parent, there = parent >= 0 ? parent : node;
+        const tree::Node above = p.tree.nodes[there];
+        const geometry::Box above_box = p.tree.boxes[there];
+        const int32_t expected = p.inner_children[there];
+        inner_moments<Order>(p, node, known, box, lane, shared, mask);
+        if (parent < 0 || !last_to_finish(p, parent, expected, lane, mask))
+            break;
+        node = parent, known = above, box = above_box;
+    }
+}
+
+/// A warp looks at so many nodes, a lane each, for inner ones with leaves alone below them (one in nine or
+/// fewer): 4, so that all go up together, or 32 where there are more warps than fit anyway.
+template <int Order>
+__global__ void __launch_bounds__(64) inner_nodes(const Problem p, int nodes_a_warp) {
     __shared__ Shared<Order> shared[64 / lanes];
     if (backend::stopped(p.status))
         return;
-    const int32_t stride = static_cast<int32_t>(gridDim.x * blockDim.x) / lanes;
-    const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const unsigned mask = 0xffu << (threadIdx.x % 32 / lanes * lanes);
-    for (int32_t k = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x) / lanes; k < p.counts->nodes;
-         k += stride) {
-        tree::Node known = p.tree.nodes[k];
-        if (known.child_count == 0 || p.inner_children[k] > 0)
-            continue;
-        geometry::Box box = p.tree.boxes[k];
-        for (int32_t node = k;;) {
-            const int32_t parent = known.parent, there = parent >= 0 ? parent : node;
-            const tree::Node above = p.tree.nodes[there];
-            const geometry::Box above_box = p.tree.boxes[there];
-            const int32_t expected = p.inner_children[there];
-            inner_moments<Order>(p, node, known, box, lane, shared[threadIdx.x / lanes], mask);
-            if (parent < 0 || !last_to_finish(p, parent, expected, lane, mask))
-                break;
-            node = parent, known = above, box = above_box;
-        }
+    const int in_warp = static_cast<int>(threadIdx.x) % 32, lane = in_warp % lanes, octet = in_warp / lanes;
+    const int64_t first = (int64_t{blockIdx.x} * 2 + threadIdx.x / 32) * nodes_a_warp, k = first + in_warp;
+    const bool begins = in_warp < nodes_a_warp && k < p.counts->nodes && p.tree.nodes[k].child_count > 0 &&
+                        p.inner_children[k] == 0;
+    const unsigned found = __ballot_sync(~0u, begins);
+    const unsigned mask = 0xffu << (octet * lanes);
+    for (int i = octet; i < __popc(found); i += 32 / lanes) {
+        const auto bit = static_cast<int32_t>(__fns(found, 0, i + 1));
+        climb<Order>(p, static_cast<int32_t>(first) + bit, lane, shared[threadIdx.x / lanes], mask);
     }
 }
 
@@ -221,7 +230,10 @@ void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_c
     else
         leaf_moments<Order><<<backend::blocks_for(node_capacity, 128), 128, 0, queue.stream()>>>(problem);
     GRAFT_CUDA_LAUNCHED("leaf_moments");
-    inner_nodes<Order><<<backend::blocks_for(node_capacity, 64 / lanes), 64, 0, queue.stream()>>>(problem);
+    constexpr int64_t many_nodes = int64_t{1} << 18;
+    const int nodes_a_warp = node_capacity >= many_nodes ? 32 : 4;
+    inner_nodes<Order><<<backend::blocks_for(node_capacity, 2 * nodes_a_warp), 64, 0, queue.stream()>>>(
+        problem, nodes_a_warp);
     GRAFT_CUDA_LAUNCHED("inner_nodes");
     queue.launches += 2;
 }

@@ -266,6 +266,7 @@ class DeviceForce {
     lists::DeviceLists lists_;
     lists::DeviceSkinWatch watch_;
     kernels::DeviceEvaluator evaluator_;
+    lists::DeviceFarChoice far_{}; // where evaluation() says packed: what lists are cut by
     kernels::DeviceDirect direct_;
     kernels::DevicePeriodic periodic_;
     struct { // what the lattice sum is split for

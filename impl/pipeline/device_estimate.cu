@@ -1,10 +1,13 @@
-// See device_estimate.cuh. The walk keeps a stack of nodes in shared memory and takes up to 32 of them at a
-// time.
+// See device_estimate.cuh. A warp walks for one group, or for four neighbours at once, whose walks are nearly
+// the same: a lane has a node and a group. The stack in shared memory holds opened nodes, each with a bit for
+// every group that opened it; a step looks at the children of four of them, or of one for four groups.
 #include "pipeline/device_estimate.cuh"
 
 #include "lists/device_skin.cuh"
 #include "pipeline/coarse_walk.hpp"
 #include "pipeline/error_reach.hpp"
+
+#include <algorithm>
 
 namespace graft::pipeline {
 
@@ -12,7 +15,9 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int walk_threads = 128;
-constexpr int stack_size = 1024; // nodes a warp; what does not fit counts as it is
+constexpr int stack_size = 512; // opened nodes a warp; those that do not fit count as they are
+constexpr int most_children = 8;
+constexpr int64_t enough_groups = 8192; // for four a warp
 constexpr unsigned all_lanes = 0xffffffffu;
 
 struct NodeArrays {
@@ -52,73 +57,85 @@ __device__ Place place_of(const geometry::Box& box) {
     return place;
 }
 
-/// Sum of `count` over the lanes before this one, and over all.
-__device__ int lanes_before(int count, int lane, int& total) {
-    int before = count;
-    for (int step = 1; step < 32; step *= 2) {
-        const int from = __shfl_up_sync(all_lanes, before, step);
-        before += lane >= step ? from : 0;
-    }
-    total = __shfl_sync(all_lanes, before, 31);
-    return before - count;
-}
+/// The children of a node that the groups of the mask have opened.
+struct alignas(8) Opened {
+    int32_t first;
+    int16_t count;
+    uint16_t mask;
+};
 
+/// Sum over the lanes of one group.
+template <int groups>
 __device__ double sum_of_lanes(double value) {
-    for (int step = 16; step > 0; step /= 2)
+    for (int step = 16; step >= groups; step /= 2)
         value += __shfl_xor_sync(all_lanes, value, step);
     return value;
 }
 
-/// The sums of the whole warp for a group at `at`, in all lanes.
-__device__ CoarseSum walk(const CoarseNode* nodes, const Place& at, int lane, int* stack) {
-    CoarseSum sum;
+/// Adds what lane l finds for its group, l % groups, at `at`; `wanted`: a bit a group that there is.
+template <int groups>
+__device__ void walk(const CoarseNode* nodes, const Place& at, unsigned wanted, Opened* stack,
+                     CoarseSum& sum) {
+    constexpr int at_once = 32 / groups / most_children;
+    const int lane = static_cast<int>(threadIdx.x % 32), group = lane % groups, slot = lane / groups;
     int top = 1;
     if (lane == 0)
-        stack[0] = 0;
+        stack[0] = {0, 1, static_cast<uint16_t>(wanted)};
     __syncwarp();
     while (top > 0) {
-        const int taken = min(top, 32);
+        const int taken = min(top, at_once), child = slot % most_children;
         top -= taken;
-        const bool mine = lane < taken;
-        const CoarseNode node = mine ? nodes[stack[top + lane]] : CoarseNode{};
+        const Opened from =
+            slot / most_children < taken ? stack[top + slot / most_children] : Opened{0, 0, 0};
         __syncwarp();
+        const bool mine = child < from.count && (from.mask >> group & 1) != 0;
+        const CoarseNode node = mine ? nodes[from.first + child] : CoarseNode{};
         const double x = node.x - at.x, y = node.y - at.y, z = node.z - at.z;
         const double r2 = x * x + y * y + z * z;
-        const int wanted = mine && coarse_opens(node.edge, r2) ? node.child_count : 0;
-        int total = 0;
-        const int before = lanes_before(wanted, lane, total);
-        const bool opened = wanted > 0 && top + before + wanted <= stack_size;
-        for (int c = 0; opened && c < wanted; ++c)
-            stack[top + before + c] = node.first_child + c;
-        if (mine && !opened)
+        const bool opens = mine && node.child_count > 0 && coarse_opens(node.edge, r2);
+        const unsigned all = __ballot_sync(all_lanes, opens) >> (slot * groups),
+                       opened = all & ((1u << groups) - 1);
+        // One of the node's lanes has the node's record, the first of those that opened it.
+        const bool writes = opens && (opened & ((1u << group) - 1)) == 0;
+        const unsigned records = __ballot_sync(all_lanes, writes);
+        const int record =
+            top +
+            __popc(records &
+                   ((2u << (slot * groups + __ffs(static_cast<int>(opened | 1u << (groups - 1))) - 1)) - 1)) -
+            1;
+        const bool fits = record < stack_size;
+        if (writes && fits)
+            stack[record] = {node.first_child, static_cast<int16_t>(node.child_count),
+                             static_cast<uint16_t>(opened)};
+        if (mine && !(opens && fits))
             coarse_add(node.magnitude, node.edge, at.extent, x, y, z, r2, sum);
-        // What is opened comes first: lanes whose children did not fit are the last ones.
-        const unsigned lost = __ballot_sync(all_lanes, wanted > 0 && !opened);
-        top += lost == 0 ? total : __shfl_sync(all_lanes, before, __ffs(static_cast<int>(lost)) - 1);
+        top = min(top + __popc(records), stack_size);
         __syncwarp();
     }
-    return {sum_of_lanes(sum.x), sum_of_lanes(sum.y), sum_of_lanes(sum.z), sum_of_lanes(sum.total)};
 }
 
+template <int groups>
 __global__ void __launch_bounds__(walk_threads)
-    factor_kernel(const CoarseNode* nodes, const CoarseNode* others, lists::Group* groups,
+    factor_kernel(const CoarseNode* nodes, const CoarseNode* others, lists::Group* group,
                   const int32_t* group_count, int order, double accuracy,
                   const backend::DeviceStatus* status) {
-    __shared__ int stacks[walk_threads / 32][stack_size];
-    const int64_t g = int64_t{blockIdx.x} * (walk_threads / 32) + threadIdx.x / 32;
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    if (backend::stopped(status) || g >= *group_count)
+    __shared__ Opened stacks[walk_threads / 32][stack_size];
+    const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+    const int64_t first = (int64_t{blockIdx.x} * (walk_threads / 32) + warp) * groups;
+    if (backend::stopped(status) || first >= *group_count)
         return;
-    const Place at = place_of(groups[g].target.box);
+    const int64_t there = min(int64_t{groups}, *group_count - first),
+                  g = first + min(int64_t{lane % groups}, there - 1);
+    const Place at = place_of(group[g].target.box);
+    const unsigned wanted = (1u << there) - 1;
     CoarseSum sum;
-    if (nodes != nullptr)
-        sum = walk(nodes, at, lane, stacks[threadIdx.x / 32]);
-    if (others != nullptr) {
-        const CoarseSum more = walk(others, at, lane, stacks[threadIdx.x / 32]);
-        sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.total += more.total;
-    }
-    if (lane == 0)
-        groups[g].target.factor = error_factor(order, accuracy, coarse_size(sum));
+    for (const CoarseNode* tree : {nodes, others})
+        if (tree != nullptr)
+            walk<groups>(tree, at, wanted, stacks[warp], sum);
+    sum = {sum_of_lanes<groups>(sum.x), sum_of_lanes<groups>(sum.y), sum_of_lanes<groups>(sum.z),
+           sum_of_lanes<groups>(sum.total)};
+    if (lane < there)
+        group[g].target.factor = error_factor(order, accuracy, coarse_size(sum));
 }
 
 __global__ void last_factor_kernel(const double* last, const int32_t* origin, lists::Group* groups,
@@ -165,10 +182,13 @@ void DeviceEstimate::prepare(backend::Queue& queue, const Settings& settings, bo
 
 void DeviceEstimate::scale_groups(backend::Queue& queue, const Settings& settings, const tree::DeviceTree&,
                                   lists::DeviceTargets& targets, bool own, const CoarseNode* others) {
-    factor_kernel<<<backend::blocks_for(targets.groups.size(), walk_threads / 32), walk_threads, 0,
-                    queue.stream()>>>(own ? nodes_.data() : nullptr, others, targets.groups.data(),
-                                      targets.group_count.data(), settings.order, settings.accuracy,
-                                      queue.status());
+    const int64_t groups = targets.groups.size();
+    const bool many =
+        targets.n / std::max(targets.group_size, 1) >= enough_groups; // not by what there is room for
+    const auto kernel = many ? factor_kernel<4> : factor_kernel<1>;
+    kernel<<<backend::blocks_for(groups, walk_threads / 32 * (many ? 4 : 1)), walk_threads, 0,
+             queue.stream()>>>(own ? nodes_.data() : nullptr, others, targets.groups.data(),
+                               targets.group_count.data(), settings.order, settings.accuracy, queue.status());
     GRAFT_CUDA_LAUNCHED("estimate of accelerations");
     ++queue.launches;
 }

@@ -2,7 +2,6 @@
 #include "pipeline/device_engine.cuh"
 
 #include "backend/device_primitives.cuh"
-#include "kernels/local_terms.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/local_choice.hpp"
 
@@ -71,7 +70,8 @@ void DeviceForce::follow_tree() {
     side_.join(queue_.stream());
 }
 
-/// Tree, moments and targets are there: criterion and factors of the error MAC, and beside them expansions.
+/// Tree, moments and targets are there: criterion and factors of the error MAC, and beside them expansions
+/// and cells.
 void DeviceForce::prepare_walk() {
     side_.follow(queue_.stream());
     {
@@ -82,6 +82,12 @@ void DeviceForce::prepare_walk() {
     clock_.record(queue_.stream(), DeviceClock::summed, capturing_);
     if (!reusing_)
         fill_criterion();
+    set_first_capacities();
+    const kernels::DeviceEvaluation how = evaluation();
+    if (how.packed) {
+        const backend::OnSide beside(queue_, side_);
+        far_ = evaluator_.pack(queue_, how, tree_, moments_);
+    }
     side_.join(queue_.stream());
     clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
 }
@@ -124,24 +130,20 @@ kernels::DeviceEvaluation DeviceForce::evaluation() const {
     how.leaf = settings.leaf;
     how.kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
     how.local = why_not_local() == nullptr;
+    // Kept lists are cut anew for moved particles; what groups share is not.
+    how.packed = how.local && !keeps_lists() && !job_.over_ranks;
     how.block_x = settings.device.block_x, how.block_y = settings.device.block_y;
     return how;
 }
 
 void DeviceForce::evaluate_batches() {
     set_first_capacities();
-    kernels::DeviceEvaluation how = evaluation();
+    const kernels::DeviceEvaluation how = evaluation();
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
-    // Kept lists are cut anew for moved particles; what groups share is not.
-    how.shared = how.local && kind == lists::DeviceWalk::super_group && !keeps_lists();
-    lists::DeviceFarChoice far{moments_.magnitude.data(), nullptr, how.order,
-                               kernels::local_order(how.order)};
-    if (how.shared)
-        far.one_sign = evaluator_.pack(queue_, how, tree_, moments_);
     for (int b = 0; b < batches_; ++b) {
         if (!reusing_)
             list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_,
-                                how.shared ? &far : nullptr);
+                                how.packed ? &far_ : nullptr);
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, capturing_);
         evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);

@@ -1,6 +1,8 @@
 // Far cells that super groups share: in no group's list, far for the box around all their groups, and with
-// the groups' own lists just what the lists are without sharing.
+// the groups' own lists just what the lists are without sharing. Lists that are cut while they are built.
 #include "device_scene.cuh"
+#include "lists/device_far.cuh"
+#include "lists/device_walk.cuh"
 #include "lists/far_cells.hpp"
 
 namespace graft::test {
@@ -68,6 +70,54 @@ class SharedFarTest : public ListsTest {
             for (const bool leaves : {false, true})
                 ASSERT_EQ(list(own, g, leaves), list(scene.lists, begin + g, leaves)) << "group " << g;
         }
+    }
+    /// The same lists, made without and with the cut: near entries in their order, far ones from the end on.
+    /// Returns how many are far.
+    int64_t expect_cut(Scene& scene, DeviceWalk kind) {
+        const auto& p = scene.properties[0];
+        std::vector<lists::DeviceFarNode> nodes;
+        for (size_t k = 0; k < magnitudes.size(); ++k)
+            nodes.push_back({p.cx[k], p.cy[k], p.cz[k], magnitudes[k]});
+        lists::DeviceFarLists cut(*memory);
+        put(nodes, cut.nodes);
+        put(std::vector<int32_t>{0}, numbers->sign);
+        lists::DeviceFarChoice far{numbers->magnitude.data(), numbers->sign.data(), order, degree};
+        builder->build(*queue, *tree, *criterion, *targets, kind, 0, 1, *lists, &far);
+        EXPECT_FALSE(lists->cut);
+        InteractionLists plain(scene.memory);
+        const int64_t groups = scene.targets.group_count();
+        lists->download(*queue, groups, plain);
+        far.cut = &cut;
+        builder->build(*queue, *tree, *criterion, *targets, kind, 0, 1, *lists, &far);
+        EXPECT_TRUE(lists->cut);
+        EXPECT_EQ(status().stop, backend::go);
+        const auto entries = get(cut.entries.data(), plain.nodes.size());
+        const auto near_count = get(cut.near_count.data(), groups);
+        const auto offset = get(lists->node_offset.data(), groups + 1);
+        const auto leaves = get(lists->leaves.data(), plain.leaves.size());
+        int64_t far_entries = 0;
+        for (int64_t g = 0; g < groups; ++g) {
+            const int64_t begin = plain.node_offset[g], end = plain.node_offset[g + 1];
+            EXPECT_EQ(offset[static_cast<size_t>(g) + 1], end);
+            const Group& group = scene.targets.groups()[g];
+            const lists::FarLimit limit = lists::far_limit(group.target, order, degree);
+            std::vector<int32_t> near, distant;
+            for (int64_t e = begin; e < end; ++e) {
+                const auto& node = nodes[static_cast<size_t>(plain.nodes[e])];
+                const bool is = group.count >= lists::least_far_targets &&
+                                lists::is_far(limit, node.magnitude, node.x, node.y, node.z);
+                (is ? distant : near).push_back(plain.nodes[e]);
+            }
+            EXPECT_EQ(near_count[static_cast<size_t>(g)], static_cast<int32_t>(near.size()));
+            far_entries += static_cast<int64_t>(distant.size());
+            near.insert(near.end(), distant.rbegin(), distant.rend());
+            EXPECT_EQ(std::vector<int32_t>(entries.begin() + begin, entries.begin() + end), near);
+            if (HasFailure())
+                return far_entries;
+        }
+        for (int64_t e = 0; e < plain.leaves.size(); ++e)
+            EXPECT_EQ(leaves[static_cast<size_t>(e)], plain.leaves[e]);
+        return far_entries;
     }
     void expect_far(const Scene& scene, const Shared& shared, int64_t begin) {
         const int width = 1 << shared.layout.log_width;
@@ -141,6 +191,32 @@ TEST_F(SharedFarTest, NothingIsSharedWhereChargesHaveBothSignsOrNobodyAsks) {
     expect_whole(scene, own, shared, 0);
     build(DeviceWalk::super_group);
     EXPECT_FALSE(lists->shared.any());
+}
+
+TEST_F(SharedFarTest, CutWhileBuiltIsTheCutOfTheList) {
+    Scene scene(test_size(40000, 20000), TreeType::octree, 4);
+    prepare(scene, 32);
+    for (int64_t g = 0; g < scene.targets.group_count(); ++g)
+        scene.targets.groups()[g].target.factor *= 3;
+    scene.fill();
+    scene.walk();
+    upload(scene);
+    // Some groups keep all that a first walk finds, and some find too much even beside their super group.
+    const auto groups_of = [&](int64_t least, int64_t most) {
+        int64_t groups = 0;
+        for (int64_t g = 0; g < scene.targets.group_count(); ++g) {
+            const int64_t entries = scene.lists.node_offset[g + 1] - scene.lists.node_offset[g];
+            const int64_t leaves = scene.lists.leaf_offset[g + 1] - scene.lists.leaf_offset[g];
+            groups += entries >= least && entries <= most && leaves <= lists::device::kept_leaf_room;
+        }
+        return groups;
+    };
+    ASSERT_GT(groups_of(0, lists::device::kept_node_room_below_super), 10);
+    ASSERT_GT(groups_of(lists::device::kept_node_room + 1, INT64_MAX), 10);
+    for (const DeviceWalk kind : {DeviceWalk::warp_per_group, DeviceWalk::super_group}) {
+        SCOPED_TRACE(testing::Message() << "walk " << static_cast<int>(kind));
+        EXPECT_GT(expect_cut(scene, kind), 1000);
+    }
 }
 
 } // namespace
