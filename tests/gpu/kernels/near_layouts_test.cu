@@ -273,6 +273,30 @@ TEST_F(NearLayouts, ShapesOfTiles) {
                 }
 }
 
+/// Whether or not the index leaves out points of the caller's arrays, which `indexed` holds all the same.
+TEST_F(NearLayouts, BytesAreKnownBefore) {
+    NearSceneOptions o;
+    o.targets = 5000, o.side = 8, o.shuffled = true, o.same = true;
+    NearScene scene = make_near_scene(o);
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    for (const int64_t left_out : {0, 100000}) {
+        for (int64_t& point : scene.target.index)
+            point += left_out;
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        const near::Shape shape = near::shape_of(structure, sums);
+        for (const Layout layout : {Layout::indexed, Layout::ranges, Layout::replicated_group}) {
+            const auto made = near::make_device_layout<float>(layout, on_device, sums, {}, *queue);
+            const double expected = near::device_bytes_of(layout, structure, shape, {});
+            EXPECT_NEAR(static_cast<double>(made->bytes()) / expected, 1, 0.01)
+                << near::name(layout) << ", " << left_out << " points left out";
+            if (layout == Layout::indexed) {
+                EXPECT_GT(expected, 16.0 * static_cast<double>(left_out));
+            }
+        }
+    }
+}
+
 TEST_F(NearLayouts, TooLittleMemoryIsRefused) {
     near::DeviceLayoutOptions options;
     options.most_bytes = 100;
