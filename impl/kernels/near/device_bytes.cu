@@ -12,10 +12,10 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
     const double number = single ? 4 : 8, words = shape.dimension + shape.components;
     const double runs =
         16 * boxes + 8 * static_cast<double>(shape.runs) + 8; // offsets, runs, sources, own places
-    const double lists =
-        runs + 4 * (boxes + 1) +
-        4 * (targets + static_cast<double>(structure.target_index.size()) +
-             static_cast<double>(structure.same ? structure.target_index.size() : structure.source_index.size()));
+    const double lists = runs + 4 * (boxes + 1) +
+                         4 * (targets + static_cast<double>(structure.target_index.size()) +
+                              static_cast<double>(structure.same ? structure.target_index.size()
+                                                                 : structure.source_index.size()));
     const double points =
         single ? DevicePoints<float>::bytes_of(structure, shape.components, layout != Layout::indexed)
                : DevicePoints<double>::bytes_of(structure, shape.components, layout != Layout::indexed);

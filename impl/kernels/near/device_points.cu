@@ -62,9 +62,9 @@ DevicePoints<T>::DevicePoints(const DeviceStructure& structure, const Sums& sums
 template <typename T>
 double DevicePoints<T>::bytes_of(const Structure& structure, int32_t components, bool sorted) {
     const auto targets = static_cast<double>(places(structure.target_index, structure.targets(), sorted));
-    const auto sources = structure.same
-                             ? targets
-                             : static_cast<double>(places(structure.source_index, structure.sources(), sorted));
+    const auto sources =
+        structure.same ? targets
+                       : static_cast<double>(places(structure.source_index, structure.sources(), sorted));
     const double points = sources + (structure.same ? 0.0 : targets);
     return points * sizeof(Point<T>) + (components > 1 ? sources * components * sizeof(T) : 0.0);
 }

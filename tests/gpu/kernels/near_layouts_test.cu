@@ -148,6 +148,40 @@ TEST_F(NearLayouts, ManyTargetsABox) {
             }
 }
 
+/// Boxes that tensor cores take: even and clustered points, pairs across a box's faces a thousandth of its
+/// side apart, points that coincide, far from the origin, every number of tiles.
+TEST_F(NearLayouts, ManyClosePairs) {
+    Cases cases(5);
+    for (const int64_t mean : {30, 60, 100})
+        for (const double spread : {1.0, 1.5})
+            for (const double offset : {0.0, 512.0})
+                for (const int outputs : {1, 2, 3}) {
+                    if (cases.skip())
+                        continue;
+                    NearSceneOptions o;
+                    o.targets = 64 * mean, o.spread = spread, o.offset = offset;
+                    o.seed = static_cast<uint64_t>(mean), o.shuffled = outputs == 2;
+                    NearScene scene = make_near_scene(o);
+                    if (!o.shuffled)
+                        for (size_t s = 1; s < scene.target.at[0].size();
+                             s += 7) { // twins, in one box or two
+                            double& x = scene.target.at[0][s];
+                            x = static_cast<float>(scene.target.at[0][s - 1] + (s % 3 == 0 ? 0 : 1e-3));
+                            for (int axis = 1; axis < 3; ++axis)
+                                scene.target.at[axis][s] = scene.target.at[axis][s - 1];
+                        }
+                    near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, outputs);
+                    for (const double softening : {0.0, 0.02, 5.0}) {
+                        sums.kernel.softening = softening;
+                        const double e = error(Layout::tiled, scene, sums, near_reference(scene, sums));
+                        EXPECT_LE(e, 4) << mean << " a box, spread " << spread << ", offset " << offset
+                                        << ", outputs " << outputs << ", softening " << softening;
+                        double& worst = worst_["tiled, close pairs"];
+                        worst = std::max(worst, e);
+                    }
+                }
+}
+
 TEST_F(NearLayouts, OddSizes) {
     Cases cases(7);
     for (const int64_t n : {0, 1, 2, 33, 700})
