@@ -43,7 +43,6 @@ TileRule rule_of(const NearProblem& p) {
         (radial[std::clamp(p.kernel, 0, 4)] + 4.0 * p.components) * precision[std::clamp(p.precision, 0, 2)];
     rule.values = p.components * ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0));
     rule.every = p.kernel == 0 && p.precision == 0 && p.components == 1;
-    rule.tensor = rule.every && p.dimension == 3;
     rule.most = rule.every ? 8 : (p.components <= 2 ? 4 : 2);
     return rule;
 }
@@ -53,20 +52,20 @@ TileRule rule_of(const NearProblem& p) {
 TileChains chains_of(const NearProblem& p, double full) {
     TileChains chains;
     const TileRule rule = rule_of(p);
-    const bool surrounded =
-        p.boxes > 0 && p.targets > 0 && full_surroundings(p.pairs / p.targets, p.neighbours / p.boxes);
+    const double neighbours = p.boxes > 0 ? p.neighbours / p.boxes : 1; // of a box
     const auto add = [&](double targets, double sources) {
         const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
-        const TileShape shape = best_tile_shape(n, std::max(1.0, sources), surrounded, rule);
-        const LaneWork lane =
-            shape.block >= 0 ? block_lane(shape, n, sources)
-                             : LaneWork{sources / (1 << shape.log_y), static_cast<double>(shape.targets)};
+        const TileShape shape =
+            best_tile_shape(n, std::max(1.0, sources), block_kind(n, p.pairs / p.targets, neighbours), rule);
+        const double own =
+            sources /
+            (shape.block >= 0 ? block_streams(tile_blocks[shape.block], n, shape.targets) : 1 << shape.log_y);
         if (!shape.shared && shape.block < 0) {
-            chains.direct = std::max(chains.direct, lane.sources);
+            chains.direct = std::max(chains.direct, own);
             return;
         }
-        chains.shared = std::max(chains.shared, lane.sources);
-        chains.shared_pairs = std::max(chains.shared_pairs, lane.sources * lane.targets);
+        chains.shared = std::max(chains.shared, own);
+        chains.shared_pairs = std::max(chains.shared_pairs, own * shape.targets);
     };
     if (full <= 0 || p.targets <= 0)
         return chains;

@@ -30,29 +30,10 @@ double block_slots_of(const TileBlockKind& kind, int32_t n, int32_t targets, dou
     return pieces * kind.threads / 32 * (rows * (targets * rule.pair + row) + fixed);
 }
 
-/// Slots of a tensor block's warps: of 8 sources and 16 targets, of 8 sources, of 32 (brought into the form
-/// that the products read), of the targets' own 8 sources, summed as elsewhere, and of a block.
-double tensor_slots_of(const TileShape& shape, int32_t n, double m) {
-    constexpr double product = 36, group = 8, sources = 70, exact = 100, fixed = 1400;
-    const double tiles = std::ceil(static_cast<double>(n) / tensor_targets);
-    const double pieces = std::ceil(static_cast<double>(n) / block_piece(shape, n));
-    return m / 8 * (pieces * group + tiles * product) + pieces * (m / 32 * sources + fixed) +
-           tiles * (n / 8.0 + 1) * exact;
-}
-
-/// Full tiles, in as few pieces as there is code for.
-TileShape tensor_block(int32_t n, double m) {
-    TileShape shape;
-    shape.block = tensor_kind;
-    shape.targets = block_piece(shape, n) / tensor_targets;
-    shape.cost = tensor_slots_of(shape, n, m);
-    return shape;
-}
-
 /// T of a block, the larger one of two that cost as much.
-TileShape best_block(int32_t n, double m, const TileRule& rule) {
+TileShape best_block(int32_t n, double m, int32_t block, const TileRule& rule) {
     TileShape best;
-    best.block = n >= tile_blocks[1].from ? 1 : 0;
+    best.block = block;
     const TileBlockKind& kind = tile_blocks[best.block];
     for (int32_t targets = kind.most; targets >= kind.least; --targets) {
         const double cost = block_slots_of(kind, n, targets, m, rule);
@@ -71,17 +52,11 @@ int32_t rounded_targets(int32_t targets, const TileRule& rule) {
     return power;
 }
 
-/// Sums of fewer sources leave single precision's bound less room than r^2 from products takes.
-constexpr double tensor_sources = 256;
-
 } // namespace
 
-TileShape best_tile_shape(int32_t n, double m, bool full, const TileRule& rule) {
-    const bool free = rule.target_lanes == 0 && rule.source_lanes == 0;
-    if (rule.tensor && free && n >= tile_blocks[tensor_kind].from && m >= tensor_sources)
-        return tensor_block(n, m);
-    if (rule.every && free && (full || n >= tile_blocks[0].from))
-        return best_block(n, m, rule);
+TileShape best_tile_shape(int32_t n, double m, int32_t block, const TileRule& rule) {
+    if (rule.every && block >= 0 && rule.target_lanes == 0 && rule.source_lanes == 0)
+        return best_block(n, m, block, rule);
     TileShape best;
     for (int32_t log_p = 0; log_p <= 5; ++log_p)
         for (int32_t log_y = 0; log_p + log_y <= 5; ++log_y) {

@@ -20,24 +20,16 @@ struct TileRule {
     int32_t most = 8;                           // T at most
     bool every = true;                          // every T up to most has code, and blocks; else powers of two
     int32_t target_lanes = 0, source_lanes = 0; // fixed by the caller, or 0
-    bool tensor = false;                        // tensor cores have code for it, too
 };
 
-/// Whether the boxes around one are on the average so full that blocks of threads sum it, however few its own
-/// targets: m sources in so many boxes. Warps beside blocks would end last (16 points a box: 0.38 ms with the
-/// few boxes below 8 targets in warps, 0.21 without).
-constexpr bool full_surroundings(double m, double neighbours) {
-    return m >= 6 * neighbours && m >= 64;
-}
-
-/// Blocks of threads that sum one box each: of a warp for boxes of middling size, of two for large ones, and
-/// of two that take up to four tiles of 16 targets to tensor cores (kernels/near/device_tensor.cuh).
+/// Blocks of threads that sum one box each: of a warp for boxes of middling size, of two for large ones.
 struct TileBlockKind {
     int32_t threads, least, most; // T from least to most has code
-    int32_t from;                 // targets of a box that takes it; of the first: or full_surroundings
+    int32_t from;                 // targets of a box that takes it, whatever stands around
+    double surroundings;          // or sources for each neighbour box
 };
-inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 16}, {64, 4, 8, 32}, {64, 1, 4, 28}};
-inline constexpr int32_t tile_block_kinds = 3, tensor_kind = 2, tensor_targets = 16;
+inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 16, 6}, {64, 4, 8, 64, 28}};
+inline constexpr int32_t tile_block_kinds = 2;
 
 struct TileShape {
     int32_t targets = 1, log_p = 0, log_y = 0; // T, of P, of Y
@@ -53,27 +45,21 @@ constexpr int32_t block_streams(const TileBlockKind& kind, int32_t n, int32_t ta
     return lanes < kind.threads ? kind.threads / lanes : 1;
 }
 
-/// Targets of a box's pieces but the last, where it is too large for one block.
-constexpr int32_t block_piece(const TileShape& shape, int32_t n) {
-    const TileBlockKind& kind = tile_blocks[shape.block];
-    const int32_t unit = shape.block == tensor_kind ? tensor_targets : 1;
-    const int32_t most = shape.block == tensor_kind ? kind.most : kind.threads * shape.targets;
-    const int32_t units = (n + unit - 1) / unit, pieces = (units + most - 1) / most;
-    return (units + pieces - 1) / pieces * unit;
+/// Kind of block that a box with n targets takes, -1: none. The density of its surroundings decides, so that
+/// nearly all boxes of even points take one way, those at the border and with few points of their own, too:
+/// lists of few boxes beside a long one end last (16 points a box: 0.38 ms with the few boxes below 8 targets
+/// in warps, 0.21 without). m sources in so many boxes.
+constexpr int32_t block_kind(int32_t n, double m, double neighbours) {
+    constexpr double least_sources = 64;
+    for (int32_t kind = tile_block_kinds - 1; kind >= 0; --kind) {
+        const TileBlockKind& one = tile_blocks[kind];
+        if (n >= one.from || (m >= one.surroundings * neighbours && m >= least_sources))
+            return kind;
+    }
+    return -1;
 }
 
-/// Sources of m that one lane of a block meets one after another, each with so many targets of a box of n.
-struct LaneWork {
-    double sources, targets;
-};
-constexpr LaneWork block_lane(const TileShape& shape, int32_t n, double m) {
-    const TileBlockKind& kind = tile_blocks[shape.block];
-    if (shape.block == tensor_kind) // of 8 sources a lane has two, each with two of a tile's targets
-        return {m / (kind.threads / 32 * 8), 4.0 * shape.targets};
-    return {m / block_streams(kind, n, shape.targets), static_cast<double>(shape.targets)};
-}
-
-/// Of a box with n >= 1 targets and m sources, with full_surroundings or not. O(1), 42 shapes.
-TileShape best_tile_shape(int32_t n, double m, bool full, const TileRule& rule);
+/// Of a box with n >= 1 targets and m sources; block: its block_kind. O(1), 42 shapes.
+TileShape best_tile_shape(int32_t n, double m, int32_t block, const TileRule& rule);
 
 } // namespace graft::model

@@ -16,30 +16,22 @@ namespace {
 /// One set of runs with its schedule.
 class TilePart {
   public:
-    TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, bool tensor,
-             backend::Queue& queue)
+    TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, backend::Queue& queue)
         : structure_(structure), runs_(runs), units_(queue.memory(), "near field: units"),
-          warps_(queue.memory(), "near field: warps"), check_(queue.memory(), "near field: meetings"),
-          frame_(queue.memory(), "near field: frames") {
-        const TilePlan plan = make_tile_plan(structure.host(), runs, cost, tensor);
+          warps_(queue.memory(), "near field: warps"), check_(queue.memory(), "near field: meetings") {
+        const TilePlan plan = make_tile_plan(structure.host(), runs, cost);
         put(queue, plan.warps.units, units_);
         put(queue, plan.warps.warps, warps_);
         for (const std::vector<TileBlock>& kind : plan.blocks)
             put(queue, kind, blocks_.emplace_back(queue.memory(), "near field: blocks"));
         count(plan);
         check_.resize(std::max<int64_t>(1, structure.host().target_boxes()));
-        if (count(model::tensor_kind) > 0)
-            frame_.resize(check_.size());
         queue.wait(); // the plan goes
     }
     template <typename T>
     void set_points(backend::Queue& queue, const DevicePoints<T>& points) {
         find_meetings(queue, structure_.view(), runs_.view(), points.target(), points.source(),
                       check_.data());
-        if constexpr (sizeof(T) == sizeof(float))
-            if (!frame_.empty())
-                find_frames(queue, structure_.view(), runs_.view(), points.target(), points.source(),
-                            frame_.data());
     }
     TilesView view() const { return {units_.data(), warps_.data(), check_.data()}; }
     const Runs& runs() const { return runs_; }
@@ -51,14 +43,10 @@ class TilePart {
             std::count_if(counts_.begin(), counts_.end(), [](int32_t n) { return n > 0; }));
     }
     int32_t largest() const { return largest_; }
-    const float4* frames() const { return frame_.data(); }
     const TileBlock* blocks(int32_t kind) const { return blocks_[static_cast<size_t>(kind)].data(); }
     int64_t bytes() const {
-        int64_t blocks = 0;
-        for (const auto& kind : blocks_)
-            blocks += kind.size();
-        return 8 * (units_.size() + warps_.size() + check_.size()) + 16 * frame_.size() +
-               static_cast<int64_t>(sizeof(TileBlock)) * blocks;
+        return 8 * (units_.size() + warps_.size() + check_.size()) +
+               static_cast<int64_t>(sizeof(TileBlock)) * (blocks_[0].size() + blocks_[1].size());
     }
 
   private:
@@ -85,7 +73,6 @@ class TilePart {
     backend::DeviceBuffer<TileWarp> warps_;
     std::vector<backend::DeviceBuffer<TileBlock>> blocks_; // by kind
     backend::DeviceBuffer<int2> check_;
-    backend::DeviceBuffer<float4> frame_;
     std::array<int32_t, model::tile_block_kinds + 1> counts_{};
     int32_t largest_ = 0;
 };
@@ -109,17 +96,16 @@ class Tiled final : public LayoutBase<precision> {
           backend::Queue& queue)
         : Base(structure, sums, options, queue), points_(structure, sums, true, queue) {
         const TileCost cost = cost_of(sums, options);
-        const bool tensor = cost.every && sums.dimension == 3;
         if (cost.every && structure.host().targets() >= least_beside)
             side_ = std::make_unique<backend::SideStream>(queue.memory());
         if (!split || !structure.host().same) {
-            parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, tensor, queue));
+            parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, queue));
             this->check_limit(Layout::tiled);
             return;
         }
         for (const Neighbours which : {Neighbours::own, Neighbours::others}) {
             runs_.push_back(std::make_unique<Runs>(structure.host(), which, queue));
-            parts_.push_back(std::make_unique<TilePart>(structure, *runs_.back(), cost, tensor, queue));
+            parts_.push_back(std::make_unique<TilePart>(structure, *runs_.back(), cost, queue));
         }
         this->check_limit(Layout::tiled_split);
     }
@@ -182,13 +168,8 @@ class Tiled final : public LayoutBase<precision> {
         if (list == model::tile_block_kinds)
             sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view, part.view(),
                       this->options_.threads);
-        else if constexpr (precision == Precision::fp32) {
-            if (list == model::tensor_kind)
-                sum_tensor_blocks(this->queue_, view, part.blocks(list), part.view().check, part.frames());
-            else
-                sum_blocks(this->queue_, list, this->sums_.dimension, view, part.blocks(list),
-                           part.view().check);
-        }
+        else if constexpr (precision == Precision::fp32)
+            sum_blocks(this->queue_, list, this->sums_.dimension, view, part.blocks(list), part.view().check);
     }
     TileCost cost_of(const Sums& sums, const DeviceLayoutOptions& options) const {
         const int components =

@@ -238,12 +238,21 @@ __global__ __launch_bounds__(Shape::threads,
 template <class Shape, Form form, int dimension>
 void launch_blocks(backend::Queue& queue, const SumView<Precision::fp32>& view, const TileBlock* blocks,
                    const int2* check) {
-    with_outputs(view.results, [&]<bool value, bool slope>() {
-        sum_blocks_kernel<Shape, form, value, slope, dimension>
-            <<<static_cast<unsigned>(view.count), Shape::threads, 0, queue.stream()>>>(view, blocks, check);
+    const Results<float>& to = view.results;
+    const bool value = to.potential[0] != nullptr;
+    const bool slope =
+        to.gradient[0][0] != nullptr || to.gradient[0][1] != nullptr || to.gradient[0][2] != nullptr;
+    const auto launch = [&](auto kernel) {
+        kernel<<<static_cast<unsigned>(view.count), Shape::threads, 0, queue.stream()>>>(view, blocks, check);
         GRAFT_CUDA_LAUNCHED("near field, blocks of tiles");
         ++queue.launches;
-    });
+    };
+    if (value && slope)
+        launch(sum_blocks_kernel<Shape, form, true, true, dimension>);
+    else if (slope)
+        launch(sum_blocks_kernel<Shape, form, false, true, dimension>);
+    else
+        launch(sum_blocks_kernel<Shape, form, true, false, dimension>);
 }
 
 template <Form form, int dimension>

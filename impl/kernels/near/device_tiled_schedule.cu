@@ -20,10 +20,10 @@ uint32_t order_of(const TileShape& s) {
 
 class Builder {
   public:
-    Builder(const Structure& structure, const Runs& runs, const TileCost& cost, bool tensor)
+    Builder(const Structure& structure, const Runs& runs, const TileCost& cost)
         : structure_(structure), runs_(runs),
-          cost_(cost), rule_{cost.pair,         cost.values,       cost.most, cost.every,
-                             cost.target_lanes, cost.source_lanes, tensor} {}
+          cost_(cost), rule_{cost.pair,  cost.values,       cost.most,
+                             cost.every, cost.target_lanes, cost.source_lanes} {}
     TilePlan build() {
         const auto boxes = static_cast<int32_t>(structure_.target_boxes());
         const int32_t window = std::max(1, cost_.window);
@@ -35,8 +35,7 @@ class Builder {
 
   private:
     struct Known { // a shape depends on nothing but its box: the same bits in any part of a structure
-        int32_t sources;
-        bool full;
+        int32_t sources, block;
         TileShape shape;
     };
     struct Entry {
@@ -45,15 +44,15 @@ class Builder {
         TileShape shape;
     };
     /// By steps of a quarter in the number of sources.
-    const TileShape& shape_of(int32_t n, double m, bool full) {
+    const TileShape& shape_of(int32_t n, double m, int32_t block) {
         const auto step = static_cast<int32_t>(std::lround(3 * std::log2(std::max(1.0, m))));
         if (static_cast<size_t>(n) >= known_.size())
             known_.resize(static_cast<size_t>(n) + 1);
         auto& list = known_[static_cast<size_t>(n)];
         for (const Known& one : list)
-            if (one.sources == step && one.full == full)
+            if (one.sources == step && one.block == block)
                 return one.shape;
-        list.push_back({step, full, model::best_tile_shape(n, std::exp2(step / 3.0), full, rule_)});
+        list.push_back({step, block, model::best_tile_shape(n, std::exp2(step / 3.0), block, rule_)});
         return list.back().shape;
     }
     void add_window(int32_t begin, int32_t end) {
@@ -66,7 +65,7 @@ class Builder {
             const double m = runs_.host_sources()[static_cast<size_t>(b)];
             const auto neighbours =
                 static_cast<double>(structure_.neighbour_offset[b + 1] - structure_.neighbour_offset[b]);
-            const TileShape& shape = shape_of(n, m, model::full_surroundings(m, neighbours));
+            const TileShape& shape = shape_of(n, m, model::block_kind(n, m, neighbours));
             entries_.push_back({order_of(shape), b, first, first + n, shape});
         }
         std::stable_sort(entries_.begin(), entries_.end(),
@@ -83,16 +82,13 @@ class Builder {
     }
     /// Even pieces of boxes that are too large for one block.
     void add_blocks(const Entry& entry) {
-        const auto kind = static_cast<size_t>(entry.shape.block);
-        const int32_t n = entry.end - entry.first, piece = model::block_piece(entry.shape, n);
-        for (int32_t first = entry.first; first < entry.end; first += piece) {
-            const int32_t count = std::min(piece, entry.end - first);
-            const int32_t targets = entry.shape.block == model::tensor_kind
-                                        ? (count + model::tensor_targets - 1) / model::tensor_targets
-                                        : entry.shape.targets;
-            blocks_[kind].push_back(
-                {entry.box, first, static_cast<int16_t>(count), static_cast<uint8_t>(targets), 0});
-        }
+        const model::TileBlockKind& kind = model::tile_blocks[entry.shape.block];
+        const int32_t n = entry.end - entry.first, most = kind.threads * entry.shape.targets;
+        const int32_t pieces = (n + most - 1) / most, piece = (n + pieces - 1) / pieces;
+        for (int32_t first = entry.first; first < entry.end; first += piece)
+            blocks_[static_cast<size_t>(entry.shape.block)].push_back(
+                {entry.box, first, static_cast<int16_t>(std::min(piece, entry.end - first)),
+                 static_cast<uint8_t>(entry.shape.targets), 0});
     }
     void add_units(const Entry& entry, bool fresh) {
         const TileShape& shape = entry.shape;
@@ -121,8 +117,8 @@ class Builder {
 
 } // namespace
 
-TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost, bool tensor) {
-    return Builder(structure, runs, cost, tensor).build();
+TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost) {
+    return Builder(structure, runs, cost).build();
 }
 
 } // namespace graft::kernels::near

@@ -27,28 +27,38 @@ TEST(NearTile, streams_fill_a_block) {
 
 TEST(NearTile, boxes_of_many_targets_take_blocks_where_there_is_code) {
     const TileRule rule;
-    for (int32_t n = 1; n < 2000; n += 1 + n / 20) {
-        const TileShape shape = best_tile_shape(n, 9.0 * n, true, rule);
-        const int32_t kind = n < tile_blocks[1].from ? 0 : 1;
-        EXPECT_EQ(shape.block, kind) << n;
-        EXPECT_GE(shape.targets, tile_blocks[kind].least);
-        EXPECT_LE(shape.targets, tile_blocks[kind].most);
-        EXPECT_EQ(best_tile_shape(n, 9.0 * n, false, rule).block, n < tile_blocks[0].from ? -1 : kind) << n;
-    }
+    for (int32_t n = 1; n < 2000; n += 1 + n / 20)
+        for (int32_t kind = 0; kind < tile_block_kinds; ++kind) {
+            const TileShape shape = best_tile_shape(n, 9.0 * n, kind, rule);
+            EXPECT_EQ(shape.block, kind) << n;
+            EXPECT_GE(shape.targets, tile_blocks[kind].least);
+            EXPECT_LE(shape.targets, tile_blocks[kind].most);
+            EXPECT_EQ(best_tile_shape(n, 9.0 * n, -1, rule).block, -1) << n;
+        }
     TileRule fixed;
     fixed.target_lanes = 8, fixed.source_lanes = 4;
-    EXPECT_EQ(best_tile_shape(64, 1728, true, fixed).block, -1) << "the caller's lanes are those of a warp";
+    EXPECT_EQ(best_tile_shape(64, 1728, 1, fixed).block, -1) << "the caller's lanes are those of a warp";
     TileRule others;
     others.every = false, others.most = 4;
-    EXPECT_EQ(best_tile_shape(64, 1728, true, others).block, -1) << "no code";
+    EXPECT_EQ(best_tile_shape(64, 1728, 1, others).block, -1) << "no code";
 }
 
-/// In even points all boxes of a density take the same way, whatever their own points and at the border.
-TEST(NearTile, surroundings_decide_for_small_boxes) {
+/// In even points all boxes of a density take one way, whatever their own points, and at the border.
+TEST(NearTile, surroundings_decide) {
     for (const double neighbours : {8.0, 12.0, 18.0, 27.0}) {
-        EXPECT_TRUE(full_surroundings(8 * neighbours, neighbours));
-        EXPECT_FALSE(full_surroundings(4 * neighbours, neighbours));
+        for (int32_t n = 1; n <= 64; ++n) {
+            EXPECT_EQ(block_kind(n, 64 * neighbours, neighbours), 1) << n;
+            EXPECT_EQ(block_kind(n, 32 * neighbours, neighbours), 1) << n;
+            EXPECT_EQ(block_kind(n, 16 * neighbours, neighbours), n < tile_blocks[1].from ? 0 : 1) << n;
+        }
+        for (int32_t n = 1; n < tile_blocks[0].from; ++n) {
+            EXPECT_EQ(block_kind(n, 8 * neighbours, neighbours), 0) << n;
+            EXPECT_EQ(block_kind(n, 4 * neighbours, neighbours), -1) << n;
+        }
     }
+    EXPECT_EQ(block_kind(100, 100, 27), 1) << "alone among empty boxes";
+    EXPECT_EQ(block_kind(20, 20, 27), 0);
+    EXPECT_EQ(block_kind(10, 10, 1), -1);
 }
 
 /// Threads that stand idle or for no target: few over a Poisson mixture of boxes of 64.
@@ -56,45 +66,12 @@ TEST(NearTile, blocks_of_64_targets_are_full) {
     double used = 0, all = 0, probability = 1e-28; // of e^-64: its scale does not count
     for (int32_t n = 1; n < 160; ++n) {
         probability *= 64.0 / n;
-        if (n < tile_blocks[1].from)
-            continue;
-        const TileShape shape = best_tile_shape(n, 27.0 * 64, true, {});
+        const TileShape shape = best_tile_shape(n, 27.0 * 64, 1, {});
         used += probability * n;
         all += probability * 64 * shape.targets / block_streams(tile_blocks[1], n, shape.targets);
     }
     EXPECT_GT(used / all, 0.93);
     EXPECT_LE(used / all, 1);
-}
-
-TEST(NearTile, large_boxes_take_tensor_cores_where_there_is_code) {
-    TileRule rule;
-    EXPECT_NE(best_tile_shape(64, 1728, true, rule).block, tensor_kind);
-    rule.tensor = true;
-    const TileBlockKind& kind = tile_blocks[tensor_kind];
-    for (int32_t n = 1; n < 3000; ++n) {
-        const TileShape shape = best_tile_shape(n, 27.0 * n, true, rule);
-        EXPECT_EQ(shape.block == tensor_kind, n >= kind.from) << n;
-        if (shape.block != tensor_kind)
-            continue;
-        const int32_t piece = block_piece(shape, n), pieces = (n + piece - 1) / piece;
-        EXPECT_EQ(piece, shape.targets * tensor_targets);
-        EXPECT_LE(shape.targets, kind.most);
-        EXPECT_EQ(pieces, (n + kind.most * tensor_targets - 1) / (kind.most * tensor_targets)) << n;
-    }
-    EXPECT_NE(best_tile_shape(64, 200, true, rule).block, tensor_kind) << "few sources, whose bound is tight";
-    rule.source_lanes = 4;
-    EXPECT_EQ(best_tile_shape(64, 1728, true, rule).block, -1);
-}
-
-/// All lanes together meet every pair of the rounded tile.
-TEST(NearTile, lanes_of_a_block_share_its_pairs) {
-    TileShape shape;
-    shape.block = tensor_kind, shape.targets = 4;
-    const LaneWork tensor = block_lane(shape, 64, 1728);
-    EXPECT_DOUBLE_EQ(tensor.sources * tensor.targets * tile_blocks[tensor_kind].threads, 64.0 * 1728);
-    shape.block = 1, shape.targets = 8;
-    const LaneWork plain = block_lane(shape, 64, 1728);
-    EXPECT_DOUBLE_EQ(plain.sources * plain.targets * tile_blocks[1].threads, 64.0 * 1728);
 }
 
 } // namespace
