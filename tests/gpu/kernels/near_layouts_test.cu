@@ -148,8 +148,8 @@ TEST_F(NearLayouts, ManyTargetsABox) {
             }
 }
 
-/// Boxes that tensor cores take: even and clustered points, pairs across a box's faces a thousandth of its
-/// side apart, points that coincide, far from the origin, every number of tiles.
+/// Large boxes of even and clustered points, of which some stand a thousandth of a box's side apart or on
+/// each other, in one box or across a face.
 TEST_F(NearLayouts, ManyClosePairs) {
     Cases cases(5);
     for (const int64_t mean : {30, 60, 100})
@@ -163,8 +163,7 @@ TEST_F(NearLayouts, ManyClosePairs) {
                     o.seed = static_cast<uint64_t>(mean), o.shuffled = outputs == 2;
                     NearScene scene = make_near_scene(o);
                     if (!o.shuffled)
-                        for (size_t s = 1; s < scene.target.at[0].size();
-                             s += 7) { // twins, in one box or two
+                        for (size_t s = 1; s < scene.target.at[0].size(); s += 7) {
                             double& x = scene.target.at[0][s];
                             x = static_cast<float>(scene.target.at[0][s - 1] + (s % 3 == 0 ? 0 : 1e-3));
                             for (int axis = 1; axis < 3; ++axis)
