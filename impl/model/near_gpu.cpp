@@ -51,9 +51,11 @@ TileRule rule_of(const NearProblem& p) {
 TileChains chains_of(const NearProblem& p, double full) {
     TileChains chains;
     const TileRule rule = rule_of(p);
+    const double neighbours = p.boxes > 0 ? p.neighbours / p.boxes : 1; // of a box
     const auto add = [&](double targets, double sources) {
         const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
-        const TileShape shape = best_tile_shape(n, std::max(1.0, sources), rule);
+        const TileShape shape =
+            best_tile_shape(n, std::max(1.0, sources), block_kind(n, p.pairs / p.targets, neighbours), rule);
         const double own =
             sources /
             (shape.block >= 0 ? block_streams(tile_blocks[shape.block], n, shape.targets) : 1 << shape.log_y);

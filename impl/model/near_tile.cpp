@@ -31,9 +31,9 @@ double block_slots_of(const TileBlockKind& kind, int32_t n, int32_t targets, dou
 }
 
 /// T of a block, the larger one of two that cost as much.
-TileShape best_block(int32_t n, double m, const TileRule& rule) {
+TileShape best_block(int32_t n, double m, int32_t block, const TileRule& rule) {
     TileShape best;
-    best.block = n >= tile_blocks[1].from ? 1 : 0;
+    best.block = block;
     const TileBlockKind& kind = tile_blocks[best.block];
     for (int32_t targets = kind.most; targets >= kind.least; --targets) {
         const double cost = block_slots_of(kind, n, targets, m, rule);
@@ -52,16 +52,11 @@ int32_t rounded_targets(int32_t targets, const TileRule& rule) {
     return power;
 }
 
-/// A box of so many sources takes a block even for few targets: beside blocks, the few warps that read 430
-/// sources one after another for 7 targets ended last (16 a box: 0.38 ms with them, 0.21 without).
-constexpr double block_sources = 128;
-
 } // namespace
 
-TileShape best_tile_shape(int32_t n, double m, const TileRule& rule) {
-    const bool block = n >= tile_blocks[0].from || m >= block_sources;
-    if (rule.every && block && rule.target_lanes == 0 && rule.source_lanes == 0)
-        return best_block(n, m, rule);
+TileShape best_tile_shape(int32_t n, double m, int32_t block, const TileRule& rule) {
+    if (rule.every && block >= 0 && rule.target_lanes == 0 && rule.source_lanes == 0)
+        return best_block(n, m, block, rule);
     TileShape best;
     for (int32_t log_p = 0; log_p <= 5; ++log_p)
         for (int32_t log_y = 0; log_p + log_y <= 5; ++log_y) {

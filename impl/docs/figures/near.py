@@ -319,11 +319,15 @@ def seconds_of(one, executes, fitted=None):
     return s[1] + s[2] + s[3] + one["transfer_s"] + (0 if one["chunked"] else s[0] / executes)
 
 
+def without_bytes(terms):
+    return [0 if k in (4, 6, 7) else term for k, term in enumerate(terms)]
+
+
 def fits_of(structures):
-    """Without the bytes of ranges in what is common."""
+    """Without the bytes of ranges in what is common, as model/near_calibrate.cpp."""
     found = {}
     for size in {4 if key[3] == 0 else 8 for key in structures}:
-        bare = {key: {**layouts, 1: {**layouts[1], "terms": [layouts[1]["terms"][0][:4] + [0] * 4] + layouts[1]["terms"][1:]}}
+        bare = {key: {**layouts, 1: {**layouts[1], "terms": [without_bytes(layouts[1]["terms"][0])] + layouts[1]["terms"][1:]}}
                 for key, layouts in structures.items() if 1 in layouts}
         base = fit_group(bare, size, 1, None)
         for layout in range(len(LAYOUTS)):

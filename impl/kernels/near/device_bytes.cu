@@ -5,26 +5,30 @@
 
 namespace graft::kernels::near {
 
-double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOptions& options) {
+double device_bytes_of(Layout layout, const Structure& structure, const Shape& shape,
+                       const DeviceLayoutOptions& options) {
     const auto boxes = static_cast<double>(shape.boxes), targets = static_cast<double>(shape.targets);
     const bool single = shape.precision == Precision::fp32;
     const double number = single ? 4 : 8, words = shape.dimension + shape.components;
     const double runs =
         16 * boxes + 8 * static_cast<double>(shape.runs) + 8; // offsets, runs, sources, own places
-    const double structure =
-        runs + 4 * (boxes + 1) + 4 * targets; // and 4 a point where there are index arrays
+    const double lists = runs + 4 * (boxes + 1) +
+                         4 * (targets + static_cast<double>(structure.target_index.size()) +
+                              static_cast<double>(structure.same ? structure.target_index.size()
+                                                                 : structure.source_index.size()));
     const double points =
-        single ? DevicePoints<float>::bytes_of(shape) : DevicePoints<double>::bytes_of(shape);
+        single ? DevicePoints<float>::bytes_of(structure, shape.components, layout != Layout::indexed)
+               : DevicePoints<double>::bytes_of(structure, shape.components, layout != Layout::indexed);
     const double gathered = static_cast<double>(shape.gathered);
     const double record = number * (shape.dimension + 1 + static_cast<double>(shape.most_sources) * words);
     double copies = 0, fixed = points;
     switch (layout) {
     case Layout::ranges:
-        return structure + fixed;
+        return lists + fixed;
     case Layout::tiled: // units, warps (at most one a unit, at most one a box and 32 targets), meetings
-        return structure + fixed + 24 * boxes + 16 * targets / 32;
+        return lists + fixed + 24 * boxes + 16 * targets / 32;
     case Layout::tiled_split:
-        return structure + fixed + 2 * (24 * boxes + 16 * targets / 32) + runs + 24 * boxes;
+        return lists + fixed + 2 * (24 * boxes + 16 * targets / 32) + runs + 24 * boxes;
     case Layout::indexed:
         fixed += 8 * (boxes + 1) + 4 * targets, copies = 4 * gathered;
         break;
@@ -42,7 +46,7 @@ double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOpti
     if (options.collect_on_host)
         fixed += number * std::max(targets, static_cast<double>(shape.sources)) * (6 + shape.components);
     const double most = static_cast<double>(options.most_bytes);
-    return structure + (most > 0 ? std::min(fixed + copies, std::max(most, fixed)) : fixed + copies);
+    return lists + (most > 0 ? std::min(fixed + copies, std::max(most, fixed)) : fixed + copies);
 }
 
 } // namespace graft::kernels::near

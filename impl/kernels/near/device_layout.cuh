@@ -43,8 +43,10 @@ class DeviceLayout {
 };
 
 /// Bytes that a layout will hold on the device, the structure's included, before anything is built; chunked
-/// layouts with most_bytes hold that much at most, but for the structure. Cost O(1).
-double device_bytes_of(Layout layout, const Shape& shape, const DeviceLayoutOptions& options);
+/// layouts with most_bytes hold that much at most, but for the structure. shape: of structure and sums. Cost
+/// O(1), of `indexed` O(points), whose arrays reach to the last point that an index names.
+double device_bytes_of(Layout layout, const Structure& structure, const Shape& shape,
+                       const DeviceLayoutOptions& options);
 
 /// The structure must outlive the layout. Throws Error(memory, device, unsupported).
 template <typename T>

@@ -60,11 +60,13 @@ DevicePoints<T>::DevicePoints(const DeviceStructure& structure, const Sums& sums
 }
 
 template <typename T>
-double DevicePoints<T>::bytes_of(const Shape& shape) {
-    const double points =
-        static_cast<double>(shape.sources) + (shape.same ? 0.0 : static_cast<double>(shape.targets));
-    const double charges = shape.components > 1 ? static_cast<double>(shape.sources) * shape.components : 0.0;
-    return points * sizeof(Point<T>) + charges * sizeof(T);
+double DevicePoints<T>::bytes_of(const Structure& structure, int32_t components, bool sorted) {
+    const auto targets = static_cast<double>(places(structure.target_index, structure.targets(), sorted));
+    const auto sources =
+        structure.same ? targets
+                       : static_cast<double>(places(structure.source_index, structure.sources(), sorted));
+    const double points = sources + (structure.same ? 0.0 : targets);
+    return points * sizeof(Point<T>) + (components > 1 ? sources * components * sizeof(T) : 0.0);
 }
 
 template <typename T>

@@ -13,7 +13,7 @@ class DevicePoints {
   public:
     /// sorted: by slot; else the caller's order.
     DevicePoints(const DeviceStructure& structure, const Sums& sums, bool sorted, backend::Queue& queue);
-    static double bytes_of(const Shape& shape);
+    static double bytes_of(const Structure& structure, int32_t components, bool sorted);
 
     /// Device arrays; enqueued. One read and one write of each.
     void set_points(const Coordinates<T>& targets, const Coordinates<T>& sources);

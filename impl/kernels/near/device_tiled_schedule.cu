@@ -35,7 +35,7 @@ class Builder {
 
   private:
     struct Known { // a shape depends on nothing but its box: the same bits in any part of a structure
-        int32_t sources;
+        int32_t sources, block;
         TileShape shape;
     };
     struct Entry {
@@ -44,15 +44,15 @@ class Builder {
         TileShape shape;
     };
     /// By steps of a quarter in the number of sources.
-    const TileShape& shape_of(int32_t n, double m) {
+    const TileShape& shape_of(int32_t n, double m, int32_t block) {
         const auto step = static_cast<int32_t>(std::lround(3 * std::log2(std::max(1.0, m))));
         if (static_cast<size_t>(n) >= known_.size())
             known_.resize(static_cast<size_t>(n) + 1);
         auto& list = known_[static_cast<size_t>(n)];
         for (const Known& one : list)
-            if (one.sources == step)
+            if (one.sources == step && one.block == block)
                 return one.shape;
-        list.push_back({step, model::best_tile_shape(n, std::exp2(step / 3.0), rule_)});
+        list.push_back({step, block, model::best_tile_shape(n, std::exp2(step / 3.0), block, rule_)});
         return list.back().shape;
     }
     void add_window(int32_t begin, int32_t end) {
@@ -62,7 +62,10 @@ class Builder {
             const auto n = static_cast<int32_t>(structure_.target_offset[b + 1]) - first;
             if (n == 0)
                 continue;
-            const TileShape& shape = shape_of(n, runs_.host_sources()[static_cast<size_t>(b)]);
+            const double m = runs_.host_sources()[static_cast<size_t>(b)];
+            const auto neighbours =
+                static_cast<double>(structure_.neighbour_offset[b + 1] - structure_.neighbour_offset[b]);
+            const TileShape& shape = shape_of(n, m, model::block_kind(n, m, neighbours));
             entries_.push_back({order_of(shape), b, first, first + n, shape});
         }
         std::stable_sort(entries_.begin(), entries_.end(),

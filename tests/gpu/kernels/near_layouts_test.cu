@@ -148,6 +148,39 @@ TEST_F(NearLayouts, ManyTargetsABox) {
             }
 }
 
+/// Large boxes of even and clustered points, of which some stand a thousandth of a box's side apart or on
+/// each other, in one box or across a face.
+TEST_F(NearLayouts, ManyClosePairs) {
+    Cases cases(5);
+    for (const int64_t mean : {30, 60, 100})
+        for (const double spread : {1.0, 1.5})
+            for (const double offset : {0.0, 512.0})
+                for (const int outputs : {1, 2, 3}) {
+                    if (cases.skip())
+                        continue;
+                    NearSceneOptions o;
+                    o.targets = 64 * mean, o.spread = spread, o.offset = offset;
+                    o.seed = static_cast<uint64_t>(mean), o.shuffled = outputs == 2;
+                    NearScene scene = make_near_scene(o);
+                    if (!o.shuffled)
+                        for (size_t s = 1; s < scene.target.at[0].size(); s += 7) {
+                            double& x = scene.target.at[0][s];
+                            x = static_cast<float>(scene.target.at[0][s - 1] + (s % 3 == 0 ? 0 : 1e-3));
+                            for (int axis = 1; axis < 3; ++axis)
+                                scene.target.at[axis][s] = scene.target.at[axis][s - 1];
+                        }
+                    near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, outputs);
+                    for (const double softening : {0.0, 0.02, 5.0}) {
+                        sums.kernel.softening = softening;
+                        const double e = error(Layout::tiled, scene, sums, near_reference(scene, sums));
+                        EXPECT_LE(e, 4) << mean << " a box, spread " << spread << ", offset " << offset
+                                        << ", outputs " << outputs << ", softening " << softening;
+                        double& worst = worst_["tiled, close pairs"];
+                        worst = std::max(worst, e);
+                    }
+                }
+}
+
 TEST_F(NearLayouts, OddSizes) {
     Cases cases(7);
     for (const int64_t n : {0, 1, 2, 33, 700})
@@ -271,6 +304,30 @@ TEST_F(NearLayouts, ShapesOfTiles) {
                     options.window = 7;
                     EXPECT_LE(error(Layout::tiled, scene, sums, right, options), 4) << p << " x " << y;
                 }
+}
+
+/// Whether or not the index leaves out points of the caller's arrays, which `indexed` holds all the same.
+TEST_F(NearLayouts, BytesAreKnownBefore) {
+    NearSceneOptions o;
+    o.targets = 5000, o.side = 8, o.shuffled = true, o.same = true;
+    NearScene scene = make_near_scene(o);
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    for (const int64_t left_out : {0, 100000}) {
+        for (int64_t& point : scene.target.index)
+            point += left_out;
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        const near::Shape shape = near::shape_of(structure, sums);
+        for (const Layout layout : {Layout::indexed, Layout::ranges, Layout::replicated_group}) {
+            const auto made = near::make_device_layout<float>(layout, on_device, sums, {}, *queue);
+            const double expected = near::device_bytes_of(layout, structure, shape, {});
+            EXPECT_NEAR(static_cast<double>(made->bytes()) / expected, 1, 0.01)
+                << near::name(layout) << ", " << left_out << " points left out";
+            if (layout == Layout::indexed) {
+                EXPECT_GT(expected, 16.0 * static_cast<double>(left_out));
+            }
+        }
+    }
 }
 
 TEST_F(NearLayouts, TooLittleMemoryIsRefused) {

@@ -116,7 +116,8 @@ class NearPairs : public DeviceTest {
     double error(near::Layout layout, const NearScene& scene, const near::DeviceStructure& structure,
                  const near::Sums& sums, const NearReference& right, double eps) {
         near::DeviceLayoutOptions options;
-        const double whole = near::device_bytes_of(layout, near::shape_of(structure.host(), sums), options);
+        const near::Structure& host = structure.host();
+        const double whole = near::device_bytes_of(layout, host, near::shape_of(host, sums), options);
         options.most_bytes = whole > 1.5e9 ? int64_t{1500000000} : 0;
         NearArrays<T> arrays(scene, sums, *queue);
         const auto made = near::make_device_layout<T>(layout, structure, sums, options, *queue);

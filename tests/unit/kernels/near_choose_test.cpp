@@ -55,6 +55,44 @@ TEST(NearChoose, ACollectionPaidOnceMayWinWithManyExecutions) {
     EXPECT_EQ(choose(shape, {}, options, learned).layout, Layout::replicated_group);
 }
 
+/// A shape of which `group` needs `bytes`, or somewhat more.
+Shape shape_with_group_bytes(double bytes) {
+    const BenchCase one = case_of(500, 8, 3);
+    Shape shape = shape_of(one.structure(), sums_of(3));
+    while (bytes_of(Layout::replicated_group, shape) < bytes)
+        for (int64_t Shape::*field : {&Shape::targets, &Shape::sources, &Shape::boxes, &Shape::pairs,
+                                      &Shape::gathered, &Shape::group_slots, &Shape::lane_targets})
+            shape.*field *= 2;
+    return shape;
+}
+
+/// What is chosen where every layout takes a second for an execution but `group`, which takes group_s.
+Layout choice_with_group(const Shape& shape, model::NearBackend backend, double group_s) {
+    ChoiceOptions options;
+    options.way.backend = backend;
+    options.expected_executes = 1e9;
+    const Choice untaught = choose(shape, {}, options);
+    Learned learned;
+    learned.collection.fill(1);
+    for (size_t k = 0; k < layouts; ++k)
+        learned.execution[k] = (k == static_cast<size_t>(Layout::replicated_group) ? group_s : 1) /
+                               untaught.candidates[k].predicted.execution_s();
+    return choose(shape, {}, options, learned).layout;
+}
+
+TEST(NearChoose, MemoryFromTheDriverOfAGpuHasToBeWorthFivePercent) {
+    constexpr double kept = 64 * 1048576.0; // of a block that the library keeps
+    const Shape large = shape_with_group_bytes(kept), small = shape_with_group_bytes(kept / 64);
+    ASSERT_GT(bytes_of(Layout::replicated_group, large), kept);
+    ASSERT_LE(bytes_of(Layout::replicated_group, small), kept);
+    ASSERT_LE(bytes_of(Layout::ranges, large), kept) << "then nothing would be better than group";
+    using model::NearBackend;
+    EXPECT_NE(choice_with_group(large, NearBackend::cuda, 0.96), Layout::replicated_group);
+    EXPECT_EQ(choice_with_group(large, NearBackend::cuda, 0.94), Layout::replicated_group);
+    EXPECT_EQ(choice_with_group(small, NearBackend::cuda, 0.99), Layout::replicated_group);
+    EXPECT_EQ(choice_with_group(large, NearBackend::cpu, 0.99), Layout::replicated_group);
+}
+
 TEST(NearChoose, CapLeavesOutAndChunks) {
     const BenchCase one = case_of(20000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));

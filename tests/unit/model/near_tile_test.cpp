@@ -27,25 +27,38 @@ TEST(NearTile, streams_fill_a_block) {
 
 TEST(NearTile, boxes_of_many_targets_take_blocks_where_there_is_code) {
     const TileRule rule;
-    for (int32_t n = 1; n < 2000; n += 1 + n / 20) {
-        const TileShape shape = best_tile_shape(n, 9.0 * n, rule);
-        const int32_t kind = n < tile_blocks[0].from ? -1 : (n < tile_blocks[1].from ? 0 : 1);
-        EXPECT_EQ(shape.block, kind) << n;
-        if (kind >= 0) {
+    for (int32_t n = 1; n < 2000; n += 1 + n / 20)
+        for (int32_t kind = 0; kind < tile_block_kinds; ++kind) {
+            const TileShape shape = best_tile_shape(n, 9.0 * n, kind, rule);
+            EXPECT_EQ(shape.block, kind) << n;
             EXPECT_GE(shape.targets, tile_blocks[kind].least);
             EXPECT_LE(shape.targets, tile_blocks[kind].most);
+            EXPECT_EQ(best_tile_shape(n, 9.0 * n, -1, rule).block, -1) << n;
         }
-    }
-    for (int32_t n = 1; n < tile_blocks[0].from; ++n) {
-        EXPECT_EQ(best_tile_shape(n, 430, rule).block, 0) << "few targets with the neighbours of a full box";
-        EXPECT_EQ(best_tile_shape(n, 100, rule).block, -1);
-    }
     TileRule fixed;
     fixed.target_lanes = 8, fixed.source_lanes = 4;
-    EXPECT_EQ(best_tile_shape(64, 1728, fixed).block, -1) << "the caller's lanes are those of a warp";
+    EXPECT_EQ(best_tile_shape(64, 1728, 1, fixed).block, -1) << "the caller's lanes are those of a warp";
     TileRule others;
     others.every = false, others.most = 4;
-    EXPECT_EQ(best_tile_shape(64, 1728, others).block, -1) << "no code";
+    EXPECT_EQ(best_tile_shape(64, 1728, 1, others).block, -1) << "no code";
+}
+
+/// In even points all boxes of a density take one way, whatever their own points, and at the border.
+TEST(NearTile, surroundings_decide) {
+    for (const double neighbours : {8.0, 12.0, 18.0, 27.0}) {
+        for (int32_t n = 1; n <= 64; ++n) {
+            EXPECT_EQ(block_kind(n, 64 * neighbours, neighbours), 1) << n;
+            EXPECT_EQ(block_kind(n, 32 * neighbours, neighbours), 1) << n;
+            EXPECT_EQ(block_kind(n, 16 * neighbours, neighbours), n < tile_blocks[1].from ? 0 : 1) << n;
+        }
+        for (int32_t n = 1; n < tile_blocks[0].from; ++n) {
+            EXPECT_EQ(block_kind(n, 8 * neighbours, neighbours), 0) << n;
+            EXPECT_EQ(block_kind(n, 4 * neighbours, neighbours), -1) << n;
+        }
+    }
+    EXPECT_EQ(block_kind(100, 100, 27), 1) << "alone among empty boxes";
+    EXPECT_EQ(block_kind(20, 20, 27), 0);
+    EXPECT_EQ(block_kind(10, 10, 1), -1);
 }
 
 /// Threads that stand idle or for no target: few over a Poisson mixture of boxes of 64.
@@ -53,9 +66,7 @@ TEST(NearTile, blocks_of_64_targets_are_full) {
     double used = 0, all = 0, probability = 1e-28; // of e^-64: its scale does not count
     for (int32_t n = 1; n < 160; ++n) {
         probability *= 64.0 / n;
-        if (n < tile_blocks[1].from)
-            continue;
-        const TileShape shape = best_tile_shape(n, 27.0 * 64, {});
+        const TileShape shape = best_tile_shape(n, 27.0 * 64, 1, {});
         used += probability * n;
         all += probability * 64 * shape.targets / block_streams(tile_blocks[1], n, shape.targets);
     }
