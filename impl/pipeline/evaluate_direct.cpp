@@ -1,6 +1,7 @@
 // All pairs, by kernels or by the reference.
 #include "pipeline/evaluate_direct.hpp"
 
+#include "kernels/frame_resolution.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/p2p.hpp"
 #include "pipeline/periodic.hpp"
@@ -120,12 +121,42 @@ void direct_block(const Pass& pass, int64_t g, Workspace<T>& work) {
                     (*values)[pass.set.origin()[k]] = 0;
 }
 
+/// Whether single precision in the block's frame loses close pairs, or what a target adds to its own
+/// potential. Images in a periodic box have no far clumps.
+bool needs_double(const Pass& pass, const lists::Group& block) {
+    if (pass.problem.periodic != nullptr)
+        return false;
+    const lists::TargetSet& set = pass.set;
+    const geometry::Box& box = block.target.box;
+    const double nearest = nearest_length(pass.sources, box);
+    const kernels::Frame frame = kernels::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
+    const kernels::PairVariant& variant = pass.variant;
+    const bool softened = variant.softening != kernels::Softening::none,
+               one_plummer = variant.softening == kernels::Softening::plummer && !variant.per_particle;
+    for (int64_t k = block.first; k < block.first + block.count; ++k) {
+        double gap = kernels::neighbour_gap(set.x(), set.y(), set.z(), set.count(), k);
+        gap = nearest > 0 ? std::min(gap, nearest) : gap;
+        const double length = !softened              ? 0
+                              : variant.per_particle ? set.softening()[k]
+                                                     : pass.settings.softening_length;
+        if (kernels::too_coarse(frame, gap, length) ||
+            (variant.potential && kernels::loses_itself(frame, length, one_plummer, pass.sources.count)))
+            return true;
+    }
+    return false;
+}
+
 template <typename T>
-void direct(const backend::Executor& executor, const Pass& pass, Workspaces<T>& workspaces) {
-    workspaces.prepare(executor.threads);
+void direct(const backend::Executor& executor, const Pass& pass, AllWorkspaces& workspaces) {
+    workspaces.of<T>().prepare(executor.threads);
+    workspaces.full.prepare(executor.threads);
     executor.for_blocks(pass.set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
-        for (int64_t g = begin; g < end; ++g)
-            direct_block(pass, g, workspaces[thread]);
+        for (int64_t g = begin; g < end; ++g) {
+            if (sizeof(T) == sizeof(double) || needs_double(pass, pass.set.groups()[g]))
+                direct_block(pass, g, workspaces.full[thread]);
+            else
+                direct_block(pass, g, workspaces.of<T>()[thread]);
+        }
     });
 }
 
@@ -167,9 +198,9 @@ void evaluate_direct(const backend::Executor& executor, const Settings& settings
                     problem,
                     image_virial};
     if (settings.precision == Precision::fp64)
-        direct(executor, pass, workspaces.full);
+        direct<double>(executor, pass, workspaces);
     else
-        direct(executor, pass, workspaces.single);
+        direct<float>(executor, pass, workspaces);
     if (!add)
         std::fill(std::begin(field.image_virial), std::end(field.image_virial), 0.0);
     for (int64_t k = 0; k < image_virial.size(); ++k)

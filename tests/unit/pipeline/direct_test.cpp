@@ -1,0 +1,112 @@
+// All pairs in single precision where a block's frame is too coarse for it, against the reference.
+#include "pipeline/solver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace graft::pipeline {
+namespace {
+
+struct Bodies {
+    std::vector<double> x[3], charge;
+    Bodies(size_t n, unsigned seed) {
+        std::mt19937_64 random(seed);
+        std::normal_distribution<double> normal;
+        for (size_t i = 0; i < n; ++i) {
+            for (auto& axis : x)
+                axis.push_back(normal(random));
+            charge.push_back(1 + 0.5 * std::tanh(normal(random)));
+        }
+    }
+    size_t size() const { return charge.size(); }
+};
+
+particles::ArrayView view(std::vector<double>& v) {
+    return {reinterpret_cast<char*>(v.data()),
+            particles::ElementType::f64,
+            1,
+            static_cast<int64_t>(v.size()),
+            8,
+            8};
+}
+
+struct Field {
+    std::vector<double> a[3], potential;
+};
+
+Field field_of(Bodies& bodies, Settings settings, Method method) {
+    core::Memory memory;
+    settings.method = method;
+    Solver solver(settings, memory);
+    Field field;
+    ParticleInput input;
+    Outputs outputs;
+    input.n = static_cast<int64_t>(bodies.size());
+    input.charge = view(bodies.charge);
+    field.potential.resize(bodies.size());
+    outputs.potential = view(field.potential);
+    for (int c = 0; c < 3; ++c) {
+        field.a[c].resize(bodies.size());
+        input.position[c] = view(bodies.x[c]);
+        outputs.acceleration[c] = view(field.a[c]);
+    }
+    solver.compute(input, outputs);
+    return field;
+}
+
+/// Largest error of a target, relative to its acceleration and potential.
+double worst_error(Bodies& bodies, const Settings& settings) {
+    const Field found = field_of(bodies, settings, Method::direct),
+                right = field_of(bodies, settings, Method::reference);
+    double worst = 0;
+    for (size_t i = 0; i < bodies.size(); ++i) {
+        double wrong = 0, size = 0;
+        for (int c = 0; c < 3; ++c)
+            wrong = std::hypot(wrong, found.a[c][i] - right.a[c][i]), size = std::hypot(size, right.a[c][i]);
+        worst = std::max({worst, wrong / size,
+                          std::abs(found.potential[i] - right.potential[i]) / std::abs(right.potential[i])});
+    }
+    return worst;
+}
+
+TEST(Direct, BlocksThatStraddleFarClumpsKeepTheirDigits) {
+    for (const double apart : {1e6, 1e14, 1e30})
+        for (const size_t n : {13, 300}) // one block; some, of which one may straddle
+            for (const Precision precision : {Precision::fp32, Precision::mixed})
+                for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline}) {
+                    Bodies bodies(n, 4);
+                    for (size_t i = 0; i < n; i += 2)
+                        bodies.x[0][i] += apart;
+                    Settings settings;
+                    settings.precision = precision, settings.softening = softening;
+                    settings.softening_length = 1e-3;
+                    EXPECT_LT(worst_error(bodies, settings), 1e-4)
+                        << apart << " apart, n " << n << ", softening " << static_cast<int>(softening);
+                }
+}
+
+TEST(Direct, AFarSourceDoesNotMakeFramesTooSmall) {
+    Bodies bodies(40, 5);
+    bodies.x[1][3] = -1e29;
+    EXPECT_LT(worst_error(bodies, Settings()), 1e-4);
+}
+
+TEST(Direct, WhatATargetAddsToItsOwnPotentialIsTakenOffAgain) {
+    // Softening is far below what is added to every r^2 in single precision.
+    for (const Softening softening : {Softening::plummer, Softening::spline}) {
+        Bodies bodies(40, 6);
+        for (auto& axis : bodies.x)
+            for (double& x : axis)
+                x *= 1e12;
+        Settings settings;
+        settings.softening = softening, settings.softening_length = 1e3; // potentials of 1e-12 beside 1e-3
+        EXPECT_LT(worst_error(bodies, settings), 1e-4);
+    }
+}
+
+} // namespace
+} // namespace graft::pipeline
