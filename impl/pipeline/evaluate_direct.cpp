@@ -1,9 +1,9 @@
 // All pairs, by kernels or by the reference.
 #include "pipeline/evaluate_direct.hpp"
 
-#include "kernels/frame_resolution.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/p2p.hpp"
+#include "pipeline/coarse.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/workspace.hpp"
 #include "reference/direct_sum.hpp"
@@ -121,29 +121,15 @@ void direct_block(const Pass& pass, int64_t g, Workspace<T>& work) {
                     (*values)[pass.set.origin()[k]] = 0;
 }
 
-/// Whether single precision in the block's frame loses close pairs, or what a target adds to its own
-/// potential. Images in a periodic box have no far clumps.
+/// Images in a periodic box have no far clumps.
 bool needs_double(const Pass& pass, const lists::Group& block) {
     if (pass.problem.periodic != nullptr)
         return false;
-    const lists::TargetSet& set = pass.set;
     const geometry::Box& box = block.target.box;
     const double nearest = nearest_length(pass.sources, box);
     const kernels::Frame frame = kernels::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
-    const kernels::PairVariant& variant = pass.variant;
-    const bool softened = variant.softening != kernels::Softening::none,
-               one_plummer = variant.softening == kernels::Softening::plummer && !variant.per_particle;
-    for (int64_t k = block.first; k < block.first + block.count; ++k) {
-        double gap = kernels::neighbour_gap(set.x(), set.y(), set.z(), set.count(), k);
-        gap = nearest > 0 ? std::min(gap, nearest) : gap;
-        const double length = !softened              ? 0
-                              : variant.per_particle ? set.softening()[k]
-                                                     : pass.settings.softening_length;
-        if (kernels::too_coarse(frame, gap, length) ||
-            (variant.potential && kernels::loses_itself(frame, length, one_plummer, pass.sources.count)))
-            return true;
-    }
-    return false;
+    return is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
+                     pass.sources.count);
 }
 
 template <typename T>
