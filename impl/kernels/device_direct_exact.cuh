@@ -28,7 +28,7 @@ struct ExactTile {
 template <DevicePair kind, bool with_potential>
 __device__ inline bool is_coarse(const DirectInput& input, const Frame& frame, int64_t k) {
     const DeviceSources& at = input.targets;
-    double gap = neighbour_gap(at.x, at.y, at.z, at.n, k);
+    double gap = neighbour_gap({at.x, at.y, at.z, at.n}, k);
     if (const double nearest = input.nearest[k / input.cut.block]; nearest > 0)
         gap = geometry::smaller(gap, nearest);
     const bool softened = kind != DevicePair::constant || input.plummer;

@@ -19,19 +19,51 @@ inline constexpr double frame_resolution = 0x1p-14;
 /// How many targets before and behind are looked at.
 inline constexpr int frame_neighbours = 4;
 
-/// Largest coordinate distance of point k from the nearest at another place among its neighbours in order, of
-/// n; infinity: all of them are at its place, or it has none.
-GRAFT_HD inline double neighbour_gap(const double* x, const double* y, const double* z, int64_t n,
-                                     int64_t k) {
+/// Points in target order.
+struct OrderedPoints {
+    const double *x, *y, *z;
+    int64_t count;
+    /// Largest coordinate distance.
+    GRAFT_HD double between(int64_t i, int64_t j) const {
+        return geometry::larger(geometry::larger(std::abs(x[i] - x[j]), std::abs(y[i] - y[j])),
+                                std::abs(z[i] - z[j]));
+    }
+};
+
+/// Distance of point k from the nearest at another place among the points `first`, first + step ...
+/// (frame_neighbours of them, where there are as many); infinity: none.
+GRAFT_HD inline double gap_along(const OrderedPoints& points, int64_t k, int64_t first, int step) {
     double gap = std::numeric_limits<double>::infinity();
-    const int64_t first = k < frame_neighbours ? 0 : k - frame_neighbours,
-                  last = k + frame_neighbours < n ? k + frame_neighbours : n - 1;
-    for (int64_t j = first; j <= last; ++j) {
-        const double distance = geometry::larger(
-            geometry::larger(std::abs(x[j] - x[k]), std::abs(y[j] - y[k])), std::abs(z[j] - z[k]));
+    for (int64_t i = 0, j = first; i < frame_neighbours && j >= 0 && j < points.count; ++i, j += step) {
+        const double distance = points.between(j, k);
         gap = distance > 0 ? geometry::smaller(gap, distance) : gap;
     }
     return gap;
+}
+
+/// The last point from k on, in steps of +1 or -1, that stands where k does. Points at one place stand
+/// together in target order.
+GRAFT_HD inline int64_t end_of_heap(const OrderedPoints& points, int64_t k, int step) {
+    const int64_t most = step > 0 ? points.count - 1 - k : k; // points behind k
+    int64_t same = 0, other = 1;                              // steps: still there, perhaps not
+    while (other <= most && points.between(k + step * other, k) == 0)
+        same = other, other *= 2;
+    other = other <= most ? other : most + 1;
+    while (other - same > 1) {
+        const int64_t middle = (same + other) / 2;
+        (points.between(k + step * middle, k) == 0 ? same : other) = middle;
+    }
+    return k + step * same;
+}
+
+/// Distance of point k from the nearest at another place among its neighbours in order, or among those of
+/// the heap that it stands in; infinity: all points are at its place.
+GRAFT_HD inline double neighbour_gap(const OrderedPoints& points, int64_t k) {
+    const double gap = geometry::smaller(gap_along(points, k, k - 1, -1), gap_along(points, k, k + 1, 1));
+    if (gap < std::numeric_limits<double>::infinity())
+        return gap;
+    return geometry::smaller(gap_along(points, k, end_of_heap(points, k, -1) - 1, -1),
+                             gap_along(points, k, end_of_heap(points, k, 1) + 1, 1));
 }
 
 /// Whether a target whose nearest neighbour is at `gap` needs double; `softening`: its length (0: none),

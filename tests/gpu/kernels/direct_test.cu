@@ -313,6 +313,20 @@ TEST_F(Direct, AClosePairInAWideBlockKeepsItsDigitsAndNoOtherTargetChanges) {
     EXPECT_EQ(run(p, p, how, DirectStage::best, 2.0).az[2000], 2.0 + after.az[2000]);
 }
 
+TEST_F(Direct, AHeapInAWideBlockHasItsNeighbours) {
+    // A thread block of targets and more at one place, others beside it in no order, and one far away.
+    Particles p = cube(1500, 1, 0, true, 20);
+    for (size_t k = 700; k < 1100; ++k)
+        p.x[k] = p.y[k] = p.z[k] = 0.25;
+    p.x.back() = 1e20;
+    kernels::DeviceEvaluation how;
+    how.pairs.potential = true;
+    for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+        how.precision = precision;
+        EXPECT_LT(errors(run(p, p, how, DirectStage::best), reference_of(p, p, how)).back(), 1e-9);
+    }
+}
+
 TEST_F(Direct, AFarSourceDoesNotMakeAFrameTooSmall) {
     // 2^60 edges away: the frame of the cube shrinks, so that the far source's square is finite.
     Particles from = cube(500, 1, 0, false, 19);
