@@ -4,6 +4,7 @@
 // sums are parts * 3 or 4 numbers a target, written and read once. Everything else is arithmetic: see
 // device_direct_kernel.cuh and docs/gpu/direct.md.
 #include "kernels/device_direct.cuh"
+#include "kernels/device_direct_exact.cuh"
 #include "kernels/device_direct_kernel.cuh"
 
 #include <algorithm>
@@ -50,30 +51,102 @@ __device__ double sum_parts(const DirectInput& input, int component, int compone
     return sum;
 }
 
+/// Sums of a target in frame units, to the field.
+template <bool with_potential, class Value>
+__device__ void put_field(const DirectInput& input, const CombineOut& out, double scale, int64_t k,
+                          const Value& value) {
+    const double of_potential = scale / input.charge_scale, square = scale * of_potential;
+    const auto put = [&](double& to, double sum) { to = out.add ? to + sum : sum; };
+    put(out.ax[k], value(0) * square);
+    put(out.ay[k], value(1) * square);
+    put(out.az[k], value(2) * square);
+    if constexpr (with_potential)
+        put(out.potential[k], value(3) * of_potential);
+}
+
+__device__ void count_pairs(const DirectInput& input, const CombineOut& out) {
+    out.status->pairs += static_cast<double>(input.cut.targets) * static_cast<double>(input.cut.sources);
+}
+
+template <typename Sum, bool with_potential>
+__device__ void combine(const DirectInput& input, const CombineOut& out, double scale, int64_t k) {
+    put_field<with_potential>(input, out, scale, k, [&](int component) {
+        return sum_parts<Sum>(input, component, with_potential ? 4 : 3, k);
+    });
+}
+
 template <typename Sum, bool with_potential>
 __global__ void direct_combine(const DirectInput input, const CombineOut out) {
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
     if (k >= input.cut.targets || backend::stopped(input.status))
         return;
     if (k == 0)
-        out.status->pairs += static_cast<double>(input.cut.targets) * static_cast<double>(input.cut.sources);
-    constexpr int components = with_potential ? 4 : 3;
+        count_pairs(input, out);
     const double scale = input.cut.parts > 0 ? input.frames[k / input.cut.block].scale : 1; // no sources: 0
-    const double of_potential = scale / input.charge_scale, square = scale * of_potential;
-    const auto put = [&](double& to, double value) { to = out.add ? to + value : value; };
-    put(out.ax[k], sum_parts<Sum>(input, 0, components, k) * square);
-    put(out.ay[k], sum_parts<Sum>(input, 1, components, k) * square);
-    put(out.az[k], sum_parts<Sum>(input, 2, components, k) * square);
-    if constexpr (with_potential)
-        put(out.potential[k], sum_parts<Sum>(input, 3, components, k) * of_potential);
+    combine<Sum, with_potential>(input, out, scale, k);
 }
 
-void launch_combine(backend::Queue& queue, bool float_sums, bool potential, const DirectInput& input,
+/// As direct_combine, of a frame in single precision: targets that it is too coarse for are summed anew. A
+/// thread block has targets of one frame.
+template <typename Sum, bool with_potential, DevicePair kind>
+__global__ __launch_bounds__(combine_threads) void direct_combine_single(const DirectInput input,
+                                                                         const CombineOut out) {
+    __shared__ ExactTile tile;
+    if (backend::stopped(input.status))
+        return;
+    const int64_t first = blockIdx.x * int64_t{combine_threads}, k = first + threadIdx.x;
+    if (k == 0)
+        count_pairs(input, out);
+    const Frame frame = input.frames[first / input.cut.block];
+    const bool coarse = k < input.cut.targets && is_coarse<kind, with_potential>(input, frame, k);
+    if (k < input.cut.targets && !coarse)
+        combine<Sum, with_potential>(input, out, frame.scale, k);
+    const int count = collect(coarse, tile);
+    for (int at = 0; at < count; at += exact_lanes) {
+        sum_in_double<kind, with_potential>(input, frame.scale, first, at, count, tile);
+        const int t = threadIdx.x;
+        if (t < exact_lanes && at + t < count)
+            put_field<with_potential>(input, out, frame.scale, first + tile.place[at + t],
+                                      [&](int component) {
+                                          double sum = 0;
+                                          for (const auto& of_warp : tile.sum)
+                                              sum += of_warp[t][component];
+                                          return sum;
+                                      });
+    }
+}
+
+template <typename Sum>
+void launch_combine_single(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input,
+                           const CombineOut& out) {
+    const auto launch = [&]<DevicePair fixed>() {
+        const auto kernel =
+            potential ? direct_combine_single<Sum, true, fixed> : direct_combine_single<Sum, false, fixed>;
+        kernel<<<backend::blocks_for(input.cut.targets, combine_threads), combine_threads, 0,
+                 queue.stream()>>>(input, out);
+    };
+    if (kind == DevicePair::constant)
+        launch.template operator()<DevicePair::constant>();
+    else if (kind == DevicePair::plummer)
+        launch.template operator()<DevicePair::plummer>();
+    else
+        launch.template operator()<DevicePair::spline>();
+}
+
+void launch_combine(backend::Queue& queue, const DeviceEvaluation& how, bool best, const DirectInput& input,
                     const CombineOut& out) {
-    const auto kernel = float_sums
-                            ? (potential ? direct_combine<float, true> : direct_combine<float, false>)
-                            : (potential ? direct_combine<double, true> : direct_combine<double, false>);
-    kernel<<<backend::blocks_for(input.cut.targets, 128), 128, 0, queue.stream()>>>(input, out);
+    const bool potential = how.pairs.potential, full = how.precision == DevicePrecision::fp64;
+    const DevicePair kind = pair_kind(how.pairs);
+    if (best && !full && input.cut.parts > 0) {
+        how.precision == DevicePrecision::fp32
+            ? launch_combine_single<float>(queue, kind, potential, input, out)
+            : launch_combine_single<double>(queue, kind, potential, input, out);
+    } else {
+        const auto kernel = full ? (potential ? direct_combine<double, true> : direct_combine<double, false>)
+                                 : (potential ? direct_combine<float, true> : direct_combine<float, false>);
+        kernel<<<backend::blocks_for(input.cut.targets, combine_threads), combine_threads, 0,
+                 queue.stream()>>>(input, out);
+    }
     GRAFT_CUDA_LAUNCHED("direct_combine");
     ++queue.launches;
 }
@@ -107,14 +180,15 @@ int stage_threads(const DeviceEvaluation& how, DirectStage stage, int64_t n) {
 struct DeviceDirect::Work {
     explicit Work(backend::DeviceMemory& memory)
         : frames(memory, "all pairs: frames"), boxes(memory, "all pairs: boxes"),
-          partial(memory, "all pairs: partial sums"), packed(memory, "all pairs: packed particles") {}
+          nearest(memory, "all pairs: nearest sources"), partial(memory, "all pairs: partial sums"),
+          packed(memory, "all pairs: packed particles") {}
     backend::DeviceBuffer<Frame> frames;
-    backend::DeviceBuffer<double> boxes, partial, packed;
+    backend::DeviceBuffer<double> boxes, nearest, partial, packed;
 
     void best(backend::Queue& queue, const DeviceEvaluation& how, DirectInput& input) {
         const DevicePair kind = pair_kind(how.pairs);
         launch_direct_frames(queue, how.precision == DevicePrecision::fp64, false, input, boxes.data(),
-                             frames.data());
+                             frames.data(), nearest.data());
         if (how.precision == DevicePrecision::fp32)
             launch_direct_fp32(queue, kind, how.pairs.potential, input);
         else if (how.precision == DevicePrecision::mixed)
@@ -127,7 +201,7 @@ struct DeviceDirect::Work {
         const bool in_double = how.precision == DevicePrecision::fp64;
         const int threads = stage_threads(how, stage, input.cut.targets);
         packed.resize(4 * (input.cut.sources + input.cut.targets));
-        launch_direct_frames(queue, in_double, true, input, boxes.data(), frames.data());
+        launch_direct_frames(queue, in_double, true, input, boxes.data(), frames.data(), nearest.data());
         if (in_double)
             launch_direct_stage(queue, stage, threads, how.pairs.potential,
                                 reinterpret_cast<DirectSource<double>*>(packed.data()), input);
@@ -138,6 +212,7 @@ struct DeviceDirect::Work {
 
     void reserve(const DirectCut& cut, int components) {
         frames.resize(cut.blocks);
+        nearest.resize(cut.blocks);
         boxes.resize(6 * direct_bound_blocks);
         partial.resize(cut.parts * components * cut.targets);
     }
@@ -161,7 +236,8 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     if (!best)
         input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
     work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
-    input.frames = work_->frames.data(), input.partial = work_->partial.data();
+    input.frames = work_->frames.data(), input.nearest = work_->nearest.data();
+    input.partial = work_->partial.data();
     input.length = how.softening_length, input.plummer = how.pairs.softening == Softening::plummer;
     input.status = queue.status();
     input.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(std::max(int64_t{1}, sources.n))));
@@ -171,10 +247,8 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
         work_->best(queue, how, input);
     else
         work_->paper(queue, how, stage, input);
-    const bool float_sums =
-        best ? how.precision == DevicePrecision::fp32 : how.precision != DevicePrecision::fp64;
     launch_combine(
-        queue, float_sums, how.pairs.potential, input,
+        queue, how, best, input,
         {field.ax.data(), field.ay.data(), field.az.data(), field.potential.data(), how.add, queue.status()});
 }
 

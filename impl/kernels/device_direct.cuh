@@ -23,7 +23,9 @@ struct DirectInput {
     DeviceSources sources, targets;
     DirectCut cut;
     const Frame* frames = nullptr; // one a block of targets
-    double length = 0;             // one for all, host units
+    const double* nearest =
+        nullptr;       // one a block: of targets at one place, the nearest source's distance; or 0
+    double length = 0; // one for all, host units
     bool plummer = false;
     double charge_scale = 1; // a power of two near the number of sources: fp32 charges then are near 1
     void* partial = nullptr; // float (fp32) or double: [part][component][target]
@@ -64,10 +66,10 @@ template <typename T>
 void launch_direct_stage(backend::Queue& queue, DirectStage stage, int threads, bool potential,
                          DirectSource<T>* packed, const DirectInput& input);
 
-/// Frames of the blocks of targets: boxes of `bound_blocks` pieces of the sources, then a block a frame.
-/// `one`: the same frame for all, about the centre of the sources.
+/// Frames of the blocks of targets, and `nearest` as in DirectInput: boxes of `bound_blocks` pieces of the
+/// sources, then a block a frame. `one`: the same frame for all, about the centre of the sources.
 inline constexpr int direct_bound_blocks = 128;
 void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const DirectInput& input,
-                          double* source_boxes, Frame* frames);
+                          double* source_boxes, Frame* frames, double* nearest);
 
 } // namespace graft::kernels

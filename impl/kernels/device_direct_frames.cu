@@ -93,7 +93,7 @@ __device__ double furthest_corner(const Corners& c, const double (&place)[3]) {
 
 template <typename T, bool one>
 __global__ __launch_bounds__(threads) void make_frames(const DirectInput input, const double* boxes,
-                                                       Frame* frames) {
+                                                       Frame* frames, double* nearest_of) {
     __shared__ double scratch[threads / 32];
     if (backend::stopped(input.status))
         return;
@@ -108,21 +108,23 @@ __global__ __launch_bounds__(threads) void make_frames(const DirectInput input, 
     const bool point = box.lower[0] == box.upper[0] && box.lower[1] == box.upper[1] &&
                        box.lower[2] == box.upper[2]; // the same in all threads
     const double nearest = point ? nearest_source(input.sources, box.lower, scratch) : 0;
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         frames[blockIdx.x] =
             make_device_frame<T>(box.lower, box.upper, nearest, furthest_corner(of_sources, box.lower));
+        nearest_of[blockIdx.x] = nearest;
+    }
 }
 
 } // namespace
 
 void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const DirectInput& input,
-                          double* source_boxes, Frame* frames) {
+                          double* source_boxes, Frame* frames, double* nearest) {
     bound_sources<<<direct_bound_blocks, threads, 0, queue.stream()>>>(input, source_boxes);
     GRAFT_CUDA_LAUNCHED("bound_sources");
     const auto kernel = in_double ? (one ? make_frames<double, true> : make_frames<double, false>)
                                   : (one ? make_frames<float, true> : make_frames<float, false>);
     kernel<<<one ? 1u : static_cast<unsigned>(input.cut.blocks), threads, 0, queue.stream()>>>(
-        input, source_boxes, frames);
+        input, source_boxes, frames, nearest);
     GRAFT_CUDA_LAUNCHED("make_frames");
     queue.launches += 2;
 }

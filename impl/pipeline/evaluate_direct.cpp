@@ -3,6 +3,7 @@
 
 #include "kernels/gather.hpp"
 #include "kernels/p2p.hpp"
+#include "pipeline/coarse.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/workspace.hpp"
 #include "reference/direct_sum.hpp"
@@ -120,12 +121,28 @@ void direct_block(const Pass& pass, int64_t g, Workspace<T>& work) {
                     (*values)[pass.set.origin()[k]] = 0;
 }
 
+/// Images in a periodic box have no far clumps.
+bool needs_double(const Pass& pass, const lists::Group& block) {
+    if (pass.problem.periodic != nullptr)
+        return false;
+    const geometry::Box& box = block.target.box;
+    const double nearest = nearest_length(pass.sources, box);
+    const kernels::Frame frame = kernels::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
+    return is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
+                     pass.sources.count);
+}
+
 template <typename T>
-void direct(const backend::Executor& executor, const Pass& pass, Workspaces<T>& workspaces) {
-    workspaces.prepare(executor.threads);
+void direct(const backend::Executor& executor, const Pass& pass, AllWorkspaces& workspaces) {
+    workspaces.of<T>().prepare(executor.threads);
+    workspaces.full.prepare(executor.threads);
     executor.for_blocks(pass.set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
-        for (int64_t g = begin; g < end; ++g)
-            direct_block(pass, g, workspaces[thread]);
+        for (int64_t g = begin; g < end; ++g) {
+            if (sizeof(T) == sizeof(double) || needs_double(pass, pass.set.groups()[g]))
+                direct_block(pass, g, workspaces.full[thread]);
+            else
+                direct_block(pass, g, workspaces.of<T>()[thread]);
+        }
     });
 }
 
@@ -167,9 +184,9 @@ void evaluate_direct(const backend::Executor& executor, const Settings& settings
                     problem,
                     image_virial};
     if (settings.precision == Precision::fp64)
-        direct(executor, pass, workspaces.full);
+        direct<double>(executor, pass, workspaces);
     else
-        direct(executor, pass, workspaces.single);
+        direct<float>(executor, pass, workspaces);
     if (!add)
         std::fill(std::begin(field.image_virial), std::end(field.image_virial), 0.0);
     for (int64_t k = 0; k < image_virial.size(); ++k)

@@ -4,6 +4,7 @@
 #include "kernels/m2p.hpp"
 #include "kernels/p2p.hpp"
 #include "lists/far_cells.hpp"
+#include "pipeline/coarse.hpp"
 #include "pipeline/local_choice.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/tree_state.hpp"
@@ -135,9 +136,27 @@ void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int3
     }
 }
 
+/// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
+/// Returns the number of sources.
+int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
+                                          int64_t entry_end, const kernels::ParticleArrays& all,
+                                          double nearest, double reach, const kernels::PairVariant& variant,
+                                          bool add, Workspace<double>& work) {
+    const kernels::Frame frame = kernels::make_frame<double>(group.target.box, nearest, reach);
+    work.targets.fill(all, group.first, group.count, frame, variant);
+    int64_t sources = 0;
+    gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
+           sum_chunk(job.settings), kernels::Screening(), work, sources);
+    work.store(frame, group.count, variant.potential, add, job.field,
+               [&](int64_t k) { return group.first + k; });
+    return sources;
+}
+
+/// `full` serves groups that T's frames are too coarse for.
 template <typename T>
 void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
-                                      const kernels::PairVariant& variant, Workspace<T>& work) {
+                                      const kernels::PairVariant& variant, Workspace<T>& work,
+                                      Workspace<double>& full) {
     const Settings& settings = job.settings;
     const lists::Group& group = targets.groups()[g];
     const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
@@ -163,14 +182,20 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
         periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
     work.targets.fill(all, group.first, group.count, place, variant);
     int64_t sources = 0;
-    gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);
-
+    bool add = remote || !leads(g);
+    if (sizeof(T) == sizeof(float) && periodic == nullptr &&
+        is_coarse(frame, targets, group, nearest, variant, settings.softening_length, job.problem.n)) {
+        sources = pairs_in_double(job, group, leaf_begin, leaf_end, all, nearest, reach, variant, add, full);
+        add = true;
+    } else {
+        gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);
+    }
     int64_t near_count = 0;
     sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_end, frame, length, work,
               near_count);
     if (!shifts.empty())
         add_image_force(job, g, frame, work.targets.sums());
-    work.store(frame, group.count, variant.potential, remote || !leads(g), job.field,
+    work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
     pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
     cells[g] = (remote ? cells[g] : 0) + near_count * group.count;
@@ -184,6 +209,7 @@ void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int
     const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
     Workspaces<T>& workspaces = job.workspaces.of<T>();
     workspaces.prepare(job.executor.threads);
+    job.workspaces.full.prepare(job.executor.threads);
     Report& report = job.report;
     for (int64_t begin = groups_begin; begin < groups_end; begin += batch_groups) {
         const int64_t count = std::min(batch_groups, groups_end - begin);
@@ -196,7 +222,8 @@ void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int
             while (end < count && first < end && !leads(begin + end))
                 ++end;
             for (int64_t k = first; k < end; ++k)
-                evaluate_group(job, begin + k, k, remote, variant, workspaces[thread]);
+                evaluate_group(job, begin + k, k, remote, variant, workspaces[thread],
+                               job.workspaces.full[thread]);
         });
         report.bytes_lists = std::max(report.bytes_lists, 4 * (lists.nodes.size() + lists.leaves.size()) +
                                                               16 * (lists.group_count() + 1));

@@ -92,7 +92,10 @@ struct TreeForce::State {
     void evaluate_groups(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
-                        const kernels::PairVariant& variant, Workspace<T>& work);
+                        const kernels::PairVariant& variant, Workspace<T>& work, Workspace<double>& full);
+    int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
+                            const kernels::ParticleArrays& all, double nearest, double reach,
+                            const kernels::PairVariant& variant, bool add, Workspace<double>& work);
     template <typename T>
     void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
                 const kernels::PairVariant& variant, double length, int64_t chunk,

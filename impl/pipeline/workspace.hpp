@@ -57,7 +57,7 @@ class Workspaces {
     std::vector<std::unique_ptr<Workspace<T>>> work_;
 };
 
-/// Workspaces of both precisions; only the one in use holds memory.
+/// Workspaces of both precisions; those in use hold memory.
 struct AllWorkspaces {
     explicit AllWorkspaces(core::Memory& memory)
         : single(memory), full(memory), image_virial(memory, "image virials") {}

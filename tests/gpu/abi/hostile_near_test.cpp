@@ -9,13 +9,15 @@ using namespace graft::test;
 
 namespace {
 
-/// Points in the unit cube, 3 boxes along each axis and all neighbours; some points are in no box.
+/// Points in the unit cube, 3 boxes along each axis and all neighbours; some points are in no box. Every
+/// other point then moves along x, by `apart`, and stays in its box.
 struct Boxes {
     int64_t n = 0, components = 1;
     bool add = false;
     std::vector<double> at, charge; // xyz xyz ..., c0 c1 ... of each
     std::vector<int64_t> offset = {0}, index, list_offset = {0}, list;
-    Boxes(Dice& dice, int64_t points, bool some_outside) : n(points), components(1 + dice.below(3)) {
+    Boxes(Dice& dice, int64_t points, bool some_outside, double apart = 0)
+        : n(points), components(1 + dice.below(3)) {
         std::vector<std::vector<int64_t>> held(27);
         for (int64_t i = 0; i < n; ++i) {
             int64_t box = 0;
@@ -38,6 +40,8 @@ struct Boxes {
                     list.push_back(other);
             list_offset.push_back(static_cast<int64_t>(list.size()));
         }
+        for (size_t i = 0; i < static_cast<size_t>(n); i += 2)
+            at[3 * i] = static_cast<double>(static_cast<float>(at[3 * i] + apart));
         add = dice.one_in(3);
     }
     /// Potentials, and their magnitudes' sums: 1/r over the neighbours' points but itself; where nothing is
@@ -132,15 +136,20 @@ TEST_F(HostileNear, ArraysAnywhereAndPointsInNoBox) {
         if (cases.skip())
             continue;
         Dice dice(static_cast<uint64_t>(9000 + round));
-        const Boxes boxes(dice, dice.of<int64_t>({0, 1, 33, 300, 2000}), dice.one_in(2));
-        graft_near_field d = description(boxes);
-        d.precision =
+        const int64_t points = dice.of<int64_t>({0, 1, 33, 300, 2000});
+        const int32_t precision =
             dice.of({GRAFT_NEAR_PRECISION_FP32, GRAFT_NEAR_PRECISION_MIXED, GRAFT_NEAR_PRECISION_FP64});
+        double apart = dice.of({0.0, 0.0, 1e3, 1e5, 1e9, 1e15});
+        if (precision == GRAFT_NEAR_PRECISION_MIXED) // two floats: 48 bits of the extent
+            apart = std::min(apart, 1e5);
+        const Boxes boxes(dice, points, dice.one_in(2), apart);
+        graft_near_field d = description(boxes);
+        d.precision = precision;
         d.layout = dice.of({GRAFT_NEAR_LAYOUT_AUTO, 1, 2, 3, 4, 5, 6, 7});
         SCOPED_TRACE("round " + std::to_string(round) + ", n " + std::to_string(boxes.n) + ", in boxes " +
                      std::to_string(boxes.index.size()) + ", components " + std::to_string(boxes.components) +
                      ", precision " + std::to_string(d.precision) + ", layout " + std::to_string(d.layout) +
-                     (boxes.add ? ", add" : ""));
+                     ", apart " + std::to_string(apart) + (boxes.add ? ", add" : ""));
         create();
         const int narrow = GRAFT_F32, wide = GRAFT_F64;
         const Placed at(dice, any_place(dice), dice.of({narrow, wide}), boxes.at, 3),

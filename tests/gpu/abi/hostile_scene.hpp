@@ -150,13 +150,22 @@ inline int64_t hostile_size(Dice& dice, int64_t most) {
     return std::min(most, dice.one_in(2) ? power - 1 + dice.below(3) : 1 + dice.below(2 * power));
 }
 
-/// xyz xyz ...; coordinates that single precision has where `single`. Sets `wide` where lengths differ by
-/// more than single precision within a group of targets can hold.
-inline std::vector<double> hostile_points(Dice& dice, int64_t n, int dimension, bool single, bool& wide) {
+/// What a scene says of its places.
+struct Places {
+    bool wide = false; // lengths differ by more than single precision within a group of a tree can hold
+    std::string words;
+};
+
+/// xyz xyz ...; coordinates that single precision has where `single`. Adds to what `places` says.
+inline std::vector<double> hostile_points(Dice& dice, int64_t n, int dimension, bool single, Places& places) {
     std::vector<double> xyz;
     const int64_t kind = dice.below(10);
     const double unit = dice.of({1.0, 1.0, 1.0, 1e-12, 1e12}), apart = std::pow(10, dice.below(31));
-    wide = wide || unit != 1 || kind == 6 || ((kind == 2 || kind == 8) && apart > 100);
+    char words[80];
+    std::snprintf(words, sizeof words, "places of kind %d in units of %g, %g apart; ", static_cast<int>(kind),
+                  unit, apart);
+    places.words += words;
+    places.wide = places.wide || unit != 1 || kind == 6 || ((kind == 2 || kind == 8) && apart > 100);
     for (int64_t i = 0; i < n; ++i) {
         std::array<double, 3> p = {dice.normal(), dice.normal(), dice.normal()};
         const double r = std::pow(dice.uniform() + 1e-12, 3);
@@ -212,14 +221,49 @@ inline std::vector<double> hostile_charges(Dice& dice, int64_t n, bool single) {
     return charge;
 }
 
-/// All that acts on one target, in long double: none or Plummer's softening of one length.
+/// How pairs are softened; `each`: a length a particle, else `length` for all.
+struct HostileSoftening {
+    std::string kind = "none"; // none, plummer, spline
+    double length = 0;
+    const std::vector<double>* each = nullptr;
+    double of(int64_t k) const { // k: -1 a point
+        return each == nullptr ? length : k < 0 ? 0 : (*each)[static_cast<size_t>(k)];
+    }
+    /// Force and potential of a unit charge at distance r, without the direction's r; `reach`: the distance
+    /// below which neither changes much.
+    struct Factors {
+        long double force, potential, reach;
+    };
+    Factors at(long double r, int64_t i, int64_t j) const {
+        const long double a = of(i), b = of(j);
+        if (kind == "plummer") {
+            const long double s = std::sqrt(r * r + (a * a + b * b) / 2);
+            return s > 0 ? Factors{1 / (s * s * s), 1 / s, s} : Factors{0, 0, 0};
+        }
+        const long double h = kind == "spline" ? std::max(a, b) : 0;
+        if (!(r < h))
+            return r > 0 ? Factors{1 / (r * r * r), 1 / r, r} : Factors{0, 0, 0};
+        const long double u = r / h, h3 = h * h * h, v = 2 * u * u; // Springel 2005, equation 4
+        if (u < 0.5L)
+            return {(32 / 3.0L - 19.2L * v + 16 * v * u) / h3,
+                    (2.8L - 8 / 3.0L * v + 2.4L * v * v - 1.6L * v * v * u) / h, h / 2.2L};
+        return {(64 / 3.0L - 48 * u + 19.2L * v - 16 / 3.0L * v * u - 1 / (15 * u * u * u)) / h3,
+                (3.2L - 16 / 3.0L * v + 8 * v * u - 2.4L * v * v + 8 / 15.0L * v * v * u - 1 / (15 * u)) / h,
+                h / 2.2L};
+    }
+};
+
+/// All that acts on one target, in long double.
 struct Exact {
     double a[3] = {0, 0, 0}, phi = 0;
-    double size_a = 0, size_phi = 0; // of magnitudes: what errors are measured by
+    double size_a = 0, size_phi = 0;     // sums of magnitudes
+    double moved_a = 0, moved_phi = 0;   // how much they change a unit of length that sources are moved by
+    double nearest = HUGE_VAL, self = 0; // least distance, softened; what the target itself adds to a sum
 };
 inline Exact exact_at(const std::vector<double>& xyz, const std::vector<double>& charge, int dimension,
-                      double length, const double* at, int64_t self) {
-    long double a[3] = {0, 0, 0}, phi = 0, size_a = 0, size_phi = 0;
+                      const HostileSoftening& softening, const double* at, int64_t self) {
+    long double a[3] = {0, 0, 0}, phi = 0, size_a = 0, size_phi = 0, moved_a = 0, moved_phi = 0;
+    Exact exact;
     const auto n = static_cast<int64_t>(charge.size());
     for (int64_t j = 0; j < n; ++j) {
         long double d[3] = {0, 0, 0}, r2 = 0;
@@ -227,19 +271,25 @@ inline Exact exact_at(const std::vector<double>& xyz, const std::vector<double>&
             d[c] = static_cast<long double>(xyz[static_cast<size_t>(dimension * j + c)]) - at[c];
             r2 += d[c] * d[c];
         }
-        const long double s2 = r2 + static_cast<long double>(length) * length;
-        if (j == self || s2 == 0)
+        const HostileSoftening::Factors f = softening.at(std::sqrt(r2), self, j);
+        const long double q = charge[static_cast<size_t>(j)], size = std::fabs(q);
+        if (j == self)
+            exact.self = static_cast<double>(size * f.potential);
+        if (j == self || f.reach == 0)
             continue;
-        const long double w = 1 / std::sqrt(s2), q = charge[static_cast<size_t>(j)];
         for (int c = 0; c < dimension; ++c)
-            a[c] += q * w * w * w * d[c];
-        phi -= q * w, size_phi += std::fabs(q) * w, size_a += std::fabs(q) * w * w;
+            a[c] += q * f.force * d[c];
+        phi -= q * f.potential;
+        size_phi += size * f.potential, size_a += size / (f.reach * f.reach);
+        moved_phi += size / (f.reach * f.reach), moved_a += 2 * size / (f.reach * f.reach * f.reach);
+        if (r2 > 0)
+            exact.nearest = std::min(exact.nearest, static_cast<double>(f.reach));
     }
-    Exact exact;
     for (int c = 0; c < 3; ++c)
         exact.a[c] = static_cast<double>(a[c]);
     exact.phi = static_cast<double>(phi);
     exact.size_a = static_cast<double>(size_a), exact.size_phi = static_cast<double>(size_phi);
+    exact.moved_a = static_cast<double>(moved_a), exact.moved_phi = static_cast<double>(moved_phi);
     return exact;
 }
 

@@ -1,6 +1,5 @@
 // Random calls (GRAFT_TEST_SCENES of them, from GRAFT_TEST_SEED): each by the CPU, by the GPU and, on some
-// targets, by sums in long double (by method reference where these do not know the softening); refused calls
-// are refused alike and write nothing.
+// targets, by sums in long double; refused calls are refused alike and write nothing.
 #include "hostile_scene.hpp"
 
 #include <memory>
@@ -23,7 +22,8 @@ struct Arrays {
 struct Scene {
     int64_t n = 0, targets = 0, dimension = 3;
     bool single = false, split = false, by_points = false, field = true, potential = false, sums = false,
-         add = false, force = false, bad = false, from_1 = false, wide = false;
+         add = false, force = false, bad = false, from_1 = false;
+    Places places;
     std::vector<double> xyz, charge, softening, active, target, points;
     double charge_all = 0;
     bool of_target(int64_t i) const {
@@ -43,16 +43,11 @@ struct Wish { // of the options
     std::string words;
 };
 
-/// Whether exact_at() knows the softening.
-bool own_sum(const Wish& wish, const Scene& s) {
-    return wish.softening != "spline" && s.softening.empty();
-}
-
 class HostileScenes : public DeviceHost {
   protected:
     void TearDown() override {
         if (api != nullptr)
-            api->context_destroy(&other), api->context_destroy(&slow);
+            api->context_destroy(&other);
         DeviceHost::TearDown();
     }
     void say(Wish& wish, const char* key, const std::string& value) {
@@ -64,10 +59,9 @@ class HostileScenes : public DeviceHost {
     void spoil(Dice& dice, Scene& scene);
     Arrays place(Dice& dice, const Scene& scene, bool on_gpu);
     int32_t run(graft_context* where, const Scene& scene, Arrays& arrays, bool halves);
-    void compare(const Wish& wish, const Scene& scene, const Arrays& cpu, const Arrays& gpu,
-                 const Arrays& exact);
+    void compare(const Wish& wish, const Scene& scene, const Arrays& cpu, const Arrays& gpu);
 
-    graft_context *other = nullptr, *slow = nullptr; // on the CPU; the latter by method reference
+    graft_context* other = nullptr; // on the CPU
     double worst = 0;
 };
 
@@ -129,7 +123,7 @@ Scene HostileScenes::make_scene(Dice& dice, const Wish& wish) {
     s.n = hostile_size(dice, test_size(6000, 300));
     s.single = dice.one_in(2);
     s.split = dice.one_in(2);
-    s.xyz = hostile_points(dice, s.n, wish.dimension, s.single, s.wide);
+    s.xyz = hostile_points(dice, s.n, wish.dimension, s.single, s.places);
     s.charge = hostile_charges(dice, s.n, s.single);
     if (dice.one_in(5) && s.n > 0) {
         s.charge_all = 3.0 / static_cast<double>(s.n);
@@ -141,7 +135,7 @@ Scene HostileScenes::make_scene(Dice& dice, const Wish& wish) {
     s.targets = s.n;
     if (s.by_points) {
         s.targets = hostile_size(dice, 2000);
-        s.points = hostile_points(dice, s.targets, wish.dimension, s.single, s.wide);
+        s.points = hostile_points(dice, s.targets, wish.dimension, s.single, s.places);
         for (size_t k = 0; k < s.points.size() && k < s.xyz.size() && dice.one_in(2); ++k)
             s.points[k] = s.xyz[k]; // some upon particles
     } else if (dice.one_in(5)) {
@@ -264,55 +258,114 @@ int32_t HostileScenes::run(graft_context* where, const Scene& s, Arrays& arrays,
     return status == GRAFT_OK ? api->compute_end(where) : status;
 }
 
-/// The largest error of the GPU is not much above that of the CPU.
-void HostileScenes::compare(const Wish& wish, const Scene& s, const Arrays& cpu, const Arrays& gpu,
-                            const Arrays& exact) {
+double longest_edge(const Scene& s) {
+    double edge = 0;
+    const std::vector<double>& at = s.by_points ? s.points : s.xyz;
+    for (int64_t c = 0; c < s.dimension; ++c) {
+        double lower = HUGE_VAL, upper = -HUGE_VAL;
+        for (int64_t k = 0; k < s.targets; ++k)
+            if (s.by_points || s.of_target(k)) {
+                const double x = at[static_cast<size_t>(s.dimension * k + c)];
+                lower = std::min(lower, x), upper = std::max(upper, x);
+            }
+        edge = std::max(edge, upper - lower);
+    }
+    return edge;
+}
+
+/// What a component of a target's field and its potential may be wrong by.
+struct Allowed {
+    double a, phi;
+};
+
+/// Of all pairs: rounding of the sums, and of what the target itself adds to them, which is taken off again;
+/// and, in single precision, of places, whose distance is wrong by 2^-25 an axis of the edge of the frame of
+/// the target's block. The frame is no larger than all targets (`edge`). Where the targets are the sources it
+/// is no larger than 2^14 distances to the nearest particle beside it in target order, either
+/// (kernels/frame_resolution.hpp), and that is rarely further than 64 times the nearest of all.
+Allowed allowed_of_pairs(const Wish& wish, const Scene& s, const Exact& e, double edge) {
+    const double rounding = wish.fp64 ? 1e-12 : 1e-5;
+    const bool all = !s.by_points && s.active.empty() && s.target.empty();
+    const double frame = all ? std::min(edge, 64 * 0x1p14 * e.nearest) : edge;
+    const double moved = wish.fp64 || frame == 0 ? 0 : std::sqrt(3.0) * 0x1p-25 * frame;
+    return {rounding * e.size_a + moved * e.moved_a, rounding * (e.size_phi + e.self) + moved * e.moved_phi};
+}
+
+/// Of a tree, in the scale in which errors of CPU and GPU are compared; trees cut cells differently at the
+/// last bit. The GPU holds close pairs in the frame of their group, however large that is.
+Allowed allowed_of_tree(const Wish& wish, const Exact& e, double edge) {
+    const double moved = wish.fp64 ? 0 : std::sqrt(3.0) * 0x1p-25 * edge;
+    return {0.02 * e.size_a + moved * e.moved_a,
+            0.02 * e.size_phi + moved * e.moved_phi + (wish.fp64 ? 1e-12 : 1e-5) * e.self};
+}
+
+/// All pairs are as exact as they are said to be, on both; the largest error of a tree on the GPU is not much
+/// above that on the CPU.
+void HostileScenes::compare(const Wish& wish, const Scene& s, const Arrays& cpu, const Arrays& gpu) {
     const int d = static_cast<int>(s.dimension);
     const std::vector<double> none, a_cpu = cpu.acceleration ? cpu.acceleration->get() : none,
                                     a_gpu = gpu.acceleration ? gpu.acceleration->get() : none,
                                     p_cpu = cpu.potential ? cpu.potential->get() : none,
-                                    p_gpu = gpu.potential ? gpu.potential->get() : none,
-                                    a_slow = exact.acceleration ? exact.acceleration->get() : none,
-                                    p_slow = exact.potential ? exact.potential->get() : none;
+                                    p_gpu = gpu.potential ? gpu.potential->get() : none;
     if (cpu.energy)
         (void)gpu.energy->get(), (void)gpu.virial->get();
-    const bool own = own_sum(wish, s);
+    const HostileSoftening softening{wish.softening, wish.length,
+                                     s.softening.empty() ? nullptr : &s.softening};
+    // Papers' kernels have one frame for all, in single precision; frames of a tree's groups have no help
+    // where scales differ too much (docs/gpu/direct.md).
+    const bool judged = !wish.may_lack && (wish.direct || wish.fp64 || !s.places.wide);
+    const double edge = longest_edge(s);
     const int64_t step = std::max<int64_t>(1, s.targets / 150);
     double of_cpu = 0, of_gpu = 0;
+    std::string words_cpu, words_gpu;
     for (int64_t k = 0; k < s.targets; k += s.by_points || s.of_target(k) ? step : 1) {
         if (!s.by_points && !s.of_target(k)) {
             for (int c = 0; c < d && s.field; ++c)
                 ASSERT_EQ(a_gpu[static_cast<size_t>(d * k + c)], 0.125) << "no target, item " << k;
             continue;
         }
+        if (!judged)
+            continue;
         const double* at = (s.by_points ? s.points : s.xyz).data() + d * k;
-        const Exact e = exact_at(s.xyz, s.charge, d, own ? wish.length : 0.05, at, s.by_points ? -1 : k);
+        const Exact e = exact_at(s.xyz, s.charge, d, softening, at, s.by_points ? -1 : k);
+        const Allowed allowed =
+            wish.direct ? allowed_of_pairs(wish, s, e, edge) : allowed_of_tree(wish, e, edge);
         const double weight = s.force ? std::abs(s.charge[static_cast<size_t>(k)]) : 1;
-        const double floor_a = 1e-290 + (s.add ? 1e-15 : 0), size_a = e.size_a * weight + floor_a,
-                     size_phi = e.size_phi + floor_a;
-        const auto note = [&](double mine, double its, double right, double size) {
-            if (!std::isfinite(its) || !std::isfinite(size) || size > 1e290)
+        const double least = 1e-290 + (s.add ? 1e-15 : 0);
+        const auto worse = [&](double& worst_ratio, std::string& words, double found, double right,
+                               double may) {
+            const double ratio = std::abs(found - right) / may;
+            if (!(ratio > worst_ratio))
+                return;
+            worst_ratio = ratio;
+            char text[160];
+            std::snprintf(text, sizeof text, "target %lld: %.9g, exact %.9g, wrong by %.3g times %.3g",
+                          static_cast<long long>(k), found, right, ratio, may);
+            words = text;
+        };
+        const auto note = [&](double mine, double its, double right, double may, double size) {
+            if (!std::isfinite(its) || !std::isfinite(may) || size > 1e290)
                 return;
             EXPECT_TRUE(std::isfinite(mine)) << "target " << k << ": " << mine << ", CPU " << its;
-            of_gpu = std::max(of_gpu, std::abs(mine - right) / size);
-            of_cpu = std::max(of_cpu, std::abs(its - right) / size);
+            worse(of_gpu, words_gpu, mine, right, may + least);
+            worse(of_cpu, words_cpu, its, right, may + least);
         };
         const double sign = wish.words.find("coulomb") != std::string::npos ? -1 : 1,
                      start = s.add ? 0.125 : 0;
         const double times = s.force ? s.charge[static_cast<size_t>(k)] : 1;
         for (int c = 0; c < d && s.field; ++c) {
             const auto j = static_cast<size_t>(d * k + c);
-            note(a_gpu[j], a_cpu[j], own ? sign * e.a[c] * times + start : a_slow[j], size_a);
+            note(a_gpu[j], a_cpu[j], sign * e.a[c] * times + start, allowed.a * weight, e.size_a * weight);
         }
         const auto j = static_cast<size_t>(k);
         if (s.potential)
-            note(p_gpu[j], p_cpu[j], own ? sign * e.phi + start : p_slow[j], size_phi);
+            note(p_gpu[j], p_cpu[j], sign * e.phi + start, allowed.phi, e.size_phi + e.self);
     }
-    // Single precision holds positions relative to a group of targets, and groups of few particles are not
-    // the same on both sides; trees cut cells differently at the last bit.
-    const double exactly = !wish.direct ? 0.02 : wish.fp64 ? 1e-12 : 1e-5;
-    if ((wish.fp64 || !s.wide) && !wish.may_lack) {
-        EXPECT_LE(of_gpu, 5 * of_cpu + exactly) << "error of the CPU " << of_cpu;
+    if (wish.direct) {
+        EXPECT_LE(of_gpu, 1) << words_gpu << "; CPU: " << words_cpu;
+        EXPECT_LE(of_cpu, 1) << "CPU: " << words_cpu;
+    } else {
+        EXPECT_LE(of_gpu, 5 * of_cpu + 1) << words_gpu << "; CPU: " << words_cpu;
     }
     worst = std::max(worst, of_gpu);
 }
@@ -328,9 +381,6 @@ TEST_F(HostileScenes, AreTheCpusAndExact) {
         const Wish wish = choose_options(dice);
         set("backend", "cpu");
         ASSERT_EQ(api->context_create(options, nullptr, &other), GRAFT_OK) << api->last_error();
-        set("method", "reference");
-        ASSERT_EQ(api->context_create(options, nullptr, &slow), GRAFT_OK) << api->last_error();
-        set("method", wish.direct ? "direct" : "tree");
         set("backend", "cuda");
         create();
         ASSERT_EQ(api->context_set_stream(
@@ -339,13 +389,13 @@ TEST_F(HostileScenes, AreTheCpusAndExact) {
         for (int64_t left = 1 + dice.below(4); left > 0; --left, ++done) {
             const Scene s = make_scene(dice, wish);
             SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round) + ", " +
-                         wish.words + "n " + std::to_string(s.n) +
+                         wish.words + s.places.words + "n " + std::to_string(s.n) +
                          (s.by_points ? ", points " : ", targets ") + std::to_string(s.targets) +
                          (s.bad ? ", bad" : ""));
-            Arrays cpu = place(dice, s, false), gpu = place(dice, s, true), exact = place(dice, s, false);
+            Arrays cpu = place(dice, s, false), gpu = place(dice, s, true);
             const int64_t times = 1 + dice.below(4);
             std::vector<double> first;
-            for (int64_t t = 0; t < times && !HasFailure(); ++t) {
+            for (int64_t t = 0; t < times; ++t) {
                 const int32_t expected = run(other, s, cpu, false);
                 const std::string words = api->last_error();
                 const int32_t found = run(context, s, gpu, dice.one_in(2));
@@ -375,26 +425,17 @@ TEST_F(HostileScenes, AreTheCpusAndExact) {
                         << "other bits in run " << t;
                 }
                 first = std::move(now);
-                if (t == times - 1) {
-                    if (!own_sum(wish, s)) {
-                        ASSERT_EQ(run(slow, s, exact, false), GRAFT_OK) << api->last_error();
-                    }
-                    compare(wish, s, cpu, gpu, exact);
-                }
-            }
-            if (HasFailure()) {
-                api->context_destroy(&context);
-                GTEST_FAIL() << "stopped at this scene";
+                if (t == times - 1)
+                    compare(wish, s, cpu, gpu);
             }
         }
         ASSERT_EQ(api->context_destroy(&other), GRAFT_OK);
-        ASSERT_EQ(api->context_destroy(&slow), GRAFT_OK);
         ASSERT_EQ(api->context_destroy(&context), GRAFT_OK);
     }
     ASSERT_EQ(cudaStreamDestroy(own), cudaSuccess);
     std::printf(
         "seed %lld: %lld scenes, %lld refused alike, %lld not done by a paper's kernel, %lld short of "
-        "memory, largest error %.1e\n",
+        "memory, largest error %.1e of what is allowed\n",
         static_cast<long long>(seed), static_cast<long long>(done), static_cast<long long>(refused),
         static_cast<long long>(lacking), static_cast<long long>(short_of_memory), worst);
 }

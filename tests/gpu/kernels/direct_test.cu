@@ -263,6 +263,83 @@ TEST_F(Direct, AllAtOnePlaceAndFarSources) {
     }
 }
 
+/// The particles of a cube of edge 1, every other one moved along x.
+Particles clumps(int64_t n, double apart, unsigned seed) {
+    Particles p = cube(n, 1, 0, true, seed);
+    for (size_t k = static_cast<size_t>(n) / 2; k < p.x.size(); ++k)
+        p.x[k] += apart;
+    return p;
+}
+
+TEST_F(Direct, BlocksThatStraddleFarClumpsKeepTheirDigits) {
+    graft::test::Cases cases(3);
+    for (double apart : {1e6, 1e9, 1e30})
+        for (Softening softening : {Softening::none, Softening::plummer, Softening::spline})
+            for (bool each : {false, true})
+                for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+                    if (cases.skip() || (each && softening == Softening::none))
+                        continue;
+                    Particles p = clumps(453, apart, 17);
+                    for (double& length : p.softening)
+                        length *= 1e-2; // of 0.1: far below the block's resolution
+                    kernels::DeviceEvaluation how;
+                    how.pairs = {softening, each, true}, how.precision = precision;
+                    how.softening_length = softening == Softening::none ? 0 : 1e-3;
+                    const std::vector<double> list =
+                        errors(run(p, p, how, DirectStage::best), reference_of(p, p, how));
+                    EXPECT_LT(list.back(), 1e-9) << "apart " << apart << " softening "
+                                                 << static_cast<int>(softening) << " each " << each;
+                }
+}
+
+TEST_F(Direct, AClosePairInAWideBlockKeepsItsDigitsAndNoOtherTargetChanges) {
+    Particles p = cube(3000, 1, 0, false, 18);
+    p.x[1999] = p.x[2000], p.y[1999] = p.y[2000], p.z[1999] = p.z[2000];
+    kernels::DeviceEvaluation how;
+    how.precision = DevicePrecision::fp32, how.pairs.potential = true;
+    const Answer before = run(p, p, how, DirectStage::best);
+    const double apart = 0x1p-30;
+    p.z[1999] += apart;
+    const Answer after = run(p, p, how, DirectStage::best), expected = reference_of(p, p, how);
+    for (const size_t k : {size_t{1999}, size_t{2000}})
+        EXPECT_NEAR(after.az[k] / expected.az[k], 1, 1e-9) << k;
+    int64_t changed = 0;
+    for (size_t k = 0; k < p.x.size(); ++k)
+        changed += after.ax[k] != before.ax[k] ? 1 : 0;
+    EXPECT_LE(changed, 2); // their places round alike
+    const Answer again = run(p, p, how, DirectStage::best);
+    EXPECT_EQ(again.ax, after.ax);
+    how.add = true;
+    EXPECT_EQ(run(p, p, how, DirectStage::best, 2.0).az[2000], 2.0 + after.az[2000]);
+}
+
+TEST_F(Direct, AHeapInAWideBlockHasItsNeighbours) {
+    // A thread block of targets and more at one place, others beside it in no order, and one far away.
+    Particles p = cube(1500, 1, 0, true, 20);
+    for (size_t k = 700; k < 1100; ++k)
+        p.x[k] = p.y[k] = p.z[k] = 0.25;
+    p.x.back() = 1e20;
+    kernels::DeviceEvaluation how;
+    how.pairs.potential = true;
+    for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+        how.precision = precision;
+        EXPECT_LT(errors(run(p, p, how, DirectStage::best), reference_of(p, p, how)).back(), 1e-9);
+    }
+}
+
+TEST_F(Direct, AFarSourceDoesNotMakeAFrameTooSmall) {
+    // 2^60 edges away: the frame of the cube shrinks, so that the far source's square is finite.
+    Particles from = cube(500, 1, 0, false, 19);
+    const Particles at = from;
+    from.x[7] = 1e30;
+    kernels::DeviceEvaluation how;
+    how.pairs.potential = true;
+    for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+        how.precision = precision;
+        expect_close(run(from, at, how, DirectStage::best), reference_of(from, at, how), precision, "far");
+    }
+}
+
 TEST_F(Direct, AddsAndTakesNothing) {
     const Particles p = cube(200, 1, 0, false, 14), none;
     kernels::DeviceEvaluation how;
