@@ -24,7 +24,7 @@ void add_particles(const FootprintShape& s, std::vector<DeviceArray>& arrays) {
             {"order, unsorted; leaf starts", "keys", "boxes", n, 4, nullptr, s.lean},
             {"keys, sorted", "sort", "groups", n, 8, of_field, false},
             {"order", "sort", "output", n, 4, nullptr, s.lean},
-            {"scratch of the sort", "sort", "sort", s.lean ? 0 : n, n <= tree::most_in_buckets ? 19 : 12,
+            {"scratch of the sort", "sort", "sort", s.lean ? 0 : n, n <= tree::most_in_buckets ? 9 : 12,
              nullptr, false},
             {"packed particles", "keys", "gather", !s.lean && n <= packed_limit ? n : 0, 32, nullptr, false},
             {"sorted x, y, z, charge", "gather", "forces", n, 32, of_host_order, false},

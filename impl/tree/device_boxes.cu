@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(32) bound_leaves_in_rows(const Bound b) {
         return;
     const bool there = k < leaves;
     const int32_t begin = there ? b.leaf_start[k] : 0, count = there ? b.leaf_start[k + 1] - begin : 0;
-    const int32_t row = rows.read({b.x, b.y, b.z}, begin, count);
+    const int32_t row = rows.read_run({b.x, b.y, b.z}, begin, count);
     Box box;
     if (there && row >= 0)
         box = bound_leaf(b, k, rows.column(0, row, begin), rows.column(1, row, begin),

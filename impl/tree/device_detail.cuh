@@ -49,15 +49,22 @@ __device__ inline double cell_edge(double root_edge, int level) {
     return root_edge * __hiloint2double((1023 - level) << 20, 0);
 }
 
-/// First index in [begin, end) whose value is >= bound; values ascend.
+/// First index in [begin, end) whose value is >= bound; values ascend. Three looks at a time, as each waits
+/// for the one before.
 template <typename Index>
 __device__ Index lower_bound(const uint64_t* values, Index begin, Index end, uint64_t bound) {
     while (begin < end) {
-        const Index middle = begin + (end - begin) / 2;
-        if (values[middle] < bound)
-            begin = middle + 1;
-        else
-            end = middle;
+        const Index part = (end - begin) / 4;
+        const int below = (values[begin + part] < bound) + (values[begin + 2 * part] < bound) +
+                          (values[begin + 3 * part] < bound);
+        if (part == 0) { // all three are the first
+            if (below == 0)
+                return begin;
+            ++begin;
+            continue;
+        }
+        end = below < 3 ? begin + (below + 1) * part : end;
+        begin = below > 0 ? begin + below * part + 1 : begin;
     }
     return begin;
 }
@@ -89,8 +96,8 @@ struct DeviceTreeBuilder::Work {
           inner_slot(memory, "places of inner nodes"), inner(memory, "inner nodes"),
           leaf_boxes(memory, "leaf boxes"), inner_boxes(memory, "inner boxes"),
           block_sums(memory, "block sums"), chunks(memory, "chunk boxes"), tickets(memory, "tickets"),
-          packed(memory, "packed particles"), roots(memory, "roots"), subtrees(memory, "subtrees"),
-          draft(memory, "nodes in making"), draft_keys(memory, "keys of nodes"),
+          packed(memory, "packed particles"), bucket_parts(memory, "buckets"), roots(memory, "roots"),
+          subtrees(memory, "subtrees"), draft(memory, "nodes in making"), draft_keys(memory, "keys of nodes"),
           draft_keys_sorted(memory, "keys of nodes"), draft_index(memory, "order of nodes"),
           draft_index_sorted(memory, "order of nodes"), draft_place(memory, "places of nodes"),
           beside(memory) {}
@@ -108,6 +115,7 @@ struct DeviceTreeBuilder::Work {
     backend::DeviceBuffer<geometry::Box> chunks; // three levels, one after the other
     backend::DeviceBuffer<int32_t> tickets;      // see Ticket; zero between builds
     backend::DeviceBuffer<device::PackedParticle> packed;
+    backend::DeviceBuffer<char> bucket_parts; // where they begin, and how that was found
     // The other constructions'; empty unless they are used.
     backend::DeviceBuffer<int32_t> roots, subtrees;
     backend::DeviceBuffer<Node> draft;

@@ -193,33 +193,37 @@ __device__ void write_leaves(const Build& b, Shared& shared) {
     }
 }
 
+constexpr int cell_threads = 256;
+
+/// The smallest power of two that `within` does not hold for, which holds up to some distance; four looks at
+/// a time, as each waits for the one before.
+template <typename Within>
+__device__ int64_t first_beyond(const Within& within) {
+    for (int64_t distance = 1;; distance *= 16) {
+        int held = 0;
+#pragma unroll
+        for (int r = 0; r < 4; ++r)
+            held += within(distance << r);
+        if (held < 4)
+            return distance << held;
+    }
+}
+
 /// First leaf of the cell from `lower`, looking back from leaf k.
 __device__ int32_t cell_first(const uint64_t* keys, int32_t k, uint64_t lower) {
-    int32_t step = 1;
-    while (step <= k && keys[k - step] >= lower)
-        step *= 2;
-    return device::lower_bound(keys, step <= k ? k - step + 1 : 0, k, lower);
+    const int64_t beyond =
+        first_beyond([&](int64_t distance) { return distance <= k && keys[k - distance] >= lower; });
+    return static_cast<int32_t>(device::lower_bound(keys, beyond <= k ? k - beyond + 1 : int64_t{0},
+                                                    beyond > 1 ? k - beyond / 2 : int64_t{k}, lower));
 }
 
 /// First leaf after k whose key is not below lower + size.
 __device__ int32_t cell_end(const uint64_t* keys, int32_t k, int32_t leaves, uint64_t lower, uint64_t size) {
-    int32_t step = 1;
-    while (step < leaves - k && keys[k + step] - lower < size)
-        step *= 2;
-    return device::lower_bound(keys, k + 1, step < leaves - k ? k + step : leaves, lower + size);
-}
-
-/// The boundary of leaf k stands for the node of leaves [first, end): marks it, and lists it for its box.
-__device__ void mark_inner(const Build& b, int32_t k, int32_t first, int32_t end) {
-    atomicAdd(b.mark + first + 1, 1);
-    atomicAdd(b.mark + end, -1);
-    const cooperative_groups::coalesced_group lanes = cooperative_groups::coalesced_threads();
-    int32_t slot = 0;
-    if (lanes.thread_rank() == 0)
-        slot = atomicAdd(b.tickets + device::inner_total, static_cast<int32_t>(lanes.size()));
-    slot = lanes.shfl(slot, 0) + static_cast<int32_t>(lanes.thread_rank());
-    b.inner_slot[k] = slot;
-    b.inner[slot] = {first, end, -1, 0};
+    const int64_t beyond = first_beyond(
+        [&](int64_t distance) { return distance < leaves - k && keys[k + distance] - lower < size; });
+    return static_cast<int32_t>(device::lower_bound(keys, int64_t{k} + 1 + (beyond > 1 ? beyond / 2 : 0),
+                                                    beyond < leaves - k ? k + beyond : int64_t{leaves},
+                                                    lower + size));
 }
 
 /// The cell of leaf k's boundary, and where it ends if the boundary stands for the cell's node (else 0).
@@ -233,22 +237,51 @@ __device__ Range find_cell(const Build& b, int32_t k, int32_t leaves) {
     return {first, stands ? cell_end(b.leaf_key, k, leaves, lower, b.cells.size(level)) : 0};
 }
 
-/// The cells of all boundaries; those that stand for an inner node mark its extent.
-__global__ void __launch_bounds__(256) find_cells_kernel(const Build b) {
+/// Where the inner nodes of this block's threads are listed, those of all blocks one after the other; all
+/// threads together.
+__device__ int32_t take_slots(const Build& b, bool inner) {
+    __shared__ int32_t before[cell_threads / 32];
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const uint32_t lanes = __ballot_sync(~0u, inner);
+    if (lane == 0)
+        before[warp] = __popc(lanes);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int32_t all = 0;
+        for (int32_t& count : before) {
+            const int32_t own = count;
+            count = all;
+            all += own;
+        }
+        const int32_t first = atomicAdd(b.tickets + device::inner_total, all);
+        for (int32_t& count : before)
+            count += first;
+    }
+    __syncthreads();
+    const int32_t slot = before[warp] + __popc(lanes & ((1u << lane) - 1));
+    __syncthreads();
+    return slot;
+}
+
+/// The cells of all boundaries; those that stand for an inner node mark its extent, and list it for its box.
+__global__ void __launch_bounds__(cell_threads) find_cells_kernel(const Build b) {
     if (b.tickets[device::listed] == 0)
         return;
-    const int32_t leaves = b.counts->leaves, stride = static_cast<int32_t>(gridDim.x * blockDim.x);
-    for (int32_t k = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x); k < leaves; k += stride) {
-        const Range cell = find_cell(b, k, leaves);
-        if (leaves > b.capacity) { // too many already: only count
-            if (cell.end > 0)
-                atomicAdd(b.tickets + device::inner_total, 1);
+    const int32_t leaves = b.counts->leaves, stride = static_cast<int32_t>(gridDim.x) * cell_threads;
+    for (int64_t begin = int64_t{blockIdx.x} * cell_threads; begin < leaves; begin += stride) {
+        const auto k = static_cast<int32_t>(begin + threadIdx.x);
+        const Range cell = k < leaves ? find_cell(b, k, leaves) : Range{0, 0};
+        const int32_t slot = take_slots(b, cell.end > 0);
+        if (k >= leaves || leaves > b.capacity) // too many already: only count
             continue;
-        }
         b.first_leaf[k] = cell.begin;
         b.end_leaf[k] = cell.end;
-        if (cell.end > 0)
-            mark_inner(b, k, cell.begin, cell.end);
+        if (cell.end == 0)
+            continue;
+        atomicAdd(b.mark + cell.begin + 1, 1);
+        atomicAdd(b.mark + cell.end, -1);
+        b.inner_slot[k] = slot;
+        b.inner[slot] = {cell.begin, cell.end, -1, 0};
     }
 }
 
@@ -276,7 +309,7 @@ void list_leaves(backend::Queue& queue, const Build& build, int blocks) {
 
 void find_cells(backend::Queue& queue, const Build& build) {
     const int64_t leaves = std::min(build.n, std::max(build.capacity, 1));
-    find_cells_kernel<<<backend::blocks_for(leaves, 256), 256, 0, queue.stream()>>>(build);
+    find_cells_kernel<<<backend::blocks_for(leaves, cell_threads), cell_threads, 0, queue.stream()>>>(build);
     GRAFT_CUDA_LAUNCHED("find_cells");
     ++queue.launches;
 }

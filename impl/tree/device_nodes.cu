@@ -211,7 +211,8 @@ __device__ bool fits(const Build& b, int32_t leaves) {
     return nodes <= b.capacity;
 }
 
-__global__ void __launch_bounds__(threads) make_nodes(const Build b) {
+/// It takes half the registers of a multiprocessor only, so that boxes of leaves can be made beside it.
+__global__ void __launch_bounds__(threads, 2) make_nodes(const Build b) {
     __shared__ Shared shared;
     const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     const int32_t leaves = b.counts->leaves;

@@ -39,14 +39,32 @@ struct LeafRows {
                 for (int c = 0; c < columns; ++c)
                     __pipeline_memcpy_async(&value[c][to + k], from[c] + begin + k, sizeof(double));
         }
-        __pipeline_commit();
-        __pipeline_wait_prior(0);
-        __syncwarp();
+        arrive();
         return row;
+    }
+    /// The same for leaves that follow each other from lane 0's on (count 0: none): one piece of memory, so
+    /// leaves of any count that there is room for.
+    __device__ int32_t read_run(const double* const (&from)[columns], int32_t first, int32_t count) {
+        const int32_t begin = __shfl_sync(~0u, first, 0), end = count > 0 ? first + count - begin : 0;
+        const int32_t all = min(__reduce_max_sync(~0u, end), room);
+#pragma unroll 4
+        for (int32_t k = static_cast<int32_t>(threadIdx.x) % 32; k < all; k += 32)
+#pragma unroll
+            for (int c = 0; c < columns; ++c)
+                __pipeline_memcpy_async(&value[c][k], from[c] + begin + k, sizeof(double));
+        arrive();
+        return end <= room ? first - begin : -1;
     }
     /// Column c as an array in which the particles of `row` have the numbers they have in the tree.
     __device__ const double* column(int c, int32_t row, int64_t first) const {
         return value[c] + row - first;
+    }
+
+  private:
+    __device__ static void arrive() {
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncwarp();
     }
 };
 

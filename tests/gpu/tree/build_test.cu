@@ -187,6 +187,31 @@ TEST_P(TreeKinds, BucketsThatAreTooLarge) {
     EXPECT_EQ(compared, 1);
 }
 
+/// Particles closer to each other than codes of the sort by buckets can tell: only their keys can.
+TEST_F(TreeBuild, KeysThatCodesCannotTell) {
+    Cloud cloud = test::make_cloud(Shape::uniform, test::test_size(300007, 30011));
+    cloud.name = "heaps far smaller than buckets";
+    constexpr size_t heap = 150;
+    for (size_t i = 0; i + heap < cloud.x.size(); i += 8 * heap)
+        for (size_t k = i + 1; k < i + heap; ++k) { // a few cells of the last level wide
+            cloud.x[k] = cloud.x[i] + 5e-6 * cloud.x[k];
+            cloud.y[k] = cloud.y[i] + 5e-6 * cloud.y[k];
+            cloud.z[k] = cloud.z[i] + 5e-6 * cloud.z[k];
+        }
+    expect_cpu_tree(cloud, {}, tree::DeviceBuild::fused);
+    EXPECT_EQ(compared, 1);
+}
+
+/// As many that buckets are sorted by large blocks.
+TEST_F(TreeBuild, LargeBlocks) {
+    if (test::small_inputs())
+        GTEST_SKIP() << "millions of particles";
+    constexpr int64_t n = 5300003;
+    ASSERT_EQ(tree::bucket_threads(n), tree::large_block);
+    expect_cpu_tree(test::make_cloud(Shape::plummer, n), {}, tree::DeviceBuild::fused);
+    EXPECT_EQ(compared, 1);
+}
+
 TEST_P(TreeKinds, GivenRoot) {
     tree::TreeOptions options;
     options.has_root = true;
