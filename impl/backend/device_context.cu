@@ -74,7 +74,9 @@ void make_current(Context context) noexcept {
 
 bool current_is_of(int device) noexcept {
     CUdevice wanted, now;
-    return current_context() != nullptr && driver().get_device(&now) == CUDA_SUCCESS &&
+    const Context context = current_context();
+    const bool reset = driver().get_id != nullptr && id_of(context) == 0; // which leaves it current
+    return context != nullptr && !reset && driver().get_device(&now) == CUDA_SUCCESS &&
            driver().device(&wanted, device) == CUDA_SUCCESS && now == wanted;
 }
 
