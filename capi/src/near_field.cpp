@@ -146,7 +146,7 @@ void read_lists(const graft_near_field& d, bool same, near::StructureInput& s) {
     s.same = same;
 }
 
-void read_boxes(const graft_near_field& d, const NearDefaults& defaults, near::BoxOptions& b) {
+void read_boxes(const graft_near_field& d, const NearDefaults& defaults, bool periodic, near::BoxOptions& b) {
     for (const graft_array* list :
          {d.target_offset, d.source_offset, d.neighbour_offset, d.neighbour, d.target_index, d.source_index})
         if (list != nullptr)
@@ -154,6 +154,12 @@ void read_boxes(const graft_near_field& d, const NearDefaults& defaults, near::B
                  "near_field.boxes is %d, so the boxes are made here, but offsets, lists or indices are "
                  "given, too; expected NULL, or boxes GRAFT_NEAR_LISTS (0)",
                  d.boxes);
+    if (periodic)
+        fail(Status::unsupported,
+             "near_field.boxes is %d, so the boxes are made here, without images, but the context's box is "
+             "periodic; expected boxes and lists of the caller (images as sources beside the targets), or a "
+             "context without a periodic box",
+             d.boxes);
     if (d.most < 0)
         fail(Status::argument, "near_field.most is %d; expected 1 or more points, or 0 for the options'",
              d.most);
@@ -188,7 +194,7 @@ void read_description(graft_context& context, const graft_near_field* given, Des
         read_lists(d, out.request.points.same, out.structure);
         out.request.structure = &out.structure;
     } else {
-        read_boxes(d, defaults, out.boxes);
+        read_boxes(d, defaults, context.solver.settings().periodic, out.boxes);
         out.request.boxes = &out.boxes;
     }
 }

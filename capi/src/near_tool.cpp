@@ -8,6 +8,8 @@
 #include "near_tool_json.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 namespace graft::capi {
 
@@ -15,14 +17,32 @@ namespace {
 
 constexpr double usual_cap_bytes = 2e9; // of a layout's arrays: replicated ones grow fast
 
+/// (1 - r^2/2)^2 on 1,024 knots, which reach as far as neighbours may be.
+kernels::near::RadialTable example_table() {
+    constexpr double step = 2.0 / 1023;
+    static const std::vector<double> knots = [] {
+        std::vector<double> f;
+        for (int k = 0; k < 1024; ++k)
+            f.push_back(std::pow(1 - 0.5 * k * step * k * step, 2));
+        for (int k = 0; k < 1024; ++k)
+            f.push_back(-2 * k * step * (1 - 0.5 * k * step * k * step));
+        return f;
+    }();
+    return {0, step, std::span(knots).first(1024), std::span(knots).last(1024)};
+}
+
 kernels::near::Sums sums_of(ArgumentReader& reader, int32_t dimension) {
     kernels::near::Sums sums;
-    const std::string kernel = reader.word("kernel", {"auto", "laplace", "logarithm", "yukawa", "helmholtz"});
+    const std::string kernel =
+        reader.word("kernel", {"auto", "laplace", "logarithm", "yukawa", "helmholtz", "table"});
     sums.kernel.kernel = kernel == "auto"        ? (dimension == 2 ? Kernel::logarithm : Kernel::laplace)
                          : kernel == "laplace"   ? Kernel::laplace
                          : kernel == "logarithm" ? Kernel::logarithm
                          : kernel == "yukawa"    ? Kernel::yukawa
-                                                 : Kernel::helmholtz;
+                         : kernel == "helmholtz" ? Kernel::helmholtz
+                                                 : Kernel::table;
+    if (sums.kernel.kernel == Kernel::table)
+        sums.kernel.table = example_table();
     sums.kernel.wave_number = reader.number("wave_number", 1, 0, 1e12);
     sums.kernel.softening = reader.number("softening", 0, 0, 1e12);
     sums.dimension = dimension;

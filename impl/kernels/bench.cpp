@@ -2,8 +2,8 @@
 #include "kernels/bench.hpp"
 
 #include "core/buffer.hpp"
-#include "core/timer.hpp"
 #include "kernels/m2p.hpp"
+#include "kernels/near/thread_clock.hpp"
 #include "kernels/p2p.hpp"
 
 #include <algorithm>
@@ -96,10 +96,10 @@ template <typename T>
 double fma_rate() {
     volatile double seed = 0.001; // unknown to the compiler
     double sink = seed;
-    core::Timer timer;
+    near::Stopwatch watch(true);
     const double done = sizeof(T) == 4 ? HWY_DYNAMIC_DISPATCH(run_fma_float)(3000000, &sink)
                                        : HWY_DYNAMIC_DISPATCH(run_fma_double)(3000000, &sink);
-    const double elapsed = timer.seconds();
+    const double elapsed = watch.lap();
     seed = sink;
     return done / elapsed;
 }
@@ -143,11 +143,11 @@ P2pBench bench_p2p(int repetitions) {
                                                   : HWY_DYNAMIC_DISPATCH(instructions_double)();
     for (int repetition = 0; repetition < repetitions; ++repetition) {
         result.fma_per_s = std::max(result.fma_per_s, fma_rate<T>());
-        core::Timer timer;
+        near::Stopwatch watch(true);
         for (int call = 0; call < calls; ++call)
             p2p(PairVariant{}, 0, sources, bench.targets(), 0, bench.sums());
         result.pairs_per_s =
-            std::max(result.pairs_per_s, double{calls} * bench_sources * bench_targets / timer.seconds());
+            std::max(result.pairs_per_s, double{calls} * bench_sources * bench_targets / watch.lap());
     }
     return result;
 }
@@ -163,10 +163,10 @@ double bench_m2p(int order, int repetitions) {
             rows[(block * row_count(order, false) + row_x) * source_pad + lane] += T(3);
     double rate = 0;
     for (int repetition = 0; repetition < repetitions; ++repetition) {
-        core::Timer timer;
+        near::Stopwatch watch(true);
         for (int call = 0; call < calls; ++call)
             m2p(variant, 0, Cells<T>{rows, bench_cells}, bench.targets(), 0, bench.sums());
-        rate = std::max(rate, double{calls} * bench_cells * bench_targets / timer.seconds());
+        rate = std::max(rate, double{calls} * bench_cells * bench_targets / watch.lap());
     }
     return rate;
 }

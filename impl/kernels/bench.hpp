@@ -23,8 +23,8 @@ struct P2pBench {
     }
 };
 
-/// Both loops in turn, `repetitions` times for about 10 ms each; the best of each counts. T is float or
-/// double. Throws core::Error (memory).
+/// Both loops in turn, `repetitions` times for about 10 ms of the thread's own processor time each; the best
+/// of each counts. T is float or double. Throws core::Error (memory).
 template <typename T>
 P2pBench bench_p2p(int repetitions = 10);
 

@@ -206,7 +206,28 @@ int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, co
     return std::max(0, device);
 }
 
+constexpr double most_gpu_extent = 1e12, least_gpu_extent = 1e-9;
+
 } // namespace
+
+bool fits_gpu_units(const backend::Executor& executor, const near::Sums& sums, const NearPoints& points) {
+    const near::Kernel kernel = sums.kernel.kernel;
+    if (sums.precision == near::Precision::fp64 || (sums.outputs & near::gradient) == 0 ||
+        kernel == near::Kernel::logarithm || kernel == near::Kernel::table)
+        return true;
+    const double extent = extent_of(executor, points, sums.dimension);
+    return extent == 0 || (extent >= least_gpu_extent && !(extent > most_gpu_extent));
+}
+
+void require_gpu_units(const backend::Executor& executor, const near::Sums& sums, const NearPoints& points) {
+    if (!fits_gpu_units(executor, sums, points))
+        fail(Status::unsupported,
+             "near field: the points lie within %g along an axis; on a GPU gradients in precision %s want "
+             "distances from %g to %g: expected near_field.precision fp64, another unit of length, or "
+             "backend: cpu, which takes any",
+             extent_of(executor, points, sums.dimension), std::string(near::name(sums.precision)).c_str(),
+             least_gpu_extent, most_gpu_extent);
+}
 
 std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points) {
     const bool device_arrays = points.on_device() != nullptr;
@@ -219,6 +240,11 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
     if (cuda == nullptr && needed)
         fail(Status::device, "near field: no GPU can be used: %s", why.c_str());
     if (cuda == nullptr || cuda->near == nullptr)
+        return nullptr;
+    const backend::Executor executor{input.memory, backend::resolve_threads(input.options.threads)};
+    if (needed)
+        require_gpu_units(executor, input.sums, points);
+    else if (!fits_gpu_units(executor, input.sums, points))
         return nullptr;
     const int32_t device = device_of(*cuda, input.options, points);
     if (input.options.devices > 1) {

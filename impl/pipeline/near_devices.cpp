@@ -245,7 +245,7 @@ class DevicesSide : public NearSide {
         }
         const bool all = structure_.targets() == n_targets_;
         const ArrayView to = on_host(view);
-        export_values<T>(executor_, whole, all ? std::span<const int64_t>() : structure_.target_index,
+        export_values<T>(executor_, whole, 1, all ? std::span<const int64_t>() : structure_.target_index,
                          wanted_.add, to);
         if (to.data == view.data)
             return;

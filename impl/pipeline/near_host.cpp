@@ -1,10 +1,17 @@
 // The near field on this host: contiguous copies of the caller's arrays in the arithmetic's type, and a
 // layout.
+//
+// A charge times 1/r^3 must be a number of the pairs' type, whatever the caller's units (body.hpp). So
+// coordinates, the kernel's lengths and charges are multiplied by powers of two on their way in, and sums on
+// their way out: no bit of a result changes where both would be numbers.
 #include "core/timer.hpp"
 #include "kernels/near/choose.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -15,11 +22,45 @@ namespace {
 constexpr double usual_executes = 10;  // where the caller does not tell
 constexpr double worth_a_change = 0.8; // of the time: less is noise
 
+/// Exponents of the largest distance between which coordinates stay as they are, and the one that others get:
+/// so that 2^-48 of it (what the mixed pairs resolve) has a cube that is a number, and charges far from 1
+/// have most of the range. Of double: hardly any unit needs it. A softening below 2^softening counts as none.
+struct Exponents {
+    int least, most, wanted, softening;
+};
+template <typename V>
+constexpr Exponents exponents = sizeof(V) == 4 ? Exponents{6, 36, 6, -42} : Exponents{-200, 300, 0, -340};
+
+constexpr int most_exponent = 400; // of a scale, whose square times another is to be a double
+
+double power_of_two(int exponent) {
+    return std::ldexp(1.0, std::clamp(exponent, -most_exponent, most_exponent));
+}
+
+/// The power of two that brings charges of the pairs' type float below 1, where they are not about that.
+double charge_scale(double largest) {
+    if (!(largest > 0) || !std::isfinite(largest))
+        return 1;
+    const int have = std::ilogb(largest);
+    return have >= -40 && have <= 0 ? 1 : power_of_two(-1 - have);
+}
+
+/// The power of two that brings `length` there; `now` where it still does.
+double length_scale(const Exponents& e, double length, double now) {
+    if (!(length > 0) || !std::isfinite(length))
+        return now;
+    const int have = std::ilogb(length * now);
+    if (have >= e.least && have <= e.most)
+        return now;
+    const int alone = std::ilogb(length);
+    return alone >= e.least && alone <= e.most ? 1 : power_of_two(e.wanted - alone);
+}
+
 template <typename T>
 class HostSide : public NearSide {
   public:
     explicit HostSide(const NearSideInput& input)
-        : structure_(input.structure), shape_(input.shape), sums_(input.sums),
+        : structure_(input.structure), shape_(input.shape), given_(input.sums), sums_(input.sums),
           options_(input.options), executor_{input.memory, backend::resolve_threads(input.options.threads)} {
         for (int i = 0; i < 6; ++i)
             coordinates_.emplace_back(input.memory, "coordinates of a near field");
@@ -30,6 +71,7 @@ class HostSide : public NearSide {
     }
 
     void set_points(const NearPoints& points) override {
+        choose_scale(points);
         const near::Coordinates<T> targets = import_axes(points.target, 0);
         const near::Coordinates<T> sources = structure_.same ? targets : import_axes(points.source, 1);
         n_targets_ = points.targets;
@@ -45,12 +87,13 @@ class HostSide : public NearSide {
 
     void begin(const NearSums& sums, void*) override {
         core::Timer timer;
+        choose_charge_scales(sums);
         near::Charges<T> charges;
         for (int c = 0; c < sums_.components; ++c) {
             core::Buffer<T>& buffer = charges_[index(c)];
             buffer.resize(n_sources_);
             import_values(executor_, sums.charge[index(c)], {"charge", c}, most_charge(sums_.precision),
-                          buffer.data());
+                          buffer.data(), charge_scale_[index(c)]);
             charges.component[index(c)] = buffer.data();
         }
         import_s_ = timer.lap();
@@ -151,13 +194,47 @@ class HostSide : public NearSide {
         layout_ = near::make_layout<T>(choice_.layout, structure_, sums_, options, executor_.memory);
     }
 
+    /// Only kernels of powers of r need it; a new scale needs a layout with the new constants.
+    void choose_scale(const NearPoints& points) {
+        const near::Kernel kernel = given_.kernel.kernel;
+        if (kernel == near::Kernel::logarithm || kernel == near::Kernel::table)
+            return;
+        const double length =
+            std::max(given_.kernel.softening, extent_of(executor_, points, given_.dimension));
+        const Exponents& range =
+            given_.precision != near::Precision::fp64 ? exponents<float> : exponents<double>;
+        const double scale = length_scale(range, length, scale_);
+        if (layout_ != nullptr && scale == scale_)
+            return;
+        scale_ = scale;
+        const double softening = given_.kernel.softening * scale;
+        sums_.kernel.softening = softening >= std::ldexp(1.0, range.softening) ? softening : 0;
+        sums_.kernel.wave_number = given_.kernel.wave_number / scale;
+        layout_.reset();
+    }
+
+    /// Of each component; the parts of complex charges have one.
+    void choose_charge_scales(const NearSums& sums) {
+        charge_scale_.fill(1);
+        if (given_.precision == near::Precision::fp64)
+            return;
+        const int together = given_.kernel.kernel == near::Kernel::helmholtz ? 2 : 1;
+        for (int c = 0; c < given_.components; c += together) {
+            double least = 0, most = 0;
+            for (int k = 0; k < together; ++k)
+                widen(executor_, sums.charge[index(c + k)], least, most);
+            for (int k = 0; k < together; ++k)
+                charge_scale_[index(c + k)] = charge_scale(std::max(-least, most));
+        }
+    }
+
     near::Coordinates<T> import_axes(const particles::ArrayView (&view)[3], int set) {
         const T* at[3] = {nullptr, nullptr, nullptr};
         for (int a = 0; a < sums_.dimension; ++a) {
             core::Buffer<T>& buffer = coordinates_[index(3 * set + a)];
             buffer.resize(view[a].n);
             import_values(executor_, view[a], {near_axis_names[set][a]}, most_coordinate(sums_.precision),
-                          buffer.data());
+                          buffer.data(), scale_);
             at[a] = buffer.data();
         }
         return {at[0], at[1], at[2]};
@@ -185,6 +262,7 @@ class HostSide : public NearSide {
         const bool all = structure_.targets() == n_targets_; // points outside of all boxes stay as they are
         if (view.present())
             export_values<T>(executor_, field(component, output).data(),
+                             (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(component)],
                              all ? std::span<const int64_t>() : structure_.target_index, sums.add, view);
     }
 
@@ -200,7 +278,8 @@ class HostSide : public NearSide {
 
     near::Structure structure_;
     const near::Shape& shape_;
-    const near::Sums& sums_;
+    const near::Sums& given_;
+    near::Sums sums_; // the kernel's lengths times scale_
     const NearOptions& options_;
     backend::Executor executor_;
     std::vector<core::Buffer<T>> coordinates_, charges_, fields_;
@@ -209,11 +288,25 @@ class HostSide : public NearSide {
     near::Learned learned_;
     near::Choice choice_;
     const char* reason_ = "";
+    double scale_ = 1; // from the caller's lengths to the layout's
+    std::array<double, near::most_components> charge_scale_{};
     int64_t n_targets_ = 0, n_sources_ = 0;
     double import_s_ = 0, export_s_ = 0;
 };
 
 } // namespace
+
+double extent_of(const backend::Executor& executor, const NearPoints& points, int32_t dimension) {
+    double extent = 0;
+    for (int a = 0; a < dimension; ++a) {
+        double least = std::numeric_limits<double>::infinity(), most = -least;
+        for (const particles::ArrayView* view : {&points.target[a], &points.source[a]})
+            if (view->present() && view->on_host())
+                widen(executor, *view, least, most);
+        extent = std::max(extent, most - least);
+    }
+    return extent;
+}
 
 double most_coordinate(near::Precision precision) {
     return precision == near::Precision::fp64 ? 1e150 : 1e18; // squares of differences must not overflow

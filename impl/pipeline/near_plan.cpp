@@ -43,7 +43,27 @@ void require_finite(double value, const char* name, double least) {
              least == 0 ? " >= 0" : "");
 }
 
-void check_table(const near::KernelOptions& kernel) {
+/// What the arithmetic of a precision can hold: lengths are squared, tables' coefficients are up to 9 times
+/// their values, and intervals of a table are numbered exactly.
+struct Range {
+    double length, value, knots;
+    const char* words;
+};
+
+Range range_of(near::Precision precision) {
+    const double length = most_coordinate(precision);
+    if (precision == near::Precision::fp64)
+        return {length, 1e306, 536870912.0, ""};
+    return {length, 1e37, 16777216.0, " with pairs in single precision; take fp64, or other units"};
+}
+
+void require_at_most(double value, const char* name, double most, const Range& range) {
+    if (!(std::abs(value) <= most))
+        fail(Status::argument, "near field: %s is %g; expected at most %g in magnitude%s", name, value, most,
+             range.words);
+}
+
+void check_table(const near::KernelOptions& kernel, const Range& range) {
     const near::RadialTable& table = kernel.table;
     if (kernel.kernel != Kernel::table) {
         if (!table.value.empty())
@@ -60,18 +80,31 @@ void check_table(const near::KernelOptions& kernel) {
         fail(Status::argument,
              "near field: the table begins at %g with step %g; expected finite numbers, step > 0",
              table.begin, table.step);
-    for (size_t i = 0; i < table.value.size(); ++i)
+    require_at_most(table.begin, "table_begin", range.length, range);
+    require_at_most(table.step, "table_step", range.length, range);
+    require_at_most(1 / table.step, "1 / table_step", range.length, range);
+    require_at_most(static_cast<double>(table.value.size()), "the number of knots", range.knots, range);
+    for (size_t i = 0; i < table.value.size(); ++i) {
         if (!std::isfinite(table.value[i]) || !std::isfinite(table.derivative[i]))
             fail(Status::value,
                  "near field: knot %zu of the table is %g with derivative %g; expected finite numbers", i,
                  table.value[i], table.derivative[i]);
+        if (!(std::max(std::abs(table.value[i]), std::abs(table.derivative[i] * table.step)) <= range.value))
+            fail(Status::value,
+                 "near field: knot %zu of the table is %g with derivative %g; expected values, and "
+                 "derivatives times table_step, of at most %g in magnitude%s",
+                 i, table.value[i], table.derivative[i], range.value, range.words);
+    }
 }
 
-void check_kernel(const near::KernelOptions& kernel) {
+void check_kernel(const near::KernelOptions& kernel, near::Precision precision) {
+    const Range range = range_of(precision);
     const std::string word(near::name(kernel.kernel));
     require_finite(kernel.factor, "factor", -std::numeric_limits<double>::infinity());
     require_finite(kernel.softening, "softening", 0);
     require_finite(kernel.wave_number, "wave_number", 0);
+    require_at_most(kernel.softening, "softening", range.length, range);
+    require_at_most(kernel.wave_number, "wave_number", range.length, range);
     if (kernel.softening != 0 && kernel.kernel != Kernel::laplace)
         fail(Status::argument,
              "near field: softening is %g, but kernel %s has none; expected 0, or kernel laplace",
@@ -81,7 +114,7 @@ void check_kernel(const near::KernelOptions& kernel) {
              "near field: wave_number is %g, but kernel %s has none; expected 0, or kernel yukawa or "
              "helmholtz",
              kernel.wave_number, word.c_str());
-    check_table(kernel);
+    check_table(kernel, range);
 }
 
 void check_sums(const near::Sums& sums) {
@@ -105,7 +138,7 @@ void check_sums(const near::Sums& sums) {
     if (sums.outputs == 0 || (sums.outputs & ~known) != 0)
         fail(Status::argument, "near field: outputs is %d; expected 1 (potential), 2 (gradient) or 3 (both)",
              sums.outputs);
-    check_kernel(sums.kernel);
+    check_kernel(sums.kernel, sums.precision);
 }
 
 void check_axes(const particles::ArrayView (&view)[3], int64_t n, int dimension, const char* what) {
@@ -310,6 +343,8 @@ void NearPlan::update(const NearPoints& points) {
     }
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
+    if (!s.on_host)
+        require_gpu_units(executor, s.sums, points);
     s.has_points = false;
     s.side->set_points(points);
     s.has_points = true;

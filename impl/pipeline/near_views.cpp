@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
 namespace graft::pipeline {
 
@@ -35,7 +36,7 @@ void note_first(std::atomic<int64_t>& first, int64_t item) noexcept {
 }
 
 template <typename From, typename T>
-void import_from(const backend::Executor& executor, const ArrayView& view, double most, T* out,
+void import_from(const backend::Executor& executor, const ArrayView& view, double most, T* out, double scale,
                  std::atomic<int64_t>& bad) {
     executor.for_blocks(view.n, block, [&](int64_t begin, int64_t end, int) {
         bool fine = true;
@@ -43,7 +44,7 @@ void import_from(const backend::Executor& executor, const ArrayView& view, doubl
             const double value = load<From>(view.at(i));
             fine &= std::fabs(value) <= most; // false for NaN
             if (out != nullptr)
-                out[i] = static_cast<T>(value);
+                out[i] = static_cast<T>(value * scale);
         }
         for (int64_t i = begin; i < end && !fine; ++i)
             if (!(std::fabs(static_cast<double>(load<From>(view.at(i)))) <= most)) {
@@ -54,15 +55,15 @@ void import_from(const backend::Executor& executor, const ArrayView& view, doubl
 }
 
 template <typename To, typename T>
-void export_to(const backend::Executor& executor, const T* value, std::span<const int64_t> index, bool add,
-               const ArrayView& view) {
+void export_to(const backend::Executor& executor, const T* value, double scale,
+               std::span<const int64_t> index, bool add, const ArrayView& view) {
     const int64_t n = index.empty() ? view.n : static_cast<int64_t>(index.size());
     executor.for_blocks(n, block, [&](int64_t begin, int64_t end, int) {
         for (int64_t k = begin; k < end; ++k) {
             const int64_t point = index.empty() ? k : index[static_cast<size_t>(k)];
             char* const address = view.at(point);
             const double old = add ? static_cast<double>(load<To>(address)) : 0;
-            const To result = static_cast<To>(old + static_cast<double>(value[point]));
+            const To result = static_cast<To>(old + scale * static_cast<double>(value[point]));
             std::memcpy(address, &result, sizeof result);
         }
     });
@@ -118,12 +119,12 @@ std::string ArrayName::text() const {
 
 template <typename T>
 void import_values(const backend::Executor& executor, const ArrayView& view, ArrayName name, double most,
-                   T* out) {
+                   T* out, double scale) {
     std::atomic<int64_t> bad{none};
     if (view.type == ElementType::f32)
-        import_from<float>(executor, view, most, out, bad);
+        import_from<float>(executor, view, most, out, scale, bad);
     else
-        import_from<double>(executor, view, most, out, bad);
+        import_from<double>(executor, view, most, out, scale, bad);
     if (const int64_t i = bad.load(); i != none) {
         const double value = view.type == ElementType::f32 ? static_cast<double>(load<float>(view.at(i)))
                                                            : load<double>(view.at(i));
@@ -132,20 +133,34 @@ void import_values(const backend::Executor& executor, const ArrayView& view, Arr
 }
 
 template <typename T>
-void export_values(const backend::Executor& executor, const T* value, std::span<const int64_t> index,
-                   bool add, const ArrayView& view) {
+void export_values(const backend::Executor& executor, const T* value, double scale,
+                   std::span<const int64_t> index, bool add, const ArrayView& view) {
     if (view.type == ElementType::f32)
-        export_to<float>(executor, value, index, add, view);
+        export_to<float>(executor, value, scale, index, add, view);
     else
-        export_to<double>(executor, value, index, add, view);
+        export_to<double>(executor, value, scale, index, add, view);
 }
 
-template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, float*);
-template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, double*);
-template void export_values(const backend::Executor&, const float*, std::span<const int64_t>, bool,
+template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, float*, double);
+template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, double*, double);
+template void export_values(const backend::Executor&, const float*, double, std::span<const int64_t>, bool,
                             const ArrayView&);
-template void export_values(const backend::Executor&, const double*, std::span<const int64_t>, bool,
+template void export_values(const backend::Executor&, const double*, double, std::span<const int64_t>, bool,
                             const ArrayView&);
+
+void widen(const backend::Executor& executor, const ArrayView& view, double& least, double& most) {
+    std::mutex mutex;
+    executor.for_blocks(view.n, block, [&](int64_t begin, int64_t end, int) {
+        double low = std::numeric_limits<double>::infinity(), high = -low;
+        for (int64_t i = begin; i < end; ++i) {
+            const double value = view.type == ElementType::f32 ? static_cast<double>(load<float>(view.at(i)))
+                                                               : load<double>(view.at(i));
+            low = value < low ? value : low, high = value > high ? value : high;
+        }
+        const std::lock_guard<std::mutex> lock(mutex);
+        least = std::min(least, low), most = std::max(most, high);
+    });
+}
 
 void refuse_overlaps(std::span<const NamedView> views) {
     for (size_t i = 0; i < views.size(); ++i)

@@ -17,16 +17,20 @@ struct ArrayName {
     std::string text() const;
 };
 
-/// out[i] = item i, as T (float or double); out NULL: only the check. Throws Error(value) naming the first
-/// item that is not finite or larger in magnitude than `most`. One pass, threads.
+/// out[i] = scale times item i, as T (float or double); out NULL: only the check. Throws Error(value) naming
+/// the first item that is not finite or larger in magnitude than `most`. One pass, threads.
 template <typename T>
 void import_values(const backend::Executor& executor, const particles::ArrayView& view, ArrayName name,
-                   double most, T* out);
+                   double most, T* out, double scale = 1);
 
-/// view[p] = (add: +=) value[p] for the points p in `index` (each once), or for all n where it is empty.
+/// view[p] = (add: +=) scale times value[p] for the points p in `index` (each once), or for all n where it is
+/// empty.
 template <typename T>
-void export_values(const backend::Executor& executor, const T* value, std::span<const int64_t> index,
-                   bool add, const particles::ArrayView& view);
+void export_values(const backend::Executor& executor, const T* value, double scale,
+                   std::span<const int64_t> index, bool add, const particles::ArrayView& view);
+
+/// Widens [least, most] to the items of a view; what is no number does not count.
+void widen(const backend::Executor& executor, const particles::ArrayView& view, double& least, double& most);
 
 struct NamedView {
     particles::ArrayView view; // one component

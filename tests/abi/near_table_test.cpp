@@ -249,6 +249,58 @@ TEST_F(NearTable, WrongDescriptions) {
             "near_field.memory");
 }
 
+TEST_F(NearTable, NumbersThatSinglePrecisionCannotHold) {
+    std::vector<double> knots{1, 0, 0.5, -1, 0, 0}, large{1, 0, 1e38, 0, 0, 0}, steep{1, 0, 1, 1e39, 0, 0};
+    const graft_array table = view(knots, 2), of_large = view(large, 2), of_steep = view(steep, 2);
+    const auto use = [&](const graft_array& values, double begin, double step) {
+        field.kernel = GRAFT_NEAR_TABLE;
+        field.table = &values, field.table_begin = begin, field.table_step = step;
+    };
+    for (const int32_t precision : {GRAFT_NEAR_PRECISION_FP32, GRAFT_NEAR_PRECISION_MIXED}) {
+        const auto beyond = [&](const std::function<void()>& change, int32_t status, const char* words) {
+            refused([&] { field.precision = precision, change(); }, status, words);
+            change(); // fp64 can
+            create();
+            EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+            for (const double phi : potential)
+                EXPECT_TRUE(std::isfinite(phi)) << words;
+            EXPECT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+            describe();
+        };
+        beyond([&] { field.softening = 1e20; }, GRAFT_ERROR_ARGUMENT,
+               "softening is 1e+20; expected at most 1e+18");
+        beyond([&] { field.kernel = GRAFT_NEAR_YUKAWA, field.wave_number = 1e39; }, GRAFT_ERROR_ARGUMENT,
+               "wave_number is 1e+39; expected at most 1e+18");
+        beyond([&] { use(table, -1e19, 1); }, GRAFT_ERROR_ARGUMENT, "table_begin is -1e+19");
+        beyond([&] { use(table, 0, 1e19); }, GRAFT_ERROR_ARGUMENT, "table_step is 1e+19");
+        beyond([&] { use(table, 0, 1e-45); }, GRAFT_ERROR_ARGUMENT, "1 / table_step is 1e+45");
+        beyond([&] { use(of_large, 0, 1); }, GRAFT_ERROR_VALUE, "knot 1 of the table is 1e+38");
+        beyond([&] { use(of_steep, 0, 1); }, GRAFT_ERROR_VALUE,
+               "knot 1 of the table is 1 with derivative 1e+39");
+    }
+    refused([&] { field.softening = 1e160; }, GRAFT_ERROR_ARGUMENT,
+            "softening is 1e+160; expected at most 1e+150");
+    refused([&] { field.kernel = GRAFT_NEAR_HELMHOLTZ, field.wave_number = 1.5e308; }, GRAFT_ERROR_ARGUMENT,
+            "wave_number is 1.5e+308");
+    std::vector<float> many(2 * ((size_t{1} << 24) + 4)); // more intervals than float numbers one by one
+    const graft_array of_many = view(many, 2);
+    refused([&] { field.precision = GRAFT_NEAR_PRECISION_FP32, use(of_many, 0, 1e-6); }, GRAFT_ERROR_ARGUMENT,
+            "the number of knots is 1.67772e+07");
+}
+
+TEST_F(NearTable, BoxesMadeHereHaveNoImages) {
+    graft_box box{};
+    box.struct_size = sizeof box;
+    for (int a = 0; a < 3; ++a)
+        box.lower[a] = -20, box.upper[a] = 20, box.periodic[a] = 1;
+    ASSERT_EQ(api->context_set_box(context, &box), GRAFT_OK) << api->last_error();
+    const auto made = [&] { field.target_offset = field.neighbour_offset = field.neighbour = nullptr; };
+    refused([&] { made(), field.boxes = GRAFT_NEAR_LEAVES; }, GRAFT_ERROR_UNSUPPORTED, "without images");
+    create(); // the caller's lists say what meets what
+    ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+    EXPECT_NEAR(potential[0], 2 / 3.0 - 1 / 4.0 + 5 / 12.0, 1e-14);
+}
+
 TEST_F(NearTable, WrongExecutions) {
     create();
     refused_sums([&] { sums.charge[0] = nullptr; }, GRAFT_ERROR_ARGUMENT, "0 components in all; expected 1");

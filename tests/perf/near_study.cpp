@@ -2,10 +2,11 @@
 //
 // Points at random in a cube of side^3 boxes, 27 neighbours, Laplace. The slots of a layout are the
 // multiply-adds that the machine could have issued (rate of independent ones, timed in turn with the layout,
-// best of all rounds of both; one thread: processor time, so that other programs do not count) while one
-// vector of pairs was summed; the floor are the arithmetic instructions of the compiled loop (`objdump -d`,
-// AVX-512: potential 13, gradient 16, both 19 in float, see impl/docs/near-notes.md). usage: near_study
-// [points] [outputs 1|2|3] [rounds] [threads] [densities...]
+// best of all rounds of both) while one vector of pairs was summed, by processor time where one thread sums,
+// so that other programs do not count; the floor are the arithmetic instructions of the compiled loop
+// (`objdump -d`, AVX-512: potential 13, gradient 16, both 19 in float, see impl/docs/near-notes.md). usage:
+// near_study [points] [outputs 1|2|3] [rounds] [threads] [densities...]
+#include "core/error.hpp"
 #include "kernels/bench.hpp"
 #include "kernels/near/layout.hpp"
 #include "kernels/simd.hpp"
@@ -111,6 +112,16 @@ Measured measure(const Grid& grid, near::Layout layout, const near::Sums& sums, 
     return result;
 }
 
+/// Instructions a vector of pairs: of potential, gradient, both; float, mixed, double.
+constexpr int floors[3][3] = {{13, 16, 19}, {19, 22, 25}, {15, 19, 24}};
+
+std::string share_of(const near::Sums& sums, double slots) {
+    if (std::string(kernels::simd_name()).find("AVX3") != 0)
+        return "-";
+    const int floor = floors[static_cast<size_t>(sums.precision)][sums.outputs - 1];
+    return core::format("%.0f %%", 100 * floor / slots);
+}
+
 } // namespace
 
 int main(int count, char** word) {
@@ -118,15 +129,16 @@ int main(int count, char** word) {
     const int64_t points = static_cast<int64_t>(number(1, 20000));
     const int rounds = static_cast<int>(number(3, 3)), threads = static_cast<int>(number(4, 1));
     near::Sums sums;
-    sums.outputs = static_cast<int32_t>(number(2, 3));
+    sums.outputs = std::clamp(static_cast<int32_t>(number(2, 3)), 1, 3);
     std::vector<double> densities;
     for (int k = 5; k < count; ++k)
         densities.push_back(std::atof(word[k]));
     if (densities.empty())
         densities = {64, 8, 2};
-    std::printf("%s, %d threads, outputs %d\n density layout                   precision   pairs/s  slots  "
-                "collection_s charges_s\n",
-                kernels::simd_name(), threads, sums.outputs);
+    std::printf(
+        "%s, %d threads, outputs %d\n density layout                   precision   pairs/s  slots  share  "
+        "collection_s charges_s\n",
+        kernels::simd_name(), threads, sums.outputs);
     for (const double density : densities) {
         const Grid grid(points, density);
         for (int l = 0; l < near::layouts; ++l)
@@ -139,9 +151,10 @@ int main(int count, char** word) {
                 const Measured m = precision == near::Precision::fp32
                                        ? measure<float>(grid, layout, sums, rounds, threads)
                                        : measure<double>(grid, layout, sums, rounds, threads);
-                std::printf("%8.1f %-24s %-9s %9.3g %6.1f  %12.5f %9.5f\n", density,
+                std::printf("%8.1f %-24s %-9s %9.3g %6.1f %6s  %12.5f %9.5f\n", density,
                             std::string(name(layout)).c_str(), std::string(name(precision)).c_str(),
-                            m.pairs_per_s, m.slots, m.times.collection_s, m.times.charges_s);
+                            m.pairs_per_s, m.slots, share_of(sums, m.slots).c_str(), m.times.collection_s,
+                            m.times.charges_s);
             }
     }
     return 0;

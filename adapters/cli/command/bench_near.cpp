@@ -32,7 +32,7 @@ Arguments declare() {
         .value("dimension", "K", "3", "2 or 3")
         .value("layout", "NAMES", "all", "all, or names with commas between them")
         .value("kernel", "NAME", "auto",
-               "laplace, logarithm, yukawa, helmholtz; auto: logarithm in 2-D, else laplace")
+               "laplace, logarithm, yukawa, helmholtz, table; auto: logarithm in 2-D, else laplace")
         .value("precision", "P", "fp64", "fp64, mixed or fp32")
         .value("outputs", "WHAT", "potential", "potential, gradient or both")
         .value("components", "C", "charges a point (1; helmholtz: 2)")

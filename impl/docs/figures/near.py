@@ -6,7 +6,7 @@
   near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
                                     points: figures 1 to 3; --repeats 20 is the paper's
   near.py measure threads [...]     every layout by 1, 2, 4 ... threads, as many as there are cores (wall time: an idle machine, please)
-  near.py draw                      data/near_{sweep,steps,paper,gpu}.jsonl -> near_*.svg
+  near.py draw                      data/near_{sweep,steps,paper,gpu,gpu_steps,gpu_paper}.jsonl -> near_*.svg
   near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of several threads,
                                     our best layout against his, his constants fitted here
   near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
@@ -40,6 +40,8 @@ def bench(options, words):
         command += ["--threads", str(options.threads)]
     if options.machine:
         command += ["--machine", options.machine]
+    if options.collect != "device":
+        command += ["--collect", options.collect]
     done = subprocess.run(command + words, check=False, stdout=subprocess.PIPE, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -57,6 +59,8 @@ def paper(options):
     for height in PAPER_HEIGHTS:
         n = 4 ** (height - 1)
         for growth in PAPER_GROWTH:
+            if not options.least_points <= n <= options.most_points:
+                continue
             if height + growth >= 1 and 9 * max(n * 4.0 ** -growth, 4.0 ** (height + growth - 1)) <= options.most_pairs:
                 yield ["--n", str(n), "--height", str(height + growth), "--dimension", "2", "--serial", "3",
                        "--layout", "indexed,replicated"]
@@ -68,7 +72,7 @@ def height_for(n, options, most=15):
     while 4 ** (height - 1) * most < n:
         height += 1  # fewer boxes than that cannot do
     while True:
-        answer = bench(argparse.Namespace(**{**vars(options), "repeats": 1}),
+        answer = bench(argparse.Namespace(**{**vars(options), "repeats": 1, "backend": "cpu", "collect": "device"}),
                        ["--n", str(n), "--height", str(height), "--dimension", "2", "--layout", "indexed", "--no-trial"])
         if not answer or json.loads(answer)["largest"] <= most:
             return height
@@ -77,6 +81,8 @@ def height_for(n, options, most=15):
 
 def steps(options):
     for n in (list(range(1000, 100001, 1000)) + list(range(150000, 1000001, 50000)))[::options.every]:
+        if not options.least_points <= n <= options.most_points:
+            continue
         yield ["--n", str(n), "--height", str(height_for(n, options)), "--dimension", "2", "--serial", "3",
                "--layout", "indexed,replicated"]
 
@@ -147,27 +153,37 @@ def least_squares(rows, right):
     return [a[i][n] / a[i][i] if a[i][i] else 0 for i in range(n)]
 
 
+def his_phases(line, times):
+    """Seconds of collection, transfer and kernel, whose sum is the time of one execution from nothing. On a GPU what is neither of
+    the last two is the host's: collection, charges, making the plan."""
+    if line["backend"] == "cuda":
+        return {"collect": times["total"] - times["transfer"] - times["kernel"], "transfer": times["transfer"], "kernel": times["kernel"]}
+    return {"collect": times["collection"] + times["charges"], "kernel": times["kernel"]}
+
+
 def speed_ups(line):
-    """Measured collection, kernel and total speed-ups of replicated over indexed, with what his equations 16 and 28 say at lambda = 1."""
-    parts = {one["layout"]: one["time_s"] for one in line["layouts"] if not one.get("refused")}
+    """Measured speed-ups of replicated over indexed in each phase and in all, with what his equations 16, 15 and 28 say at lambda = 1."""
+    parts = {one["layout"]: one for one in line["layouts"] if not one.get("refused")}
     if "indexed" not in parts or "replicated" not in parts or line["dimension"] != 2 or line["pairs"] == 0:
         return None
-    i, r = parts["indexed"], parts["replicated"]
+    if line["backend"] == "cuda" and parts["replicated"]["chunks"] > 1:
+        return None  # phases overlap
+    i, r = (his_phases(line, parts[name]["time_s"]) for name in HIS)
     t, d, n = line["largest"], line["density"], line["n"]
-    collect = (i["collection"] + i["charges"]) / (r["collection"] + r["charges"])
-    kernel = i["kernel"] / r["kernel"]
-    whole = (i["collection"] + i["charges"] + i["kernel"]) / (r["collection"] + r["charges"] + r["kernel"])
-    return {"n": n, "d": d, "collect": collect, "kernel": kernel, "total": whole,
-            "model_collect": 1 / (21.6 * t * d), "model_kernel": 55.31 * t / (n * d)}
+    ups = {phase: i[phase] / r[phase] for phase in i}
+    return {"n": n, "d": d, **ups, "total": sum(i.values()) / sum(r.values()), "model_collect": 1 / (21.6 * t * d),
+            "model_transfer": 1 / (21.6 * d), "model_kernel": 55.31 * t / (n * d)}
 
 
 def fits(data):
+    """His lambdas by least squares, and as he takes them (mean of measured over model), and the shares of equation 11."""
     ups = [u for u in map(speed_ups, data) if u]
     square = lambda k: (sum(u[k] * u["model_" + k] for u in ups) / sum(u["model_" + k] ** 2 for u in ups))
     mean = lambda k: sum(u[k] / u["model_" + k] for u in ups) / len(ups)
-    shares = least_squares([[u["collect"], u["kernel"]] for u in ups], [u["total"] for u in ups])
+    phases = [phase for phase in ("collect", "kernel", "transfer") if phase in ups[0]]
+    shares = least_squares([[u[phase] for phase in phases] for u in ups], [u["total"] for u in ups])
     return {"lambda_ram": square("collect"), "lambda_ram_mean": mean("collect"), "lambda_gpu": square("kernel"),
-            "lambda_gpu_mean": mean("kernel"), "alpha": shares[0], "beta": shares[1], "points": len(ups)}
+            "lambda_gpu_mean": mean("kernel"), **dict(zip(("alpha", "beta", "gamma"), shares)), "points": len(ups)}
 
 
 def autos(data, executes):
@@ -213,13 +229,13 @@ def table(options):
               " ".join("E%d:%s" % (e, min(by_layout(line, e), key=by_layout(line, e).get)) for e in EXECUTES),
               "choice", line["choice"], "regret %.3f" % line.get("regret", float("nan")),
               "serial/best %.1f" % (line.get("serial_s", 0) / min(by_layout(line, 1).values())))
+    for executes in EXECUTES if data else ():
+        timed = [one for one in (by_layout(line, executes) for line in data) if any(name in one for name in HIS)]
+        ratios = [min(one[k] for k in HIS if k in one) / min(s for k, s in one.items() if k not in HIS) for one in timed]
+        print("E %5d: better of his two / our best: %.2f to %.2f, median %.2f; ours slower in %d of %d" % (
+            executes, min(ratios), max(ratios), statistics.median(ratios), sum(ratio < 1 for ratio in ratios), len(ratios)))
     if options.data != "near_sweep.jsonl":
         return
-    ours = [min(s for k, s in by_layout(line, 1).items() if k not in HIS) for line in data]
-    his = [min(s for k, s in by_layout(line, 1).items() if k in HIS) for line in data]
-    if data:
-        print("better of his two / our best: %.2f to %.2f" % (min(h / o for h, o in zip(his, ours)),
-                                                             max(h / o for h, o in zip(his, ours))))
     alone = {}
     for line in lines("near_threads.jsonl"):
         key = (line["n"], line["dimension"], round(line["density"]))
@@ -232,6 +248,9 @@ def table(options):
     everything = data + lines("near_steps.jsonl") + lines("near_paper.jsonl")
     if any(map(speed_ups, everything)):
         print("his constants here:", {k: round(v, 4) for k, v in fits(everything).items()})
+    on_gpu = [line for line in lines("near_gpu_steps.jsonl") if speed_ups(line)]
+    if on_gpu:
+        print("his constants on a GPU:", {k: round(v, 4) for k, v in fits(on_gpu).items()})
 
 
 LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split")
@@ -363,46 +382,47 @@ def draw_sweep(data, prefix="near", machine="one thread", precisions=("fp64", "f
                    [(name, points, "both") for name, points in series.items()])
 
 
-def draw_prediction(data):
-    """Of the CPU: what near_gpu.jsonl predicted was by terms that are gone (`halves` judges those in use)."""
+def draw_prediction(data, prefix="near"):
     pairs = [(by_layout(line, 1), by_layout(line, 1, "predicted_s")) for line in data]
     names = sorted({name for measured, _ in pairs for name in measured})
-    figure("near_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
+    figure(prefix + "_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
            "predicted / measured", [(name, [(m[name], p[name] / m[name]) for m, p in pairs if name in m], "dots")
                                     for name in names])
 
 
-def draw_paper(data):
-    his = lines("near_steps.jsonl") or data
+def draw_paper(his, data, prefix="near", machine="one thread of a CPU"):
     ups = sorted((u for u in map(speed_ups, his) if u and 0.5 <= u["d"] <= 5), key=lambda u: u["n"])
     if not ups:
         return
     c = fits(his)
     for number, key, factor in ((1, "collect", c["lambda_ram"]), (2, "kernel", c["lambda_gpu"])):
-        figure("near_paper_%d.svg" % number, "Figure %d: replicated over indexed, %s" % (number, key), "N", "speed-up",
+        figure("%s_paper_%d.svg" % (prefix, number), "Figure %d: replicated over indexed, %s" % (number, key), "N", "speed-up",
                [("measured", [(u["n"], u[key]) for u in ups], "dots"),
                 ("his model, fitted", [(u["n"], factor * u["model_" + key]) for u in ups], "dots")])
-    figure("near_paper_3.svg", "Figure 3: replicated over indexed, all", "N", "speed-up",
+    shares = [(c[share], phase) for share, phase in (("alpha", "collect"), ("beta", "kernel"), ("gamma", "transfer")) if share in c]
+    figure("%s_paper_3.svg" % prefix, "Figure 3: replicated over indexed, all", "N", "speed-up",
            [("measured", [(u["n"], u["total"]) for u in ups], "dots"),
-            ("equation 11, fitted", [(u["n"], c["alpha"] * u["collect"] + c["beta"] * u["kernel"]) for u in ups], "dots")])
+            ("equation 11, fitted", [(u["n"], sum(share * u[phase] for share, phase in shares)) for u in ups], "dots")])
     for number, title, ratio in ((4, "indexed against the serial loop", lambda m, s: s / m["indexed"]),
                                  (5, "replicated against the serial loop", lambda m, s: s / m["replicated"]),
                                  (6, "replicated against indexed", lambda m, s: m["indexed"] / m["replicated"])):
         series = {}
         for line in data:
             measured = by_layout(line, 1)
-            if line["height"] and "replicated" in measured and "serial_s" in line:
+            if line["height"] and "replicated" in measured and "indexed" in measured and "serial_s" in line:
                 base = round(1 + (len(bin(line["n"])) - 3) / 2)
                 series.setdefault(line["height"] - base, []).append((line["n"], ratio(measured, line["serial_s"])))
-        figure("near_paper_%d.svg" % number, "Figure %d: %s, one thread of a CPU" % (number, title), "N = 4^(L-1)",
+        figure("%s_paper_%d.svg" % (prefix, number), "Figure %d: %s, %s" % (number, title, machine), "N = 4^(L-1)",
                "speed-up", [("i = %d" % i, sorted(points), "both") for i, points in sorted(series.items())])
 
 
 def draw(_):
     draw_sweep(lines("near_sweep.jsonl"))
     draw_prediction(lines("near_sweep.jsonl"))
-    draw_paper(lines("near_paper.jsonl"))
+    draw_paper(lines("near_steps.jsonl"), lines("near_paper.jsonl"))
+    draw_paper(lines("near_gpu_steps.jsonl"), lines("near_gpu_paper.jsonl"), "near_gpu", "one H200, collected by one thread")
     draw_sweep(lines("near_gpu.jsonl"), "near_gpu", "one H200", ("fp64", "fp32"))
+    draw_prediction(lines("near_gpu.jsonl"), "near_gpu")
 
 
 def main():
@@ -412,10 +432,13 @@ def main():
     parser.add_argument("--graft", default="graft", help="the command to use")
     parser.add_argument("--machine", default="", help="machine file of graft model calibrate")
     parser.add_argument("--backend", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--collect", default="device", choices=["device", "host"], help="cuda: who collects; the paper's way is host")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", default="6e8", help="cap of a layout's arrays, bytes")
     parser.add_argument("--every", type=int, default=1, help="steps: take every so many of his N")
+    parser.add_argument("--least-points", type=float, default=0, help="paper, steps: of his N those from here")
+    parser.add_argument("--most-points", type=float, default=1e9, help="to here")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
     parser.add_argument("--out", default="", help="file for the answers")
     parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")

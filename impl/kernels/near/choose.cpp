@@ -56,6 +56,13 @@ double careful_s(const Candidate& one, const ChoiceOptions& options) {
     return one.time_s * (gpu && one.predicted.bytes > kept_bytes ? risk : 1);
 }
 
+double least_bytes(const Shape& shape, int32_t threads) {
+    double least = least_bytes_of(Layout::indexed, shape, threads);
+    for (int k = 1; k < layouts; ++k)
+        least = std::min(least, least_bytes_of(static_cast<Layout>(k), shape, threads));
+    return least;
+}
+
 void correct(double& factor, double measured_s, double predicted_s) {
     if (!(measured_s > 0) || !(predicted_s > 0))
         return;
@@ -96,8 +103,8 @@ Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOpt
     if (best == nullptr)
         core::fail(core::Status::memory,
                    "near field: no layout works within %.4g bytes, not even in runs of one box; expected at "
-                   "least %.4g; raise the cap or use smaller boxes",
-                   options.way.most_bytes, least_bytes_of(Layout::ranges, shape, 1));
+                   "least %.17g; raise the cap or use smaller boxes",
+                   options.way.most_bytes, least_bytes(shape, static_cast<int32_t>(options.way.threads)));
     choice.layout = best->layout;
     return choice;
 }

@@ -65,7 +65,18 @@ TEST(NearChoose, CapLeavesOutAndChunks) {
     EXPECT_TRUE(records.possible);
     EXPECT_TRUE(records.predicted.chunked);
     options.way.most_bytes = 1;
-    EXPECT_THROW(choose(shape, {}, options), core::Error);
+    options.way.threads = 3;
+    try {
+        choose(shape, {}, options);
+        FAIL();
+    } catch (const core::Error& error) { // what it wants is enough, and no less
+        const std::string text = error.what(), before = "expected at least ";
+        const double wanted = std::stod(text.substr(text.find(before) + before.size()));
+        options.way.most_bytes = wanted;
+        choose(shape, {}, options);
+        options.way.most_bytes = wanted - 1;
+        EXPECT_THROW(choose(shape, {}, options), core::Error);
+    }
 }
 
 TEST(NearChoose, LearningCorrectsTheChosenAndTheOthersAlike) {

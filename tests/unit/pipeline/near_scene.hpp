@@ -64,6 +64,13 @@ struct NearScene {
             for (size_t a = 0; a < 3; ++a)
                 std::copy(coordinate[0][a].begin(), coordinate[0][a].end(), coordinate[1][a].begin());
     }
+    /// All coordinates; the boxes stay.
+    void multiply(double factor) {
+        for (auto& set : coordinate)
+            for (Column& axis : set)
+                for (double& value : axis)
+                    value *= factor;
+    }
     void fill_outputs(double value) {
         for (size_t c = 0; c < potential.size(); ++c) {
             potential[c].assign(static_cast<size_t>(n[0]), value);

@@ -45,6 +45,14 @@ TEST_F(BenchNear, AllLayoutsHaveTimesPredictionsAndTheChoiceIsOneOfThem) {
     EXPECT_NEAR(answer["regret"].as<double>(), chosen_s / best_s - 1, 1e-3);
 }
 
+TEST_F(BenchNear, EveryKernel) {
+    for (const char* kernel : {"laplace", "logarithm", "yukawa", "helmholtz", "table"}) {
+        const YAML::Node answer = bench(std::string("--density 4 --layout ranges --kernel ") + kernel);
+        EXPECT_EQ(answer["kernel"].as<std::string>(), kernel);
+        EXPECT_GT(answer["layouts"][0]["pairs_per_s"].as<double>(), 0) << kernel;
+    }
+}
+
 TEST_F(BenchNear, NamedLayoutsUnderACapAreMadeInChunks) {
     const YAML::Node free = bench("--density 8 --layout ranges,tiled,replicated_group --precision fp32");
     ASSERT_EQ(free["layouts"].size(), 3u);
