@@ -20,7 +20,7 @@ class Hostile : public DeviceHost {
   protected:
     void SetUp() override {
         DeviceHost::SetUp();
-        xyz = plummer_points(test_size(20000, 700));
+        xyz = plummer_points(test_size(20000, 1100));
         n = static_cast<int64_t>(xyz.size() / 3);
     }
     static int64_t free_bytes() {
