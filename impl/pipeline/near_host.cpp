@@ -27,9 +27,11 @@ constexpr double worth_a_change = 0.8; // of the time: less is noise
 /// have most of the range. Of double: hardly any unit needs it. A softening below 2^softening counts as none.
 struct Exponents {
     int least, most, wanted, softening;
+    double phase; // most radians along an axis that the sine and cosine of vectors reduce
 };
 template <typename V>
-constexpr Exponents exponents = sizeof(V) == 4 ? Exponents{6, 36, 6, -42} : Exponents{-200, 300, 0, -340};
+constexpr Exponents exponents = sizeof(V) == 4 ? Exponents{6, 36, 6, -42, 3e6}
+                                               : Exponents{-200, 300, 0, -340, 1e15};
 
 constexpr int most_exponent = 400; // of a scale, whose square times another is to be a double
 
@@ -203,6 +205,13 @@ class HostSide : public NearSide {
             std::max(given_.kernel.softening, extent_of(executor_, points, given_.dimension));
         const Exponents& range =
             given_.precision != near::Precision::fp64 ? exponents<float> : exponents<double>;
+        if (kernel == near::Kernel::helmholtz && length * given_.kernel.wave_number > range.phase)
+            core::fail(
+                core::Status::argument,
+                "near field: wave_number %g times the points' extent along an axis, %g, is %g radians; "
+                "expected at most %g in precision %s, where phases are lost beyond",
+                given_.kernel.wave_number, length, length * given_.kernel.wave_number, range.phase,
+                std::string(near::name(given_.precision)).c_str());
         const double scale = length_scale(range, length, scale_);
         if (layout_ != nullptr && scale == scale_)
             return;

@@ -1,7 +1,7 @@
 // One target's sums by plain numbers, for the paper's two layouts: sources come one after the other.
 #pragma once
 
-#include "kernels/near/body.hpp"
+#include "kernels/near/close_pairs.hpp"
 
 namespace graft::kernels::near {
 
@@ -21,6 +21,8 @@ void sum_target(const Constants<V>& c, const T (&at)[3], int64_t count, int64_t 
             r2 += d[axis] * d[axis];
         }
         if (may_be_regular(form) && j == own)
+            continue;
+        if (slope && has_cube(form) && r2 < least_cubed<V>)
             continue;
         const Radial<V> k = radial<form, true, slope>(ops, r2, c);
         for (int32_t p = 0; p < components; p += wide) {

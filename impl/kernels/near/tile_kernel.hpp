@@ -26,7 +26,7 @@ namespace graft::kernels::near::HWY_NAMESPACE {
 template <typename V, bool low, Form form, int dimension, int components, bool value, bool slope,
           bool columns>
 struct Loop {
-    using Ops = NearOps<V>;
+    using Ops = NearOps<V, slope && has_cube(form)>;
     using D = typename Ops::D;
     using Real = typename Ops::Real;
     using Sum = PointSum<Real, components, dimension>;

@@ -11,7 +11,7 @@
 #define GRAFT_KERNELS_NEAR_VECTOR_MATH_HPP
 #endif
 
-#include "kernels/near/body.hpp"
+#include "kernels/near/close_pairs.hpp"
 #include "kernels/ops.hpp"
 
 #include <hwy/contrib/math/math-inl.h>
@@ -22,7 +22,8 @@ namespace graft::kernels::near::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <typename T>
+/// `cubes`: 1/r^3 is taken of what inverse_root and powers give.
+template <typename T, bool cubes = false>
 struct NearOps {
     using Fast = kernels::HWY_NAMESPACE::VectorOps<T>;
     using D = typename Fast::D;
@@ -48,7 +49,8 @@ struct NearOps {
 
     /// The estimate of 1/sqrt(r2), 0 at distance zero.
     static HWY_INLINE Real estimate(Real r2) {
-        return hn::IfThenElseZero(hn::Ge(r2, hn::Set(D(), least_normal<T>)), Fast::estimate(r2));
+        constexpr T least = cubes ? least_cubed<T> : least_normal<T>;
+        return hn::IfThenElseZero(hn::Ge(r2, hn::Set(D(), least)), Fast::estimate(r2));
     }
     static HWY_INLINE typename Fast::Root root(Real r2, Real y) {
         const Real y2 = mul(y, y);

@@ -52,6 +52,14 @@ program near_test
         neighbour=graft_view(list), ierr=ierr, errmsg=message)
     call expect(ierr == GRAFT_ERROR_VALUE .and. index(message, 'is 3; expected a source box, 1 to 2') > 0, message)
 
+    call near%create(g, boxes=GRAFT_NEAR_LEAVES, ierr=ierr, errmsg=message)
+    call expect(ierr == GRAFT_ERROR_ARGUMENT .and. index(message, 'x is absent') > 0, message)
+    call near%create(g, dimension=2_c_int32_t, boxes=GRAFT_NEAR_LEAVES, x=graft_view(xyz(1, n:1:-1)), y=graft_view(xyz(2, :)), &
+        ierr=ierr, errmsg=message)
+    call expect(ierr == GRAFT_ERROR_ARRAY .and. index(message, 'before data; expected offsets >= 0') > 0, message)
+    call near%create(g, boxes=GRAFT_NEAR_LEAVES, x=graft_view(xyz(:, 1:0)))
+    call near%execute([graft_view(q(1:0))], potential=[graft_view(phi(1:0))]) ! of nothing
+
     call near%create(g, kernel=GRAFT_NEAR_HELMHOLTZ, wave_number=2.0_real64, precision=GRAFT_NEAR_PRECISION_FP64, &
         boxes=GRAFT_NEAR_LEVEL, height=1_c_int32_t, x=graft_view(xyz(1, :)), y=graft_view(xyz(2, :)), z=graft_view(xyz(3, :)))
     cq = (0, 0)

@@ -95,6 +95,62 @@ TEST_F(NearUnits, LargeAndSmallChargesHaveTheirGradients) {
                 }
 }
 
+/// Points closer than the pairs' arithmetic tells apart have the sums of coincident ones, not infinite
+/// gradients.
+TEST_F(NearUnits, PointsThatAreTooCloseCountAsCoincident) {
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
+        for (int32_t layout = 0; layout < near::layouts; ++layout)
+            for (const near::Kernel kernel :
+                 {near::Kernel::laplace, near::Kernel::yukawa, near::Kernel::helmholtz}) {
+                NearScene scene(100, 0, 3, 2);
+                scene.request.sums.kernel.kernel = kernel;
+                scene.request.sums.kernel.wave_number = kernel == near::Kernel::laplace ? 0 : 2;
+                scene.request.sums.precision = precision;
+                scene.request.sums.outputs = near::potential | near::gradient;
+                scene.request.options.layout = layout;
+                const auto first = static_cast<size_t>(scene.index[0][0]),
+                           second = static_cast<size_t>(scene.index[0][1]);
+                std::vector<std::vector<double>> found;
+                for (const double distance : {0.0, precision == near::Precision::fp64 ? 1e-110 : 1e-16}) {
+                    for (NearScene::Column& axis : scene.coordinate[0])
+                        axis[first] = axis[second] = 0;
+                    scene.coordinate[0][0][second] = distance;
+                    pipeline::NearPlan plan(memory, log, scene.request);
+                    plan.execute(scene.sums());
+                    found.push_back(without_unit(scene, 1));
+                }
+                for (size_t k = 0; k < found[0].size(); ++k)
+                    ASSERT_NEAR(found[1][k], found[0][k], 1e-5 * std::abs(found[0][k]) + 1e-6)
+                        << "layout " << layout << ", precision " << static_cast<int>(precision) << ", kernel "
+                        << static_cast<int>(kernel);
+            }
+}
+
+TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
+        NearScene scene(60, 0, 3, 2);
+        scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
+        scene.request.sums.precision = precision;
+        scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
+        const double most = precision == near::Precision::fp64 ? 1e15 : 3e6;
+        scene.request.sums.kernel.wave_number = most;
+        pipeline::NearPlan plan(memory, log, scene.request);
+        plan.execute(scene.sums());
+        scene.expect_close("the longest phases");
+        scene.request.sums.kernel.wave_number = 2 * most;
+        try {
+            pipeline::NearPlan lost(memory, log, scene.request);
+            ADD_FAILURE() << "taken with " << 2 * most;
+        } catch (const core::Error& error) {
+            EXPECT_EQ(error.status(), core::Status::argument);
+            EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 /// A softening so short that 1/eps^3 is no number of the pairs' type: coincident points then add nothing.
 TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
     for (const near::Precision precision :

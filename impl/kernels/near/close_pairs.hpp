@@ -1,0 +1,18 @@
+// Which pairs of the host's loops are too close to be told from coincident ones.
+#pragma once
+
+#include "kernels/near/body.hpp"
+
+namespace graft::kernels::near {
+
+/// Gradients of these forms have 1/r^3.
+constexpr bool has_cube(Form form) {
+    return form == Form::laplace || form == Form::yukawa || form == Form::helmholtz;
+}
+
+/// Squares of distances below this count as zero where 1/r^3 is taken: it and its product with a charge below
+/// 2 (of double: 2^120) are numbers then.
+template <typename T>
+inline constexpr T least_cubed = sizeof(T) == 4 ? T(0x1p-84) : T(0x1p-600);
+
+} // namespace graft::kernels::near
