@@ -20,6 +20,7 @@ struct Driver {
     CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
     CUresult (*get_id)(CUcontext, unsigned long long*) = nullptr; // may be missing
     CUresult (*total_memory)(size_t*, CUdevice) = nullptr;
+    decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr; // may be missing
     bool complete() const {
         return get_current != nullptr && set_current != nullptr && get_device != nullptr && device != nullptr;
     }
@@ -40,6 +41,7 @@ Driver open_driver() {
         find(library, "cuThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
         find(library, "cuCtxGetId", driver.get_id);
         find(library, "cuDeviceTotalMem_v2", driver.total_memory);
+        find(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);
     }
     return driver;
 }
@@ -60,6 +62,11 @@ uint64_t id_of(Context context) noexcept {
     return id;
 }
 
+/// Of a device that has been reset and not used since: its context stays current, and names nothing.
+bool is_gone(Context context) noexcept {
+    return context != nullptr && driver().get_id != nullptr && id_of(context) == 0;
+}
+
 } // namespace
 
 Context current_context() noexcept {
@@ -76,7 +83,8 @@ void make_current(Context context) noexcept {
 
 bool current_is_of(int device) noexcept {
     CUdevice wanted, now;
-    return current_context() != nullptr && driver().get_device(&now) == CUDA_SUCCESS &&
+    const Context context = current_context();
+    return context != nullptr && !is_gone(context) && driver().get_device(&now) == CUDA_SUCCESS &&
            driver().device(&wanted, device) == CUDA_SUCCESS && now == wanted;
 }
 
@@ -103,8 +111,15 @@ bool works_in_primary() noexcept {
 }
 
 cudaError_t use_device(int device) noexcept {
-    if (chosen == nullptr)
+    if (chosen == nullptr) {
+        // The host's CUDA runtime has reset it, of which the one here knows nothing and would go on.
+        CUdevice gone = 0;
+        CUcontext anew = nullptr;
+        if (is_gone(current_context()) && driver().retain_primary != nullptr &&
+            driver().device(&gone, device) == CUDA_SUCCESS)
+            (void)driver().retain_primary(&anew, gone);
         return cudaSetDevice(device);
+    }
     make_current(chosen);
     return current_context() == chosen ? cudaSuccess : cudaErrorDeviceUninitialized;
 }

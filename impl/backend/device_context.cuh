@@ -20,7 +20,7 @@ using Context = void*;
 Context current_context() noexcept;
 /// nullptr leaves the thread without one.
 void make_current(Context context) noexcept;
-/// Whether the current context is one of this device, whoever made it.
+/// Whether the current context is one of this device, whoever made it, and has not gone with a reset.
 bool current_is_of(int device) noexcept;
 
 /// Which calls this thread forbids itself while streams are in capture: CUstreamCaptureMode.

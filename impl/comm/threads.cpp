@@ -90,14 +90,17 @@ std::vector<std::exception_ptr> run_ranks_collecting(int size, const std::functi
     });
 }
 
-void run_ranks(int size, const std::function<void(Communicator&)>& body, double deadline_s) {
-    const std::vector<std::exception_ptr> errors = run_ranks_collecting(size, body, deadline_s);
+void throw_first(const std::vector<std::exception_ptr>& errors) {
     std::exception_ptr first;
     for (const std::exception_ptr& error : errors)
         if (error && (!first || (is_echo(first) && !is_echo(error))))
             first = error;
     if (first)
         std::rethrow_exception(first);
+}
+
+void run_ranks(int size, const std::function<void(Communicator&)>& body, double deadline_s) {
+    throw_first(run_ranks_collecting(size, body, deadline_s));
 }
 
 } // namespace graft::comm

@@ -30,8 +30,11 @@ std::vector<std::exception_ptr> run_tables(const std::vector<graft_comm_v1*>& ta
 std::vector<std::exception_ptr> run_ranks_collecting(int size, const std::function<void(Communicator&)>& body,
                                                      double deadline_s = 60);
 
-/// The same, then throws on: the lowest rank's exception that is no Error(communication), else the lowest
-/// rank's (an Error(communication) is mostly the echo of another rank's failure).
+/// Throws the lowest rank's exception that is no Error(communication), else the lowest one, if there is any
+/// (an Error(communication) is mostly the echo of another rank's failure).
+void throw_first(const std::vector<std::exception_ptr>& errors);
+
+/// Runs body on `size` new ranks, then throw_first().
 void run_ranks(int size, const std::function<void(Communicator&)>& body, double deadline_s = 60);
 
 } // namespace graft::comm

@@ -184,7 +184,8 @@ struct ExportBatch {
     int scale_power[most_device_exports];
     int count;
     int64_t n;
-    bool packed, add;
+    int32_t* packed;
+    bool add;
 };
 
 template <typename T>
@@ -213,11 +214,13 @@ __global__ void export_kernel(const ExportBatch batch, const int32_t* index, con
     if (k >= batch.n || backend::stopped(status))
         return;
     const int64_t item = index != nullptr ? index[k] : k;
+    if (batch.packed != nullptr)
+        batch.packed[k] = static_cast<int32_t>(item);
 #pragma unroll
     for (int a = 0; a < most_device_exports; ++a) {
         if (a >= batch.count)
             break;
-        export_value(batch, a, batch.value[a][k], item, batch.packed ? k : item, state->scale);
+        export_value(batch, a, batch.value[a][k], item, batch.packed != nullptr ? k : item, state->scale);
     }
 }
 
@@ -259,7 +262,7 @@ __global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* recor
     }
 }
 
-ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, bool packed, bool add) {
+ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed, bool add) {
     ExportBatch batch{};
     batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
     for (int a = 0; a < count; ++a) {
@@ -356,7 +359,7 @@ void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
 }
 
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, bool packed, bool add, const DeviceImportState* state) {
+                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
     const ExportBatch batch = export_batch(count, exports, n, packed, add);
@@ -371,7 +374,7 @@ void export_by_records(backend::Queue& queue, int count, const DeviceRealExport*
                        ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, false, add);
+    const ExportBatch batch = export_batch(count, exports, n, nullptr, add);
     scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
         batch, index, records, queue.status());
     GRAFT_CUDA_LAUNCHED("records of results");

@@ -89,7 +89,7 @@ void DeviceForce::enqueue_output() {
         particles::export_by_records(queue_, here_count, here, origin_, job_.targets, job_.outputs.add, state,
                                      reinterpret_cast<particles::ExportRecord*>(lists_.nodes.data()));
     else
-        particles::export_reals(queue_, here_count, here, origin_, job_.targets, false, job_.outputs.add,
+        particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr, job_.outputs.add,
                                 state);
     stage_results(all, count);
     export_sums();
@@ -140,11 +140,9 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
         there[a].view = {result_.data() + staged.offset, staged.type, 1, n, size, size,
                          particles::MemorySpace::device};
     }
-    particles::export_reals(queue_, there_count, there, origin_, n, staged_packed_, false,
+    auto* const items = reinterpret_cast<int32_t*>(result_.data() + index_at);
+    particles::export_reals(queue_, there_count, there, origin_, n, staged_packed_ ? items : nullptr, false,
                             &outcome_.data()->import);
-    if (staged_packed_)
-        GRAFT_CUDA(cudaMemcpyAsync(result_.data() + index_at, origin_, static_cast<size_t>(4 * n),
-                                   cudaMemcpyDeviceToDevice, queue_.stream()));
     if (staged_bytes_ > small_results)
         return;
     host_result_.resize(std::max(host_result_.size(), staged_bytes_));
@@ -161,7 +159,7 @@ void DeviceForce::export_sums() {
     const particles::DeviceImportState* state = &outcome_.data()->import;
     int count = 0;
     const auto flush = [&] {
-        particles::export_reals(queue_, count, exports, nullptr, 1, false, outputs.add, state);
+        particles::export_reals(queue_, count, exports, nullptr, 1, nullptr, outputs.add, state);
         count = 0;
     };
     for (int c = 0; c < 6 && outputs.virial.present() && outputs.virial.on_device(); ++c) {

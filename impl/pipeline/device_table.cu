@@ -50,7 +50,7 @@ class Engine {
         end();
         core::fail(core::Status::device,
                    "compute_end: the host has reset device %d since compute_begin, and the computation went "
-                   "with it; expected cudaDeviceReset when nothing is in flight",
+                   "with it; compute again, and call cudaDeviceReset when nothing is in flight",
                    std::max(options_.device, 0));
     }
 

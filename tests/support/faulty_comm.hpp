@@ -13,6 +13,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Fault {
     int64_t calls = 0;
     std::vector<std::string> names; // of the calls so far
     bool fired = false;
+    std::mutex* turn = nullptr; // held by the rank, but not while a call is under way (turns.hpp)
 };
 
 inline constexpr int32_t injected_status = 4711;
@@ -51,6 +53,24 @@ inline int32_t inject(FaultyTable& me, const char* call, const char* when) {
     return injected_status;
 }
 
+/// Lets others run while it lives.
+class Away {
+  public:
+    explicit Away(std::mutex* turn) : turn_(turn) {
+        if (turn_ != nullptr)
+            turn_->unlock();
+    }
+    ~Away() {
+        if (turn_ != nullptr)
+            turn_->lock();
+    }
+    Away(const Away&) = delete;
+    Away& operator=(const Away&) = delete;
+
+  private:
+    std::mutex* turn_;
+};
+
 template <typename Call>
 int32_t perhaps(void* self, const char* name, Call&& call) {
     FaultyTable& me = faulty(self);
@@ -59,6 +79,7 @@ int32_t perhaps(void* self, const char* name, Call&& call) {
     const bool now = ++me.fault->calls == me.fault->at;
     if (now && me.fault->time == FaultTime::before)
         return inject(me, name, "before");
+    const Away away(me.fault->turn);
     if (const int32_t status = call(*me.inner))
         return status;
     return now ? inject(me, name, "after") : 0;

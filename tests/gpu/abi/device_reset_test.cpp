@@ -5,6 +5,7 @@
 #include "driver.hpp"
 #include "own_process.hpp"
 
+#include <algorithm>
 #include <memory>
 
 using namespace graft::test;
@@ -108,6 +109,34 @@ TEST_F(DeviceResetDeathTest, AContextGoesOnAfterAResetAndLeavesTheHostsMemoryAlo
         api->context_destroy(&context);
         for (const auto& array : mine)
             EXPECT_EQ(array->get(), pattern);
+    });
+}
+
+/// Nobody but Graft uses the device after the reset.
+TEST_F(DeviceResetDeathTest, AResetTakesWhatIsInFlight) {
+    in_own_process([&] {
+        const std::vector<double> expected = field_of(xyz, "cuda");
+        std::vector<double> out(xyz.size(), -1);
+        const auto n = static_cast<int64_t>(xyz.size() / 3);
+        const Call call(array_at(xyz.data(), n, GRAFT_MEMORY_HOST, 3),
+                        array_at(out.data(), n, GRAFT_MEMORY_HOST, 3));
+        for (int turn = 0; turn < 2; ++turn) {
+            EXPECT_EQ(cudaFree(nullptr), cudaSuccess); // resets nothing that it has not used itself
+            EXPECT_EQ(api->compute_begin(context, &call.particles, &call.results), GRAFT_OK)
+                << api->last_error();
+            EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+            std::fill(out.begin(), out.end(), -1);
+            expect_error(api->compute_end(context), GRAFT_ERROR_DEVICE, "has reset device 0");
+            EXPECT_EQ(std::count(out.begin(), out.end(), -1.0), static_cast<int64_t>(out.size()));
+            expect_error(api->compute_end(context), GRAFT_ERROR_CALL_ORDER, "no computation is in flight");
+            compute(call);
+            EXPECT_EQ(out, expected);
+            EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
+            EXPECT_EQ(cudaDeviceReset(), cudaSuccess); // with nothing in flight
+            compute(call);
+            EXPECT_EQ(out, expected);
+        }
+        api->context_destroy(&context);
     });
 }
 

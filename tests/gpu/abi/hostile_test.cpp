@@ -1,6 +1,7 @@
 // What hosts do to a library on a GPU without meaning harm: streams in capture, arrays of two devices, a
 // device reset, fork, page-locked halves of arrays, memory that others have taken, hundreds of contexts.
 #include "device_host.hpp"
+#include "turns.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ class Hostile : public DeviceHost {
   protected:
     void SetUp() override {
         DeviceHost::SetUp();
-        xyz = plummer_points(test_size(20000, 1500));
+        xyz = plummer_points(test_size(20000, 1100));
         n = static_cast<int64_t>(xyz.size() / 3);
     }
     static int64_t free_bytes() {
@@ -285,7 +286,7 @@ TEST_F(Hostile, ContextsLeaveNothingBehind) {
 TEST_F(Hostile, SizesGoUpAndDown) {
     create();
     const std::vector<double> few(xyz.begin(), xyz.begin() + 3 * 33);
-    const auto many = plummer_points(test_size(1000000, 5000), 9);
+    const auto many = plummer_points(test_size(1000000, 1500), 9);
     const auto run = [&](const std::vector<double>& points) {
         const OnDevice<double> positions(points), out(std::vector<double>(points.size(), -1));
         for (int k = 0; k < 3; ++k)
@@ -294,7 +295,7 @@ TEST_F(Hostile, SizesGoUpAndDown) {
     };
     const std::vector<double> few_first = run(few), many_first = run(many);
     const double bytes = figure("bytes.device");
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int turn = 0; turn < test_size(3, 1); ++turn) {
         EXPECT_EQ(run(few), few_first);
         EXPECT_EQ(run(many), many_first);
     }
@@ -305,17 +306,20 @@ TEST_F(Hostile, ManyThreads) {
     const std::vector<double> expected = field_of(xyz, "cuda");
     create();
     std::atomic<int> wrong{0}, other_field{0}, fine{0};
-    const int turns = static_cast<int>(test_size(40, 4));
+    const int turns = static_cast<int>(test_size(40, 3));
     std::mutex of_options; // one thread at a time may use an options object
+    std::mutex of_all;
     const auto make = [&](graft_context** own) {
         const std::lock_guard<std::mutex> lock(of_options);
         wrong += api->context_create(options, nullptr, own) != GRAFT_OK;
     };
     const auto host = [&](int t) { // its own context, and all fight for one more
+        std::unique_lock<std::mutex> mine = take_turn(of_all);
         graft_context* own = nullptr;
         make(&own);
         std::vector<double> out(xyz.size(), -1);
         for (int k = 0; k < turns; ++k) {
+            pass_turn(mine);
             const OnDevice<double> positions(xyz), on_device(out);
             const Call call(positions.view(3), on_device.view(3));
             if (api->compute(own, &call.particles, &call.results) != GRAFT_OK)

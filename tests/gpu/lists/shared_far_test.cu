@@ -46,11 +46,10 @@ class SharedFarTest : public ListsTest {
         shared.layout = lists->shared;
         const int64_t supers = count == 0 ? 0 : shared.layout.super_of(begin, count - 1) + 1;
         const auto counts = get(shared.layout.count, supers);
-        const auto nodes = get(shared.layout.nodes, supers * shared.layout.room);
         shared.cells.clear();
-        for (int64_t s = 0; s < supers; ++s) {
-            const auto end = nodes.begin() + (s + 1) * shared.layout.room;
-            shared.cells.emplace_back(end - counts[static_cast<size_t>(s)], end);
+        for (int64_t s = 0; s < supers; ++s) { // at the end of each one's room
+            const int64_t count = counts[static_cast<size_t>(s)];
+            shared.cells.push_back(get(shared.layout.nodes + (s + 1) * shared.layout.room - count, count));
         }
     }
     /// Each group's own cells and the shared ones are the host's list of the group.

@@ -1,7 +1,7 @@
 // Messages of the in-process ranks between memory of GPUs and of the host.
-#include "comm/threads.hpp"
 
 #include "library_fixture.hpp"
+#include "ranks_in_turns.hpp"
 
 #include <numeric>
 #include <vector>
@@ -44,7 +44,7 @@ class Values {
 using Messages = graft::test::LibraryTest;
 
 TEST_F(Messages, BetweenMemoryOfAnyDeviceAndTheHost) {
-    comm::run_ranks(2, [&](comm::Communicator& comm) {
+    graft::test::run_ranks(2, [&](comm::Communicator& comm) {
         EXPECT_TRUE(comm.device_aware());
         int tag = 0;
         for (const size_t count : {1u, 2000u, 300001u}) // kept by the inbox, and not

@@ -172,7 +172,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
         for (Results& r : found)
             for (std::vector<double>* values : {&r.ax, &r.ay, &r.az, &r.potential})
                 values->assign(first.x.size(), 0);
-        comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+        graft::test::run_ranks(ranks, [&](comm::Communicator& comm) {
             core::Memory memory;
             Solver solver(on_gpu(s), memory);
             solver.settings().threads = 1;
@@ -217,7 +217,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
 std::string said(int ranks, const Cloud& cloud, const Settings& s) {
     std::string text;
     std::mutex mutex;
-    comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+    graft::test::run_ranks(ranks, [&](comm::Communicator& comm) {
         core::Memory memory;
         Solver solver(s, memory);
         solver.settings().threads = 1;

@@ -267,7 +267,7 @@ TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
 TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
     std::vector<std::string> messages(3);
     std::vector<double> touched(3);
-    comm::run_ranks(3, [&](comm::Communicator& comm) {
+    graft::test::run_ranks(3, [&](comm::Communicator& comm) {
         const auto r = static_cast<size_t>(comm.rank());
         Cloud own = make_cloud(test_size(4000, 1300), static_cast<unsigned>(r));
         core::Memory memory;

@@ -1,6 +1,7 @@
 // One partition of a set over in-process ranks, some of them on devices, and two of them compared to the bit.
 #pragma once
 
+#include "ranks_in_turns.hpp"
 #include "sets_on_ranks.hpp"
 
 namespace device_runs {
@@ -19,7 +20,7 @@ std::vector<Outcome> run(const oracle::Set& set, Options options, const Borders&
                          DeviceOf&& device_of) {
     const int ranks = static_cast<int>(border.size()) - 1;
     std::vector<Outcome> outcomes(static_cast<size_t>(ranks));
-    comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+    graft::test::run_ranks(ranks, [&](comm::Communicator& comm) {
         core::Memory memory;
         const backend::Executor executor{memory, 1 + comm.rank() % 2};
         Decomposer decomposer(memory);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "particle_cloud.hpp"
+#include "ranks_in_turns.hpp"
 
-#include "comm/threads.hpp"
 #include "pipeline/solver.hpp"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         values->assign(wanted.x.size(), 0);
     results.reports.resize(static_cast<size_t>(ranks));
     results.energies.resize(static_cast<size_t>(ranks));
-    comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+    test::run_ranks(ranks, [&](comm::Communicator& comm) {
         const auto part = [&](const Cloud& of, const Owners& by, std::vector<size_t>& index) {
             Cloud own;
             for (size_t i = 0; i < of.x.size(); ++i)
