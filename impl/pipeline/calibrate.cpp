@@ -36,9 +36,8 @@ bool has_near() {
     return backend::require_cuda().near != nullptr;
 }
 
-/// What one core does, and what the GPU does without its host's memory. ORB's passes add up on the host:
-/// beside threads that take and give back memory all the time, as the near field's do, a block of keys
-/// took 1.0 to 1.4 ns instead of 0.8 to 0.9.
+/// What one core does, and what the GPU does without its host's memory. ORB's passes add up on the host: not
+/// beside threads that take and give back memory all the time, as the near field's do.
 void calibrate_rates(model::Machine& machine, const Calibration& calibration, int threads, bool gpu,
                      CalibrationParts& parts) {
     model::Machine of_gpu;
