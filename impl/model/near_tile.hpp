@@ -26,9 +26,8 @@ struct TileRule {
 struct TileBlockKind {
     int32_t threads, least, most; // T from least to most has code
     int32_t from;                 // targets of a box that takes it, whatever stands around
-    double surroundings;          // or sources for each neighbour box
 };
-inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 16, 6}, {64, 4, 8, 64, 28}};
+inline constexpr TileBlockKind tile_blocks[] = {{32, 3, 4, 16}, {64, 4, 8, 32}};
 inline constexpr int32_t tile_block_kinds = 2;
 
 struct TileShape {
@@ -45,18 +44,15 @@ constexpr int32_t block_streams(const TileBlockKind& kind, int32_t n, int32_t ta
     return lanes < kind.threads ? kind.threads / lanes : 1;
 }
 
-/// Kind of block that a box with n targets takes, -1: none. The density of its surroundings decides, so that
-/// nearly all boxes of even points take one way, those at the border and with few points of their own, too:
-/// lists of few boxes beside a long one end last (16 points a box: 0.38 ms with the few boxes below 8 targets
-/// in warps, 0.21 without). m sources in so many boxes.
+/// Kind of block that a box with n targets takes, -1: none. Below tile_blocks[0].from the density of its
+/// surroundings decides, m sources in so many boxes, so that nearly all boxes of even points take one way,
+/// those at the border and with few points of their own, too: few warps beside many blocks end last (16
+/// points a box: 0.38 ms with the few boxes below 8 targets in warps, 0.21 without).
 constexpr int32_t block_kind(int32_t n, double m, double neighbours) {
-    constexpr double least_sources = 64;
-    for (int32_t kind = tile_block_kinds - 1; kind >= 0; --kind) {
-        const TileBlockKind& one = tile_blocks[kind];
-        if (n >= one.from || (m >= one.surroundings * neighbours && m >= least_sources))
-            return kind;
-    }
-    return -1;
+    constexpr double density = 6.5, least_sources = 64;
+    if (n >= tile_blocks[1].from)
+        return 1;
+    return n >= tile_blocks[0].from || (m >= density * neighbours && m >= least_sources) ? 0 : -1;
 }
 
 /// Of a box with n >= 1 targets and m sources; block: its block_kind. O(1), 42 shapes.
