@@ -23,8 +23,8 @@ struct DirectInput {
     DeviceSources sources, targets;
     DirectCut cut;
     const Frame* frames = nullptr; // one a block of targets
-    const double* nearest =
-        nullptr;       // one a block: of targets at one place, the nearest source's distance; or 0
+    /// One a block: distance of the nearest source of targets at one place; else, or where there is none, 0.
+    const double* nearest = nullptr;
     double length = 0; // one for all, host units
     bool plummer = false;
     double charge_scale = 1; // a power of two near the number of sources: fp32 charges then are near 1

@@ -22,13 +22,13 @@ struct Boxes {
         for (int64_t i = 0; i < n; ++i) {
             int64_t box = 0;
             for (int a = 0; a < 3; ++a) {
-                at.push_back(static_cast<double>(static_cast<float>(dice.uniform())));
+                at.push_back(as_single(dice.uniform()));
                 box = 3 * box + std::min<int64_t>(2, static_cast<int64_t>(3 * at.back()));
             }
             if (!some_outside || !dice.one_in(3))
                 held[static_cast<size_t>(box)].push_back(i);
             for (int64_t c = 0; c < components; ++c)
-                charge.push_back(static_cast<double>(static_cast<float>(dice.normal())));
+                charge.push_back(as_single(dice.normal()));
         }
         for (int64_t b = 0; b < 27; ++b) {
             index.insert(index.end(), held[static_cast<size_t>(b)].rbegin(),
@@ -41,7 +41,7 @@ struct Boxes {
             list_offset.push_back(static_cast<int64_t>(list.size()));
         }
         for (size_t i = 0; i < static_cast<size_t>(n); i += 2)
-            at[3 * i] = static_cast<double>(static_cast<float>(at[3 * i] + apart));
+            at[3 * i] = as_single(at[3 * i] + apart);
         add = dice.one_in(3);
     }
     /// Potentials, and their magnitudes' sums: 1/r over the neighbours' points but itself; where nothing is
