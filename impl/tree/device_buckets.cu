@@ -59,7 +59,7 @@ __device__ uint64_t make_code(const Buckets& b, const uint64_t* splits, uint64_t
 
 /// Code of each particle, and its place in its bucket (counted).
 template <int threads, bool counted>
-__global__ void __launch_bounds__(threads, (counted ? 1024 : 1536) / threads)
+__global__ void __launch_bounds__(threads, 1024 / threads)
     key_particles(DeviceParticleView particles, int dimension, const KeyFrame* frame, const int32_t* tickets,
                   const DeviceTreeCounts* counts, const Buckets b, device::PackedParticle* packed,
                   backend::DeviceStatus* status) {
@@ -206,7 +206,7 @@ void DeviceTreeBuilder::Work::sort_in_buckets(backend::Queue& queue, const Devic
     const bool counted = n < passes_from;
     const int key_threads = counted ? small_block : large_block;
     const unsigned blocks = std::min(backend::blocks_for(n, int64_t{items} * key_threads),
-                                     static_cast<unsigned>((counted ? 16 : 3) * queue.multiprocessors()));
+                                     static_cast<unsigned>((counted ? 16 : 2) * queue.multiprocessors()));
     launch(queue, counted ? key_particles<small_block, true> : key_particles<large_block, false>, blocks,
            key_threads, sizeof(uint64_t) << b.levels, particles, tree.options.dimension, frame.data(),
            tickets.data(), tree.counts.data(), b, packed.data(), queue.status());

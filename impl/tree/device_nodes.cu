@@ -24,6 +24,9 @@ using namespace fused;
 
 namespace {
 
+/// From so many particles on, boxes made beside the nodes are worth the nodes' registers.
+constexpr int64_t whole_below = int64_t{1} << 18;
+
 __device__ int32_t slots_of(const Build& b, int32_t k) {
     const int32_t rise = b.mark[k + 1];
     return 1 + (rise > 0 ? rise : 0);
@@ -211,8 +214,10 @@ __device__ bool fits(const Build& b, int32_t leaves) {
     return nodes <= b.capacity;
 }
 
-/// It takes half the registers of a multiprocessor only, so that boxes of leaves can be made beside it.
-__global__ void __launch_bounds__(threads, 2) make_nodes(const Build b) {
+/// Parts: that a multiprocessor's registers are divided into. A kernel that takes half of them leaves room
+/// for boxes of leaves beside it; where there are few, it is faster with all.
+template <int parts>
+__global__ void __launch_bounds__(threads, parts) make_nodes(const Build b) {
     __shared__ Shared shared;
     const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     const int32_t leaves = b.counts->leaves;
@@ -274,7 +279,7 @@ void DeviceTreeBuilder::Work::make_tree(backend::Queue& queue, DeviceTree& tree)
     bound_leaves_beside(queue, tree);
     find_cells(queue, build);
     bound_inner_beside(queue, tree);
-    launch_together(queue, make_nodes, blocks, build);
+    launch_together(queue, tree.n < whole_below ? make_nodes<1> : make_nodes<2>, blocks, build);
     join_beside(queue);
     place_boxes(queue, tree);
 }
