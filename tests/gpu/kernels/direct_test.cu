@@ -323,7 +323,9 @@ TEST_F(Direct, AHeapInAWideBlockHasItsNeighbours) {
     how.pairs.potential = true;
     for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
         how.precision = precision;
-        EXPECT_LT(errors(run(p, p, how, DirectStage::best), reference_of(p, p, how)).back(), 1e-9);
+        const std::vector<double> list = errors(run(p, p, how, DirectStage::best), reference_of(p, p, how));
+        EXPECT_LT(list[list.size() - 3], 1e-9);
+        EXPECT_LT(list.back(), 1e-6); // the far one, whose field and potential single precision serves
     }
 }
 
