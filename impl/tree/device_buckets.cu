@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
     const bool some_outside = tickets[device::outside_root] != 0;
     if (!some_outside && backend::stopped(status))
         return;
-    for (int32_t k = static_cast<int32_t>(threadIdx.x); k < 1 << b.levels; k += threads)
+    for (int32_t k = 1 + static_cast<int32_t>(threadIdx.x); k < 1 << b.levels; k += threads)
         splits[k] = b.splits[k];
     __syncthreads();
     constexpr int64_t tile = threads * items;
