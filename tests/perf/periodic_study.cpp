@@ -10,6 +10,7 @@
 // is the rms difference of the two fields over their rms: that of the cells and of both splittings. `errors`:
 // time, rms and 99 % error (of the rms force) of all pairs, cells and replicas at several accuracies, at 400
 // particles against all pairs in fp64 to 1e-9.
+#include "array_view.hpp"
 #include "pipeline/periodic.hpp"
 #include "pipeline/solver.hpp"
 
@@ -25,6 +26,7 @@
 #include <vector>
 
 using namespace graft;
+using support::view;
 
 namespace {
 
@@ -59,15 +61,6 @@ Cloud make_cloud(bool clusters, int64_t n) {
         cloud.add(sphere[0] + f * a, sphere[1] + f * b, sphere[2] + f * c);
     }
     return cloud;
-}
-
-particles::ArrayView view(std::vector<double>& values) {
-    return {reinterpret_cast<char*>(values.data()),
-            particles::ElementType::f64,
-            1,
-            static_cast<int64_t>(values.size()),
-            8,
-            8};
 }
 
 struct Run {

@@ -1,6 +1,7 @@
 // Bodies in plain arrays of the host, and their accelerations by a solver.
 #pragma once
 
+#include "array_view.hpp"
 #include "kernels/cloud_points.hpp"
 #include "pipeline/solver.hpp"
 
@@ -24,10 +25,6 @@ struct Bodies {
         }
         for (std::vector<double>& axis : a)
             axis.resize(x.size());
-    }
-    static particles::ArrayView view(std::vector<double>& v) {
-        const auto n = static_cast<int64_t>(v.size());
-        return {reinterpret_cast<char*>(v.data()), particles::ElementType::f64, 1, n, 8, 8};
     }
     void compute(pipeline::Solver& solver) {
         pipeline::ParticleInput input;

@@ -1,4 +1,5 @@
 // Single precision where the frame of a block of targets is too coarse for it, against the reference.
+#include "array_view.hpp"
 #include "pipeline/solver.hpp"
 
 #include <gtest/gtest.h>
@@ -25,14 +26,7 @@ struct Bodies {
     size_t size() const { return charge.size(); }
 };
 
-particles::ArrayView view(std::vector<double>& v) {
-    return {reinterpret_cast<char*>(v.data()),
-            particles::ElementType::f64,
-            1,
-            static_cast<int64_t>(v.size()),
-            8,
-            8};
-}
+using support::view;
 
 struct Field {
     std::vector<double> a[3], potential;

@@ -1,4 +1,5 @@
 // Work per particle: adds up to the interactions that the report counts, and lies where they were evaluated.
+#include "array_view.hpp"
 #include "pipeline/forest.hpp"
 #include "pipeline/local_choice.hpp"
 #include "pipeline/solver.hpp"
@@ -13,6 +14,8 @@
 namespace graft::pipeline {
 namespace {
 
+using support::view;
+
 struct Sphere {
     std::vector<double> x[3];
     std::vector<int32_t> active;
@@ -25,14 +28,6 @@ struct Sphere {
                 axis.push_back(std::pow(normal(random), 3)); // a dense core
         for (size_t i = 0; i < n; ++i)
             active.push_back(i % 3 == 0 ? 1 : 0);
-    }
-    static particles::ArrayView view(std::vector<double>& v) {
-        return {reinterpret_cast<char*>(v.data()),
-                particles::ElementType::f64,
-                1,
-                static_cast<int64_t>(v.size()),
-                8,
-                8};
     }
     ParticleInput input(bool some) {
         ParticleInput input;
@@ -58,7 +53,7 @@ TEST(Work, AddsUpToTheInteractions) {
             std::vector<double> work(3000);
             EXPECT_THROW(solver.work_of_particles(work.data()), core::Error);
             Outputs outputs;
-            outputs.acceleration[0] = Sphere::view(sphere.field);
+            outputs.acceleration[0] = view(sphere.field);
             solver.compute(sphere.input(some), outputs);
             solver.work_of_particles(work.data());
             const Report& report = solver.report();
