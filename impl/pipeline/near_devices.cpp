@@ -70,9 +70,24 @@ class DevicesSide : public NearSide {
 
     void begin(const NearSums& sums, void* stream) override {
         const near::DeviceNearOutputs outputs = device_outputs(sums);
-        each([&](const Share& share, backend::DeviceError& error) {
-            return table_.begin(share.plan, sums.charge.data(), &outputs, stream, &error);
-        });
+        const auto send = [&](const Share& share, backend::DeviceError& error) {
+            return table_.send_charges(share.plan, sums.charge.data(), &outputs, stream, &error);
+        };
+        const auto sum = [&](const Share& share, backend::DeviceError& error) {
+            return table_.sum(share.plan, &outputs, &error);
+        };
+        try {
+            if (any_on_device(sums))
+                each(send), each(sum);
+            else // one works while the next one's charges are packed
+                each([&](const Share& share, backend::DeviceError& error) {
+                    const int32_t status = send(share, error);
+                    return status != 0 ? status : sum(share, error);
+                });
+        } catch (...) {
+            drop();
+            throw;
+        }
     }
 
     /// Outputs are written when the charges of all shares have been seen to be numbers.
@@ -82,10 +97,7 @@ class DevicesSide : public NearSide {
                 return table_.see_charges(share.plan, &error);
             });
         } catch (...) {
-            for (const auto& share : shares_) {
-                backend::DeviceError error;
-                (void)table_.end(share->plan, nullptr, &error);
-            }
+            drop();
             throw;
         }
         allocated_ = 0;
@@ -120,6 +132,21 @@ class DevicesSide : public NearSide {
     }
 
   private:
+    static bool any_on_device(const NearSums& sums) {
+        const auto there = [](const particles::ArrayView& view) { return view.present() && !view.on_host(); };
+        bool any = false;
+        for (size_t c = 0; c < near::most_components; ++c)
+            any = any || there(sums.charge[c]) || there(sums.potential[c]) ||
+                  std::any_of(sums.gradient[c].begin(), sums.gradient[c].end(), there);
+        return any;
+    }
+    /// Ends what has begun, and nothing is written.
+    void drop() noexcept {
+        for (const auto& share : shares_) {
+            backend::DeviceError error;
+            (void)table_.end(share->plan, nullptr, &error);
+        }
+    }
     template <typename Call>
     void each(Call&& call) {
         for (const auto& share : shares_) {

@@ -80,6 +80,8 @@ class Plan final : public DeviceNear {
     ~Plan() override {
         if (work_ == Work::begun && cudaEventSynchronize(begun_) == cudaSuccess)
             rest();
+        if (far_in_use_ != nullptr)
+            far_in_use_->start(nullptr);
         (void)cudaGetLastError();
     }
     Plan(const Plan&) = delete;
@@ -97,6 +99,7 @@ class Plan final : public DeviceNear {
     void see_points(PointBounds& all) override {
         enter();
         inputs_.wait_fetched();
+        ++waits_;
         inputs_.waited();
         static const char* const names[] = {"target x", "target y", "target z",
                                             "source x", "source y", "source z"};
@@ -119,7 +122,7 @@ class Plan final : public DeviceNear {
         queue_.wait(); // the caller may change its arrays
         rest();
     }
-    void begin(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
+    void send_charges(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
         start(stream, first_on_device(charges, outputs));
         inputs_.forget();
         const int32_t together = sums_.kernel.kernel == Kernel::helmholtz ? 2 : 1;
@@ -128,6 +131,9 @@ class Plan final : public DeviceNear {
             inputs_.look(first_charge + c, c % together + 1, scales_charges());
         }
         inputs_.fetch();
+    }
+    void sum(const DeviceNearOutputs& outputs) override {
+        enter();
         Charges<T> from;
         for (int32_t c = 0; c < sums_.components; ++c) {
             const auto i = static_cast<size_t>(c);
@@ -316,7 +322,7 @@ class Plan final : public DeviceNear {
     backend::Queue queue_;
     backend::Event begun_; // the end of what begin() has enqueued
     enum class Work { none, begun, cut_short } work_ = Work::cut_short;
-    int64_t waits_ = 0; // for that event
+    int64_t waits_ = 0; // for events
     core::Memory host_memory_;
     backend::Executor executor_;
     Sums sums_;
@@ -369,7 +375,10 @@ int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* source
 
 int32_t begin(void* plan, const ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
               DeviceError* error) {
-    return guarded_device(error, [&] { plan_of(plan).begin(charges, *outputs, stream); });
+    return guarded_device(error, [&] {
+        plan_of(plan).send_charges(charges, *outputs, stream);
+        plan_of(plan).sum(*outputs);
+    });
 }
 
 int32_t end(void* plan, DeviceNearReport* report, DeviceError* error) {
@@ -389,6 +398,15 @@ int32_t take_points(void* plan, const PointBounds* all, DeviceError* error) {
     return guarded_device(error, [&] { plan_of(plan).take_points(*all); });
 }
 
+int32_t send_charges(void* plan, const ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
+                     DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).send_charges(charges, *outputs, stream); });
+}
+
+int32_t sum(void* plan, const DeviceNearOutputs* outputs, DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).sum(*outputs); });
+}
+
 int32_t see_charges(void* plan, DeviceError* error) {
     return guarded_device(error, [&] { plan_of(plan).see_charges(); });
 }
@@ -406,6 +424,8 @@ const DeviceNearTable& device_near_table() {
                                           send_points,
                                           see_points,
                                           take_points,
+                                          send_charges,
+                                          sum,
                                           see_charges};
     return table;
 }

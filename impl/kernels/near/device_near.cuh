@@ -23,8 +23,9 @@ class DeviceNear {
                              void* stream) = 0;
     virtual void see_points(PointBounds& all) = 0;
     virtual void take_points(const PointBounds& all) = 0;
-    virtual void begin(const particles::ArrayView* charges, const DeviceNearOutputs& outputs,
-                       void* stream) = 0;
+    virtual void send_charges(const particles::ArrayView* charges, const DeviceNearOutputs& outputs,
+                              void* stream) = 0;
+    virtual void sum(const DeviceNearOutputs& outputs) = 0;
     virtual void see_charges() = 0;
     virtual void end(DeviceNearReport* report) = 0;
     /// Whether the host has reset the device since: then it must be forgotten, not destroyed.
@@ -56,7 +57,7 @@ class NearInputs {
     const T* take(int32_t place, bool direct, double scale, const double* device_scale);
     void forget(); // what has been seen (enqueued)
     void fetch();  // enqueued
-    void wait_fetched() { GRAFT_CUDA(cudaEventSynchronize(there_)); }
+    void wait_fetched() const;
     void waited() { staging_.restart(); }
     /// After fetch() and a wait: index (the caller's) of the first number that is not finite, or -1; the
     /// numbers' bounds; the scale of charges.

@@ -65,6 +65,11 @@ struct DeviceNearTable {
                            const particles::ArrayView* sources, void* stream, backend::DeviceError* error);
     int32_t (*see_points)(void* plan, PointBounds* all, backend::DeviceError* error);
     int32_t (*take_points)(void* plan, const PointBounds* all, backend::DeviceError* error);
+    /// begin() in two steps: where arrays are on a GPU, all parts fetch their charges from it before one of
+    /// them keeps it busy.
+    int32_t (*send_charges)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,
+                            void* stream, backend::DeviceError* error);
+    int32_t (*sum)(void* plan, const DeviceNearOutputs* outputs, backend::DeviceError* error);
     /// Between begin() and end(): waits until the charges are there. Error(value) as end().
     int32_t (*see_charges)(void* plan, backend::DeviceError* error);
 };

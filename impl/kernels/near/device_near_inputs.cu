@@ -128,6 +128,11 @@ void NearInputs<T>::fetch() {
 }
 
 template <typename T>
+void NearInputs<T>::wait_fetched() const {
+    GRAFT_CUDA(cudaEventSynchronize(there_));
+}
+
+template <typename T>
 int64_t NearInputs<T>::first_bad(int32_t place) const {
     const Item& item = items_[static_cast<size_t>(place)];
     if (on_host_)

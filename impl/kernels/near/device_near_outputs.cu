@@ -166,10 +166,9 @@ void NearOutputs<T>::put_item(const Item& item, double factor) const {
     const auto put = [=](int64_t i, int64_t place) { put_number<To>(view.at(i), from[place], factor, add); };
     if (const SomePoints* const own = own_; own != nullptr)
         return executor_.for_each(own->size(), [=](int64_t j) { put(own->number(j), own->place(j)); });
-    if (!has_all(item)) {
-        const int64_t* const index = structure_.host().target_index.data();
+    if (const int64_t* const index = structure_.host().target_index.data();
+        !has_all(item) && index != nullptr)
         return executor_.for_each(targets(), [=](int64_t slot) { put(index[slot], index[slot]); });
-    }
     if (!std::is_same_v<To, T> || add || factor != 1 || view.item_stride != static_cast<int64_t>(sizeof(T)))
         return executor_.for_each(targets(), [=](int64_t i) { put(i, i); });
     executor_.for_blocks(targets(), 1 << 14, [=](int64_t begin, int64_t end, int) {

@@ -102,8 +102,16 @@ inline const std::vector<int64_t>& sources_of(const FakePlan& one) {
     return one.structure.same ? one.targets : one.sources;
 }
 
-inline int32_t fake_begin(void* plan, const particles::ArrayView* charges, const near::DeviceNearOutputs* out,
-                          void*, backend::DeviceError*) {
+inline int32_t fake_send_charges(void* plan, const particles::ArrayView* charges,
+                                 const near::DeviceNearOutputs*, void*, backend::DeviceError*) {
+    auto& one = *static_cast<FakePlan*>(plan);
+    near::Charges<double> q;
+    for (size_t c = 0; c < static_cast<size_t>(one.sums.components); ++c)
+        q.component[c] = one.is_part ? pick(one, 6 + c, charges[c], sources_of(one)) : data_of(charges[c]);
+    one.layout->set_charges(q);
+    return 0;
+}
+inline int32_t fake_sum(void* plan, const near::DeviceNearOutputs* out, backend::DeviceError*) {
     auto& one = *static_cast<FakePlan*>(plan);
     one.wanted = *out;
     const auto to = [&](const particles::ArrayView& view, size_t place) {
@@ -111,17 +119,19 @@ inline int32_t fake_begin(void* plan, const particles::ArrayView* charges, const
             return one.out[place].data();
         return view.present() ? const_cast<double*>(data_of(view)) : one.nowhere.data();
     };
-    near::Charges<double> q;
     near::Fields<double> f;
     for (size_t c = 0; c < static_cast<size_t>(one.sums.components); ++c) {
-        q.component[c] = one.is_part ? pick(one, 6 + c, charges[c], sources_of(one)) : data_of(charges[c]);
         f.potential[c] = to(out->potential[c], 4 * c);
         for (size_t axis = 0; axis < 3; ++axis)
             f.gradient[c][axis] = to(out->gradient[c][axis], 4 * c + 1 + axis);
     }
-    one.layout->set_charges(q);
     one.layout->run(f);
     return 0;
+}
+inline int32_t fake_begin(void* plan, const particles::ArrayView* charges, const near::DeviceNearOutputs* out,
+                          void* stream, backend::DeviceError* error) {
+    (void)fake_send_charges(plan, charges, out, stream, error);
+    return fake_sum(plan, out, error);
 }
 inline int32_t fake_end(void* plan, near::DeviceNearReport* report, backend::DeviceError*) {
     auto& one = *static_cast<FakePlan*>(plan);
@@ -191,6 +201,8 @@ inline const near::DeviceNearTable fake_near_table{sizeof(near::DeviceNearTable)
                                                    fake_send_points,
                                                    fake_see_points,
                                                    fake_take_points,
+                                                   fake_send_charges,
+                                                   fake_sum,
                                                    fake_see_charges};
 
 inline near::Structure spans_of(const NearScene& scene) {
