@@ -4,6 +4,9 @@
 #include "backend/device_context.cuh"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
+#include <utility>
 
 namespace graft::kernels::near {
 
@@ -15,15 +18,6 @@ using particles::device_view;
 using particles::DeviceView;
 
 constexpr int threads = 256;
-
-void upload(backend::Queue& queue, const std::vector<int64_t>& from, DeviceBuffer<int32_t>& to) {
-    const std::vector<int32_t> narrow(from.begin(), from.end());
-    to.resize(std::max<int64_t>(1, static_cast<int64_t>(narrow.size())));
-    if (!narrow.empty())
-        GRAFT_CUDA(cudaMemcpyAsync(to.data(), narrow.data(), narrow.size() * 4, cudaMemcpyHostToDevice,
-                                   queue.stream()));
-    queue.wait(); // the vector goes
-}
 
 __global__ void pick(DeviceView from, const int32_t* numbers, int64_t n, char* to) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
@@ -53,12 +47,16 @@ __global__ void spread(const T* from, const int32_t* places, const int32_t* numb
         particles::store(to, i, add ? particles::load<double>(to, i) + value : value);
 }
 
-/// Peer access: copies then go from GPU to GPU; where there is none they go through the host.
+/// Peer access: copies then go from GPU to GPU; where there is none they go through the host. Asked for once
+/// a context: a second time is an error.
 void reach(int32_t from, int32_t other) {
+    static std::mutex mutex;
+    static std::set<std::pair<backend::Context, int32_t>> asked;
+    const std::lock_guard<std::mutex> lock(mutex);
     int can = 0;
     GRAFT_CUDA(backend::use_device(from));
     GRAFT_CUDA(cudaDeviceCanAccessPeer(&can, from, other));
-    if (can == 0)
+    if (can == 0 || !asked.insert({backend::current_context(), other}).second)
         return;
     const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
     if (error != cudaErrorPeerAccessAlreadyEnabled)
@@ -68,22 +66,34 @@ void reach(int32_t from, int32_t other) {
 
 } // namespace
 
-SomePoints::SomePoints(std::span<const int64_t> numbers, std::span<const int64_t> places,
-                       backend::Queue& queue)
-    : numbers_(numbers.begin(), numbers.end()), places_(places.begin(), places.end()),
-      follow_(places.empty() && (numbers.empty() || numbers.back() - numbers.front() + 1 ==
-                                                        static_cast<int64_t>(numbers.size()))),
-      device_numbers_(queue.memory(), "near field: a part's points"),
-      device_places_(queue.memory(), "near field: a part's points") {
-    upload(queue, numbers_, device_numbers_);
-    if (!places_.empty())
-        upload(queue, places_, device_places_);
+SomePoints::SomePoints(std::span<const int64_t> numbers, backend::Queue& queue)
+    : numbers_(numbers.begin(), numbers.end()), device_(queue.memory(), "near field: a part's points") {
+    constexpr size_t few = 16;
+    for (int64_t k = 0; k < size() && runs_.size() <= few; ++k)
+        if (k == 0 || number(k) != number(k - 1) + 1)
+            runs_.push_back({number(k), k, 1});
+        else
+            ++runs_.back().count;
+    if (runs_.size() > few)
+        runs_.clear();
+    upload(queue);
 }
 
-ArrayView SomePoints::of(ArrayView view) const {
-    if (!numbers_.empty())
-        view.data = view.at(numbers_.front());
-    view.n = size();
+SomePoints::SomePoints(const SomePoints& from, backend::Queue& queue)
+    : numbers_(from.numbers_), runs_(from.runs_), device_(queue.memory(), "near field: a part's points") {
+    upload(queue);
+}
+
+void SomePoints::upload(backend::Queue& queue) {
+    device_.resize(std::max<int64_t>(1, size()));
+    if (size() > 0)
+        GRAFT_CUDA(cudaMemcpyAsync(device_.data(), numbers_.data(), numbers_.size() * 4,
+                                   cudaMemcpyHostToDevice, queue.stream()));
+    queue.wait();
+}
+
+ArrayView items_of(ArrayView view, const SomePoints::Run& run) {
+    view.data = view.at(run.number), view.n = run.count;
     return view;
 }
 
@@ -130,8 +140,7 @@ FarSide::FarSide(int32_t device, backend::Queue& near, const SomePoints& targets
     const OnFar there(*this);
     for (int k = 0; k < 3; ++k)
         if (k == 0 || near_lists_[k] != near_lists_[0])
-            lists_[k] =
-                std::make_unique<SomePoints>(near_lists_[k]->numbers(), near_lists_[k]->places(), queue_);
+            lists_[k] = std::make_unique<SomePoints>(*near_lists_[k], queue_);
 }
 
 FarSide::~FarSide() {
@@ -156,16 +165,11 @@ void FarSide::bring(int32_t place, const ArrayView& view, const SomePoints& some
     const int64_t size = particles::element_size(view.type), bytes = some.size() * size;
     if (bytes == 0)
         return;
-    const char* from = view.data;
-    {
+    char* from = nullptr;
+    { // always: a copy out of the caller's array itself was made after the kernel of another part there
         const OnFar there(*this);
-        if (some.follow() && view.item_stride == size) {
-            from = some.of(view).data;
-        } else {
-            char* const picked = buffer(place, bytes);
-            pick_items(queue_, view, copy_of(some).device_numbers(), some.size(), picked);
-            from = picked;
-        }
+        from = buffer(place, bytes);
+        pick_items(queue_, view, copy_of(some).on_device(), some.size(), from);
         GRAFT_CUDA(cudaEventRecord(far_event_, queue_.stream()));
     }
     GRAFT_CUDA(cudaStreamWaitEvent(near_.stream(), far_event_, 0));
@@ -188,18 +192,18 @@ const void* FarSide::carry(int32_t place, const void* from, int64_t bytes) {
 }
 
 template <typename T>
-void FarSide::give(int32_t place, const T* from, int64_t entries, bool add, double units, const double* scale,
+void FarSide::give(int32_t place, const T* from, bool add, double units, const double* scale,
                    const ArrayView& to) {
     const SomePoints& own = copy_of(*near_lists_[2]);
     if (own.size() == 0)
         return;
     const auto* const sums =
-        static_cast<const T*>(carry(place, from, entries * static_cast<int64_t>(sizeof(T))));
+        static_cast<const T*>(carry(place, from, own.size() * static_cast<int64_t>(sizeof(T))));
     const OnFar there(*this);
-    spread_sums(queue_, sums, own.device_places(), own.device_numbers(), own.size(), add, units, scale, to);
+    spread_sums(queue_, sums, nullptr, own.on_device(), own.size(), add, units, scale, to);
 }
-template void FarSide::give(int32_t, const float*, int64_t, bool, double, const double*, const ArrayView&);
-template void FarSide::give(int32_t, const double*, int64_t, bool, double, const double*, const ArrayView&);
+template void FarSide::give(int32_t, const float*, bool, double, const double*, const ArrayView&);
+template void FarSide::give(int32_t, const double*, bool, double, const double*, const ArrayView&);
 
 void FarSide::join() {
     {

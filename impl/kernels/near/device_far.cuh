@@ -12,30 +12,31 @@
 
 namespace graft::kernels::near {
 
-/// Some of the caller's points, ascending, and where a part has them: its place k by the order of the
-/// numbers, or places[k]. On the host and on one device.
+/// Some of the caller's points, which a part has at its places 0, 1, ... On the host and on one device.
 class SomePoints {
   public:
-    /// places: empty where the part has no others. Waits.
-    SomePoints(std::span<const int64_t> numbers, std::span<const int64_t> places, backend::Queue& queue);
+    struct Run { // of numbers that follow each other
+        int64_t number, place, count;
+    };
+    /// Waits.
+    SomePoints(std::span<const int64_t> numbers, backend::Queue& queue);
+    /// The same ones on another device.
+    SomePoints(const SomePoints& from, backend::Queue& queue);
     int64_t size() const noexcept { return static_cast<int64_t>(numbers_.size()); }
     int64_t number(int64_t k) const noexcept { return numbers_[static_cast<size_t>(k)]; }
-    int64_t place(int64_t k) const noexcept { return places_.empty() ? k : places_[static_cast<size_t>(k)]; }
-    /// Whether the numbers follow each other: then these are items of a view, which they are made.
-    bool follow() const noexcept { return follow_; }
-    particles::ArrayView of(particles::ArrayView view) const;
-    const std::vector<int64_t>& numbers() const noexcept { return numbers_; }
-    const std::vector<int64_t>& places() const noexcept { return places_; }
-    const int32_t* device_numbers() const noexcept { return device_numbers_.data(); }
-    const int32_t* device_places() const noexcept {
-        return places_.empty() ? nullptr : device_places_.data();
-    }
+    std::span<const int32_t> numbers() const noexcept { return numbers_; }
+    /// All points, where they are a few long runs; else none.
+    const std::vector<Run>& runs() const noexcept { return runs_; }
+    const int32_t* on_device() const noexcept { return device_.data(); }
 
   private:
-    std::vector<int64_t> numbers_, places_;
-    bool follow_;
-    backend::DeviceBuffer<int32_t> device_numbers_, device_places_;
+    void upload(backend::Queue& queue);
+    std::vector<int32_t> numbers_;
+    std::vector<Run> runs_;
+    backend::DeviceBuffer<int32_t> device_;
 };
+/// A run's items of a view.
+particles::ArrayView items_of(particles::ArrayView view, const SomePoints::Run& run);
 
 /// The power of two that charges were multiplied by: 1 where nothing was seen of them, or scale is NULL.
 GRAFT_HD inline double scale_of(const double* scale) {
@@ -77,9 +78,9 @@ class FarSide {
     void follow();
     /// Bytes on the plan's device to this one, and where they are then.
     const void* carry(int32_t place, const void* from, int64_t bytes);
-    /// Sums on the plan's device, `entries` of them, to a view; scale: on this device.
+    /// The part's own sums, on the plan's device, to a view; scale: on this device.
     template <typename T>
-    void give(int32_t place, const T* from, int64_t entries, bool add, double units, const double* scale,
+    void give(int32_t place, const T* from, bool add, double units, const double* scale,
               const particles::ArrayView& to);
     /// What the plan's stream is given next waits for what has been given here.
     void join();

@@ -184,13 +184,10 @@ class Plan final : public DeviceNear {
         PartLists(const PartPoints* part, bool same, backend::Queue& queue) {
             if (part == nullptr)
                 return;
-            targets = std::make_unique<SomePoints>(part->targets, std::span<const int64_t>(), queue);
+            targets = std::make_unique<SomePoints>(part->targets, queue);
             if (!same)
-                sources = std::make_unique<SomePoints>(part->sources, std::span<const int64_t>(), queue);
-            std::vector<int64_t> numbers;
-            for (const int64_t place : part->own)
-                numbers.push_back(part->targets[static_cast<size_t>(place)]);
-            own = std::make_unique<SomePoints>(numbers, part->own, queue);
+                sources = std::make_unique<SomePoints>(part->sources, queue);
+            own = std::make_unique<SomePoints>(part->targets.first(static_cast<size_t>(part->own)), queue);
         }
         const SomePoints* sources_or_targets() const {
             return sources != nullptr ? sources.get() : targets.get();

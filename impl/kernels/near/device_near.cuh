@@ -76,7 +76,8 @@ class NearInputs {
         std::vector<T> host;
         int64_t host_bad = -1;
     };
-    particles::ArrayView send(Item& item, const particles::ArrayView& view);
+    void send(const particles::ArrayView& view, char* to);
+    particles::ArrayView send_all(Item& item, const particles::ArrayView& view);
     particles::ArrayView pick(Item& item, const particles::ArrayView& view, const SomePoints& some,
                               FarSide* far);
     void put_on_host(Item& item, const particles::ArrayView& view);
@@ -119,8 +120,10 @@ class NearOutputs {
     void rescale(const double (&units)[2], const Seen* charges);
     template <typename To>
     void put_item(const Item& item, double factor) const;
+    template <typename To>
+    void put_run(const T* from, const particles::ArrayView& to, double factor) const;
     int64_t targets() const { return structure_.host().targets(); }
-    /// Numbers of a field: the caller's points, or the part's.
+    /// Numbers of a field: the caller's points, or the part's, of which its own come first.
     int64_t entries(const Item& item) const { return own_ != nullptr ? targets() : item.view.n; }
     bool has_all(const Item& item) const { return targets() == entries(item); } // points are in boxes
     backend::Queue& queue_;

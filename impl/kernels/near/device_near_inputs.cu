@@ -90,6 +90,16 @@ __global__ void look_at(DeviceView from, int64_t n, double most, int32_t parts, 
         seen[-part].scale = charge_scale(largest);
 }
 
+/// Items as they are, of the size of a Word.
+template <typename Word>
+void pick_on_host(const backend::Executor& executor, const ArrayView& view, std::span<const int32_t> numbers,
+                  char* to) {
+    executor.for_each(static_cast<int64_t>(numbers.size()), [=](int64_t k) {
+        std::memcpy(to + k * static_cast<int64_t>(sizeof(Word)), view.at(numbers[static_cast<size_t>(k)]),
+                    sizeof(Word));
+    });
+}
+
 } // namespace
 
 template <typename T>
@@ -156,26 +166,30 @@ void NearInputs<T>::put(int32_t place, const ArrayView& view, const SomePoints* 
         return;
     if (on_host_)
         return put_on_host(item, view);
-    if (some != nullptr && (far != nullptr || !some->follow()))
+    if (some != nullptr)
         item.raw = pick(item, view, *some, far);
-    else if (const ArrayView all = some != nullptr ? some->of(view) : view; all.on_device())
-        item.raw = all;
     else
-        item.raw = send(item, all);
+        item.raw = view.on_device() ? view : send_all(item, view);
     item.direct = fits<T>(item.raw);
 }
 
 /// From the host, a chunk while the one before is on its way.
 template <typename T>
-ArrayView NearInputs<T>::send(Item& item, const ArrayView& view) {
+void NearInputs<T>::send(const ArrayView& view, char* to) {
     const int64_t size = particles::element_size(view.type);
-    item.sent.resize(view.n * size);
     for (int64_t first = 0; first < view.n; first += particles::DeviceStaging::chunk_items) {
         ArrayView piece;
         staging_.send(queue_, executor_, 1, &view, first,
                       std::min(view.n - first, particles::DeviceStaging::chunk_items), &piece,
-                      item.sent.data() + first * size);
+                      to + first * size);
     }
+}
+
+template <typename T>
+ArrayView NearInputs<T>::send_all(Item& item, const ArrayView& view) {
+    const int64_t size = particles::element_size(view.type);
+    item.sent.resize(view.n * size);
+    send(view, item.sent.data());
     return {item.sent.data(), view.type, 1, view.n, size, size, particles::MemorySpace::device};
 }
 
@@ -184,25 +198,31 @@ ArrayView NearInputs<T>::pick(Item& item, const ArrayView& view, const SomePoint
     const int64_t size = particles::element_size(view.type), n = some.size();
     item.sent.resize(n * size);
     char* const to = item.sent.data();
-    if (far != nullptr)
-        far->bring(static_cast<int32_t>(&item - items_.data()), view, some, to);
-    else if (view.on_device())
-        pick_items(queue_, view, some.device_numbers(), n, to);
-    else {
-        item.picked.resize(n * size);
-        char* const picked = item.picked.data();
-        for (int64_t first = 0; first < n; first += particles::DeviceStaging::chunk_items) {
-            const int64_t end = std::min(n, first + particles::DeviceStaging::chunk_items);
-            executor_.for_each(end - first, [&](int64_t k) {
-                std::memcpy(picked + (first + k) * size, view.at(some.number(first + k)),
-                            static_cast<size_t>(size));
-            });
-            GRAFT_CUDA(cudaMemcpyAsync(to + first * size, picked + first * size,
-                                       static_cast<size_t>((end - first) * size), cudaMemcpyHostToDevice,
-                                       queue_.stream()));
-        }
+    const ArrayView sent = {to, view.type, 1, n, size, size, particles::MemorySpace::device};
+    if (view.on_device()) {
+        if (far != nullptr)
+            far->bring(static_cast<int32_t>(&item - items_.data()), view, some, to);
+        else
+            pick_items(queue_, view, some.on_device(), n, to);
+        return sent;
     }
-    return {to, view.type, 1, n, size, size, particles::MemorySpace::device};
+    for (const SomePoints::Run& run : some.runs())
+        send(items_of(view, run), to + run.place * size);
+    if (!some.runs().empty())
+        return sent;
+    item.picked.resize(n * size);
+    char* const picked = item.picked.data();
+    for (int64_t first = 0; first < n; first += particles::DeviceStaging::chunk_items) {
+        const int64_t count = std::min(n - first, particles::DeviceStaging::chunk_items);
+        const std::span<const int32_t> numbers =
+            some.numbers().subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+        size == 4 ? pick_on_host<uint32_t>(executor_, view, numbers, picked + first * size)
+                  : pick_on_host<uint64_t>(executor_, view, numbers, picked + first * size);
+        GRAFT_CUDA(cudaMemcpyAsync(to + first * size, picked + first * size,
+                                   static_cast<size_t>(count * size), cudaMemcpyHostToDevice,
+                                   queue_.stream()));
+    }
+    return sent;
 }
 
 template <typename T>

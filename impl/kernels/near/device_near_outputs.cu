@@ -139,22 +139,33 @@ void NearOutputs<T>::send_item(size_t k, double units, const double* scale) {
     Item& item = items_[k];
     const T* const from = item.buffer.data();
     if (!item.view.on_device()) {
-        item.pinned.resize(entries(item));
-        GRAFT_CUDA(cudaMemcpyAsync(item.pinned.data(), from, static_cast<size_t>(entries(item)) * sizeof(T),
+        const int64_t n = own_ != nullptr ? own_->size() : entries(item);
+        item.pinned.resize(n);
+        GRAFT_CUDA(cudaMemcpyAsync(item.pinned.data(), from, static_cast<size_t>(n) * sizeof(T),
                                    cudaMemcpyDeviceToHost, queue_.stream()));
         GRAFT_CUDA(cudaEventRecord(*item.there, queue_.stream()));
         return;
     }
     if (far_ != nullptr)
-        far_->give(static_cast<int32_t>(first_far_field + k), from, entries(item), add_, units, scale,
-                   item.view);
+        far_->give(static_cast<int32_t>(first_far_field + k), from, add_, units, scale, item.view);
     else if (own_ != nullptr)
-        spread_sums(queue_, from, own_->device_places(), own_->device_numbers(), own_->size(), add_, units,
-                    scale, item.view);
+        spread_sums(queue_, from, nullptr, own_->on_device(), own_->size(), add_, units, scale, item.view);
     else {
         const int32_t* const index = has_all(item) ? nullptr : structure_.view().target_index;
         spread_sums(queue_, from, index, index, targets(), add_, units, scale, item.view);
     }
+}
+
+/// All items of a view.
+template <typename T>
+template <typename To>
+void NearOutputs<T>::put_run(const T* from, const ArrayView& to, double factor) const {
+    const bool add = add_;
+    if (!std::is_same_v<To, T> || add || factor != 1 || to.item_stride != static_cast<int64_t>(sizeof(T)))
+        return executor_.for_each(to.n, [=](int64_t i) { put_number<To>(to.at(i), from[i], factor, add); });
+    executor_.for_blocks(to.n, 1 << 14, [=](int64_t begin, int64_t end, int) {
+        std::memcpy(to.at(begin), from + begin, static_cast<size_t>(end - begin) * sizeof(T));
+    });
 }
 
 template <typename T>
@@ -163,17 +174,22 @@ void NearOutputs<T>::put_item(const Item& item, double factor) const {
     const T* const from = item.pinned.data();
     const bool add = add_;
     const ArrayView view = item.view;
-    const auto put = [=](int64_t i, int64_t place) { put_number<To>(view.at(i), from[place], factor, add); };
-    if (const SomePoints* const own = own_; own != nullptr)
-        return executor_.for_each(own->size(), [=](int64_t j) { put(own->number(j), own->place(j)); });
-    if (const int64_t* const index = structure_.host().target_index.data();
-        !has_all(item) && index != nullptr)
-        return executor_.for_each(targets(), [=](int64_t slot) { put(index[slot], index[slot]); });
-    if (!std::is_same_v<To, T> || add || factor != 1 || view.item_stride != static_cast<int64_t>(sizeof(T)))
-        return executor_.for_each(targets(), [=](int64_t i) { put(i, i); });
-    executor_.for_blocks(targets(), 1 << 14, [=](int64_t begin, int64_t end, int) {
-        std::memcpy(view.at(begin), from + begin, static_cast<size_t>(end - begin) * sizeof(T));
-    });
+    if (own_ != nullptr && !own_->runs().empty()) {
+        for (const SomePoints::Run& run : own_->runs())
+            put_run<To>(from + run.place, items_of(view, run), factor);
+    } else if (own_ != nullptr) {
+        const std::span<const int32_t> numbers = own_->numbers();
+        executor_.for_each(own_->size(), [=](int64_t k) {
+            put_number<To>(view.at(numbers[static_cast<size_t>(k)]), from[k], factor, add);
+        });
+    } else if (const auto index = structure_.host().target_index; !has_all(item) && !index.empty()) {
+        executor_.for_each(targets(), [=](int64_t slot) {
+            const int64_t i = index[static_cast<size_t>(slot)];
+            put_number<To>(view.at(i), from[i], factor, add);
+        });
+    } else {
+        put_run<To>(from, items_of(view, {0, 0, targets()}), factor);
+    }
 }
 
 template <typename T>

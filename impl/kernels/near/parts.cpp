@@ -77,34 +77,31 @@ class Sources {
     std::vector<int32_t> number_;
 };
 
-/// The caller's numbers of a part's slots, ascending, and where each slot's is among them; no index where the
-/// slots ascend themselves.
-void put_in_order(std::vector<int64_t> of_slots, std::vector<int64_t>& numbers, std::vector<int64_t>& index) {
-    if (std::is_sorted(of_slots.begin(), of_slots.end())) {
-        numbers = std::move(of_slots);
+/// The caller's numbers of a part's slots, those of [begin, end) first, each ascending; and where each slot's
+/// is among them: no index where that is its own place.
+void put_in_order(const std::vector<int64_t>& of_slots, int64_t begin, int64_t end,
+                  std::vector<int64_t>& numbers, std::vector<int64_t>& index) {
+    if (begin == 0 && std::is_sorted(of_slots.begin(), of_slots.begin() + end) &&
+        std::is_sorted(of_slots.begin() + end, of_slots.end())) {
+        numbers = of_slots;
         return;
     }
     const int64_t most = *std::max_element(of_slots.begin(), of_slots.end());
-    std::vector<int64_t> place(static_cast<size_t>(most) + 1, -1);
-    for (const int64_t point : of_slots)
-        place[static_cast<size_t>(point)] = 0;
-    for (int64_t point = 0; point <= most; ++point)
-        if (place[static_cast<size_t>(point)] == 0) {
-            place[static_cast<size_t>(point)] = static_cast<int64_t>(numbers.size());
-            numbers.push_back(point);
-        }
+    constexpr int64_t nobodys = -1, own = -2, others = -3; // then: the place
+    std::vector<int64_t> place(static_cast<size_t>(most) + 1, nobodys);
+    for (size_t slot = 0; slot < of_slots.size(); ++slot) {
+        const auto at = static_cast<int64_t>(slot);
+        place[static_cast<size_t>(of_slots[slot])] = at >= begin && at < end ? own : others;
+    }
+    for (const int64_t whose : {own, others})
+        for (int64_t point = 0; point <= most; ++point)
+            if (int64_t& at = place[static_cast<size_t>(point)]; at == whose) {
+                at = static_cast<int64_t>(numbers.size());
+                numbers.push_back(point);
+            }
     index.resize(of_slots.size());
     std::transform(of_slots.begin(), of_slots.end(), index.begin(),
                    [&](int64_t point) { return place[static_cast<size_t>(point)]; });
-}
-
-/// Places among the part's targets of its slots [begin, end).
-std::vector<int64_t> places_of(const std::vector<int64_t>& index, int64_t begin, int64_t end) {
-    std::vector<int64_t> places;
-    for (int64_t slot = begin; slot < end; ++slot)
-        places.push_back(index.empty() ? slot : index[static_cast<size_t>(slot)]);
-    std::sort(places.begin(), places.end());
-    return places;
 }
 
 /// The list of box b, in the part's numbers.
@@ -127,9 +124,8 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
     };
     for (int64_t b = begin; b < end; ++b)
         part.pairs += pairs_of(all, b);
-    std::vector<int64_t> targets; // of slots
-    int64_t own_begin = 0, own_end = 0;
     if (!all.same) {
+        std::vector<int64_t> targets; // of slots
         part.target_offset.push_back(0);
         for (int64_t b = begin; b < end; ++b) {
             for (int64_t slot = all.target_offset[b]; slot < all.target_offset[b + 1]; ++slot)
@@ -137,13 +133,13 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
             part.target_offset.push_back(static_cast<int64_t>(targets.size()));
             add_list(all, b, boxes, sources, part), close_list();
         }
-        own_end = static_cast<int64_t>(targets.size());
+        part.own = static_cast<int64_t>(targets.size());
         part.source_offset = std::move(sources.offset);
-        put_in_order(std::move(targets), part.target, part.target_index);
-        put_in_order(std::move(sources.point), part.source, part.source_index);
-        part.own = places_of(part.target_index, own_begin, own_end);
+        put_in_order(targets, 0, part.own, part.target, part.target_index);
+        put_in_order(sources.point, 0, 0, part.source, part.source_index);
         return part;
     }
+    int64_t own_begin = 0, own_end = 0; // slots
     for (size_t k = 0; k < boxes.size(); ++k) {
         while (static_cast<int32_t>(part.neighbour_offset.size()) - 1 < sources.number(k))
             close_list(); // of a point that stands for others
@@ -157,8 +153,8 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
         close_list();
     }
     part.target_offset = part.source_offset = std::move(sources.offset);
-    put_in_order(std::move(sources.point), part.target, part.target_index);
-    part.own = places_of(part.target_index, own_begin, own_end);
+    put_in_order(sources.point, own_begin, own_end, part.target, part.target_index);
+    part.own = own_end - own_begin;
     return part;
 }
 
@@ -176,7 +172,7 @@ Structure StructurePart::view() const {
 int64_t StructurePart::bytes() const {
     return 8 * static_cast<int64_t>(target_offset.size() + source_offset.size() + neighbour_offset.size() +
                                     target_index.size() + source_index.size() + target.size() +
-                                    source.size() + own.size()) +
+                                    source.size()) +
            4 * static_cast<int64_t>(neighbour.size());
 }
 

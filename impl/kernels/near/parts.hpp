@@ -1,11 +1,11 @@
 // A structure cut into parts that several devices sum at the same time: each its own targets, and the sources
 // that they need.
 //
-// A part is a structure of its own over points of its own, which stand in the caller's order: `target` and
-// `source` say which of the caller's they are, so that both ends of what travels walk through memory in one
-// direction. Where the targets are the sources, the boxes that a part's own ones need stand in it as target
-// boxes with empty lists: sums of points that are not in `own` mean nothing. Invariants: the parts' own
-// targets are all targets, each once; a box has the same sources in the same order and the same runs of
+// A part is a structure of its own over points of its own: first the targets whose sums are its own, then
+// others that it needs, both in the caller's order, so that both ends of what travels walk through memory in
+// one direction. `target` and `source` say which of the caller's they are. Where the targets are the sources,
+// the boxes that a part's own ones need stand in it as target boxes with empty lists. Invariants: the parts'
+// own targets are all targets, each once; a box has the same sources in the same order and the same runs of
 // consecutive ones as in the whole, so that its sums have the same bits. For that one point stands where
 // others were left out between two boxes.
 #pragma once
@@ -16,17 +16,19 @@
 
 namespace graft::kernels::near {
 
-/// Which of the caller's points a part has, ascending. sources: empty where the targets are the sources. own:
-/// places in `targets` of those whose sums are the part's. The arrays are the part's.
+/// Which of the caller's points a part has; the first `own` targets are those whose sums are its own.
+/// sources: empty where the targets are the sources. The arrays are the part's.
 struct PartPoints {
-    std::span<const int64_t> targets, sources, own;
+    std::span<const int64_t> targets, sources;
+    int64_t own = 0;
 };
 
 struct StructurePart {
     std::vector<int64_t> target_offset, source_offset, neighbour_offset;
     std::vector<int32_t> neighbour;
     std::vector<int64_t> target_index, source_index; // of a slot: its place in `target`, `source`
-    std::vector<int64_t> target, source, own;        // as PartPoints
+    std::vector<int64_t> target, source;             // as PartPoints
+    int64_t own = 0;
     double pairs = 0;
     bool same = false;
 

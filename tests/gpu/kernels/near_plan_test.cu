@@ -126,6 +126,87 @@ TEST_F(PlanTest, ArraysOfAnyKindAndPlace) {
             }
 }
 
+/// Of arrays on the first GPU that a stream fills late, and whose sums it copies at once. With one GPU both
+/// parts are on it.
+TEST_F(PlanTest, PartsHaveTheBitsOfTheWholeInTheOrderOfAStream) {
+    NearSceneOptions o;
+    o.shuffled = true;
+    const NearScene scene = make_near_scene(o);
+    const near::Structure structure = scene.structure();
+    near::Sums sums;
+    sums.outputs = 3, sums.precision = near::Precision::fp32;
+    const Rows<float> rows(scene);
+    const int64_t n = scene.target.n();
+    backend::DeviceBuffer<float> in(*memory, "in"), late(*memory, "late"), out(*memory, "out"),
+        copy(*memory, "copy");
+    backend::DeviceBuffer<char> large(*memory, "large");
+    put(rows.in, in), put(rows.in, late), put(rows.out, out), put(rows.out, copy);
+    large.resize(int64_t{64} << 20);
+    ArrayView points[3];
+    near::DeviceNearOutputs outputs;
+    for (int axis = 0; axis < 3; ++axis) {
+        points[axis] = view(in.data() + axis, ElementType::f32, n, 16, MemorySpace::device);
+        outputs.gradient[0][axis] = view(out.data() + 1 + axis, ElementType::f32, n, 16, MemorySpace::device);
+    }
+    outputs.potential[0] = view(out.data(), ElementType::f32, n, 16, MemorySpace::device);
+    const ArrayView charge = view(late.data() + 3, ElementType::f32, n, 16, MemorySpace::device);
+    const auto done = [&](int32_t status) { ASSERT_EQ(status, 0) << error.message; };
+    near::DeviceNearReport report;
+    void* const whole = create(scene, structure, sums);
+    done(table.set_points(whole, points, nullptr, nullptr, &error));
+    done(table.begin(whole, &charge, &outputs, nullptr, &error));
+    done(table.end(whole, &report, &error));
+    table.destroy(whole);
+    const std::vector<float> right = get(out.data(), 4 * n);
+    put(rows.out, out);
+
+    int devices = 1;
+    ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
+    cudaStream_t stream = nullptr;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    const std::vector<near::StructurePart> parts = near::cut_structure(structure, 2);
+    const near::Structure views[2] = {parts[0].view(), parts[1].view()};
+    void* plan[2] = {};
+    near::PointBounds all;
+    for (size_t k = 0; k < 2; ++k) {
+        const near::PartPoints own = parts[k].points();
+        near::DeviceNearOptions options;
+        options.part = &own, options.device = static_cast<int32_t>(k) % devices;
+        done(table.create(&options, &views[k], &sums, &plan[k], &error));
+    }
+    for (void* one : plan)
+        done(table.send_points(one, points, nullptr, stream, &error));
+    for (void* one : plan)
+        done(table.see_points(one, &all, &error));
+    for (void* one : plan)
+        done(table.take_points(one, &all, &error));
+    for (int turn = 0; turn < 2; ++turn) {
+        const size_t bytes = 16 * static_cast<size_t>(n);
+        ASSERT_EQ(cudaMemsetAsync(late.data(), 0, bytes, stream), cudaSuccess);
+        for (int k = 0; k < 40; ++k) // a millisecond
+            ASSERT_EQ(cudaMemsetAsync(large.data(), k, static_cast<size_t>(large.size()), stream),
+                      cudaSuccess);
+        ASSERT_EQ(cudaMemcpyAsync(late.data(), in.data(), bytes, cudaMemcpyDeviceToDevice, stream),
+                  cudaSuccess);
+        for (void* one : plan)
+            done(table.send_charges(one, &charge, &outputs, stream, &error));
+        for (void* one : plan)
+            done(table.sum(one, &outputs, &error));
+        ASSERT_EQ(cudaMemcpyAsync(copy.data(), out.data(), bytes, cudaMemcpyDeviceToDevice, stream),
+                  cudaSuccess);
+        ASSERT_EQ(cudaMemsetAsync(out.data(), 0, bytes, stream), cudaSuccess);
+        for (void* one : plan)
+            done(table.see_charges(one, &error));
+        for (void* one : plan)
+            done(table.end(one, &report, &error));
+        ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+        EXPECT_TRUE(get(copy.data(), 4 * n) == right) << "turn " << turn;
+    }
+    for (void* one : plan)
+        table.destroy(one);
+    (void)cudaStreamDestroy(stream);
+}
+
 TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
     NearScene scene = make_near_scene({});
     const near::Structure structure = scene.structure();

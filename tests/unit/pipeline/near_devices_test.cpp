@@ -72,13 +72,14 @@ TEST_F(NearDevicesTest, PartsAreAllTargetsOnceWithAsManyPairs) {
             std::vector<int64_t> targets;
             double pairs = 0, most = 0;
             for (const near::StructurePart& part : parts) {
-                for (const int64_t place : part.own)
-                    targets.push_back(part.target[static_cast<size_t>(place)]);
+                const auto own_end = part.target.begin() + part.own;
+                targets.insert(targets.end(), part.target.begin(), own_end);
+                EXPECT_TRUE(std::is_sorted(part.target.begin(), own_end));
+                EXPECT_TRUE(std::is_sorted(own_end, part.target.end()));
                 const near::Structure view = part.view();
                 EXPECT_EQ(view.targets(), static_cast<int64_t>(part.target.size()));
                 EXPECT_EQ(view.sources(), static_cast<int64_t>(part.sources().size()));
-                EXPECT_TRUE(std::is_sorted(part.target.begin(), part.target.end()));
-                EXPECT_TRUE(std::is_sorted(part.sources().begin(), part.sources().end()));
+                EXPECT_TRUE(std::is_sorted(part.source.begin(), part.source.end()));
                 EXPECT_EQ(static_cast<double>(near::shape_of(view, scene.request.sums).pairs), part.pairs);
                 pairs += part.pairs, most = std::max(most, part.pairs);
             }

@@ -35,7 +35,8 @@ struct FakePlan {
     std::vector<double> nowhere; // sums that nobody wants
     // Of a part: its points of the caller's, and its own arrays.
     bool is_part = false;
-    std::vector<int64_t> targets, sources, own;
+    std::vector<int64_t> targets, sources;
+    int64_t own = 0;
     std::vector<std::vector<double>> in, out; // 3 axes of both sets, charges; 4 fields a component
     near::DeviceNearOutputs wanted;
 };
@@ -65,7 +66,7 @@ inline int32_t fake_create(const near::DeviceNearOptions* options, const near::S
         made->is_part = true;
         made->targets.assign(part.targets.begin(), part.targets.end());
         made->sources.assign(part.sources.begin(), part.sources.end());
-        made->own.assign(part.own.begin(), part.own.end());
+        made->own = part.own;
         made->in.resize(6 + static_cast<size_t>(sums->components));
         made->out.assign(4 * static_cast<size_t>(sums->components),
                          std::vector<double>(static_cast<size_t>(structure->targets())));
@@ -146,8 +147,7 @@ inline int32_t fake_end(void* plan, near::DeviceNearReport* report, backend::Dev
         const particles::ArrayView& view =
             k % 4 == 0 ? one.wanted.potential[k / 4] : one.wanted.gradient[k / 4][k % 4 - 1];
         auto* const to = const_cast<double*>(data_of(view));
-        for (const int64_t place : one.own) {
-            const auto at = static_cast<size_t>(place);
+        for (size_t at = 0; at < static_cast<size_t>(one.own); ++at) {
             if (view.present())
                 to[one.targets[at]] = (one.wanted.add != 0 ? to[one.targets[at]] : 0) + one.out[k][at];
         }
