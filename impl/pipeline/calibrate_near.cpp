@@ -150,16 +150,15 @@ bool aside(const Bench& bench, int32_t dimension, Precision precision) {
     return bench.cuda() && (dimension == 2) != (precision == Precision::fp64);
 }
 
-/// A GPU's execution beside its kernel and the transfers that the link's numbers predict: calls and waits,
-/// too.
-double charges_s_of(const near::BenchTimes& times, const model::NearSample& sample, near::Layout layout,
-                    const Bench& bench, const model::Machine& machine) {
-    if (!bench.cuda())
-        return least(times.second, &near::Times::charges_s);
+/// A GPU's execution beside its kernels and the transfers that the link's numbers predict: calls and waits,
+/// too. `sample` has the times of its kernels.
+double rest_s_of(const near::BenchTimes& times, const model::NearSample& sample, near::Layout layout,
+                 const Bench& bench, const model::Machine& machine) {
     const double transfer_s =
         model::near_time(static_cast<model::NearLayout>(layout), sample.problem, bench.way, machine)
             .transfer_s;
-    return std::max(1e-6, median(times.second, &near::Times::total_s) - sample.kernel_s - transfer_s);
+    return std::max(1e-6, median(times.second, &near::Times::total_s) - sample.charges_s - sample.kernel_s -
+                              transfer_s);
 }
 
 /// Of one thread its own time, of which the least is the loop's; a GPU's host has other things to do, too,
@@ -199,8 +198,9 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
         sample.collection_s = typical(bench, times[k].once_s);
         sample.again_s = typical(bench, times[k].again_s);
         sample.kernel_s = typical(bench, times[k].second, &near::Times::kernel_s);
-        sample.charges_s = charges_s_of(times[k], sample, names[k], bench, machine);
-        sample.scatter_s = typical(bench, times[k].second, &near::Times::scatter_s);
+        sample.charges_s = typical(bench, times[k].second, &near::Times::charges_s);
+        sample.scatter_s = bench.cuda() ? rest_s_of(times[k], sample, names[k], bench, machine)
+                                        : typical(bench, times[k].second, &near::Times::scatter_s);
         sample.plain_s = plain_s;
         samples[static_cast<size_t>(names[k])].push_back(sample);
     }
@@ -239,20 +239,17 @@ void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t 
 }
 
 void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
-    const auto fit = [&](model::NearLayout layout, const model::NearPhase* plain, int32_t dimension = 0) {
-        const auto& measured = samples[static_cast<size_t>(layout)];
-        return model::fit_near(layout, measured, bench.way, machine, plain, dimension);
-    };
-    model::NearPhase plain;
+    model::NearCommon common;
     const bool known = bench.cuda() && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
     if (known)
-        plain = fit(model::NearLayout::ranges, nullptr).collection;
+        common = model::fit_near_common(samples, bench.way, machine);
     constexpr int32_t each[] = {2, 3}, both[] = {0};
     for (int k = 0; k < near::layouts; ++k)
         for (const int32_t dimension : bench.cuda() ? std::span<const int32_t>(each) : both)
             if (!samples[static_cast<size_t>(k)].empty())
                 model::put(machine.near,
-                           fit(static_cast<model::NearLayout>(k), known ? &plain : nullptr, dimension));
+                           model::fit_near(static_cast<model::NearLayout>(k), samples[static_cast<size_t>(k)],
+                                           bench.way, machine, known ? &common : nullptr, dimension));
 }
 
 Bench cpu_bench(int rounds) {

@@ -94,6 +94,15 @@ TEST_F(NearDeviceTest, TheFastestOfATrialStaysAndTheOthersGo) {
     EXPECT_EQ(device.alive, 0);
 }
 
+/// Records' charges are written before every kernel: a layout whose kernel is the fastest may lose by them.
+TEST_F(NearDeviceTest, ATrialCountsWhatChargesTake) {
+    device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 8e-4}, {Layout::replicated_group, 7e-4}};
+    device.charges_s = {{Layout::replicated_group, 2e-4}};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::tiled);
+    device.charges_s = {{Layout::tiled, 2e-4}};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::replicated_group);
+}
+
 TEST_F(NearDeviceTest, ADifferenceWithinTheNoiseLeavesThePredictedBest) {
     device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 9.9e-4}, {Layout::replicated_group, 2e-3}};
     EXPECT_EQ(report_of(*make(1e5)).layout, Layout::ranges);
