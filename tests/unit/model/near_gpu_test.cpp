@@ -183,6 +183,17 @@ TEST(NearGpu, APlanCountsTablesAndUnits) {
                 2000 * (1 - std::exp(-0.5)), 1e-6);
 }
 
+/// At 8 points a box the emptiest neighbourhoods fall below what blocks of threads take (near_tile.hpp), and
+/// their warps, which read source by source, end last.
+TEST(NearGpu, FewWarpsBesideBlocksAreLate) {
+    const auto direct = [](double density) {
+        return gpu_terms(NearLayout::tiled, NearPhaseName::kernel, problem(1e5, density, 3, 0))[1];
+    };
+    EXPECT_GT(direct(4), 0) << "warps alone";
+    EXPECT_GT(direct(8), 0);
+    EXPECT_EQ(direct(16), 0) << "blocks alone";
+}
+
 /// Seconds of the kernels that bring charges into records, by events of one H200: 1e6 points, 2-D, fp64,
 /// impl/docs/figures/data/near_gpu_samples.txt.xz.
 TEST(NearGpu, ChargesAsMeasured) {
