@@ -99,16 +99,6 @@ void require_this_machine(const model::Machine& machine, const std::string& file
             "machine file %s: it has no numbers of the near field's layouts (near.layouts); expected a "
             "file that graft model calibrate --out FILE has written, by this version",
             file.c_str());
-    // Before calls and waits were told from the kernels, a GPU's numbers multiplied other things.
-    if (std::ranges::any_of(machine.near.layouts, [](const model::NearLayoutCosts& one) {
-            return one.number_bytes > 0 && one.backend != 0 && one.scatter == model::NearPhase{};
-        }))
-        core::fail(
-            core::Status::argument,
-            "machine file %s: its numbers of a GPU's layouts (near.layouts) have no scatter_call_s: they "
-            "are of an older version and mean other things; measure the machine again with graft model "
-            "calibrate --out FILE",
-            file.c_str());
     const std::string here = processor_name();
     if (!machine.cpu_name.empty() && !here.empty() && machine.cpu_name != here)
         core::fail(

@@ -56,8 +56,8 @@ struct CalibrationReport {
 std::string processor_name();
 
 /// Throws Error(argument) when the near field's model cannot use `machine` on this host: it has no numbers of
-/// layouts (near.layouts), those of a GPU are of an older version (they have no scatter), or it is of another
-/// processor (cpu.name, where the file tells it). `file` is its name in the message.
+/// layouts (near.layouts), or it is of another processor (cpu.name, where the file tells it). `file` is its
+/// name in the message.
 void require_this_machine(const model::Machine& machine, const std::string& file);
 
 /// What the calibration found out. Throws Error: memory, device (gpu_needed and there is none, or it failed).

@@ -410,10 +410,6 @@ TEST_F(NearTable, AMachineFileSpeaksForItsMachineOnly) {
         const MachineFile without("name: old\ncpu: {cores: 2}\n");
         ASSERT_EQ(named(without.path), GRAFT_OK) << api->last_error();
         expect_error(make(), GRAFT_ERROR_ARGUMENT, "near.layouts");
-        const MachineFile older(
-            "near: {layouts: [{backend: 1, layout: 1, number_bytes: 8, kernel_call_s: 1}]}\n");
-        ASSERT_EQ(named(older.path), GRAFT_OK) << api->last_error();
-        expect_error(make(), GRAFT_ERROR_ARGUMENT, "no scatter_call_s");
     }
     {
         const MachineFile foreign(std::string("cpu: {name: Z80}\n") + slow_calls);

@@ -109,7 +109,7 @@ TEST(NearGpu, StepsAreOfTheirKernel) {
     machine.near.kernels[1] = {1, 1, 2, 2, 1, 1e-12, 4e-7};
     NearLayoutCosts costs;
     costs.backend = 1, costs.layout = 1, costs.number_bytes = 8;
-    costs.kernel.neighbour_s = 1;
+    costs.kernel.neighbour_s = 1, costs.scatter.call_s = 1e-5;
     put(machine.near, costs);
     NearWay way;
     way.backend = NearBackend::cuda;
@@ -181,6 +181,22 @@ TEST(NearGpu, APlanCountsTablesAndUnits) {
     NearProblem sparse = problem(1000, 0.5, 3);
     EXPECT_NEAR(gpu_terms(NearLayout::tiled, NearPhaseName::collection, sparse)[4],
                 2000 * (1 - std::exp(-0.5)), 1e-6);
+}
+
+TEST(NearGpu, NumbersOfAnOlderFileStandBack) {
+    Machine machine;
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const NearProblem p = problem(1e4, 8, 3, 0);
+    NearLayoutCosts costs;
+    costs.backend = 1, costs.layout = 1, costs.number_bytes = 4, costs.collection.run_s = 1;
+    put(machine.near, costs);
+    const NearPrediction older = near_time(NearLayout::ranges, p, way, machine);
+    EXPECT_FALSE(older.measured);
+    EXPECT_EQ(older.collection_s, near_time(NearLayout::ranges, p, way, {}).collection_s);
+    costs.scatter.call_s = 3e-5;
+    put(machine.near, costs);
+    EXPECT_TRUE(near_time(NearLayout::ranges, p, way, machine).measured);
 }
 
 /// At 8 points a box the emptiest neighbourhoods fall below what blocks of threads take (near_tile.hpp), and
@@ -263,7 +279,7 @@ TEST(NearGpu, KernelsAreFittedByDimension) {
             for (const double density : {0.5, 4., 32.}) {
                 NearSample s;
                 s.problem = problem(n, density, dimension, 0);
-                s.kernel_s = kernel_s(s.problem), s.collection_s = s.charges_s = 2e-9 * n;
+                s.kernel_s = kernel_s(s.problem), s.collection_s = s.charges_s = s.scatter_s = 2e-9 * n;
                 samples.push_back(s);
             }
     const auto error = [&](int32_t dimension) {

@@ -16,7 +16,7 @@ void put(model::Machine& machine, Layout layout, double collection_s, double ker
     model::NearLayoutCosts& costs = machine.near.layouts[static_cast<size_t>(layout)];
     costs.backend = 1, costs.layout = static_cast<double>(layout), costs.number_bytes = 8;
     costs.error = error;
-    costs.collection.call_s = collection_s, costs.kernel.call_s = kernel_s;
+    costs.collection.call_s = collection_s, costs.kernel.call_s = kernel_s, costs.scatter.call_s = 1e-9;
 }
 
 class NearDeviceTest : public testing::Test {
