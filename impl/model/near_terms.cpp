@@ -317,11 +317,14 @@ bool near_records(NearLayout layout) {
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
     if (way.backend == NearBackend::cuda) {
-        if (phase != NearPhaseName::kernel)
-            return near_gpu_terms(layout, phase, problem, {.kept_bytes = near_kept_bytes(machine)});
-        return near_gpu_terms(layout, phase, problem,
-                              {near_slot_s(problem, way, machine, false),
-                               near_slot_s(problem, way, machine, true), near_kept_bytes(machine)});
+        NearGpuSeconds gpu;
+        gpu.kept_bytes = near_kept_bytes(machine);
+        if (machine.cpu.cores > 0)
+            gpu.host_threads = machine.cpu.cores;
+        if (phase == NearPhaseName::kernel)
+            gpu.slot_s = near_slot_s(problem, way, machine, false),
+            gpu.chain_s = near_slot_s(problem, way, machine, true);
+        return near_gpu_terms(layout, phase, problem, gpu);
     }
     const Levels levels = levels_of(machine);
     switch (phase) {

@@ -63,6 +63,12 @@ const NearMachine& built_in(NearBackend backend) {
     return backend == NearBackend::cuda ? near_gpu_defaults() : near_defaults();
 }
 
+/// Before a GPU's calls and waits were told from its kernels the other phases multiplied other things:
+/// numbers of such a file count as if nobody had measured.
+bool outdated(const NearLayoutCosts& one, NearBackend backend) {
+    return backend == NearBackend::cuda && one.scatter == NearPhase{};
+}
+
 /// Of the problem's size of number where there are such, then of its dimension, then of both.
 const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
                             NearBackend backend) {
@@ -73,7 +79,8 @@ const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const Ne
     const NearLayoutCosts* found = nullptr;
     for (const NearLayoutCosts& one : near.layouts)
         if (one.number_bytes > 0 && one.backend == static_cast<double>(backend) &&
-            one.layout == static_cast<double>(layout) && (found == nullptr || rank(one) > rank(*found)))
+            one.layout == static_cast<double>(layout) && !outdated(one, backend) &&
+            (found == nullptr || rank(one) > rank(*found)))
             found = &one;
     return found;
 }

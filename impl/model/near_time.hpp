@@ -96,7 +96,7 @@ bool near_records(NearLayout layout);
 double near_kept_bytes(const Machine& machine);
 
 /// Machine's numbers of a layout, or those of another size of number, or the built-in ones (*measured =
-/// false).
+/// false), as where a GPU's are of a file from before they had scatter.
 NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
                            const Machine& machine, bool* measured);
 
