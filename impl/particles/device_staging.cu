@@ -70,12 +70,16 @@ DeviceStaging::Slot& DeviceStaging::next_slot(int64_t bytes) {
 }
 
 void DeviceStaging::send(backend::Queue& queue, const backend::Executor& executor, int count_views,
-                         const ArrayView* views, int64_t first, int64_t count, ArrayView* on_device) {
+                         const ArrayView* views, int64_t first, int64_t count, ArrayView* on_device,
+                         char* to) {
     int64_t offset[6] = {0};
     for (int a = 0; a < count_views; ++a)
         offset[a + 1] = offset[a] + rounded(count * element_size(views[a].type));
     const int64_t bytes = offset[count_views];
-    chunk_.resize(std::max(chunk_.size(), bytes));
+    if (to == nullptr) {
+        chunk_.resize(std::max(chunk_.size(), bytes));
+        to = chunk_.data();
+    }
     Slot& slot = next_slot(bytes);
     char* const pinned = slot.bytes.data();
     bool direct[5] = {};
@@ -90,11 +94,11 @@ void DeviceStaging::send(backend::Queue& queue, const backend::Executor& executo
     pack(executor, packed, items, first, count);
     for (int a = 0; a < count_views; ++a) {
         const int64_t size = element_size(views[a].type);
-        char* const to = chunk_.data() + offset[a];
-        GRAFT_CUDA(cudaMemcpyAsync(to, direct[a] ? views[a].at(first) : pinned + offset[a],
+        char* const at = to + offset[a];
+        GRAFT_CUDA(cudaMemcpyAsync(at, direct[a] ? views[a].at(first) : pinned + offset[a],
                                    static_cast<size_t>(count * size), cudaMemcpyHostToDevice,
                                    queue.stream()));
-        on_device[a] = {to, views[a].type, 1, count, size, size, MemorySpace::device};
+        on_device[a] = {at, views[a].type, 1, count, size, size, MemorySpace::device};
     }
     GRAFT_CUDA(cudaEventRecord(slot.copied, queue.stream()));
 }

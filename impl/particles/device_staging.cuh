@@ -29,9 +29,10 @@ class DeviceStaging {
     void restart() noexcept { used_ = 0; }
     /// Copies items [first, first + count) of `count_views` <= 5 host views (one component each) to the
     /// device (enqueued) and returns where they are: contiguous views, valid until the next call is enqueued.
-    /// count <= chunk_items. Throws Error(memory), Error(device).
+    /// count <= chunk_items. to: where they are to be on the device, at multiples of 256 bytes from there;
+    /// NULL: in memory of its own. Throws Error(memory), Error(device).
     void send(backend::Queue& queue, const backend::Executor& executor, int count_views,
-              const ArrayView* views, int64_t first, int64_t count, ArrayView* on_device);
+              const ArrayView* views, int64_t first, int64_t count, ArrayView* on_device, char* to = nullptr);
 
     int64_t slot_waits() const noexcept { return slot_waits_; }
 

@@ -41,6 +41,7 @@ class DeviceChoice {
     near::Layout layout() const { return choice_.layout; }
     const char* reason() const { return reason_; }
     const near::Candidate& chosen() const { return choice_.chosen(); }
+    const model::Link& link() const { return machine_.link; }
     /// The winner's plan; none where nothing was tried.
     near::DevicePlan try_out(const near::DeviceTrialInput& input) {
         if (asked_)
@@ -123,13 +124,7 @@ class DeviceSide : public NearSide {
     }
 
     void begin(const NearSums& sums, void* stream) override {
-        near::DeviceNearOutputs outputs;
-        for (size_t c = 0; c < near::most_components; ++c) {
-            outputs.potential[c] = sums.potential[c];
-            for (size_t a = 0; a < 3; ++a)
-                outputs.gradient[c][a] = sums.gradient[c][a];
-        }
-        outputs.add = sums.add ? 1 : 0;
+        const near::DeviceNearOutputs outputs = device_outputs(sums);
         backend::DeviceError error;
         backend::raise(table_.begin(plan_.get(), sums.charge.data(), &outputs, stream, &error), error);
     }
@@ -206,28 +201,7 @@ int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, co
     return std::max(0, device);
 }
 
-constexpr double most_gpu_extent = 1e12, least_gpu_extent = 1e-9;
-
 } // namespace
-
-bool fits_gpu_units(const backend::Executor& executor, const near::Sums& sums, const NearPoints& points) {
-    const near::Kernel kernel = sums.kernel.kernel;
-    if (sums.precision == near::Precision::fp64 || (sums.outputs & near::gradient) == 0 ||
-        kernel == near::Kernel::logarithm || kernel == near::Kernel::table)
-        return true;
-    const double extent = extent_of(executor, points, sums.dimension);
-    return extent == 0 || (extent >= least_gpu_extent && !(extent > most_gpu_extent));
-}
-
-void require_gpu_units(const backend::Executor& executor, const near::Sums& sums, const NearPoints& points) {
-    if (!fits_gpu_units(executor, sums, points))
-        fail(Status::unsupported,
-             "near field: the points lie within %g along an axis; on a GPU gradients in precision %s want "
-             "distances from %g to %g: expected near_field.precision fp64, another unit of length, or "
-             "backend: cpu, which takes any",
-             extent_of(executor, points, sums.dimension), std::string(near::name(sums.precision)).c_str(),
-             least_gpu_extent, most_gpu_extent);
-}
 
 std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points) {
     const bool device_arrays = points.on_device() != nullptr;
@@ -241,16 +215,14 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
         fail(Status::device, "near field: no GPU can be used: %s", why.c_str());
     if (cuda == nullptr || cuda->near == nullptr)
         return nullptr;
-    const backend::Executor executor{input.memory, backend::resolve_threads(input.options.threads)};
-    if (needed)
-        require_gpu_units(executor, input.sums, points);
-    else if (!fits_gpu_units(executor, input.sums, points))
-        return nullptr;
     const int32_t device = device_of(*cuda, input.options, points);
     if (input.options.devices > 1) {
-        const DeviceChoice choice(input, true);
-        return make_near_devices(input, *cuda, device, input.options.devices, choice.layout(),
-                                 choice.reason());
+        require_devices(*cuda, input.options.devices);
+        const DeviceChoice choice(input, !device_arrays);
+        const int32_t count = best_device_count(choice.chosen().predicted, input.shape, choice.link(),
+                                                device_arrays, input.options.devices);
+        if (count > 1)
+            return make_near_devices(input, *cuda, device, count, choice.layout(), choice.reason());
     }
     return make_near_one_device(input, *cuda->near, device, points);
 }

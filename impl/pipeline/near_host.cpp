@@ -1,11 +1,8 @@
 // The near field on this host: contiguous copies of the caller's arrays in the arithmetic's type, and a
-// layout.
-//
-// A charge times 1/r^3 must be a number of the pairs' type, whatever the caller's units (body.hpp). So
-// coordinates, the kernel's lengths and charges are multiplied by powers of two on their way in, and sums on
-// their way out: no bit of a result changes where both would be numbers.
+// layout, in units of their own (units.hpp).
 #include "core/timer.hpp"
 #include "kernels/near/choose.hpp"
+#include "kernels/near/units.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
@@ -21,42 +18,6 @@ namespace {
 
 constexpr double usual_executes = 10;  // where the caller does not tell
 constexpr double worth_a_change = 0.8; // of the time: less is noise
-
-/// Exponents of the largest distance between which coordinates stay as they are, and the one that others get:
-/// so that 2^-48 of it (what the mixed pairs resolve) has a cube that is a number, and charges far from 1
-/// have most of the range. Of double: hardly any unit needs it. A softening below 2^softening counts as none.
-struct Exponents {
-    int least, most, wanted, softening;
-    double phase; // most radians along an axis that the sine and cosine of vectors reduce
-};
-template <typename V>
-constexpr Exponents exponents = sizeof(V) == 4 ? Exponents{6, 36, 6, -42, 3e6}
-                                               : Exponents{-200, 300, 0, -340, 1e15};
-
-constexpr int most_exponent = 400; // of a scale, whose square times another is to be a double
-
-double power_of_two(int exponent) {
-    return std::ldexp(1.0, std::clamp(exponent, -most_exponent, most_exponent));
-}
-
-/// The power of two that brings charges of the pairs' type float below 1, where they are not about that.
-double charge_scale(double largest) {
-    if (!(largest > 0) || !std::isfinite(largest))
-        return 1;
-    const int have = std::ilogb(largest);
-    return have >= -40 && have <= 0 ? 1 : power_of_two(-1 - have);
-}
-
-/// The power of two that brings `length` there; `now` where it still does.
-double length_scale(const Exponents& e, double length, double now) {
-    if (!(length > 0) || !std::isfinite(length))
-        return now;
-    const int have = std::ilogb(length * now);
-    if (have >= e.least && have <= e.most)
-        return now;
-    const int alone = std::ilogb(length);
-    return alone >= e.least && alone <= e.most ? 1 : power_of_two(e.wanted - alone);
-}
 
 template <typename T>
 class HostSide : public NearSide {
@@ -196,30 +157,33 @@ class HostSide : public NearSide {
         layout_ = near::make_layout<T>(choice_.layout, structure_, sums_, options, executor_.memory);
     }
 
-    /// Only kernels of powers of r need it; a new scale needs a layout with the new constants.
+    /// A new scale needs a layout with the new constants.
     void choose_scale(const NearPoints& points) {
-        const near::Kernel kernel = given_.kernel.kernel;
-        if (kernel == near::Kernel::logarithm || kernel == near::Kernel::table)
-            return;
-        const double length =
-            std::max(given_.kernel.softening, extent_of(executor_, points, given_.dimension));
-        const Exponents& range =
-            given_.precision != near::Precision::fp64 ? exponents<float> : exponents<double>;
-        if (kernel == near::Kernel::helmholtz && length * given_.kernel.wave_number > range.phase)
+        const double extent = extent_of(points);
+        const double phase = extent * given_.kernel.wave_number;
+        const double most = near::unit_exponents(given_.precision).phase;
+        if (given_.kernel.kernel == near::Kernel::helmholtz && phase > most)
             core::fail(
                 core::Status::argument,
                 "near field: wave_number %g times the points' extent along an axis, %g, is %g radians; "
                 "expected at most %g in precision %s, where phases are lost beyond",
-                given_.kernel.wave_number, length, length * given_.kernel.wave_number, range.phase,
+                given_.kernel.wave_number, extent, phase, most,
                 std::string(near::name(given_.precision)).c_str());
-        const double scale = length_scale(range, length, scale_);
+        const double scale = near::length_scale(given_, extent, scale_);
         if (layout_ != nullptr && scale == scale_)
             return;
         scale_ = scale;
-        const double softening = given_.kernel.softening * scale;
-        sums_.kernel.softening = softening >= std::ldexp(1.0, range.softening) ? softening : 0;
-        sums_.kernel.wave_number = given_.kernel.wave_number / scale;
+        sums_.kernel = near::scaled_kernel(given_, scale);
         layout_.reset();
+    }
+
+    double extent_of(const NearPoints& points) const {
+        near::PointBounds bounds;
+        for (int a = 0; a < given_.dimension; ++a)
+            for (const particles::ArrayView* view : {&points.target[a], &points.source[a]})
+                if (view->present())
+                    widen(executor_, *view, bounds.least[a], bounds.most[a]);
+        return bounds.extent(given_.dimension);
     }
 
     /// Of each component; the parts of complex charges have one.
@@ -233,7 +197,7 @@ class HostSide : public NearSide {
             for (int k = 0; k < together; ++k)
                 widen(executor_, sums.charge[index(c + k)], least, most);
             for (int k = 0; k < together; ++k)
-                charge_scale_[index(c + k)] = charge_scale(std::max(-least, most));
+                charge_scale_[index(c + k)] = near::charge_scale(std::max(-least, most));
         }
     }
 
@@ -304,18 +268,6 @@ class HostSide : public NearSide {
 };
 
 } // namespace
-
-double extent_of(const backend::Executor& executor, const NearPoints& points, int32_t dimension) {
-    double extent = 0;
-    for (int a = 0; a < dimension; ++a) {
-        double least = std::numeric_limits<double>::infinity(), most = -least;
-        for (const particles::ArrayView* view : {&points.target[a], &points.source[a]})
-            if (view->present() && view->on_host())
-                widen(executor, *view, least, most);
-        extent = std::max(extent, most - least);
-    }
-    return extent;
-}
 
 double most_coordinate(near::Precision precision) {
     return precision == near::Precision::fp64 ? 1e150 : 1e18; // squares of differences must not overflow

@@ -343,8 +343,6 @@ void NearPlan::update(const NearPoints& points) {
     }
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
-    if (!s.on_host)
-        require_gpu_units(executor, s.sums, points);
     s.has_points = false;
     s.side->set_points(points);
     s.has_points = true;

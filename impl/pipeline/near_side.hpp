@@ -35,15 +35,6 @@ std::unique_ptr<NearSide> make_near_host(const NearSideInput& input);
 /// Throws Error(device) when a GPU is needed, by the backend or the arrays, and there is none.
 std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points);
 
-/// A GPU takes the caller's unit of length, in which 1/r^3 of single precision must be a number: false where
-/// gradients are wanted of host arrays whose points lie further apart than 1e12, or all within 1e-9.
-bool fits_gpu_units(const backend::Executor& executor, const near::Sums& sums, const NearPoints& points);
-/// Throws Error(unsupported) unless it does.
-void require_gpu_units(const backend::Executor& executor, const near::Sums& sums, const NearPoints& points);
-
-/// Largest distance along an axis between points on the host; 0 of none.
-double extent_of(const backend::Executor& executor, const NearPoints& points, int32_t dimension);
-
 /// Largest magnitude of a coordinate whose squared distances stay within the arithmetic.
 double most_coordinate(near::Precision precision);
 /// Largest magnitude of a charge.

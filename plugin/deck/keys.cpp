@@ -269,8 +269,9 @@ constexpr Key keys[] = {
          "as 10",
          count, &Values::near_expected_executes),
     whole("near_field.devices", "GPUs",
-          "GPUs of this host, from cuda.device on, that sum one near-field plan; 0: one", {0, 64},
-          &Values::near_devices),
+          "most GPUs of this host, from cuda.device on, that sum one near-field plan: as many of them as are "
+          "predicted to be fastest; 0: one",
+          {0, 64}, &Values::near_devices),
     kept(
         "near_field.machine", Type::input_path, "",
         "machine file that `graft model calibrate --out FILE` wrote on this machine: layout auto predicts "

@@ -421,7 +421,7 @@ typedef struct graft_options_values {
     int32_t near_layout;    /* 0 = auto, else GRAFT_NEAR_LAYOUT_* */
     int32_t near_precision; /* 0 = as `precision`, else GRAFT_NEAR_PRECISION_* */
     int32_t near_box;       /* most points in a box that the library makes; 0 = 15 */
-    int32_t near_devices;   /* GPUs that sum one plan, from cuda.device on, at most 64; 0 = one */
+    int32_t near_devices;   /* as many GPUs at most, from cuda.device on, sum one plan, up to 64; 0 = one */
     double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit */
     double near_expected_executes; /* for one set of coordinates; 0 = unknown, taken as 10 */
     /* Since minor 4: periodic boxes (deck keys ewald.*, box.*). The first four took the reserved words of minor 3. The box

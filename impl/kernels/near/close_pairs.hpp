@@ -1,4 +1,4 @@
-// Which pairs of the host's loops are too close to be told from coincident ones.
+// Which pairs are too close to be told from coincident ones, in the layouts' units (units.hpp).
 #pragma once
 
 #include "kernels/near/body.hpp"
@@ -14,5 +14,7 @@ constexpr bool has_cube(Form form) {
 /// 2 (of double: 2^120) are numbers then.
 template <typename T>
 inline constexpr T least_cubed = sizeof(T) == 4 ? T(0x1p-84) : T(0x1p-600);
+/// Its root, of pairs in float.
+inline constexpr double least_distance = 0x1p-42;
 
 } // namespace graft::kernels::near

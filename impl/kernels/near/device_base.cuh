@@ -3,6 +3,7 @@
 
 #include "kernels/near/device_layout.cuh"
 #include "kernels/near/device_points.cuh"
+#include "kernels/near/units.hpp"
 
 namespace graft::kernels::near {
 
@@ -37,6 +38,9 @@ class DeviceConstants {
   public:
     DeviceConstants(const KernelOptions& kernel, backend::Queue& queue); // waits
     Constants<Real> view() const noexcept;
+    void set_wave_number(double wave_number) noexcept {
+        constants_.wave_number = static_cast<Real>(wave_number);
+    }
 
   private:
     Constants<Real> constants_;
@@ -51,9 +55,16 @@ class LayoutBase : public DeviceLayout<typename Numbers<precision>::Stored> {
     LayoutBase(const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
                backend::Queue& queue)
         : structure_(structure), sums_(sums), options_(options), queue_(queue),
-          form_(form_of(sums.kernel, sizeof(Real) == 4)), constants_(sums.kernel, queue) {
+          form_(form_of(sums.kernel, sizeof(Real) == 4)), constants_(sums.kernel, queue), given_(sums) {
         if (form_ == Form::softened)
             form_ = Form::laplace; // see device_sum.cuh
+        set_units(1, 1, 1);
+    }
+    void set_units(double lengths, double of_potentials, double of_gradients) override {
+        sums_.kernel = scaled_kernel(given_, lengths);
+        constants_.set_wave_number(sums_.kernel.wave_number);
+        factor_ = static_cast<Stored>(sums_.kernel.factor * of_potentials);
+        gradient_factor_ = static_cast<Stored>(sums_.kernel.factor * of_gradients);
     }
     Times times() override {
         Times t;
@@ -100,7 +111,7 @@ class LayoutBase : public DeviceLayout<typename Numbers<precision>::Stored> {
             v.components = next(form_, sums_.components - first);
             bool gradient = false;
             v.results = {};
-            v.results.factor = static_cast<Stored>(sums_.kernel.factor), v.results.add = add;
+            v.results.factor = factor_, v.results.gradient_factor = gradient_factor_, v.results.add = add;
             for (int32_t c = 0; c < v.components; ++c) {
                 v.results.potential[c] = fields.potential[first + c];
                 for (int axis = 0; axis < sums_.dimension; ++axis) {
@@ -118,6 +129,10 @@ class LayoutBase : public DeviceLayout<typename Numbers<precision>::Stored> {
     Form form_;
     DeviceConstants<Real> constants_;
     LayoutClock clock_;
+
+  private:
+    Sums given_; // with the kernel's lengths as the caller has them
+    Stored factor_ = 1, gradient_factor_ = 1;
 };
 
 /// Makers of the layouts, one a file.

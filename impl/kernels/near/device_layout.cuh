@@ -31,6 +31,9 @@ template <typename T>
 class DeviceLayout {
   public:
     virtual ~DeviceLayout() = default;
+    /// Points that come from now on are the caller's times `lengths`, by their own scale or before: the
+    /// kernel's lengths follow. Sums are multiplied by these two, powers of two. At first all are 1.
+    virtual void set_units(double lengths, double of_potentials, double of_gradients) = 0;
     /// Device arrays (collect_on_host: host arrays) in the caller's order; they may change afterwards.
     virtual void set_points(const Coordinates<T>& targets, const Coordinates<T>& sources) = 0;
     virtual void set_charges(const Charges<T>& charges) = 0;

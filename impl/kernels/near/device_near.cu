@@ -54,17 +54,25 @@ std::string device_name(int32_t device) {
 
 constexpr int axes = 3, first_source = 3, first_charge = 6;
 
+/// Scales that potentials and gradients can be multiplied by in the kernels: their squares are far from the
+/// ends of float.
+bool can_be_folded(double scale) {
+    return scale >= 0x1p-20 && scale <= 0x1p20;
+}
+
 template <typename T>
 class Plan final : public DeviceNear {
   public:
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
         : memory_(options.device), keeps_blocks_(memory_), queue_(memory_, nullptr),
           begun_(memory_), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
-          sums_(sums), on_device_(structure, queue_),
-          inputs_(queue_, executor_, first_charge + sums.components, options.collect_on_host != 0),
-          outputs_(queue_, executor_, on_device_),
+          sums_(sums), collects_on_host_(options.collect_on_host != 0), on_device_(structure, queue_),
+          inputs_(queue_, executor_, first_charge + sums.components, collects_on_host_),
+          points_(options.part, structure.same, queue_),
+          outputs_(queue_, executor_, on_device_, points_.own.get()),
           layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
-          pairs_(pairs_of(structure, on_device_.all())) {
+          pairs_(pairs_of(structure, on_device_.all())),
+          charge_scales_(static_cast<size_t>(sums.components), 1) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
         rest();
@@ -72,69 +80,124 @@ class Plan final : public DeviceNear {
     ~Plan() override {
         if (work_ == Work::begun && cudaEventSynchronize(begun_) == cudaSuccess)
             rest();
+        if (far_in_use_ != nullptr)
+            far_in_use_->start(nullptr);
         (void)cudaGetLastError();
     }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
-    void set_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {
-        start(stream);
-        const Structure& s = on_device_.host();
+    void send_points(const ArrayView* targets, const ArrayView* sources, void* stream) override {
+        const bool same = on_device_.host().same;
+        start(stream, first_on_device(targets, same ? nullptr : sources, sums_.dimension));
         inputs_.forget();
-        const Coordinates<T> t = coordinates(targets, 0);
-        const Coordinates<T> from = s.same ? Coordinates<T>{} : coordinates(sources, first_source);
+        put_axes(targets, 0, points_.targets.get());
+        if (!same)
+            put_axes(sources, first_source, points_.sources_or_targets());
         inputs_.fetch();
-        queue_.wait();
+    }
+    void see_points(PointBounds& all) override {
+        enter();
+        inputs_.wait_fetched();
+        ++waits_;
         inputs_.waited();
         static const char* const names[] = {"target x", "target y", "target z",
                                             "source x", "source y", "source z"};
         for (int32_t k = 0; k < first_charge; ++k)
             refuse_bad(k, names[k]);
-        layout_->set_points(t, from);
+        for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
+            inputs_.widen(axis, axis, all);
+            if (!on_device_.host().same)
+                inputs_.widen(first_source + axis, axis, all);
+        }
+    }
+    void take_points(const PointBounds& all) override {
+        enter();
+        scale_ = collects_on_host_ ? 1 : length_scale(sums_, all.extent(sums_.dimension), scale_);
+        const bool fold = can_be_folded(scale_);
+        units_[0] = fold ? 1 : scale_, units_[1] = fold ? 1 : scale_ * scale_;
+        layout_->set_units(scale_, fold ? scale_ : 1, fold ? scale_ * scale_ : 1);
+        const Coordinates<T> t = take_axes(0);
+        layout_->set_points(t, on_device_.host().same ? Coordinates<T>{} : take_axes(first_source));
         queue_.wait(); // the caller may change its arrays
         rest();
     }
-    void begin(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
-        start(stream);
+    void send_charges(const ArrayView* charges, const DeviceNearOutputs& outputs, void* stream) override {
+        start(stream, first_on_device(charges, outputs));
         inputs_.forget();
-        Charges<T> from;
-        for (int32_t c = 0; c < sums_.components; ++c)
-            from.component[static_cast<size_t>(c)] = inputs_.put(first_charge + c, charges[c]);
+        const int32_t together = sums_.kernel.kernel == Kernel::helmholtz ? 2 : 1;
+        for (int32_t c = 0; c < sums_.components; ++c) {
+            inputs_.put(first_charge + c, charges[c], points_.sources_or_targets(), far_in_use_);
+            inputs_.look(first_charge + c, c % together + 1, scales_charges());
+        }
         inputs_.fetch();
+    }
+    void sum(const DeviceNearOutputs& outputs) override {
+        enter();
+        Charges<T> from;
+        for (int32_t c = 0; c < sums_.components; ++c) {
+            const auto i = static_cast<size_t>(c);
+            const int32_t place = first_charge + c;
+            const double* const scale = scales_charges() ? &inputs_.seen(place)->scale : nullptr;
+            const bool direct = inputs_.direct(place);
+            from.component[i] = inputs_.take(place, direct, 1, scale);
+            from.scale[i] = direct ? scale : nullptr;
+        }
         if (on_device_.host().sources() > 0)
             layout_->set_charges(from);
-        layout_->run(outputs_.fields(outputs, sums_));
-        outputs_.send();
+        layout_->run(outputs_.fields(outputs, sums_, far_in_use_));
+        outputs_.send(units_, scales_charges() ? inputs_.seen(first_charge) : nullptr);
         GRAFT_CUDA(cudaEventRecord(begun_, queue_.stream()));
         work_ = Work::begun;
     }
-    /// Waits for the event, not for the stream: the host may have begun to capture it, or destroyed it.
-    void end(DeviceNearReport& report) override {
+    void see_charges() override {
         enter();
+        if (work_ == Work::begun)
+            inputs_.wait_fetched();
+        for (int32_t c = 0; c < sums_.components; ++c)
+            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
+    }
+    /// Waits for events, not for the stream: the host may have begun to capture it, or destroyed it.
+    void end(DeviceNearReport* report) override {
+        enter();
+        if (report != nullptr && work_ == Work::begun) {
+            see_charges();
+            for (int32_t c = 0; scales_charges() && c < sums_.components; ++c)
+                charge_scales_[static_cast<size_t>(c)] = inputs_.fetched_scale(first_charge + c);
+            outputs_.deliver(units_, charge_scales_);
+        }
         if (work_ == Work::begun) {
             GRAFT_CUDA(cudaEventSynchronize(begun_));
             ++waits_;
             rest();
         }
         inputs_.waited();
-        for (int32_t c = 0; c < sums_.components; ++c)
-            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
-        outputs_.deliver();
-        report = {};
-        report.times = layout_->times();
-        report.bytes = layout_->bytes();
-        report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
-        const backend::DeviceCache& cache = backend::DeviceCache::of(memory_.device());
-        report.bytes_kept = cache.bytes(false) + cache.bytes(true);
-        report.allocations = memory_.allocations(), report.waits = queue_.waits() + waits_,
-        report.launches = queue_.launches;
-        report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
-        std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
+        if (report != nullptr)
+            fill(*report);
     }
 
     bool lost() const override { return keeps_blocks_.lost(); }
 
   private:
+    /// Of a part; none of the whole.
+    struct PartLists {
+        PartLists(const PartPoints* part, bool same, backend::Queue& queue) {
+            if (part == nullptr)
+                return;
+            targets = std::make_unique<SomePoints>(part->targets, std::span<const int64_t>(), queue);
+            if (!same)
+                sources = std::make_unique<SomePoints>(part->sources, std::span<const int64_t>(), queue);
+            std::vector<int64_t> numbers;
+            for (const int64_t place : part->own)
+                numbers.push_back(part->targets[static_cast<size_t>(place)]);
+            own = std::make_unique<SomePoints>(numbers, part->own, queue);
+        }
+        const SomePoints* sources_or_targets() const {
+            return sources != nullptr ? sources.get() : targets.get();
+        }
+        std::unique_ptr<SomePoints> targets, sources, own;
+    };
+
     void enter() const {
         if (lost())
             core::fail(core::Status::device,
@@ -144,9 +207,18 @@ class Plan final : public DeviceNear {
         GRAFT_CUDA(cudaSetDevice(memory_.device()));
     }
     /// Throws Error(argument) where the stream is in capture, before anything is enqueued or allocated.
-    void start(void* stream) {
+    /// on_device: one of the call's arrays on a device, or NULL.
+    void start(void* stream, const ArrayView* on_device) {
         enter();
-        const cudaStream_t given = backend::host_stream(stream);
+        far_in_use_ = points_.own != nullptr && on_device != nullptr ? far_of(*on_device) : nullptr;
+        cudaStream_t given = nullptr;
+        if (far_in_use_ != nullptr) {
+            GRAFT_CUDA(backend::use_device(far_in_use_->device()));
+            far_in_use_->start(backend::host_stream(stream));
+            GRAFT_CUDA(cudaSetDevice(memory_.device()));
+        } else if (points_.own == nullptr || on_device != nullptr) { // of a part: of this device's arrays
+            given = backend::host_stream(stream);
+        }
         if (work_ == Work::cut_short) // an error left some, perhaps on another stream
             GRAFT_CUDA(cudaDeviceSynchronize());
         queue_.borrow(given);
@@ -156,14 +228,64 @@ class Plan final : public DeviceNear {
     /// After a wait.
     void rest() noexcept {
         queue_.borrow(nullptr); // the host may destroy its stream
+        if (far_in_use_ != nullptr)
+            far_in_use_->start(nullptr);
+        far_in_use_ = nullptr;
         keeps_blocks_.at_rest();
         work_ = Work::none;
     }
-    Coordinates<T> coordinates(const ArrayView* views, int32_t place) {
-        Coordinates<T> to;
-        to.x = inputs_.put(place, views[0]), to.y = inputs_.put(place + 1, views[1]);
-        if (sums_.dimension == axes)
-            to.z = inputs_.put(place + 2, views[2]);
+    /// Where an array is: NULL on this device.
+    FarSide* far_of(const ArrayView& view) {
+        cudaPointerAttributes attributes;
+        GRAFT_CUDA(cudaPointerGetAttributes(&attributes, view.data));
+        if (attributes.type != cudaMemoryTypeDevice || attributes.device == memory_.device())
+            return nullptr;
+        if (far_ == nullptr || far_->device() != attributes.device) {
+            far_.reset();
+            far_ = std::make_unique<FarSide>(attributes.device, queue_, *points_.targets,
+                                             *points_.sources_or_targets(), *points_.own);
+            GRAFT_CUDA(cudaSetDevice(memory_.device()));
+        }
+        return far_.get();
+    }
+    static const ArrayView* on_device(const ArrayView& view) {
+        return view.present() && view.on_device() ? &view : nullptr;
+    }
+    static const ArrayView* first_on_device(const ArrayView* targets, const ArrayView* sources,
+                                            int32_t dimension) {
+        for (const ArrayView* set : {targets, sources})
+            for (int32_t axis = 0; set != nullptr && axis < dimension; ++axis)
+                if (on_device(set[axis]) != nullptr)
+                    return &set[axis];
+        return nullptr;
+    }
+    const ArrayView* first_on_device(const ArrayView* charges, const DeviceNearOutputs& outputs) const {
+        for (int32_t c = 0; c < sums_.components; ++c) {
+            for (const ArrayView* view : {&charges[c], &outputs.potential[c]})
+                if (on_device(*view) != nullptr)
+                    return view;
+            for (const ArrayView& axis : outputs.gradient[c])
+                if (on_device(axis) != nullptr)
+                    return &axis;
+        }
+        return nullptr;
+    }
+    /// Charges of pairs in double need no scale, and collections of the host have none.
+    bool scales_charges() const { return sums_.precision != Precision::fp64 && !collects_on_host_; }
+    void put_axes(const ArrayView* views, int32_t place, const SomePoints* some) {
+        for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
+            inputs_.put(place + axis, views[axis], some, far_in_use_);
+            inputs_.look(place + axis, 0, false);
+        }
+    }
+    /// All as they are where that can be, or all as copies.
+    Coordinates<T> take_axes(int32_t place) {
+        bool direct = true;
+        for (int32_t axis = 0; axis < sums_.dimension; ++axis)
+            direct = direct && inputs_.direct(place + axis);
+        const auto take = [&](int32_t axis) { return inputs_.take(place + axis, direct, scale_, nullptr); };
+        Coordinates<T> to{take(0), take(1), sums_.dimension == axes ? take(2) : nullptr};
+        to.scale = direct ? scale_ : 1;
         return to;
     }
     /// After a wait.
@@ -171,9 +293,28 @@ class Plan final : public DeviceNear {
         const int64_t bad = inputs_.first_bad(place);
         if (bad < 0)
             return;
+        if (work_ == Work::begun)
+            GRAFT_CUDA(cudaEventSynchronize(begun_));
+        else
+            queue_.wait();
+        inputs_.waited();
         rest();
         core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
                    static_cast<long long>(bad));
+    }
+    void fill(DeviceNearReport& report) {
+        report = {};
+        report.times = layout_->times();
+        report.bytes = layout_->bytes();
+        report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
+        const backend::DeviceCache& cache = backend::DeviceCache::of(memory_.device());
+        report.bytes_kept = cache.bytes(false) + cache.bytes(true);
+        report.allocations = memory_.allocations(), report.waits = queue_.waits() + waits_,
+        report.launches = queue_.launches;
+        if (far_ != nullptr)
+            report.allocations += far_->allocations(), report.bytes_device += far_->bytes();
+        report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
+        std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }
 
     backend::DeviceMemory memory_;
@@ -181,15 +322,21 @@ class Plan final : public DeviceNear {
     backend::Queue queue_;
     backend::Event begun_; // the end of what begin() has enqueued
     enum class Work { none, begun, cut_short } work_ = Work::cut_short;
-    int64_t waits_ = 0; // for that event
+    int64_t waits_ = 0; // for events
     core::Memory host_memory_;
     backend::Executor executor_;
     Sums sums_;
+    bool collects_on_host_;
     DeviceStructure on_device_;
     NearInputs<T> inputs_;
+    PartLists points_;
     NearOutputs<T> outputs_;
     std::unique_ptr<DeviceLayout<T>> layout_;
     double pairs_;
+    double scale_ = 1, units_[2] = {1, 1}; // of lengths; of the sums, where kernels leave them out
+    std::vector<double> charge_scales_;
+    std::unique_ptr<FarSide> far_; // of the last arrays on another device
+    FarSide* far_in_use_ = nullptr;
     char name_[256] = {0};
 };
 
@@ -212,26 +359,74 @@ void destroy(void* plan) {
         (void)last.release(); // nothing on the device is its own any more
 }
 
+DeviceNear& plan_of(void* plan) {
+    return *static_cast<DeviceNear*>(plan);
+}
+
 int32_t set_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream,
                    DeviceError* error) {
-    return guarded_device(error,
-                          [&] { static_cast<DeviceNear*>(plan)->set_points(targets, sources, stream); });
+    return guarded_device(error, [&] {
+        PointBounds all;
+        plan_of(plan).send_points(targets, sources, stream);
+        plan_of(plan).see_points(all);
+        plan_of(plan).take_points(all);
+    });
 }
 
 int32_t begin(void* plan, const ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
               DeviceError* error) {
-    return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->begin(charges, *outputs, stream); });
+    return guarded_device(error, [&] {
+        plan_of(plan).send_charges(charges, *outputs, stream);
+        plan_of(plan).sum(*outputs);
+    });
 }
 
 int32_t end(void* plan, DeviceNearReport* report, DeviceError* error) {
-    return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->end(*report); });
+    return guarded_device(error, [&] { plan_of(plan).end(report); });
+}
+
+int32_t send_points(void* plan, const ArrayView* targets, const ArrayView* sources, void* stream,
+                    DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).send_points(targets, sources, stream); });
+}
+
+int32_t see_points(void* plan, PointBounds* all, DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).see_points(*all); });
+}
+
+int32_t take_points(void* plan, const PointBounds* all, DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).take_points(*all); });
+}
+
+int32_t send_charges(void* plan, const ArrayView* charges, const DeviceNearOutputs* outputs, void* stream,
+                     DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).send_charges(charges, *outputs, stream); });
+}
+
+int32_t sum(void* plan, const DeviceNearOutputs* outputs, DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).sum(*outputs); });
+}
+
+int32_t see_charges(void* plan, DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).see_charges(); });
 }
 
 } // namespace
 
 const DeviceNearTable& device_near_table() {
-    static const DeviceNearTable table = {
-        sizeof(DeviceNearTable), 0, create, destroy, set_points, begin, end};
+    static const DeviceNearTable table = {sizeof(DeviceNearTable),
+                                          0,
+                                          create,
+                                          destroy,
+                                          set_points,
+                                          begin,
+                                          end,
+                                          send_points,
+                                          see_points,
+                                          take_points,
+                                          send_charges,
+                                          sum,
+                                          see_charges};
     return table;
 }
 

@@ -3,12 +3,13 @@
 //
 // begin() enqueues and returns; end() waits, and only then host outputs are written. Host arrays go through
 // page-locked memory; device arrays with stride 1 and the plan's type are taken as they are, others are
-// gathered by the device. The second execution of a plan allocates nothing. Calls of one plan come from one
-// thread.
+// gathered by the device. Points and charges are brought into units of the plan's own (units.hpp). The second
+// execution of a plan allocates nothing. Calls of one plan come from one thread.
 #pragma once
 
 #include "backend/cuda_library.hpp"
-#include "kernels/near/near.hpp"
+#include "kernels/near/parts.hpp"
+#include "kernels/near/units.hpp"
 #include "particles/array_view.hpp"
 
 namespace graft::kernels::near {
@@ -20,6 +21,9 @@ struct DeviceNearOptions {
     int32_t collect_on_host = 0; // copies of the paper's layouts are made by host threads
     int32_t host_threads = 0;    // 0: OpenMP's
     int32_t threads = 0, target_lanes = 0, source_lanes = 0, window = 0; // device_layout.cuh; 0: its defaults
+    /// The structure is a part: of the caller's arrays, which may be on another GPU, these points are its
+    /// own. Not with collect_on_host. NULL: it is the whole. Read by create() alone.
+    const PartPoints* part = nullptr;
 };
 
 /// Where sums go; views that are not present() are not wanted. One component each, F32 or F64.
@@ -52,7 +56,22 @@ struct DeviceNearTable {
                           const particles::ArrayView* sources, void* stream, backend::DeviceError* error);
     int32_t (*begin)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,
                      void* stream, backend::DeviceError* error);
+    /// report NULL: waits only, nothing is written.
     int32_t (*end)(void* plan, DeviceNearReport* report, backend::DeviceError* error);
+    /// set_points() in three steps, so that plans of parts work at the same time and in the same units: sent
+    /// (enqueued); waited for, refused where they are bad, and `all` widened to them; taken in the units that
+    /// all points ask for.
+    int32_t (*send_points)(void* plan, const particles::ArrayView* targets,
+                           const particles::ArrayView* sources, void* stream, backend::DeviceError* error);
+    int32_t (*see_points)(void* plan, PointBounds* all, backend::DeviceError* error);
+    int32_t (*take_points)(void* plan, const PointBounds* all, backend::DeviceError* error);
+    /// begin() in two steps: where arrays are on a GPU, all parts fetch their charges from it before one of
+    /// them keeps it busy.
+    int32_t (*send_charges)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,
+                            void* stream, backend::DeviceError* error);
+    int32_t (*sum)(void* plan, const DeviceNearOutputs* outputs, backend::DeviceError* error);
+    /// Between begin() and end(): waits until the charges are there. Error(value) as end().
+    int32_t (*see_charges)(void* plan, backend::DeviceError* error);
 };
 
 /// In libgraft_cuda.so only.

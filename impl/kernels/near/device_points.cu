@@ -16,7 +16,8 @@ __global__ void gather_points(Coordinates<T> from, const int32_t* index, int32_t
     if (s >= n)
         return;
     const int32_t i = index != nullptr ? index[s] : s;
-    to[s] = {from.x[i], from.y[i], from.z != nullptr ? from.z[i] : T(0), T(0)};
+    const auto scaled = [&](T value) { return static_cast<T>(static_cast<double>(value) * from.scale); };
+    to[s] = {scaled(from.x[i]), scaled(from.y[i]), from.z != nullptr ? scaled(from.z[i]) : T(0), T(0)};
 }
 
 template <typename T>
@@ -26,10 +27,14 @@ __global__ void gather_charges(Charges<T> from, int32_t components, const int32_
     if (s >= n)
         return;
     const int32_t i = index != nullptr ? index[s] : s;
-    point[s].charge = from.component[0][i];
+    const auto scaled = [&](int32_t c) {
+        const T value = from.component[c][i];
+        return from.scale[c] != nullptr ? static_cast<T>(static_cast<double>(value) * *from.scale[c]) : value;
+    };
+    point[s].charge = scaled(0);
     if (components > 1)
         for (int32_t c = 0; c < components; ++c)
-            charge[int64_t{c} * n + s] = from.component[c][i];
+            charge[int64_t{c} * n + s] = scaled(c);
 }
 
 /// Entries of an array in slots or, unsorted, in the caller's order: an index may leave points out.

@@ -2,14 +2,15 @@
 // and results, and the sums of one target.
 //
 // Formulas: radial.inc. Softening is added to r^2 inside its first multiply-add, which costs nothing: laplace
-// and softened are one form here. checked: a pair may be at distance zero; without it a slot or two less.
+// and softened are one form here. checked: a pair may be at distance zero, or closer than cubes can be told
+// (close_pairs.hpp); without it a slot or two less.
 // Roots: MUFU.RSQ as it is in float (2^-22.9); in double its 20 bits and a series, device_pair.cuh.
 // Only files compiled by nvcc include this.
 #pragma once
 
 #include "backend/device.cuh"
 #include "kernels/device_pair.cuh"
-#include "kernels/near/body.hpp"
+#include "kernels/near/close_pairs.hpp"
 #include "kernels/near/device_collect.hpp"
 #include "kernels/near/device_structure.cuh"
 
@@ -37,9 +38,11 @@ struct Numbers<Precision::fp64> {
     using Total = double;
 };
 
-template <typename T, bool checked>
+/// cubes: 1/r^3 is taken.
+template <typename T, bool checked, bool cubes>
 struct DeviceOps {
     using Real = T;
+    static constexpr T least = cubes ? least_cubed<T> : least_normal<T>; // squares of distances that count
     template <typename Number>
     __device__ __forceinline__ static T set(Number v) {
         return static_cast<T>(v);
@@ -57,7 +60,7 @@ struct DeviceOps {
     __device__ __forceinline__ static T square_root(T a) { return sqrt(a); }
     __device__ __forceinline__ static T estimate(T r2) {
         const T y = root_estimate(r2);
-        return !checked || r2 >= least_normal<T> ? y : T(0);
+        return !checked || r2 >= least ? y : T(0);
     }
     __device__ __forceinline__ static T inverse_root(T r2) {
         const T y = estimate(r2);
@@ -103,7 +106,7 @@ template <typename T>
 struct Results {
     T* potential[most_pass];
     T* gradient[most_pass][3];
-    T factor;
+    T factor, gradient_factor;
     bool add; // to what is there
 };
 
@@ -173,7 +176,7 @@ struct TargetSum {
 #pragma unroll
         for (int axis = 1; axis < dimension; ++axis)
             r2 = fused(d[axis], d[axis], r2);
-        const DeviceOps<Real, checked> ops;
+        const DeviceOps<Real, checked, slope && has_cube(form)> ops;
         const auto k = radial<form, true, slope>(ops, r2, constants);
         add_charges<form, true, slope>(ops, d, q, k, now);
     }
@@ -186,7 +189,7 @@ __device__ __forceinline__ void write_result(const Results<T>& results, int v, i
                       ? results.potential[v]
                       : results.gradient[(v - components) / dimension][(v - components) % dimension];
     if (to != nullptr) {
-        const T value = results.factor * static_cast<T>(sum);
+        const T value = (v < components ? results.factor : results.gradient_factor) * static_cast<T>(sum);
         to[at] = results.add ? to[at] + value : value;
     }
 }

@@ -92,7 +92,7 @@ struct BlockLoop {
 #pragma unroll
             for (int axis = 0; axis < dimension; ++axis)
                 r2 = fused(d[axis], d[axis], r2);
-            const DeviceOps<float, checked> ops;
+            const DeviceOps<float, checked, slope && has_cube(form)> ops;
             add_charges<form, value, slope>(ops, d, q, radial<form, value, slope>(ops, r2, v.constants),
                                             sum[t]);
         }

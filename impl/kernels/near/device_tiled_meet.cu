@@ -1,4 +1,5 @@
-// Which sources may stand where a target is: those in the bounding box of the targets. See device_tiled.cuh.
+// Which sources may stand where a target is, or too close to it to be told: those in the bounding box of the
+// targets, or next to it. See device_tiled.cuh.
 #include "kernels/near/device_tiled.cuh"
 
 namespace graft::kernels::near {
@@ -31,12 +32,12 @@ __global__ void meetings(StructureView boxes, RunsView runs, const Point<T>* tar
     }
     for (int axis = 0; axis < 3; ++axis)
         low[axis] = warp_least(low[axis]), minus_high[axis] = warp_least(minus_high[axis]);
-    if constexpr (sizeof(T) ==
-                  8) // mixed precision resolves 2^-48 of it: what is outside differs in two floats
-        for (int axis = 0; axis < 3; ++axis) {
-            const T margin = T(1e-12) * (-minus_high[axis] - low[axis]);
-            low[axis] -= margin, minus_high[axis] -= margin;
-        }
+    for (int axis = 0; axis < 3; ++axis) {
+        T margin = T(least_distance);
+        if constexpr (sizeof(T) == 8) // mixed precision resolves 2^-48 of it: others differ in two floats
+            margin = max(margin, T(1e-12) * (-minus_high[axis] - low[axis]));
+        low[axis] -= margin, minus_high[axis] -= margin;
+    }
     int32_t first = INT32_MAX, minus_last = 0, k = 0;
     for (int64_t r = runs.offset[box]; begin < end && r < runs.offset[box + 1]; ++r) {
         const int2 run = runs.run[r];

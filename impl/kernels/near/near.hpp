@@ -96,14 +96,18 @@ struct Shape {
 
 /// Where the plan's points and charges are, and where its sums go: caller's order, stride 1, type double or
 /// float as the precision says (fp32: float; else double). NULL: not wanted. z is NULL in two dimensions.
+/// scale: layouts on a GPU multiply what they read by it (units.hpp), of charges by what stands in the GPU's
+/// memory, NULL: 1. Layouts of the host do not look at it.
 template <typename T>
 struct Coordinates {
     const T *x = nullptr, *y = nullptr, *z = nullptr;
+    double scale = 1;
 };
 constexpr int32_t most_components = 16;
 template <typename T>
 struct Charges {
     std::array<const T*, most_components> component{};
+    std::array<const double*, most_components> scale{};
 };
 template <typename T>
 struct Fields {

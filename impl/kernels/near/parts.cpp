@@ -77,6 +77,36 @@ class Sources {
     std::vector<int32_t> number_;
 };
 
+/// The caller's numbers of a part's slots, ascending, and where each slot's is among them; no index where the
+/// slots ascend themselves.
+void put_in_order(std::vector<int64_t> of_slots, std::vector<int64_t>& numbers, std::vector<int64_t>& index) {
+    if (std::is_sorted(of_slots.begin(), of_slots.end())) {
+        numbers = std::move(of_slots);
+        return;
+    }
+    const int64_t most = *std::max_element(of_slots.begin(), of_slots.end());
+    std::vector<int64_t> place(static_cast<size_t>(most) + 1, -1);
+    for (const int64_t point : of_slots)
+        place[static_cast<size_t>(point)] = 0;
+    for (int64_t point = 0; point <= most; ++point)
+        if (place[static_cast<size_t>(point)] == 0) {
+            place[static_cast<size_t>(point)] = static_cast<int64_t>(numbers.size());
+            numbers.push_back(point);
+        }
+    index.resize(of_slots.size());
+    std::transform(of_slots.begin(), of_slots.end(), index.begin(),
+                   [&](int64_t point) { return place[static_cast<size_t>(point)]; });
+}
+
+/// Places among the part's targets of its slots [begin, end).
+std::vector<int64_t> places_of(const std::vector<int64_t>& index, int64_t begin, int64_t end) {
+    std::vector<int64_t> places;
+    for (int64_t slot = begin; slot < end; ++slot)
+        places.push_back(index.empty() ? slot : index[static_cast<size_t>(slot)]);
+    std::sort(places.begin(), places.end());
+    return places;
+}
+
 /// The list of box b, in the part's numbers.
 void add_list(const Structure& all, int64_t b, const std::vector<int32_t>& boxes, const Sources& sources,
               StructurePart& part) {
@@ -97,16 +127,21 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
     };
     for (int64_t b = begin; b < end; ++b)
         part.pairs += pairs_of(all, b);
+    std::vector<int64_t> targets; // of slots
+    int64_t own_begin = 0, own_end = 0;
     if (!all.same) {
         part.target_offset.push_back(0);
         for (int64_t b = begin; b < end; ++b) {
             for (int64_t slot = all.target_offset[b]; slot < all.target_offset[b + 1]; ++slot)
-                part.target.push_back(point_of(all.target_index, slot));
-            part.target_offset.push_back(static_cast<int64_t>(part.target.size()));
+                targets.push_back(point_of(all.target_index, slot));
+            part.target_offset.push_back(static_cast<int64_t>(targets.size()));
             add_list(all, b, boxes, sources, part), close_list();
         }
-        part.own_end = static_cast<int64_t>(part.target.size());
-        part.source_offset = std::move(sources.offset), part.source = std::move(sources.point);
+        own_end = static_cast<int64_t>(targets.size());
+        part.source_offset = std::move(sources.offset);
+        put_in_order(std::move(targets), part.target, part.target_index);
+        put_in_order(std::move(sources.point), part.source, part.source_index);
+        part.own = places_of(part.target_index, own_begin, own_end);
         return part;
     }
     for (size_t k = 0; k < boxes.size(); ++k) {
@@ -115,14 +150,15 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
         if (boxes[k] >= begin && boxes[k] < end) {
             const auto own = static_cast<size_t>(sources.number(k));
             if (boxes[k] == begin)
-                part.own_begin = sources.offset[own];
-            part.own_end = sources.offset[own + 1];
+                own_begin = sources.offset[own];
+            own_end = sources.offset[own + 1];
             add_list(all, boxes[k], boxes, sources, part);
         }
         close_list();
     }
-    part.target_offset = part.source_offset = std::move(sources.offset),
-    part.target = std::move(sources.point);
+    part.target_offset = part.source_offset = std::move(sources.offset);
+    put_in_order(std::move(sources.point), part.target, part.target_index);
+    part.own = places_of(part.target_index, own_begin, own_end);
     return part;
 }
 
@@ -132,13 +168,15 @@ Structure StructurePart::view() const {
     Structure s;
     s.target_offset = target_offset, s.source_offset = source_offset;
     s.neighbour_offset = neighbour_offset, s.neighbour = neighbour;
+    s.target_index = target_index, s.source_index = same ? target_index : source_index;
     s.same = same;
     return s;
 }
 
 int64_t StructurePart::bytes() const {
     return 8 * static_cast<int64_t>(target_offset.size() + source_offset.size() + neighbour_offset.size() +
-                                    target.size() + source.size()) +
+                                    target_index.size() + source_index.size() + target.size() +
+                                    source.size() + own.size()) +
            4 * static_cast<int64_t>(neighbour.size());
 }
 

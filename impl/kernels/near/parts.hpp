@@ -1,12 +1,13 @@
 // A structure cut into parts that several devices sum at the same time: each its own targets, and the sources
 // that they need.
 //
-// A part is a structure of its own over points of its own, numbered in the order of its boxes; `target` and
-// `source` say which of the caller's points they are. Where the targets are the sources, the boxes that a
-// part's own ones need stand in it as target boxes with empty lists: sums of points outside [own_begin,
-// own_end) mean nothing. Invariants: the parts' own targets are all targets, each once, in order; a box has
-// the same sources in the same order and the same runs of consecutive ones as in the whole, so that its sums
-// have the same bits. For that one point stands where others were left out between two boxes.
+// A part is a structure of its own over points of its own, which stand in the caller's order: `target` and
+// `source` say which of the caller's they are, so that both ends of what travels walk through memory in one
+// direction. Where the targets are the sources, the boxes that a part's own ones need stand in it as target
+// boxes with empty lists: sums of points that are not in `own` mean nothing. Invariants: the parts' own
+// targets are all targets, each once; a box has the same sources in the same order and the same runs of
+// consecutive ones as in the whole, so that its sums have the same bits. For that one point stands where
+// others were left out between two boxes.
 #pragma once
 
 #include "kernels/near/near.hpp"
@@ -15,22 +16,29 @@
 
 namespace graft::kernels::near {
 
+/// Which of the caller's points a part has, ascending. sources: empty where the targets are the sources. own:
+/// places in `targets` of those whose sums are the part's. The arrays are the part's.
+struct PartPoints {
+    std::span<const int64_t> targets, sources, own;
+};
+
 struct StructurePart {
     std::vector<int64_t> target_offset, source_offset, neighbour_offset;
     std::vector<int32_t> neighbour;
-    std::vector<int64_t> target, source; // the caller's numbers; source is empty where the same
-    int64_t own_begin = 0, own_end = 0;  // of `target`
+    std::vector<int64_t> target_index, source_index; // of a slot: its place in `target`, `source`
+    std::vector<int64_t> target, source, own;        // as PartPoints
     double pairs = 0;
     bool same = false;
 
     /// Spans into this object.
     Structure view() const;
+    PartPoints points() const { return {target, source, own}; }
     const std::vector<int64_t>& sources() const { return same ? target : source; }
     int64_t bytes() const;
 };
 
 /// `parts` >= 1 of as many pairs as can be with whole boxes; some are empty where there are fewer boxes.
-/// Cost: O(boxes + points + neighbours).
+/// Cost: O(boxes + neighbours + parts x points).
 std::vector<StructurePart> cut_structure(const Structure& all, int32_t parts);
 
 } // namespace graft::kernels::near

@@ -72,16 +72,20 @@ TEST_F(NearDevicesTest, PartsAreAllTargetsOnceWithAsManyPairs) {
             std::vector<int64_t> targets;
             double pairs = 0, most = 0;
             for (const near::StructurePart& part : parts) {
-                targets.insert(targets.end(), part.target.begin() + part.own_begin,
-                               part.target.begin() + part.own_end);
+                for (const int64_t place : part.own)
+                    targets.push_back(part.target[static_cast<size_t>(place)]);
                 const near::Structure view = part.view();
                 EXPECT_EQ(view.targets(), static_cast<int64_t>(part.target.size()));
                 EXPECT_EQ(view.sources(), static_cast<int64_t>(part.sources().size()));
+                EXPECT_TRUE(std::is_sorted(part.target.begin(), part.target.end()));
+                EXPECT_TRUE(std::is_sorted(part.sources().begin(), part.sources().end()));
                 EXPECT_EQ(static_cast<double>(near::shape_of(view, scene.request.sums).pairs), part.pairs);
                 pairs += part.pairs, most = std::max(most, part.pairs);
             }
-            EXPECT_TRUE(
-                std::equal(targets.begin(), targets.end(), all.target_index.begin(), all.target_index.end()));
+            std::sort(targets.begin(), targets.end());
+            std::vector<int64_t> right(all.target_index.begin(), all.target_index.end());
+            std::sort(right.begin(), right.end());
+            EXPECT_EQ(targets, right);
             EXPECT_EQ(pairs, static_cast<double>(shape.pairs));
             if (count <= 7) { // 64 boxes
                 EXPECT_LT(most, pairs / count + 0.04 * pairs);
@@ -121,21 +125,41 @@ TEST_F(NearDevicesTest, PointsOutsideOfBoxesStayAndSumsAreAdded) {
     EXPECT_EQ(FakeDevice::the().used, (std::set<int32_t>{0, 2, 3}));
 }
 
-TEST_F(NearDevicesTest, ArraysInDeviceMemoryComeThroughTheHost) {
-    NearScene scene(800, 0, 3);
-    pipeline::NearRequest& request = scene.request;
-    for (auto& axis : request.points.target)
-        axis.memory = particles::MemorySpace::device; // the fake's is this host's
-    run(scene, 2, near::Layout::tiled);
-    scene.expect_close("device arrays");
-    int stream = 0;
-    request.points.stream = &stream;
-    try {
-        run(scene, 2, near::Layout::tiled);
-        ADD_FAILURE() << "a stream was taken";
-    } catch (const core::Error& error) {
-        EXPECT_EQ(error.status(), Status::unsupported);
+/// All parts work in the units that all points ask for.
+TEST_F(NearDevicesTest, PartsAreToldTheExtentOfAll) {
+    NearScene scene(800, 500, 3);
+    run(scene, 3, near::Layout::ranges);
+    scene.expect_close("three parts");
+    double extent = 0;
+    for (size_t axis = 0; axis < 3; ++axis) {
+        double least = 1, most = 0;
+        for (const auto& set : scene.coordinate)
+            for (const double x : set[axis])
+                least = std::min(least, x), most = std::max(most, x);
+        extent = std::max(extent, most - least);
     }
+    EXPECT_EQ(FakeDevice::the().extents, (std::set<double>{extent}));
+}
+
+/// More GPUs are taken only where kernels are most of an execution.
+TEST_F(NearDevicesTest, AsManyAsExecuteFastest) {
+    near::Shape shape;
+    shape.targets = shape.sources = 2000000;
+    shape.precision = near::Precision::fp32, shape.outputs = 3;
+    model::NearPrediction one;
+    model::Link link;
+    link.gpu_gpu_bandwidth_bytes_per_s = 2e11; // 40 MB: 0.1 ms for the half of them
+    const auto best = [&](double kernel_s, double host_s, bool device_arrays) {
+        one.kernel_s = kernel_s, one.transfer_s = host_s;
+        return pipeline::best_device_count(one, shape, link, device_arrays, 4);
+    };
+    EXPECT_EQ(best(1e-5, 0, false), 1);
+    EXPECT_EQ(best(1e-4, 1e-2, false), 1) << "what is saved is less than the model's error";
+    EXPECT_EQ(best(1e-3, 1e-3, false), 4);
+    EXPECT_EQ(best(2e-4, 0, false), 2);
+    EXPECT_EQ(best(2.5e-4, 0, true), 1) << "arrays travel to the other and back";
+    EXPECT_EQ(best(1e-2, 0, true), 4);
+    EXPECT_EQ(pipeline::best_device_count(one, shape, link, true, 1), 1);
 }
 
 TEST_F(NearDevicesTest, TooFewGpusAreNamed) {

@@ -1,10 +1,9 @@
 // Near fields in any unit of length and charge: what the pairs' arithmetic could not hold is put into units
 // of its own, which must not be seen.
-#include "near_scene.hpp"
-#include "pipeline/near_side.hpp"
+#include "near_units.hpp"
 
 using namespace graft;
-using graft::test::NearScene;
+using namespace graft::test;
 namespace near = graft::kernels::near;
 
 namespace {
@@ -13,118 +12,24 @@ class NearUnits : public testing::Test {
   protected:
     core::Memory memory;
     core::Log log;
+    const NearRun run = [this](NearScene& scene) {
+        pipeline::NearPlan plan(memory, log, scene.request);
+        plan.execute(scene.sums());
+    };
 };
-
-/// Potentials times the unit of length, then gradients times its square.
-std::vector<double> without_unit(const NearScene& scene, double unit) {
-    std::vector<double> all;
-    for (const NearScene::Column& component : scene.potential)
-        for (const double phi : component)
-            all.push_back(phi * unit);
-    for (const auto& component : scene.gradient)
-        for (const NearScene::Column& axis : component)
-            for (const double slope : axis)
-                all.push_back(slope * unit * unit);
-    return all;
-}
 
 } // namespace
 
-/// The same points in kiloparsecs, metres or femtometres: the same bits but for the unit, although 1/r^3 is
-/// no number of the pairs' type in most of them.
 TEST_F(NearUnits, AnyUnitOfLengthGivesTheSameBits) {
-    struct Asked {
-        near::Kernel kernel;
-        double softening, wave_number;
-    };
-    for (const Asked& asked : {Asked{near::Kernel::laplace, 0, 0}, Asked{near::Kernel::laplace, 0.25, 0},
-                               Asked{near::Kernel::yukawa, 0, 3}, Asked{near::Kernel::helmholtz, 0, 3}})
-        for (const near::Precision precision :
-             {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
-            const bool wide = precision == near::Precision::fp64;
-            std::vector<double> first;
-            for (const double unit :
-                 {1.0, std::ldexp(1, wide ? -300 : -53), std::ldexp(1, wide ? 450 : 55)}) {
-                NearScene scene(400, 300, 3, 2);
-                near::Sums& sums = scene.request.sums;
-                sums.kernel = {asked.kernel, 1.5, asked.softening * unit, asked.wave_number / unit, {}};
-                sums.precision = precision;
-                sums.outputs = near::potential | near::gradient;
-                scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
-                scene.multiply(unit);
-                pipeline::NearPlan plan(memory, log, scene.request);
-                plan.execute(scene.sums());
-                const std::vector<double> found = without_unit(scene, unit);
-                if (first.empty())
-                    first = found;
-                EXPECT_EQ(found, first) << "kernel " << static_cast<int>(asked.kernel) << ", precision "
-                                        << static_cast<int>(precision) << ", unit " << unit;
-                if (unit == 1 && asked.kernel != near::Kernel::yukawa && asked.softening == 0)
-                    scene.expect_close("in its own unit");
-            }
-        }
+    any_unit_of_length_gives_the_same_bits(run);
 }
 
-/// A charge times 1/r^3 is no number of single precision between solar masses in kg that are close; the
-/// gradients are.
 TEST_F(NearUnits, LargeAndSmallChargesHaveTheirGradients) {
-    for (const near::Precision precision : {near::Precision::fp32, near::Precision::mixed})
-        for (int32_t layout = 0; layout < near::layouts; ++layout)
-            for (const double mass : {2e30, 1e-32})
-                for (const near::Kernel kernel : {near::Kernel::laplace, near::Kernel::helmholtz}) {
-                    const bool waves = kernel == near::Kernel::helmholtz;
-                    NearScene scene(100, 0, 3, 2);
-                    const auto first = static_cast<size_t>(scene.index[0][0]),
-                               second = static_cast<size_t>(scene.index[0][1]);
-                    for (NearScene::Column& axis : scene.coordinate[0])
-                        axis[first] = axis[second] = 0;
-                    scene.coordinate[0][0][second] = std::ldexp(1, -17);
-                    scene.coordinate[1] = scene.coordinate[0]; // the plain loop's
-                    for (double& q : scene.charge[0])
-                        q *= mass;
-                    for (double& q : scene.charge[1])
-                        q *= waves ? mass : 1;
-                    scene.request.sums.kernel.kernel = kernel;
-                    scene.request.sums.kernel.wave_number = waves ? 2 : 0;
-                    scene.request.sums.precision = precision;
-                    scene.request.sums.outputs = near::potential | near::gradient;
-                    scene.request.options.layout = layout;
-                    pipeline::NearPlan plan(memory, log, scene.request);
-                    plan.execute(scene.sums());
-                    scene.expect_close("at 2^-17, layout " + std::to_string(layout));
-                }
+    large_and_small_charges_have_their_gradients(run);
 }
 
-/// Points closer than the pairs' arithmetic tells apart have the sums of coincident ones, not infinite
-/// gradients.
 TEST_F(NearUnits, PointsThatAreTooCloseCountAsCoincident) {
-    for (const near::Precision precision :
-         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
-        for (int32_t layout = 0; layout < near::layouts; ++layout)
-            for (const near::Kernel kernel :
-                 {near::Kernel::laplace, near::Kernel::yukawa, near::Kernel::helmholtz}) {
-                NearScene scene(100, 0, 3, 2);
-                scene.request.sums.kernel.kernel = kernel;
-                scene.request.sums.kernel.wave_number = kernel == near::Kernel::laplace ? 0 : 2;
-                scene.request.sums.precision = precision;
-                scene.request.sums.outputs = near::potential | near::gradient;
-                scene.request.options.layout = layout;
-                const auto first = static_cast<size_t>(scene.index[0][0]),
-                           second = static_cast<size_t>(scene.index[0][1]);
-                std::vector<std::vector<double>> found;
-                for (const double distance : {0.0, precision == near::Precision::fp64 ? 1e-110 : 1e-16}) {
-                    for (NearScene::Column& axis : scene.coordinate[0])
-                        axis[first] = axis[second] = 0;
-                    scene.coordinate[0][0][second] = distance;
-                    pipeline::NearPlan plan(memory, log, scene.request);
-                    plan.execute(scene.sums());
-                    found.push_back(without_unit(scene, 1));
-                }
-                for (size_t k = 0; k < found[0].size(); ++k)
-                    ASSERT_NEAR(found[1][k], found[0][k], 1e-5 * std::abs(found[0][k]) + 1e-6)
-                        << "layout " << layout << ", precision " << static_cast<int>(precision) << ", kernel "
-                        << static_cast<int>(kernel);
-            }
+    points_that_are_too_close_count_as_coincident(run);
 }
 
 TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
@@ -151,79 +56,10 @@ TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
     }
 }
 
-/// A softening so short that 1/eps^3 is no number of the pairs' type: coincident points then add nothing.
 TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
-    for (const near::Precision precision :
-         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
-        NearScene scene(100, 0, 3);
-        const auto& slots = scene.index[0];
-        for (auto& axis : scene.coordinate[0]) // two of one box, or of two that touch
-            axis[static_cast<size_t>(slots[1])] = axis[static_cast<size_t>(slots[0])];
-        scene.request.sums.precision = precision;
-        scene.request.sums.outputs = near::potential | near::gradient;
-        pipeline::NearPlan plain(memory, log, scene.request);
-        plain.execute(scene.sums());
-        const std::vector<double> without = without_unit(scene, 1);
-        scene.request.sums.kernel.softening = precision == near::Precision::fp64 ? 1e-110 : 1e-18;
-        pipeline::NearPlan plan(memory, log, scene.request);
-        plan.execute(scene.sums());
-        EXPECT_EQ(without_unit(scene, 1), without) << static_cast<int>(precision);
-        for (const double value : without)
-            EXPECT_TRUE(std::isfinite(value));
-    }
+    softening_too_short_to_be_seen_counts_as_none(run);
 }
 
 TEST_F(NearUnits, NewCoordinatesMayBeInAnotherUnit) {
-    NearScene scene(400, 0, 3);
-    scene.request.sums.precision = near::Precision::fp32;
-    scene.request.sums.outputs = near::potential | near::gradient;
-    scene.request.sums.kernel.softening = 1e-3;
-    scene.request.options.layout = static_cast<int32_t>(near::Layout::replicated);
-    pipeline::NearPlan plan(memory, log, scene.request);
-    for (const double factor : {1.0, std::ldexp(1, 45), std::ldexp(1, -90), std::ldexp(1, 40)}) {
-        scene.multiply(factor);
-        plan.update(scene.request.points);
-        plan.execute(scene.sums());
-        const std::vector<double> updated = without_unit(scene, 1);
-        pipeline::NearPlan anew(memory, log, scene.request);
-        anew.execute(scene.sums());
-        EXPECT_EQ(updated, without_unit(scene, 1)) << factor;
-        for (const double value : updated)
-            EXPECT_TRUE(std::isfinite(value)) << factor;
-    }
-}
-
-/// A GPU takes the caller's unit: what its single precision would lose is refused, or goes to the CPU.
-TEST_F(NearUnits, WhatAGpusSinglePrecisionWouldLose) {
-    const backend::Executor executor{memory, 2};
-    for (const double unit : {1e13, 1.0, 1e-10}) {
-        NearScene scene(50, 40, 3);
-        scene.multiply(unit);
-        near::Sums& sums = scene.request.sums;
-        const auto fits = [&] { return pipeline::fits_gpu_units(executor, sums, scene.request.points); };
-        for (const near::Precision precision :
-             {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
-            for (const near::Kernel kernel : {near::Kernel::laplace, near::Kernel::logarithm})
-                for (const int32_t outputs : {1, 3}) { // potentials alone, and with gradients
-                    sums.precision = precision, sums.kernel.kernel = kernel, sums.outputs = outputs;
-                    EXPECT_EQ(fits(), unit == 1 || precision == near::Precision::fp64 ||
-                                          kernel == near::Kernel::logarithm || outputs == near::potential);
-                }
-        sums.precision = near::Precision::mixed, sums.kernel.kernel = near::Kernel::yukawa;
-        EXPECT_EQ(fits(), unit == 1);
-        if (unit != 1) {
-            try {
-                pipeline::require_gpu_units(executor, sums, scene.request.points);
-                ADD_FAILURE() << unit;
-            } catch (const core::Error& error) {
-                EXPECT_EQ(error.status(), core::Status::unsupported);
-                EXPECT_NE(std::string(error.what()).find("in precision mixed want"), std::string::npos)
-                    << error.what();
-            }
-        }
-        for (auto* const set : {&scene.request.points.target, &scene.request.points.source})
-            for (particles::ArrayView& axis : *set)
-                axis.memory = particles::MemorySpace::device;
-        EXPECT_TRUE(fits()) << "of arrays on a device nothing is known here";
-    }
+    new_coordinates_may_be_in_another_unit(pipeline::Backend::cpu);
 }
