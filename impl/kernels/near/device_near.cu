@@ -27,6 +27,7 @@ DeviceLayoutOptions layout_options(const DeviceNearOptions& from) {
     o.threads = from.threads > 0 ? from.threads : o.threads;
     o.window = from.window > 0 ? from.window : o.window;
     o.target_lanes = from.target_lanes, o.source_lanes = from.source_lanes;
+    o.pairs_once = from.pairs_once, o.small_blocks = from.small_blocks;
     return o;
 }
 

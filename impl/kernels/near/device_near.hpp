@@ -20,7 +20,8 @@ struct DeviceNearOptions {
     int64_t most_bytes = 0;      // of the layout's arrays; 0: no limit
     int32_t collect_on_host = 0; // copies of the paper's layouts are made by host threads
     int32_t host_threads = 0;    // 0: OpenMP's
-    int32_t threads = 0, target_lanes = 0, source_lanes = 0, window = 0; // device_layout.cuh; 0: its defaults
+    // device_layout.cuh; 0, small_blocks 2: its defaults
+    int32_t threads = 0, target_lanes = 0, source_lanes = 0, window = 0, pairs_once = 0, small_blocks = 2;
     /// The structure is a part: of the caller's arrays, which may be on another GPU, these points are its
     /// own. Not with collect_on_host. NULL: it is the whole. Read by create() alone.
     const PartPoints* part = nullptr;
