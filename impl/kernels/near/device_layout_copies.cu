@@ -99,6 +99,9 @@ class Copies final : public LayoutBase<precision> {
                copies_.size() + caller_.size() * static_cast<int64_t>(sizeof(Stored));
     }
     int32_t chunks() const override { return kept_ ? 1 : static_cast<int32_t>(plan_.pieces.size()); }
+    int32_t chunks_ahead() override {
+        return kept_ ? 0 : this->clock_.ahead(LayoutClock::transfer, LayoutClock::kernel);
+    }
     Times times() override {
         Times t = Base::times();
         if (collector_ != nullptr)
@@ -403,14 +406,13 @@ template <Precision precision>
 void Copies<precision>::sum_sent(const Fields<Stored>& fields) {
     const cudaStream_t stream = this->queue_.stream();
     host_pieces_s_ = 0;
+    wait_staged();
+    send_->stream.follow(stream);
     for (size_t p = 0; p < plan_.pieces.size(); ++p) {
         const int buffer = static_cast<int>(p % buffers), piece = static_cast<int>(p);
         if (p >= buffers) {
             GRAFT_CUDA(cudaEventSynchronize(send_->sent[buffer])); // the page-locked one is free
             GRAFT_CUDA(cudaStreamWaitEvent(send_->stream, send_->summed[buffer], 0));
-        } else {
-            wait_staged();
-            send_->stream.follow(stream);
         }
         const core::Timer timer;
         collect_on_host(plan_.pieces[p], buffer);

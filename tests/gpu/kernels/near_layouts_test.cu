@@ -286,6 +286,42 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
             }
 }
 
+/// Kernels of some milliseconds a chunk (waves in double, up to 16 charges, a thread a target or a box)
+/// beside copies of less than one: a chunk is on the device long before the sums of the one before are done,
+/// unless somebody waits for them. The order of events tells, no clock: a busy host may lose a chunk or two
+/// of it.
+TEST_F(NearLayouts, ChunksOverlap) {
+    if (small_inputs())
+        GTEST_SKIP() << "a sanitizer runs one thing after the other";
+    NearSceneOptions o;
+    o.targets = 64 * 64, o.components = 16;
+    const NearScene scene = make_near_scene(o);
+    for (const Layout layout : {Layout::indexed, Layout::replicated_group}) {
+        const bool indexed = layout == Layout::indexed;
+        const near::Sums sums = sums_of(Kernel::helmholtz, Precision::fp64, 3, indexed ? 2 : 16, 3);
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        NearArrays<double> arrays(scene, sums, *queue);
+        near::DeviceLayoutOptions options;
+        const int64_t whole =
+            near::make_device_layout<double>(layout, on_device, sums, options, *queue)->bytes() -
+            on_device.bytes();
+        const near::Shape shape = near::shape_of(structure, sums);
+        const int64_t copies = (indexed ? 4 : 8 * (4 + 16)) * shape.gathered;
+        options.collect_on_host = true, options.host_threads = 2;
+        options.most_bytes = whole - copies + copies / 5; // two buffers of a tenth
+        const auto made = near::make_device_layout<double>(layout, on_device, sums, options, *queue);
+        arrays.run(*made, true);
+        const int32_t ahead = made->chunks_ahead(), chunks = made->chunks();
+        std::printf("  %-24s %d of %d chunks came while the one before was summed\n",
+                    std::string(near::name(layout)).c_str(), ahead, chunks);
+        EXPECT_GE(chunks, 6) << near::name(layout);
+        EXPECT_GE(ahead, chunks / 2) << near::name(layout) << ", kernels of " << made->times().kernel_s
+                                     << " s";
+        EXPECT_LT(ahead, chunks);
+    }
+}
+
 TEST_F(NearLayouts, ShapesOfTiles) {
     Cases cases(5);
     NearSceneOptions o;
