@@ -191,7 +191,8 @@ typedef struct graft_objects {
  * and their outputs not written; none may be in two. All six arrays are host arrays of I32 or I64;
  * GRAFT_ARRAY_INDEX_FROM_1: an array counts from 1, as Fortran does (offsets then begin at 1, too).
  * Boxes made here: cells of a grid, of a tree's level or of an adaptive tree; same and adjacent (touching) boxes interact.
- * They are made of the coordinates given to near_field_create, from host arrays, and stay. */
+ * They are made on the host of the coordinates given to near_field_create (arrays in device memory are copied there once),
+ * and stay. */
 typedef struct graft_near_field {
     uint32_t struct_size;
     uint32_t flags;              /* 0 */

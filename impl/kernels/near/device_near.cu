@@ -227,11 +227,20 @@ int32_t end(void* plan, DeviceNearReport* report, DeviceError* error) {
     return guarded_device(error, [&] { static_cast<DeviceNear*>(plan)->end(*report); });
 }
 
+int32_t wait(const void* pointer, void* stream, DeviceError* error) {
+    return guarded_device(error, [&] {
+        cudaPointerAttributes attributes;
+        GRAFT_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+        GRAFT_CUDA(cudaSetDevice(attributes.device));
+        GRAFT_CUDA(cudaStreamSynchronize(backend::host_stream(stream)));
+    });
+}
+
 } // namespace
 
 const DeviceNearTable& device_near_table() {
     static const DeviceNearTable table = {
-        sizeof(DeviceNearTable), 0, create, destroy, set_points, begin, end};
+        sizeof(DeviceNearTable), 0, create, destroy, set_points, begin, end, wait};
     return table;
 }
 

@@ -53,6 +53,9 @@ struct DeviceNearTable {
     int32_t (*begin)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,
                      void* stream, backend::DeviceError* error);
     int32_t (*end)(void* plan, DeviceNearReport* report, backend::DeviceError* error);
+    /// Waits for what the caller has given to `stream`, on the device where `pointer` points to.
+    /// Error(argument) where it is in capture.
+    int32_t (*wait)(const void* pointer, void* stream, backend::DeviceError* error);
 };
 
 /// In libgraft_cuda.so only.

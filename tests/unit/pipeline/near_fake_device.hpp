@@ -18,6 +18,7 @@ struct FakeDevice {
     std::set<near::Layout> too_large;            // not created while another plan lives
     std::set<near::Layout> too_large_for_points; // the same of set_points
     int alive = 0, most_alive = 0;
+    std::vector<const void*> waited; // for these streams
 
     static FakeDevice& the() {
         static FakeDevice one;
@@ -101,8 +102,19 @@ inline int32_t fake_end(void* plan, near::DeviceNearReport* report, backend::Dev
     return 0;
 }
 
-inline const near::DeviceNearTable fake_near_table{
-    sizeof(near::DeviceNearTable), 0, fake_create, fake_destroy, fake_set_points, fake_begin, fake_end};
+inline int32_t fake_wait(const void*, void* stream, backend::DeviceError*) {
+    FakeDevice::the().waited.push_back(stream);
+    return 0;
+}
+
+inline const near::DeviceNearTable fake_near_table{sizeof(near::DeviceNearTable),
+                                                   0,
+                                                   fake_create,
+                                                   fake_destroy,
+                                                   fake_set_points,
+                                                   fake_begin,
+                                                   fake_end,
+                                                   fake_wait};
 
 inline near::Structure spans_of(const NearScene& scene) {
     near::Structure s;

@@ -212,20 +212,6 @@ TEST_F(NearPlanTest, BoxesMadeHere) {
     }
 }
 
-TEST_F(NearPlanTest, BoxesAreMadeOfAxesThatAreAllOnTheHost) {
-    NearScene scene(100, 80, 3);
-    near::BoxOptions boxes;
-    scene.request.structure = nullptr;
-    scene.request.boxes = &boxes;
-    for (auto* const points : {&scene.request.points.target, &scene.request.points.source})
-        for (particles::ArrayView& axis : *points) {
-            axis.memory = particles::MemorySpace::device;
-            expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::unsupported,
-                          "device memory");
-            axis.memory = particles::MemorySpace::host;
-        }
-}
-
 TEST_F(NearPlanTest, NothingAtAll) {
     NearScene scene(0, 0, 3);
     pipeline::NearPlan plan(memory, log, scene.request);
