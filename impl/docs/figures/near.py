@@ -253,7 +253,8 @@ def table(options):
         print("his constants on a GPU:", {k: round(v, 4) for k, v in fits(on_gpu).items()})
 
 
-LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split")
+LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split",
+           "replicated_packed", "replicated_group_padded")
 PHASES, TERMS, NUMBERS = ("collection", "charges", "kernel", "scatter"), 8, 13
 
 

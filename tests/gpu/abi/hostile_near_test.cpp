@@ -145,7 +145,7 @@ TEST_F(HostileNear, ArraysAnywhereAndPointsInNoBox) {
         const Boxes boxes(dice, points, dice.one_in(2), apart);
         graft_near_field d = description(boxes);
         d.precision = precision;
-        d.layout = dice.of({GRAFT_NEAR_LAYOUT_AUTO, 1, 2, 3, 4, 5, 6, 7});
+        d.layout = dice.of({GRAFT_NEAR_LAYOUT_AUTO, 1, 2, 3, 4, 5, 6, 7, 8, 9});
         SCOPED_TRACE("round " + std::to_string(round) + ", n " + std::to_string(boxes.n) + ", in boxes " +
                      std::to_string(boxes.index.size()) + ", components " + std::to_string(boxes.components) +
                      ", precision " + std::to_string(d.precision) + ", layout " + std::to_string(d.layout) +
