@@ -305,17 +305,31 @@ NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
 
 } // namespace
 
+NearLayout near_measured_as(NearLayout layout) {
+    switch (layout) {
+    case NearLayout::replicated_packed:
+        return NearLayout::replicated;
+    case NearLayout::replicated_group_padded:
+        return NearLayout::replicated_group;
+    default:
+        return layout;
+    }
+}
+
 bool near_scalar(NearLayout layout) {
+    layout = near_measured_as(layout);
     return layout == NearLayout::indexed || layout == NearLayout::replicated;
 }
 
 bool near_records(NearLayout layout) {
+    layout = near_measured_as(layout);
     return layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
            layout == NearLayout::replicated_group;
 }
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
+    layout = near_measured_as(layout);
     if (way.backend == NearBackend::cuda) {
         NearGpuSeconds gpu;
         gpu.kept_bytes = near_kept_bytes(machine);

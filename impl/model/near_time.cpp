@@ -70,8 +70,8 @@ bool outdated(const NearLayoutCosts& one, NearBackend backend) {
 }
 
 /// Of the problem's size of number where there are such, then of its dimension, then of both.
-const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
-                            NearBackend backend) {
+const NearLayoutCosts* find_own(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+                                NearBackend backend) {
     const auto rank = [&](const NearLayoutCosts& one) {
         const int dimension = one.dimension == problem.dimension ? 2 : (one.dimension == 0 ? 1 : 0);
         return dimension + (one.number_bytes == problem.number_bytes() ? 3 : 0);
@@ -83,6 +83,12 @@ const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const Ne
             (found == nullptr || rank(one) > rank(*found)))
             found = &one;
     return found;
+}
+
+const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+                            NearBackend backend) {
+    const NearLayoutCosts* own = find_own(near, layout, problem, backend);
+    return own != nullptr ? own : find_own(near, near_measured_as(layout), problem, backend);
 }
 
 /// Cores share the work, but not more of the memory than it has.

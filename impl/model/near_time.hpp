@@ -26,9 +26,11 @@ enum class NearLayout : int32_t {
     replicated_interleaved,
     replicated_group,
     tiled,
-    tiled_split
+    tiled_split,
+    replicated_packed,
+    replicated_group_padded
 };
-constexpr int near_layouts = 7;
+constexpr int near_layouts = 9;
 
 enum class NearPhaseName : int32_t { collection, charges, kernel, scatter, again };
 
@@ -86,6 +88,11 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
 /// Seconds of a vector's lane (scalar: of a plain loop) of the problem's kernel on one core or on the GPU.
 /// Where only another kernel, precision or dimension was measured it is scaled by instructions.
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar);
+
+/// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
+/// without padding, which is not touched; what differs is their bytes (NearProblem::layout_bytes). Itself for
+/// all others. Only layouts that stand for themselves are measured by a calibration.
+NearLayout near_measured_as(NearLayout layout);
 
 /// Whether a layout's loop is a plain one on the CPU.
 bool near_scalar(NearLayout layout);

@@ -179,8 +179,11 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
                  const near::Sums& sums, int repetitions, double most_bytes, Samples& samples) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
+    const auto for_itself = [](int k) {
+        return model::near_measured_as(model::NearLayout{k}) == model::NearLayout{k};
+    };
     for (int k = 0; k < near::layouts; ++k)
-        if (near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes &&
+        if (for_itself(k) && near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes &&
             (static_cast<near::Layout>(k) != near::Layout::indexed ||
              static_cast<double>(shape.most_targets * shape.most_sources) < bench.most_chain))
             names.push_back(static_cast<near::Layout>(k));

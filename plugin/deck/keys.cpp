@@ -70,7 +70,9 @@ constexpr Choice near_layouts[] = {{"auto", 0},
                                    {"replicated_interleaved", GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED},
                                    {"replicated_group", GRAFT_NEAR_LAYOUT_REPLICATED_GROUP},
                                    {"tiled", GRAFT_NEAR_LAYOUT_TILED},
-                                   {"tiled_split", GRAFT_NEAR_LAYOUT_TILED_SPLIT}};
+                                   {"tiled_split", GRAFT_NEAR_LAYOUT_TILED_SPLIT},
+                                   {"replicated_packed", GRAFT_NEAR_LAYOUT_REPLICATED_PACKED},
+                                   {"replicated_group_padded", GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED}};
 constexpr Choice near_precisions[] = {{"same", 0},
                                       {"fp32", GRAFT_NEAR_PRECISION_FP32},
                                       {"mixed", GRAFT_NEAR_PRECISION_MIXED},

@@ -275,7 +275,8 @@ def table(options):
         print("his constants on a GPU:", {k: round(v, 4) for k, v in fits(on_gpu).items()})
 
 
-LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split")
+LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split",
+           "replicated_packed", "replicated_group_padded")
 TERMS, NUMBERS = 8, 13
 FAR, BYTES = 5, (4, 6, 7)  # of the terms of collection
 

@@ -38,8 +38,16 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
         fixed += 8 * (boxes + 1),
             copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * gathered;
         break;
+    case Layout::replicated_group_padded:
+        copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * boxes *
+                 static_cast<double>(shape.most_sources);
+        break;
     case Layout::replicated:
         copies = targets * record;
+        break;
+    case Layout::replicated_packed:
+        fixed += 8 * (targets + 1);
+        copies = number * (targets * (shape.dimension + 1) + static_cast<double>(shape.pairs) * words);
         break;
     case Layout::replicated_interleaved: // at most: each 32 targets are as long as their longest
         fixed += 8 * (targets / 32 + 1), copies = (targets + 31) * record;

@@ -47,6 +47,10 @@ class DeviceLayout {
     virtual void run(const Fields<T>& fields) = 0;
     virtual int64_t bytes() const = 0; // of device memory, the structure's arrays included
     virtual int32_t chunks() const = 0;
+    /// Chunks of the last run() that had come from the host before the sums of the chunk before were done: of
+    /// a pipeline with long kernels all but the first, of one that waits none. Waits for the end; 0 where
+    /// nothing is sent in chunks.
+    virtual int32_t chunks_ahead() { return 0; }
     /// Of the last set_points, set_charges and run: waits for their end.
     virtual Times times() = 0;
 };

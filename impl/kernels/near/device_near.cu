@@ -412,6 +412,15 @@ int32_t see_charges(void* plan, DeviceError* error) {
     return guarded_device(error, [&] { plan_of(plan).see_charges(); });
 }
 
+int32_t wait(const void* pointer, void* stream, DeviceError* error) {
+    return guarded_device(error, [&] {
+        cudaPointerAttributes attributes;
+        GRAFT_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+        GRAFT_CUDA(cudaSetDevice(attributes.device));
+        GRAFT_CUDA(cudaStreamSynchronize(backend::host_stream(stream)));
+    });
+}
+
 } // namespace
 
 const DeviceNearTable& device_near_table() {
@@ -427,7 +436,8 @@ const DeviceNearTable& device_near_table() {
                                           take_points,
                                           send_charges,
                                           sum,
-                                          see_charges};
+                                          see_charges,
+                                          wait};
     return table;
 }
 

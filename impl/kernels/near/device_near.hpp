@@ -73,6 +73,9 @@ struct DeviceNearTable {
     int32_t (*sum)(void* plan, const DeviceNearOutputs* outputs, backend::DeviceError* error);
     /// Between begin() and end(): waits until the charges are there. Error(value) as end().
     int32_t (*see_charges)(void* plan, backend::DeviceError* error);
+    /// Waits for what the caller has given to `stream`, on the device where `pointer` points to.
+    /// Error(argument) where it is in capture.
+    int32_t (*wait)(const void* pointer, void* stream, backend::DeviceError* error);
 };
 
 /// In libgraft_cuda.so only.

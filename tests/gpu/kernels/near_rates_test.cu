@@ -99,9 +99,15 @@ class NearRates : public DeviceTest {
     }
 };
 
-const std::vector<Layout> all = {
-    Layout::indexed,          Layout::ranges, Layout::replicated, Layout::replicated_interleaved,
-    Layout::replicated_group, Layout::tiled,  Layout::tiled_split};
+const std::vector<Layout> all = {Layout::indexed,
+                                 Layout::ranges,
+                                 Layout::replicated,
+                                 Layout::replicated_interleaved,
+                                 Layout::replicated_group,
+                                 Layout::tiled,
+                                 Layout::tiled_split,
+                                 Layout::replicated_packed,
+                                 Layout::replicated_group_padded};
 const std::vector<Layout> quick = {Layout::ranges, Layout::replicated_group, Layout::tiled,
                                    Layout::tiled_split};
 

@@ -48,6 +48,33 @@ TEST(NearTime, SlotsOfEachLoop) {
     EXPECT_DOUBLE_EQ(slots(NearLayout::tiled_split), p.pairs + 1000 * 7.);
 }
 
+TEST(NearTime, WithAndWithoutPaddingOnlyBytesDiffer) {
+    NearProblem p = problem(1e5, 10, 3);
+    for (const NearBackend backend : {NearBackend::cpu, NearBackend::cuda}) {
+        NearWay way;
+        way.backend = backend;
+        for (const auto& [one, other] :
+             {std::pair{NearLayout::replicated, NearLayout::replicated_packed},
+              {NearLayout::replicated_group, NearLayout::replicated_group_padded}}) {
+            p.layout_bytes = 1e9;
+            const NearPrediction here = near_time(one, p, way, {}), there = near_time(other, p, way, {});
+            EXPECT_EQ(here.per_execution_s(1), there.per_execution_s(1));
+            EXPECT_EQ(near_scalar(one), near_scalar(other));
+            EXPECT_TRUE(near_records(other));
+            p.layout_bytes = 2e9;
+            EXPECT_GT(near_time(other, p, way, {}).collection_s, there.collection_s);
+        }
+    }
+    Machine machine; // that knows better
+    bool measured = true;
+    machine.near.layouts[0] = near_costs(NearLayout::replicated, p, {}, machine, &measured);
+    EXPECT_FALSE(measured);
+    machine.near.layouts[0].layout = static_cast<double>(NearLayout::replicated_packed);
+    machine.near.layouts[0].kernel.call_s = 7; // seconds
+    EXPECT_GT(near_time(NearLayout::replicated_packed, p, {}, machine).kernel_s, 7);
+    EXPECT_LT(near_time(NearLayout::replicated, p, {}, machine).kernel_s, 7);
+}
+
 TEST(NearTime, NearestKernelStandsInAndIsScaled) {
     Machine machine;
     machine.near.kernels[0] = {0, 0, 2, 3, 1, 1e-9, 4e-9};
@@ -199,7 +226,7 @@ TEST(NearTime, CalibrationFindsAMachineAgain) {
             << k;
     }
     put(machine.near, machine.near.layouts[2]); // again: replaced, not added
-    EXPECT_EQ(machine.near.layouts[7].number_bytes, 0);
+    EXPECT_EQ(machine.near.layouts[near_layouts].number_bytes, 0);
     EXPECT_THROW(fit_near(NearLayout::tiled, {}, {}, machine), core::Error);
 }
 

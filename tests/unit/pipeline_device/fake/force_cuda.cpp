@@ -78,5 +78,6 @@ extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graf
     static backend::CudaTable table = test::fake_table<1>();
     table.device_info = device_info;
     table.force = &force;
+    control.table = &table;
     return &table;
 }

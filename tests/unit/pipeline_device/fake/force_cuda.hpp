@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+namespace graft::backend {
+struct CudaTable;
+}
+
 namespace fake {
 
 struct Sizes {
@@ -15,6 +19,7 @@ struct Control {
     Sizes own = {64, 64, 0, 0};                                 // where the settings leave them to the device
     int64_t bytes_free = int64_t{1} << 37;                      // of its memory
     std::vector<Sizes> used;                                    // by computations so far
+    graft::backend::CudaTable* table = nullptr; // what a test needs besides forces it puts here
 };
 
 } // namespace fake
