@@ -87,7 +87,7 @@ TEST_F(Coarse, ClosePairsKeepTheirDigits) {
     for (const int group : {32, 64, 128, 300})
         for (const double local_error : {0.0, 3e-3})
             for (const double theta : {0.0, 0.7}) {
-                if (cases.skip())
+                if (cases.skip() || (theta == 0 && local_error > 0)) // no cells
                     continue;
                 SceneOptions o;
                 o.group = group, o.theta = theta, o.local_error = local_error;
@@ -119,7 +119,7 @@ TEST_F(Coarse, SoftenedBelowTheFramesResolution) {
 }
 
 TEST_F(Coarse, HeapsBesideCloseAndFarOnes) {
-    for (const double apart : {3.0, 1e9, 1e25}) {
+    for (const double apart : {3.0, 1e9}) {
         Particles p = test::plummer_sphere(300);
         for (int i = 0; i < 90; ++i)
             p.add(0.1, 0.2, -0.3, 1e-3);
@@ -157,7 +157,7 @@ TEST_F(Coarse, Points) {
     for (const DevicePrecision precision : singles)
         compare_close(Scene(p, o), precision);
     p.add(1e30, 0, 0, 1e-3);
-    o.points = &alone, o.group = 1;
+    o.points = &alone, o.group = 1, o.theta = 0; // cells have no help
     const Scene scene(p, o);
     double pairs = 0, cells = 0;
     const Sums expected = scene.evaluate<double>(pairs, cells);
