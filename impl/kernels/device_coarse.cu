@@ -1,11 +1,11 @@
 // Targets of a tree's groups that the frame of their group is too coarse for (frame_resolution.hpp): their
 // pairs are summed in double, as the CPU sums those of all targets of such a group.
 //
-// Looked for beside the sums of units, which know nothing of them: what these give such a target is left out
-// where slots are gathered. Ordinary groups have none. Their warps compare one number a target, its place
-// along a slanted line, with those of its neighbours in target order; only targets whose numbers are close
-// look at places themselves. Sums: a block shares the sources of its groups' lists, two targets of a warp at
-// a time, parts added in order. Cells stay in single precision.
+// Looked for and summed beside the units, which know nothing of them: what these give such a target is left
+// out where slots are gathered. Ordinary groups have none. Their warps compare one number a target, its place
+// along a slanted line, with those of its neighbours in target order; where numbers are close, that along
+// another line, too; and only where both are, places. Sums: a block shares the sources of a group's list, two
+// targets of a warp at a time, parts added in order. Cells stay in single precision.
 // Cost: a read of the targets' places, 24 B each; 32 pairs of a coarse target in 33 cycles of the FP64 pipe.
 #include "kernels/device_field.cuh"
 #include "kernels/device_pair_exact.cuh"
@@ -20,7 +20,7 @@ constexpr int warps = 8;
 
 /// How pairs are softened.
 struct Rule {
-    bool softened, each; // at all; a length of each particle
+    bool softened, each, one_plummer; // at all; a length of each particle; r^2 has one number added
     bool potential;
 };
 
@@ -31,58 +31,94 @@ __device__ int warp_of_thread() {
     return static_cast<int>(threadIdx.x / 32);
 }
 
-/// Place of target k along (1, 0.618, 0.377), frame units; infinity: there is no such target.
-__device__ float place_on_line(const EvaluationView& v, const GroupFrame& frame, int64_t k) {
+/// A target's place along two lines, frame units: no further than twice the largest coordinate.
+struct Lines {
+    float first, second;
+};
+
+/// Infinity: there is no such target.
+__device__ Lines places_on_lines(const EvaluationView& v, const GroupFrame& frame, int64_t k) {
     if (k < 0 || k >= v.target_count)
-        return INFINITY;
+        return {INFINITY, INFINITY};
     const auto along = [&](const double* at, int axis) {
         return static_cast<float>(fma(at[k], frame.scale, -frame.centre[axis]));
     };
-    return fmaf(along(v.target_z, 2), 0.377f, fmaf(along(v.target_y, 1), 0.618f, along(v.target_x, 0)));
+    const float x = along(v.target_x, 0), y = along(v.target_y, 1), z = along(v.target_z, 2);
+    return {fmaf(z, 0.377f, fmaf(y, 0.618f, x)), fmaf(x, -0.618f, fmaf(y, 0.377f, z))};
 }
 
-/// Whether targets beside first + lane, in order, may be closer than the frame resolves: rarely, if not. All
-/// lanes call.
+/// body(own, other) of each of the neighbours in order of a warp's targets, a value a lane; `beside`: lanes 0
+/// ... 3 have those behind the last target, 28 ... 31 those before the first.
+template <typename Body>
+__device__ __forceinline__ void with_neighbours(const Lines& own, const Lines& beside, Body&& body) {
+    const int lane = lane_of_thread();
+#pragma unroll
+    for (int d = 1; d <= frame_neighbours; ++d) {
+        body(lane < d ? beside : own, lane + d);
+        body(lane >= 32 - d ? beside : own, lane - d);
+    }
+}
+
+/// Whether targets beside first + lane, in order, may be closer than the frame resolves: hardly ever, if not.
+/// All lanes call.
 __device__ bool has_close(const EvaluationView& v, const GroupFrame& frame, int64_t first) {
     static_assert(frame_neighbours <= 16);
     constexpr auto limit = static_cast<float>(2.01 * frame_resolution); // 1.995, and rounding
     const int lane = lane_of_thread();
-    const float own = place_on_line(v, frame, first + lane);
     const int64_t other = lane < frame_neighbours         ? first + lane + 32
                           : lane >= 32 - frame_neighbours ? first + lane - 32
                                                           : -1;
-    const float beside = place_on_line(v, frame, other); // of the warp's targets
+    const Lines own = places_on_lines(v, frame, first + lane), beside = places_on_lines(v, frame, other);
     float nearest = INFINITY;
-#pragma unroll
-    for (int d = 1; d <= frame_neighbours; ++d) {
-        const float after = __shfl_sync(whole_warp, lane < d ? beside : own, lane + d),
-                    before = __shfl_sync(whole_warp, lane >= 32 - d ? beside : own, lane - d);
-        nearest = fminf(nearest, fminf(fabsf(after - own), fabsf(before - own)));
-    }
+    with_neighbours(own, beside, [&](const Lines& given, int from) {
+        nearest = fminf(nearest, fabsf(__shfl_sync(whole_warp, given.first, from) - own.first));
+    });
+    if (!__any_sync(whole_warp, nearest < limit))
+        return false;
+    nearest = INFINITY;
+    with_neighbours(own, beside, [&](const Lines& given, int from) {
+        const float d1 = fabsf(__shfl_sync(whole_warp, given.first, from) - own.first),
+                    d2 = fabsf(__shfl_sync(whole_warp, given.second, from) - own.second);
+        nearest = fminf(nearest, fmaxf(d1, d2));
+    });
     return nearest < limit;
 }
 
-/// The targets first ... first + 31, a bit each, that the frame is too coarse for; `count` of them are the
-/// group's. All lanes call and get the same.
-template <DevicePair kind>
-__device__ unsigned find_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame,
-                                int64_t first, int32_t count) {
+/// Whether the frame is too coarse for target first + lane, one of the group's if `in_group`. All lanes call.
+__device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t first,
+                          bool in_group) {
+    const bool close = has_close(v, frame, first);
+    if (!in_group || frame.all_coarse || !(close || (rule.potential && rule.softened)))
+        return in_group && frame.all_coarse;
     const int64_t k = first + lane_of_thread();
-    const bool in_group = lane_of_thread() < count, close = has_close(v, frame, first);
-    bool coarse = in_group && frame.all_coarse;
-    if (in_group && (close || (rule.potential && rule.softened))) {
-        Frame place;
-        place.scale = frame.scale;
-        const double length = !rule.softened ? 0.0 : rule.each ? v.target_softening[k] : v.length;
-        const bool one_plummer = kind == DevicePair::constant;
-        const auto sources = static_cast<int64_t>(v.charge_scale); // about
-        coarse |= rule.potential && loses_itself(place, length, one_plummer, sources);
-        coarse = coarse ||
-                 (close &&
-                  too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k),
-                             length));
-    }
-    return __ballot_sync(whole_warp, coarse);
+    Frame place;
+    place.scale = frame.scale;
+    const double length = !rule.softened ? 0.0 : rule.each ? v.target_softening[k] : v.length;
+    const auto sources = static_cast<int64_t>(v.charge_scale); // about
+    if (rule.potential && loses_itself(place, length, rule.one_plummer, sources))
+        return true;
+    return close &&
+           too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
+}
+
+/// GroupFrame::coarse of the batch's groups, a warp each.
+__global__ void __launch_bounds__(32 * warps, 6)
+    find_kernel(const EvaluationView v, const Rule rule, GroupFrame* frames) {
+    const int64_t g = int64_t{blockIdx.x} * warps + warp_of_thread();
+    if ((g >= batch_group_count(v)) | backend::stopped(v.status))
+        return;
+    const GroupFrame frame = frames[g];
+    const int shift = GroupFrame::coarse_shift(frame.count);
+    unsigned bits = 0;
+    if (frame.pairs.total > 0)
+        for (int32_t base = 0; base < frame.count; base += 32) {
+            const int32_t k = base + lane_of_thread();
+            if (is_coarse(v, rule, frame, int64_t{frame.first} + base, k < frame.count))
+                bits |= 1u << (k >> shift);
+        }
+    bits = __reduce_or_sync(whole_warp, bits);
+    if (bits != 0 && lane_of_thread() == 0)
+        frames[g].coarse = bits;
 }
 
 /// Sums over some of a group's sources at its targets first + lane of the lanes in `targets`, frame units, to
@@ -138,17 +174,10 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
     __syncwarp();
 }
 
-/// The targets that a warp has found.
-struct Found {
-    int64_t group;
-    int32_t base;
-    unsigned targets; // base + lane of the group
-};
-
-/// What the block's warps share to sum them.
+/// What a block shares.
 struct Sums {
-    Found found[warps];
-    double part[warps][32][4]; // of a warp's share of the sources
+    unsigned groups[warps];    // that have coarse targets, a bit each
+    double part[warps][32][4]; // a warp's part of the sources
 };
 
 /// Part number `part` of the group's sources, of as many as there are warps.
@@ -159,19 +188,23 @@ __device__ Unit part_of_sources(const SourceList& list, const GroupFrame& frame,
             find_entry(list.entries, list.count, static_cast<uint32_t>(begin)), 0};
 }
 
-/// The field of what a warp has found (a block).
+/// The pairs of a group's targets base + lane that are coarse, to the field (a block).
 template <DevicePair kind>
-__device__ void sum_found(const EvaluationView& v, const UnitView& units, bool plummer, const Found& found,
-                          const FieldPointers& field, Sums& sums) {
-    const GroupFrame& frame = units.frames[found.group];
+__device__ void sum_targets(const EvaluationView& v, const UnitView& units, bool plummer, int64_t g,
+                            int32_t base, const FieldPointers& field, Sums& sums) {
+    const GroupFrame& frame = units.frames[g];
     const int warp = warp_of_thread(), lane = lane_of_thread();
-    Unit part{static_cast<int32_t>(found.group), 0, 0, 0, 0};
+    const unsigned targets =
+        __ballot_sync(whole_warp, base + lane < frame.count && frame.is_coarse(base + lane));
+    if (targets == 0)
+        return;
+    Unit part{static_cast<int32_t>(g), 0, 0, 0, 0};
     const SourceList list = source_list(v, units.entries, part);
-    part = part_of_sources(list, frame, found.group, warp);
-    const int64_t first = int64_t{frame.first} + found.base;
-    sum_part<kind>(v, plummer, list, part, frame.scale, first, found.targets, sums.part[warp]);
+    part = part_of_sources(list, frame, g, warp);
+    const int64_t first = int64_t{frame.first} + base;
+    sum_part<kind>(v, plummer, list, part, frame.scale, first, targets, sums.part[warp]);
     __syncthreads();
-    if (warp == 0 && (found.targets >> lane & 1) != 0) {
+    if (warp == 0 && (targets >> lane & 1) != 0) {
         double sum[4] = {0, 0, 0, 0};
         for (int w = 0; w < warps; ++w)
             for (int c = 0; c < 4; ++c)
@@ -182,79 +215,54 @@ __device__ void sum_found(const EvaluationView& v, const UnitView& units, bool p
     __syncthreads();
 }
 
-/// All targets whose bits of GroupFrame::coarse the targets have, if a bit is for 2^shift of them.
-__device__ unsigned with_their_bits(unsigned targets, int shift, int32_t count) {
-    unsigned all = targets;
-    for (int s = 0; s < shift; ++s) { // either half
-        const unsigned low = s == 0   ? 0x55555555u
-                             : s == 1 ? 0x33333333u
-                             : s == 2 ? 0x0f0f0f0fu
-                             : s == 3 ? 0x00ff00ffu
-                                      : 0x0000ffffu;
-        all |= (all & low) << (1 << s) | (all >> (1 << s) & low);
-    }
-    return count < 32 ? all & ((1u << count) - 1) : all;
-}
-
-/// The bits of targets base + lane in GroupFrame::coarse.
-__device__ unsigned bits_of(unsigned targets, int32_t base, int shift) {
-    unsigned bits = 0;
-    for (int k = 0; k < 32; k += 1 << shift)
-        bits |= (targets >> k & 1) << ((base + k) >> shift);
-    return bits;
-}
-
-/// 2^log_chunks warps a group, 32 targets each and again. A group of more than 1,024 is left as it is.
+/// Threads look at a group each, the block sums those that have coarse targets.
 template <DevicePair kind>
-__global__ void __launch_bounds__(32 * warps, 3)
-    coarse_kernel(const EvaluationView v, const UnitView units, const Rule rule, int log_chunks,
-                  const FieldPointers field, GroupFrame* frames) {
+__global__ void __launch_bounds__(32 * warps, 2)
+    sum_kernel(const EvaluationView v, const UnitView units, bool plummer, const FieldPointers field) {
     __shared__ Sums sums;
     if (backend::stopped(v.status))
         return;
-    const int64_t number = int64_t{blockIdx.x} * warps + warp_of_thread(), g = number >> log_chunks;
-    const int chunks = 1 << log_chunks;
-    GroupFrame frame{};
-    if (g < batch_group_count(v))
-        frame = units.frames[g];
-    const int shift = GroupFrame::coarse_shift(frame.count);
-    int32_t base = (static_cast<int>(number) & (chunks - 1)) * 32;
-    const auto within = [&] { return base < frame.count && frame.pairs.total > 0 && shift <= 5; };
-    for (; __syncthreads_or(within()); base += chunks * 32) {
-        unsigned targets = 0;
-        if (within())
-            targets = find_coarse<kind>(v, rule, frame, int64_t{frame.first} + base, frame.count - base);
-        if (!__syncthreads_or(targets != 0))
+    const int64_t groups = batch_group_count(v), blocks = gridDim.x;
+    for (int64_t begin = blockIdx.x; begin < groups; begin += blocks * 32 * warps) {
+        const int64_t own = begin + threadIdx.x * blocks;
+        const bool any = own < groups && units.frames[own].coarse != 0;
+        if (!__syncthreads_or(any))
             continue;
-        targets = with_their_bits(targets, shift, frame.count - base);
-        if (lane_of_thread() == 0) {
-            sums.found[warp_of_thread()] = {g, base, targets};
-            if (targets != 0)
-                atomicOr(&frames[g].coarse, bits_of(targets, base, shift));
-        }
+        const unsigned mine = __ballot_sync(whole_warp, any);
+        if (lane_of_thread() == 0)
+            sums.groups[warp_of_thread()] = mine;
         __syncthreads();
-        for (const Found& found : sums.found)
-            if (found.targets != 0)
-                sum_found<kind>(v, units, rule.softened, found, field, sums);
+        for (int w = 0; w < warps; ++w)
+            for (unsigned left = sums.groups[w]; left != 0; left &= left - 1) {
+                const int64_t g = begin + (32 * w + __ffs(static_cast<int>(left)) - 1) * blocks;
+                for (int32_t base = 0; base < units.frames[g].count; base += 32)
+                    sum_targets<kind>(v, units, plummer, g, base, field, sums);
+            }
     }
 }
 
 } // namespace
 
+void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVariant& variant,
+                 int64_t group_capacity, GroupFrame* frames) {
+    const Rule rule{variant.softening != Softening::none, variant.per_particle,
+                    pair_kind(variant) == DevicePair::constant, variant.potential};
+    find_kernel<<<backend::blocks_for(group_capacity, warps), 32 * warps, 0, queue.stream()>>>(view, rule,
+                                                                                               frames);
+    GRAFT_CUDA_LAUNCHED("find_coarse");
+    ++queue.launches;
+}
+
 void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                const PairVariant& variant, int64_t group_capacity, bool add, GroupFrame* frames,
-                DeviceField& field) {
-    const int log_chunks = log_gather_chunks(view);
-    const unsigned blocks = backend::blocks_for(group_capacity << log_chunks, warps);
-    const Rule rule{variant.softening != Softening::none, variant.per_particle, variant.potential};
+                const PairVariant& variant, bool add, DeviceField& field) {
     const auto kernel = [kind = pair_kind(variant)] {
-        return kind == DevicePair::constant  ? coarse_kernel<DevicePair::constant>
-               : kind == DevicePair::plummer ? coarse_kernel<DevicePair::plummer>
-                                             : coarse_kernel<DevicePair::spline>;
+        return kind == DevicePair::constant  ? sum_kernel<DevicePair::constant>
+               : kind == DevicePair::plummer ? sum_kernel<DevicePair::plummer>
+                                             : sum_kernel<DevicePair::spline>;
     }();
-    kernel<<<blocks, 32 * warps, 0, queue.stream()>>>(view, units, rule, log_chunks,
-                                                      FieldPointers(field, view, add), frames);
-    GRAFT_CUDA_LAUNCHED("coarse targets");
+    kernel<<<2u * queue.multiprocessors(), 32 * warps, 0, queue.stream()>>>(
+        view, units, variant.softening != Softening::none, FieldPointers(field, view, add));
+    GRAFT_CUDA_LAUNCHED("sum_coarse");
     ++queue.launches;
 }
 

@@ -294,6 +294,8 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     w.side.follow(queue.stream());
     {
         const backend::OnSide on_side(queue, w.side);
+        if (view.single_precision)
+            find_coarse(queue, view, how.pairs, groups, w.frames.data());
         if (local)
             sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
                     w.expansions.data());
@@ -302,7 +304,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
                           w.expansions.data());
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
         if (view.single_precision)
-            sum_coarse(queue, view, units, how.pairs, groups, how.add, w.frames.data(), field);
+            sum_coarse(queue, view, units, how.pairs, how.add, field);
     }
     sum_pairs(queue, how, view, units);
     w.side.join(queue.stream());

@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field) {
     const FieldPointers out(field, view, add);
-    const int log_chunks = log_gather_chunks(view);
+    const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
     const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
     if (view.near_count != nullptr)
         gather_kernel<float, true>

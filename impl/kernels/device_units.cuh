@@ -200,15 +200,12 @@ void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, 
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);
-/// 2^this warps gather a group: groups are of 128 where there are polynomials.
-inline int log_gather_chunks(const EvaluationView& v) {
-    return v.near_count != nullptr ? 2 : 1;
-}
-/// The pairs of targets that single precision does not serve, in double, to their fields; says in `frames`
-/// which they are. Before gather_slots().
+/// Says in `frames` which targets single precision does not serve (device_coarse.cu).
+void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVariant& variant,
+                 int64_t group_capacity, GroupFrame* frames);
+/// Their pairs in double, to their fields, which gather_slots() then adds the rest to.
 void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                const PairVariant& variant, int64_t group_capacity, bool add, GroupFrame* frames,
-                DeviceField& field);
+                const PairVariant& variant, bool add, DeviceField& field);
 /// The fields of the batch's groups from their slots and polynomials; status units_needed, slots_needed.
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field);

@@ -310,8 +310,10 @@ void HostileScenes::compare(const Wish& wish, const Scene& s, const Arrays& cpu,
         (void)gpu.energy->get(), (void)gpu.virial->get();
     const HostileSoftening softening{wish.softening, wish.length,
                                      s.softening.empty() ? nullptr : &s.softening};
-    // Papers' kernels have one frame for all, in single precision.
-    const bool judged = !wish.may_lack;
+    // Papers' kernels have one frame for all, in single precision; cells of a tree have no help where lengths
+    // differ too much (docs/gpu/evaluate.md).
+    const bool wide = s.places.widest > 1e10 * s.places.finest;
+    const bool judged = !wish.may_lack && (wish.direct || wish.fp64 || !wide);
     const double edge = longest_edge(s);
     const int64_t step = std::max<int64_t>(1, s.targets / 150);
     double of_cpu = 0, of_gpu = 0;

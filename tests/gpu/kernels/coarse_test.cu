@@ -84,7 +84,7 @@ class Coarse : public test::Evaluations {
 TEST_F(Coarse, ClosePairsKeepTheirDigits) {
     graft::test::Cases cases(4);
     const Particles p = binaries(test::test_size(3000, 500));
-    for (const int group : {32, 64, 128, 300})
+    for (const int group : {32, 64, 128, 300, 2000})
         for (const double local_error : {0.0, 3e-3})
             for (const double theta : {0.0, 0.7}) {
                 if (cases.skip() || (theta == 0 && local_error > 0)) // no cells
