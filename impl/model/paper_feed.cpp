@@ -27,7 +27,7 @@ PaperFeedWork paper_feed_work(const PaperWork& work, BlockShape block, const Pap
 }
 
 double PaperFeedTimes::total_s() const {
-    return std::max(append_s + call_s, fill_s + device_s) + tail_s;
+    return std::max(append_s + call_s + tail_s, fill_s + device_s);
 }
 
 PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const PaperFeedHost& host,

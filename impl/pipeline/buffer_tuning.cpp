@@ -96,7 +96,7 @@ void BufferTuning::learn(const kernels::FedReport& fed, const model::PaperFeedWo
     mix(host_.append_s, fed.append_s / interactions);
     mix(host_.call_s, fed.call_s / static_cast<double>(fed.launches));
     if (fed.append_s + fed.call_s < busy * fed.wall_s) {
-        const double device_s = told_.predicted.fill_s + told_.predicted.device_s + told_.predicted.tail_s;
+        const double device_s = told_.predicted.fill_s + told_.predicted.device_s;
         mix(device_ratio_, device_ratio_ * fed.wall_s / device_s);
     }
     learned_ = true;

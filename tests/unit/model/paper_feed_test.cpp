@@ -73,7 +73,7 @@ TEST(PaperFeed, TimesThatAGpuTook) { // an H200, Plummer 5e5 and 3e6 with theta 
                paper_feed_times({all / 3, all * 2 / 3, words, device_s, latency}, buffer, {}, gpu).total_s();
     };
     for (const auto& one : few)
-        EXPECT_NEAR(ms_of(2.869e7, 2, 0.0367, latency_s, one.buffer) / one.ms, 1, 0.08) << one.buffer;
+        EXPECT_NEAR(ms_of(2.869e7, 2, 0.0367, latency_s, one.buffer) / one.ms, 1, 0.1) << one.buffer;
     for (const auto& one : many) // not of the fit
         EXPECT_NEAR(ms_of(1.972e8, 2, 0.254, latency_s, one.buffer) / one.ms, 1, 0.12) << one.buffer;
     for (const auto& one : tiles)
