@@ -3,6 +3,7 @@
 
 #include "deck/deck.hpp"
 #include "deck/machine_file.hpp"
+#include "deck/quantity.hpp"
 #include "entries.hpp"
 #include "guard.hpp"
 
@@ -81,6 +82,7 @@ capi::OptionTexts texts_of(const Settings& settings) {
     if (!texts.machine_file.empty())
         texts.machine = read_machine_file(texts.machine_file);
     texts.tree_sizes = settings.get("tree.sizes");
+    texts.cuda_buffer = static_cast<int32_t>(parse_integer(settings.get("cuda.buffer")));
     return texts;
 }
 

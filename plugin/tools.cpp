@@ -73,8 +73,9 @@ std::string force_tool(const capi::ToolArguments& arguments) {
         else
             others.emplace_back(key, value);
     settings.check_units();
-    if (settings.has("tree.sizes")) // no value of the struct
-        others.emplace_back("tree.sizes", settings.get("tree.sizes"));
+    for (const char* key : {"tree.sizes", "cuda.buffer"}) // no values of the struct
+        if (settings.has(key))
+            others.emplace_back(key, settings.get(key));
     if (const std::string file = machine_file_of(settings); !file.empty())
         others.emplace_back("machine", file);
     return capi::force_tool(settings.values(), with_machine(others));

@@ -26,6 +26,7 @@ graft_context::graft_context(const graft_options_values& options, const graft::c
     common.near_memory_bytes = common.near_expected_executes = 0;
     solver.set_tree_sizes(graft::capi::tree_sizes_by(texts.tree_sizes), options.tree_leaf != 0,
                           options.tree_group != 0, near_plans.defaults().machine.get());
+    solver.settings().device.buffer = texts.cuda_buffer;
     options_fingerprint = graft::capi::fingerprint(&common, sizeof common);
 }
 

@@ -15,6 +15,7 @@ struct OptionTexts {
     std::string machine_file;                                 // near_field.machine; "": none
     std::vector<std::pair<std::string, std::string>> machine; // its keys and texts, checked
     std::string tree_sizes = "fixed";                         // or model, trial
+    int32_t cuda_buffer = 0;                                  // interactions; -1: chosen
 };
 
 /// The defaults of every engine option (struct_size set).

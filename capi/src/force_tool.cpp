@@ -64,6 +64,8 @@ void set(pipeline::ForceBench& bench, const std::string& key, const std::string&
         bench.repeats = static_cast<int>(whole_of(key, text, 1, 1000));
     else if (key == "tree.sizes")
         bench.sizes = tree_sizes_by(text);
+    else if (key == "cuda.buffer")
+        bench.settings.device.buffer = static_cast<int32_t>(whole_of(key, text, -1, 1 << 20));
     else if (key.starts_with("machine."))
         model::set_machine(bench.machine ? *bench.machine : bench.machine.emplace(), key.substr(8), text);
     else if (key == "targets")
@@ -129,6 +131,11 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
                              result.sizes.sizes.leaf, result.sizes.sizes.group, result.sizes.sizes.block.x,
                              result.sizes.sizes.block.y, json_string(result.sizes.by).c_str(), t.sort_s,
                              t.tree_s, t.moments_s, t.lists_s, t.forces_s, t.total_s());
+    if (const auto& [fed, t, by] = result.buffers; fed.buffer > 0)
+        text += core::format(",\"feed\":{\"buffer\":%lld,\"by\":%s,\"predicted_s\":{\"append\":%.9g,"
+                             "\"call\":%.9g,\"device\":%.9g,\"total\":%.9g}}",
+                             static_cast<long long>(fed.buffer), json_string(by).c_str(), t.append_s,
+                             t.call_s, t.device_s, t.total_s());
     if (!result.errors.empty())
         text +=
             core::format(",\"checked\":\"%s\",", result.checked_on_device ? "gpu fp64" : "cpu reference") +

@@ -112,10 +112,10 @@ double not_negative(double value, const char* name) {
 
 void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, graft_context& context,
                        pipeline::NearOptions& options) {
-    if (d.layout < GRAFT_NEAR_LAYOUT_AUTO || d.layout > GRAFT_NEAR_LAYOUT_TILED_SPLIT)
+    if (d.layout < GRAFT_NEAR_LAYOUT_AUTO || d.layout > GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED)
         fail(Status::argument,
-             "near_field.layout is %d; expected GRAFT_NEAR_LAYOUT_INDEXED (1) to _TILED_SPLIT (7), _AUTO "
-             "(-1), or 0 for the options'",
+             "near_field.layout is %d; expected GRAFT_NEAR_LAYOUT_INDEXED (1) to _REPLICATED_GROUP_PADDED "
+             "(9), _AUTO (-1), or 0 for the options'",
              d.layout);
     const pipeline::Settings& settings = context.solver.settings();
     options.layout = d.layout == 0                        ? defaults.layout

@@ -1,6 +1,7 @@
 // query and query_text: the figures of the last computation, and those of ranks, decompose, balance, migrate.
 #include "context.hpp"
 #include "entries.hpp"
+#include "pipeline/buffer_tuning.hpp"
 
 namespace graft::capi {
 
@@ -22,7 +23,8 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
 
 /// N_leaf and N_group of the last tree, the blocks of liu2022's GPU kernels, and what its phases were
 /// predicted to take.
-Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told) {
+Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told,
+                               const pipeline::BufferTuning::Told& buffers) {
     Figures::Content content{{{"leaf", told.sizes.leaf}, {"group", told.sizes.group}}};
     if (const model::BlockShape& block = told.sizes.block; block.x > 0)
         content.numbers.push_back({"block_x", block.x});
@@ -36,6 +38,15 @@ Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told) {
                                                        {"predicted_s.forces", t.forces_s},
                                                        {"predicted_s.total", t.total_s()}});
     content.words = {{"by", told.by}};
+    if (buffers.fed.buffer > 0) {
+        const model::PaperFeedTimes& t = buffers.predicted;
+        content.numbers.insert(content.numbers.end(), {{"buffer", static_cast<double>(buffers.fed.buffer)},
+                                                       {"predicted_s.feed", t.total_s()},
+                                                       {"predicted_s.feed_append", t.append_s},
+                                                       {"predicted_s.feed_call", t.call_s},
+                                                       {"predicted_s.feed_device", t.device_s}});
+        content.words.emplace_back("buffer_by", buffers.by);
+    }
     return content;
 }
 
@@ -45,7 +56,7 @@ const Figures& figures_of(graft_context* context) {
     const pipeline::Report& report = context->solver.report();
     if (const auto& told = context->solver.tuning().told();
         report.valid && report.has_tree && told.sizes.leaf > 0)
-        context->figures.set("sizes", sizes_figures(told));
+        context->figures.set("sizes", sizes_figures(told, context->solver.buffers().told()));
     if (context->near_plans.last() != nullptr)
         context->figures.set("near", context->near_plans.figures());
     return context->figures;

@@ -10,21 +10,30 @@
 
 namespace graft::backend {
 
+namespace {
+
+/// Throws Error(memory): what was wanted, what there is, what to do.
+[[noreturn]] void refuse_memory(const std::string& wanted, const std::string& there, const char* remedy) {
+    (void)cudaGetLastError(); // not sticky: the next call starts clean
+    core::fail(core::Status::memory, "%s, %s; %s", wanted.c_str(), there.c_str(), remedy);
+}
+
+} // namespace
+
 void check(cudaError_t error, const char* call) {
     if (error == cudaSuccess)
         return;
-    (void)cudaGetLastError(); // not sticky: the next call starts clean
-    if (error ==
-        cudaErrorMemoryAllocation) { // of the driver's own, as for a stream: it does not say how much
+    if (error == cudaErrorMemoryAllocation) { // of the driver's own, as for a stream
         size_t free = 0, total = 0;
         (void)cudaMemGetInfo(&free, &total);
-        core::fail(
-            core::Status::memory,
-            "CUDA: %s failed: %s (%s): the driver wanted some bytes of its own, and the device has %lld "
-            "free of %lld; free device memory",
-            call, cudaGetErrorString(error), cudaGetErrorName(error), static_cast<long long>(free),
-            static_cast<long long>(total));
+        refuse_memory(core::format("CUDA: %s failed: %s (%s): the driver wanted some bytes, it does not say "
+                                   "how many",
+                                   call, cudaGetErrorString(error), cudaGetErrorName(error)),
+                      core::format("%lld free of %lld on the device", static_cast<long long>(free),
+                                   static_cast<long long>(total)),
+                      "free device memory");
     }
+    (void)cudaGetLastError(); // as above
     core::fail(core::Status::device, "CUDA: %s failed: %s (%s)", call, cudaGetErrorString(error),
                cudaGetErrorName(error));
 }
@@ -86,15 +95,13 @@ void* DeviceMemory::allocate(int64_t wanted, const char* what) {
     void* pointer = nullptr;
     const bool allowed = limit_ == 0 || bytes_held_ + bytes <= limit_;
     const cudaError_t error = allowed ? source.take(device_, pointer) : cudaErrorMemoryAllocation;
-    if (error == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        core::fail(core::Status::memory,
-                   "device %d: no memory for %s: %lld bytes wanted, %lld free%s, %lld held by Graft; use "
-                   "fewer particles "
-                   "per device, precision fp32, or free device memory",
-                   device_, what, static_cast<long long>(bytes), static_cast<long long>(bytes_free()),
-                   limit_ > 0 ? " of what cuda.memory allows" : "", static_cast<long long>(bytes_held_));
-    }
+    if (error == cudaErrorMemoryAllocation)
+        refuse_memory(core::format("device %d: no memory for %s: %lld bytes wanted", device_, what,
+                                   static_cast<long long>(bytes)),
+                      core::format("%lld free%s, %lld held by Graft", static_cast<long long>(bytes_free()),
+                                   limit_ > 0 ? " of what cuda.memory allows" : "",
+                                   static_cast<long long>(bytes_held_)),
+                      "use fewer particles per device, precision fp32, or free device memory");
     check(error, "cudaMalloc");
     count(bytes);
     return pointer;
@@ -112,12 +119,11 @@ void* DeviceMemory::allocate_pinned(int64_t wanted, const char* what) {
     const Source source(*this, true, wanted);
     void* pointer = nullptr;
     const cudaError_t error = source.take(device_, pointer);
-    if (error == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        core::fail(core::Status::memory,
-                   "no page-locked host memory for %s: %lld bytes wanted, %lld held by Graft", what,
-                   static_cast<long long>(source.bytes), static_cast<long long>(bytes_pinned_));
-    }
+    if (error == cudaErrorMemoryAllocation)
+        refuse_memory(core::format("no page-locked host memory for %s: %lld bytes wanted", what,
+                                   static_cast<long long>(source.bytes)),
+                      core::format("%lld held by Graft", static_cast<long long>(bytes_pinned_)),
+                      "use fewer particles, or free host memory");
     check(error, "cudaHostAlloc");
     bytes_pinned_ += source.bytes;
     ++allocations_;

@@ -119,18 +119,12 @@ __global__ __launch_bounds__(combine_threads) void direct_combine_single(const D
 template <typename Sum>
 void launch_combine_single(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input,
                            const CombineOut& out) {
-    const auto launch = [&]<DevicePair fixed>() {
+    with_pair_kind(kind, [&]<DevicePair fixed>() {
         const auto kernel =
             potential ? direct_combine_single<Sum, true, fixed> : direct_combine_single<Sum, false, fixed>;
         kernel<<<backend::blocks_for(input.cut.targets, combine_threads), combine_threads, 0,
                  queue.stream()>>>(input, out);
-    };
-    if (kind == DevicePair::constant)
-        launch.template operator()<DevicePair::constant>();
-    else if (kind == DevicePair::plummer)
-        launch.template operator()<DevicePair::plummer>();
-    else
-        launch.template operator()<DevicePair::spline>();
+    });
 }
 
 void launch_combine(backend::Queue& queue, const DeviceEvaluation& how, bool best, const DirectInput& input,

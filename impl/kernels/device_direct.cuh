@@ -44,6 +44,14 @@ struct alignas(16) DirectSource {
     T x, y, z, q;
 };
 
+/// Calls body<kind>().
+template <typename Body>
+void with_pair_kind(DevicePair kind, const Body& body) {
+    kind == DevicePair::constant  ? body.template operator()<DevicePair::constant>()
+    : kind == DevicePair::plummer ? body.template operator()<DevicePair::plummer>()
+                                  : body.template operator()<DevicePair::spline>();
+}
+
 /// fp32 alone: whether many targets take the shape of 2,048 targets a block.
 inline bool is_wide(DevicePair kind, bool potential, int64_t targets) {
     return kind == DevicePair::constant && !potential && targets >= 131072;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernels/device_direct_kernel.cuh"
+#include "kernels/device_pair_exact.cuh"
 #include "kernels/frame_resolution.hpp"
 
 namespace graft::kernels {
@@ -76,12 +77,8 @@ __device__ void sum_in_double(const DirectInput& input, double scale, int64_t fi
             kind == DevicePair::constant ? 0 : direct_soft<double, kind>(input, from.softening, j, scale);
 #pragma unroll
         for (int t = 0; t < exact_lanes; ++t) {
-            const double added = kind == DevicePair::constant  ? soft[t]
-                                 : kind == DevicePair::plummer ? soft[t] + of_source + pair_tiny<double>()
-                                                               : pair_tiny<double>();
-            add_pair<kind, with_potential>((from.x[j] - x[t]) * scale, (from.y[j] - y[t]) * scale,
-                                           (from.z[j] - z[t]) * scale, q, added,
-                                           geometry::larger(soft[t], of_source), sum[t]);
+            add_softened<kind, with_potential>((from.x[j] - x[t]) * scale, (from.y[j] - y[t]) * scale,
+                                               (from.z[j] - z[t]) * scale, q, soft[t], of_source, sum[t]);
         }
     }
     __syncthreads(); // the last sums have been read

@@ -161,16 +161,10 @@ void launch_direct_kernel(backend::Queue& queue, const DirectInput& input) {
 
 template <class Shape>
 void launch_direct(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input) {
-    const auto choose = [&]<DevicePair fixed>() {
+    with_pair_kind(kind, [&]<DevicePair fixed>() {
         potential ? launch_direct_kernel<Shape, fixed, true>(queue, input)
                   : launch_direct_kernel<Shape, fixed, false>(queue, input);
-    };
-    if (kind == DevicePair::constant)
-        choose.template operator()<DevicePair::constant>();
-    else if (kind == DevicePair::plummer)
-        choose.template operator()<DevicePair::plummer>();
-    else
-        choose.template operator()<DevicePair::spline>();
+    });
 }
 
 // The shapes in use; measured beside others in docs/gpu/direct.md. The wide one has no room in shared memory

@@ -83,7 +83,7 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     view_sources(tree, moments, v);
     v.groups = targets.groups.data(), v.group_count = targets.group_count.data();
     v.target_x = targets.x, v.target_y = targets.y, v.target_z = targets.z;
-    v.target_softening = targets.softening;
+    v.target_softening = targets.softening, v.target_count = targets.n;
     v.same_places = targets.x == tree.x.data();
     v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
     v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
@@ -294,6 +294,8 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     w.side.follow(queue.stream());
     {
         const backend::OnSide on_side(queue, w.side);
+        if (view.single_precision)
+            find_coarse(queue, view, how.pairs, groups, w.frames.data());
         if (local)
             sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
                     w.expansions.data());
@@ -301,6 +303,8 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
             spread_shared(queue, view, units, groups, w.shared_frames.data(), w.shared_expansions.data(),
                           w.expansions.data());
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
+        if (view.single_precision)
+            sum_coarse(queue, view, units, how.pairs, how.add, field);
     }
     sum_pairs(queue, how, view, units);
     w.side.join(queue.stream());

@@ -1,4 +1,5 @@
 // Partial sums of units to fields, see device_units.cuh.
+#include "kernels/device_field.cuh"
 #include "kernels/device_local.cuh"
 
 namespace graft::kernels {
@@ -8,23 +9,6 @@ namespace {
 __device__ void raise_to(int64_t* word, unsigned long long value) {
     atomicMax(reinterpret_cast<unsigned long long*>(word), value);
 }
-
-struct FieldPointers {
-    double *ax, *ay, *az, *potential;
-    double unit; // 1 / charge_scale, exact
-    bool add;
-
-    __device__ void put(int64_t to, const double (&sum)[4], double square, double inverse) const {
-        const auto put_one = [=, *this](double* out, double value) {
-            out[to] = add ? out[to] + value : value;
-        };
-        put_one(ax, sum[0] * square);
-        put_one(ay, sum[1] * square);
-        put_one(az, sum[2] * square);
-        if (potential != nullptr)
-            put_one(potential, sum[3] * inverse);
-    }
-};
 
 /// Adds `units` slots, `count` apart, in order; four loads are under way together, whatever their number.
 template <typename Real>
@@ -45,12 +29,6 @@ __device__ void add_slots(const Slot<Real>* slots, int32_t units, int32_t count,
 
 constexpr int gather_warps = 8;
 constexpr unsigned large_blocks = 256; // for groups of many units, a block each
-
-struct Unscale {
-    double square, inverse; // back to the caller's units: force, potential
-    __device__ Unscale(const FieldPointers& field, const GroupFrame& frame)
-        : square(frame.scale * (frame.scale * field.unit)), inverse(frame.scale * field.unit) {}
-};
 
 /// Force and potential of a group's polynomial, sum of l_abc x^a y^b z^c / (a! b! c!), at h. As
 /// PointBody::add, but nested, z outside y outside x: a term is read once and used at once, where the
@@ -126,20 +104,23 @@ template <typename Real, bool local>
 __device__ __forceinline__ void gather_small(const EvaluationView& v, const UnitView& view,
                                              const GroupFrame& frame, int64_t g, bool with_polynomial,
                                              int chunk, int chunks, const FieldPointers& field) {
-    const int32_t units = frame.pairs.units + frame.cells.units;
+    const int32_t all = frame.pairs.units + frame.cells.units;
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
     const Unscale unscale(field, frame);
     for (int32_t k = chunk * 32 + lane; k < frame.count; k += chunks * 32) {
         double sum[4] = {0, 0, 0, 0};
+        const bool has_pairs = frame.coarse != 0 && frame.is_coarse(k);
+        const int32_t skip = has_pairs ? frame.pairs.units : 0;
+        const auto* own = slots + int64_t{skip} * frame.count + k;
         if constexpr (local) {
             const Polynomial polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k});
-            add_slots(slots + k, units, frame.count, sum);
+            add_slots(own, all - skip, frame.count, sum);
             polynomial.add_to(sum);
         } else {
-            add_slots(slots + k, units, frame.count, sum);
+            add_slots(own, all - skip, frame.count, sum);
         }
-        field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
+        field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse, field.add | has_pairs);
     }
 }
 
@@ -156,12 +137,14 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
     const int chunks = min(gather_warps, (count + 31) / 32), segments = gather_warps / chunks;
     const int segment = warp / chunks, chunk = warp % chunks;
     const int32_t share = (units + segments - 1) / segments, begin = min(units, segment * share);
-    const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot + int64_t{begin} * count;
+    const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
     for (int32_t base = 0; base < count; base += 32 * chunks) { // the same for all warps
         const int32_t k = base + chunk * 32 + lane;
         double sum[4] = {0, 0, 0, 0};
+        const bool has_pairs = frame.coarse != 0 && k < count && frame.is_coarse(k);
+        const int32_t from = has_pairs ? max(begin, frame.pairs.units) : begin;
         if (k < count && segment < segments)
-            add_slots(slots + k, min(share, units - begin), count, sum);
+            add_slots(slots + int64_t{from} * count + k, min(begin + share, units) - from, count, sum);
         for (int i = 0; i < 4; ++i)
             part[warp][i][lane] = sum[i];
         __syncthreads();
@@ -171,7 +154,7 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                     sum[i] += part[w][i][lane];
             if constexpr (local)
                 Polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k}).add_to(sum);
-            field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
+            field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse, field.add | has_pairs);
         }
         __syncthreads();
     }
@@ -211,9 +194,7 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
 
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field) {
-    const FieldPointers out{field.ax.data(),       field.ay.data(),
-                            field.az.data(),       field.potential.empty() ? nullptr : field.potential.data(),
-                            1 / view.charge_scale, add};
+    const FieldPointers out(field, view, add);
     const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
     const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
     if (view.near_count != nullptr)

@@ -126,7 +126,7 @@ __device__ __forceinline__ GroupFrame frame_around(const EvaluationView& v, int6
     const Frame place = make_device_frame<float>(box.lower, box.upper, 0, 0); // far cells: it has extent
     GroupFrame frame{};
     frame.scale = place.scale;
-    frame.exponent = ilogb(place.scale);
+    frame.exponent = static_cast<int16_t>(ilogb(place.scale));
     for (int a = 0; a < 3; ++a)
         frame.centre[a] = place.centre[a] * place.scale;
     return frame;

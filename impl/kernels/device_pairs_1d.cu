@@ -108,7 +108,7 @@ void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const DeviceEva
     int32_t *of_nodes = work.integers.data(), *of_leaves = of_nodes + nodes;
     name_targets<<<static_cast<unsigned>(groups), 128, 0, queue.stream()>>>(view, of_nodes, of_leaves);
     GRAFT_CUDA_LAUNCHED("name_targets");
-    const int threads = how.block_x > 0 ? std::min(how.block_x, 1024) : 256;
+    const int threads = paper_block(how).x;
     const bool potential = how.pairs.potential;
     launch_leaf_pairs_1d(queue.stream(), threads, potential, view,
                          {of_leaves, view.leaf_list, 0, view.leaf_offset}, leaves);

@@ -5,6 +5,8 @@
 #include "kernels/device_frame.cuh"
 #include "kernels/device_paper.cuh"
 
+#include <algorithm>
+
 namespace graft::kernels {
 
 namespace {
@@ -114,6 +116,17 @@ void check_paper_variant(const char* name, const DeviceEvaluation& how, bool mix
         core::fail(core::Status::unsupported,
                    "%s: order %d; it does 0 to 2 (quadrupoles); choose these, or cuda.kernel units", name,
                    how.order);
+}
+
+PaperBlock paper_block(const DeviceEvaluation& how) {
+    const auto side = [](int given, int his) { return given > 0 ? given : his; };
+    if (how.kernel != DeviceKernel::tiles_2d)
+        return {std::min(side(how.block_x, 256), 1024), 1};
+    const PaperBlock block{side(how.block_x, 16), side(how.block_y, 32)};
+    if (int64_t{block.x} * block.y > 1024)
+        core::fail(core::Status::argument, "liu2022's 2-D kernel: BX %d times BY %d; expected at most 1,024",
+                   block.x, block.y);
+    return block;
 }
 
 PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,

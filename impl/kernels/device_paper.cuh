@@ -127,6 +127,13 @@ __device__ __forceinline__ void add_atomically(float4* to, const float4& sum) {
 /// much.
 void check_paper_variant(const char* name, const DeviceEvaluation& how, bool mixed);
 
+/// liu2022's blocks: 2-D BX and BY, 1-D threads and 1; how.block_x, how.block_y, or his optimum where these
+/// are 0. Throws Error(argument) for more than 1,024 threads (1-D: so many).
+struct PaperBlock {
+    int x, y;
+};
+PaperBlock paper_block(const DeviceEvaluation& how);
+
 /// Packs particles, targets and cells into work.reals and zeroes the sums. Enqueued.
 PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,

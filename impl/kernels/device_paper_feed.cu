@@ -64,25 +64,35 @@ struct Traced {
 } // namespace
 
 struct PaperFeed::State {
-    State(backend::DeviceMemory& memory, const PaperView& on, const PaperFeedOptions& with)
-        : view(on), options(with), start(true) {
-        for (int k = 0; k < 2 * options.partitions; ++k) {
+    State(backend::DeviceMemory& memory, const PaperFeedOptions& with) : options(with), start(true) {
+        for (int k = 0; k < options.lanes; ++k) {
             lanes.push_back(std::make_unique<Lane>());
             GRAFT_CUDA(cudaStreamCreateWithFlags(&lanes.back()->stream, cudaStreamNonBlocking));
             for (int s = 0; s < slots; ++s)
                 lanes.back()->ring.push_back(std::make_unique<Slot>(memory, options.buffer, options.pinned));
         }
-        GRAFT_CUDA(cudaDeviceSynchronize());
+    }
+
+    void begin(const PaperView& on) {
+        view = on;
+        report = {};
+        traced.clear();
         GRAFT_CUDA(cudaEventRecord(start.begin, lanes[0]->stream));
         timer = core::Timer();
     }
 
-    Lane& lane(int partition, bool leaf) { return *lanes[static_cast<size_t>(2 * partition + leaf)]; }
-
     Slot& open(Lane& lane) {
         Slot& slot = *lane.ring[static_cast<size_t>(lane.slot)];
-        if (slot.used && lane.sources == 0)
+        if (!slot.used || lane.sources > 0)
+            return slot;
+        const core::Timer call;
+        const bool ready = cudaEventQuery(slot.last.end) == cudaSuccess; // costs as much as a call
+        if (!ready) {
+            (void)cudaGetLastError(); // not ready is no error
             GRAFT_CUDA(cudaEventSynchronize(slot.last.end));
+        }
+        (ready ? report.call_s : report.wait_s) += call.seconds();
+        slot.used = false;
         return slot;
     }
 
@@ -101,13 +111,14 @@ struct PaperFeed::State {
     void launch(Lane& lane, Slot& slot, bool leaf) {
         const int32_t *target = slot.device.data(), *source = target + options.buffer;
         if (options.tiles)
-            launch_tiles_2d(lane.stream, leaf, options.block_x, options.block_y, options.order, false, view,
-                            {target, source, lane.targets, nullptr, nullptr}, lane.targets);
+            launch_tiles_2d(lane.stream, leaf, options.block_x, options.block_y, options.order,
+                            options.potential, view, {target, source, lane.targets, nullptr, nullptr},
+                            lane.targets);
         else if (leaf)
-            launch_leaf_pairs_1d(lane.stream, options.threads, false, view,
+            launch_leaf_pairs_1d(lane.stream, options.threads, options.potential, view,
                                  {target, source, lane.targets, nullptr}, lane.targets);
         else
-            launch_node_pairs_1d(lane.stream, options.threads, options.order, false, view,
+            launch_node_pairs_1d(lane.stream, options.threads, options.order, options.potential, view,
                                  {target, source, lane.targets, nullptr}, lane.targets);
         ++report.launches;
     }
@@ -115,6 +126,7 @@ struct PaperFeed::State {
     void flush(Lane& lane, bool leaf) {
         if (lane.targets == 0)
             return;
+        const core::Timer call;
         Slot& slot = *lane.ring[static_cast<size_t>(lane.slot)];
         copy(lane, slot);
         if (options.trace) {
@@ -127,7 +139,39 @@ struct PaperFeed::State {
         GRAFT_CUDA(cudaEventRecord(slot.last.end, lane.stream));
         slot.used = true;
         lane.slot = (lane.slot + 1) % slots;
+        report.interactions += lane.sources;
         lane.targets = lane.sources = 0;
+        report.call_s += call.seconds();
+    }
+
+    /// The lane in turn, with room for so many sources.
+    Lane& in_turn(bool leaf, int64_t sources) {
+        if (Lane& lane = *lanes[turn]; lane.sources + sources <= options.buffer)
+            return lane;
+        next(leaf);
+        return *lanes[turn];
+    }
+    void next(bool leaf) {
+        flush(*lanes[turn], leaf);
+        turn = (turn + 1) % lanes.size();
+    }
+
+    /// A group's interactions, as many as there is room for in this buffer.
+    int64_t append(Lane& lane, int32_t group, const int32_t* sources, int64_t count) {
+        Slot& slot = open(lane);
+        const int64_t taken = std::min(count, options.buffer - lane.sources);
+        std::fill_n(slot.host + lane.targets, taken, group);
+        std::copy_n(sources, taken, slot.host + options.buffer + lane.sources);
+        lane.targets += taken, lane.sources += taken;
+        return taken;
+    }
+    void append_chunk(Lane& lane, int32_t group, const int32_t* sources, int64_t count) {
+        Slot& slot = open(lane);
+        slot.host[lane.targets++] = group;
+        int32_t* const to = slot.host + options.buffer + lane.sources;
+        std::copy_n(sources, count, to);
+        std::fill(to + count, to + options.block_x, -1);
+        lane.sources += options.block_x;
     }
 
     void read_trace() {
@@ -140,49 +184,72 @@ struct PaperFeed::State {
             report.kernels.push_back({t.leaves, t.host_s, since(t.events->begin), since(t.events->end)});
     }
 
-    PaperView view;
+    PaperView view{};
     PaperFeedOptions options;
     Events start;
     std::vector<std::unique_ptr<Lane>> lanes;
+    size_t turn = 0; // of add_list()
     std::vector<Traced> traced;
     core::Timer timer;
     PaperFeedReport report;
 };
 
-PaperFeed::PaperFeed(backend::DeviceMemory& memory, const PaperView& view, const PaperFeedOptions& options)
-    : state_(std::make_unique<State>(memory, view, options)) {}
+PaperFeed::PaperFeed(backend::DeviceMemory& memory, const PaperFeedOptions& options)
+    : state_(std::make_unique<State>(memory, options)) {}
 PaperFeed::~PaperFeed() {
-    (void)cudaDeviceSynchronize(); // buffers may be in use
+    for (const auto& lane : state_->lanes) // buffers may be in use
+        (void)cudaStreamSynchronize(lane->stream);
 }
 
-void PaperFeed::add(int partition, bool leaf, int32_t group, int32_t source) {
-    Lane& lane = state_->lane(partition, leaf);
-    Slot& slot = state_->open(lane);
-    slot.host[lane.targets++] = group;
-    slot.host[state_->options.buffer + lane.sources++] = source;
-    if (lane.sources == state_->options.buffer)
-        state_->flush(lane, leaf);
+const PaperFeedOptions& PaperFeed::options() const {
+    return state_->options;
 }
 
-void PaperFeed::add_chunk(int partition, bool leaf, int32_t group, const int32_t* sources, int count) {
-    Lane& lane = state_->lane(partition, leaf);
-    const int64_t width = state_->options.block_x, size = state_->options.buffer;
-    Slot& slot = state_->open(lane);
-    slot.host[lane.targets++] = group;
-    for (int64_t k = 0; k < width; ++k)
-        slot.host[size + lane.sources++] = k < count ? sources[k] : -1;
-    if (lane.sources + width > size)
-        state_->flush(lane, leaf);
+void PaperFeed::begin(const PaperView& view) {
+    state_->begin(view);
+}
+
+void PaperFeed::add(int lane, bool leaf, int32_t group, int32_t source) {
+    Lane& to = *state_->lanes[static_cast<size_t>(lane)];
+    Slot& slot = state_->open(to);
+    slot.host[to.targets++] = group;
+    slot.host[state_->options.buffer + to.sources++] = source;
+    if (to.sources == state_->options.buffer)
+        state_->flush(to, leaf);
+}
+
+void PaperFeed::add_chunk(int lane, bool leaf, int32_t group, const int32_t* sources, int count) {
+    Lane& to = *state_->lanes[static_cast<size_t>(lane)];
+    state_->append_chunk(to, group, sources, count);
+    if (to.sources + state_->options.block_x > state_->options.buffer)
+        state_->flush(to, leaf);
+}
+
+void PaperFeed::add_list(bool leaf, int32_t group, const int32_t* sources, int64_t count) {
+    State& s = *state_;
+    const int64_t width = s.options.block_x;
+    for (int64_t k = 0; k < count;) {
+        const int64_t chunk = std::min(width, count - k);
+        if (s.options.tiles)
+            s.append_chunk(s.in_turn(leaf, width), group, sources + k, chunk), k += chunk;
+        else
+            k += s.append(s.in_turn(leaf, 1), group, sources + k, count - k);
+    }
+}
+
+void PaperFeed::end_turn(bool leaf) {
+    state_->next(leaf);
 }
 
 PaperFeedReport PaperFeed::finish() {
-    for (int partition = 0; partition < state_->options.partitions; ++partition)
-        for (const bool leaf : {false, true})
-            state_->flush(state_->lane(partition, leaf), leaf);
-    GRAFT_CUDA(cudaDeviceSynchronize());
-    state_->report.wall_s = state_->timer.seconds();
-    state_->read_trace();
-    return std::move(state_->report);
+    State& s = *state_;
+    for (size_t lane = 0; lane < s.lanes.size(); ++lane)
+        s.flush(*s.lanes[lane], lane % 2 == 1);
+    for (const auto& lane : s.lanes)
+        GRAFT_CUDA(cudaStreamSynchronize(lane->stream));
+    s.report.wall_s = s.timer.seconds();
+    s.read_trace();
+    return std::move(s.report);
 }
 
 } // namespace graft::kernels

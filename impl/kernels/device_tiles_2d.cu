@@ -133,10 +133,7 @@ void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const DeviceEva
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                        DeviceField& field) {
     check_paper_variant("liu2022's 2-D kernel", how, false);
-    const int block_x = how.block_x > 0 ? how.block_x : 16, block_y = how.block_y > 0 ? how.block_y : 32;
-    if (int64_t{block_x} * block_y > 1024)
-        core::fail(core::Status::argument, "liu2022's 2-D kernel: BX %d times BY %d; expected at most 1,024",
-                   block_x, block_y);
+    const auto [block_x, block_y] = paper_block(how);
     if (targets.n == 0)
         return;
     const PaperView view = prepare_paper(work, queue, how, tree, moments, targets, lists);

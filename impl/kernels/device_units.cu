@@ -2,6 +2,7 @@
 #include "kernels/device_units.cuh"
 
 #include "kernels/device_frame.cuh"
+#include "kernels/frame_resolution.hpp"
 
 #include <algorithm>
 
@@ -151,12 +152,13 @@ __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& 
     GroupFrame frame{};
     const Frame place = make_units_frame(v, group.target.box, nearest);
     frame.scale = place.scale;
-    frame.exponent = ilogb(place.scale);
+    frame.exponent = static_cast<int16_t>(ilogb(place.scale));
     for (int a = 0; a < 3; ++a)
         frame.centre[a] = place.centre[a] * place.scale;
     frame.first = static_cast<int32_t>(group.first);
     frame.count = static_cast<int32_t>(group.count);
-    frame.unit_class = class_of(frame.count);
+    frame.unit_class = static_cast<int8_t>(class_of(frame.count));
+    frame.all_coarse = v.single_precision && nearest > 0 && nearest * place.scale < frame_resolution;
     const uint32_t pairs = entries[first_entry(v, g + 1) - 1].start;
     frame.pairs = cut(pairs, frame.count, size.pair_interactions, size.least);
     frame.cells = cut(near_cells(v, g), frame.count, size.cell_interactions, size.least);
@@ -257,16 +259,6 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
         if (is_large(frame))
             view.large[atomicAdd(&view.counters->large, 1u)] = static_cast<int32_t>(g);
     }
-}
-
-/// The entry of the group's list that its source s is in.
-__device__ int32_t find_entry(const SourceEntry* entries, int64_t count, uint32_t s) {
-    int64_t low = 0, high = count; // entries[low].start <= s < entries[high].start
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        (entries[middle].start <= s ? low : high) = middle;
-    }
-    return static_cast<int32_t>(low);
 }
 
 /// A warp a group: its units, where they fit.

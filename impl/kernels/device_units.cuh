@@ -34,6 +34,7 @@ struct EvaluationView {
     const lists::Group* groups;
     const int32_t* group_count;
     const double *target_x, *target_y, *target_z, *target_softening;
+    int64_t target_count;
     bool same_places; // targets are the tree's particles in the tree's order
     // lists
     const int64_t *node_offset, *leaf_offset;
@@ -62,9 +63,16 @@ struct GroupFrame {
     double centre[3]; // in units of the frame: x_frame = x * scale - centre
     double scale;
     int64_t slot;
-    int32_t first, count, exponent; // scale = 2^exponent
-    int32_t unit_class;
+    int32_t first, count;
+    int16_t exponent; // scale = 2^exponent
+    int8_t unit_class;
+    bool all_coarse; // single precision serves none of its targets (device_coarse.cu)
+    uint32_t coarse; // nor these: a bit for 2^coarse_shift() of them
     ListCut pairs, cells;
+
+    /// Whether target k's bit is set.
+    __device__ bool is_coarse(int32_t k) const { return (coarse >> (k >> coarse_shift(count)) & 1) != 0; }
+    __device__ static int coarse_shift(int32_t targets) { return max(0, 27 - __clz(targets - 1)); }
 };
 
 struct Unit {
@@ -162,6 +170,16 @@ __device__ inline int64_t first_entry(const EvaluationView& v, int64_t g) {
     return v.leaf_offset[g] + g;
 }
 
+/// The entry of the group's list that its source s is in.
+__device__ inline int32_t find_entry(const SourceEntry* entries, int64_t count, uint32_t s) {
+    int64_t low = 0, high = count; // entries[low].start <= s < entries[high].start
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        (entries[middle].start <= s ? low : high) = middle;
+    }
+    return static_cast<int32_t>(low);
+}
+
 /// Whether a group has so many units that a whole block adds them up.
 __device__ inline bool is_large(const GroupFrame& frame) {
     return frame.pairs.units + frame.cells.units > 16;
@@ -182,6 +200,12 @@ void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, 
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);
+/// Says in `frames` which targets single precision does not serve (device_coarse.cu).
+void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVariant& variant,
+                 int64_t group_capacity, GroupFrame* frames);
+/// Their pairs in double, to their fields, which gather_slots() then adds the rest to.
+void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                const PairVariant& variant, bool add, DeviceField& field);
 /// The fields of the batch's groups from their slots and polynomials; status units_needed, slots_needed.
 void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                   int64_t group_capacity, bool add, DeviceField& field);

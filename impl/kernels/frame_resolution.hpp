@@ -56,14 +56,17 @@ GRAFT_HD inline int64_t end_of_heap(const OrderedPoints& points, int64_t k, int 
     return k + step * same;
 }
 
-/// Distance of point k from the nearest at another place among its neighbours in order, or among those of
-/// the heap that it stands in; infinity: all points are at its place.
+/// Distance of point k from the nearest at another place among its neighbours in order; those beside the
+/// heap, where it stands in one. Infinity: all points are at its place.
 GRAFT_HD inline double neighbour_gap(const OrderedPoints& points, int64_t k) {
-    const double gap = geometry::smaller(gap_along(points, k, k - 1, -1), gap_along(points, k, k + 1, 1));
-    if (gap < std::numeric_limits<double>::infinity())
-        return gap;
-    return geometry::smaller(gap_along(points, k, end_of_heap(points, k, -1) - 1, -1),
-                             gap_along(points, k, end_of_heap(points, k, 1) + 1, 1));
+    double gap = std::numeric_limits<double>::infinity();
+    for (int step = -1; step <= 1; step += 2) {
+        int64_t first = k + step;
+        if (first >= 0 && first < points.count && points.between(first, k) == 0)
+            first = end_of_heap(points, k, step) + step;
+        gap = geometry::smaller(gap, gap_along(points, k, first, step));
+    }
+    return gap;
 }
 
 /// Whether a target whose nearest neighbour is at `gap` needs double; `softening`: its length (0: none),

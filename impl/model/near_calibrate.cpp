@@ -20,7 +20,7 @@ double total_of(const NearSample& sample) {
     return sample.collection_s + sample.charges_s + sample.kernel_s + sample.scatter_s;
 }
 
-constexpr size_t bytes_term = 4, memory_term = 6, random_term = 7;
+constexpr size_t bytes_term = 4, far_term = 5, memory_term = 6, random_term = 7;
 constexpr double little = 0.1; // of a phase: a term that is less in every sample is not fitted to them
 
 /// Seconds (random: a factor) that are given; below 0: to be fitted.
@@ -33,14 +33,22 @@ struct Row {
     double seconds, scale_s;
 };
 
+/// Of which a phase may be a small part. A GPU's kernels count in executions that follow by the thousand,
+/// too.
+double whole_of(const NearSample& sample, NearPhaseName name, const NearWay& way) {
+    const bool each = way.backend == NearBackend::cuda && name != NearPhaseName::collection;
+    return total_of(sample) - (each ? sample.collection_s : 0);
+}
+
 /// The samples' times of a phase, those that are known.
 std::vector<Row> rows_of(NearLayout layout, NearPhaseName name, double NearSample::*field,
                          std::span<const NearSample> samples, const NearWay& way, const Machine& machine) {
     std::vector<Row> rows;
     for (const NearSample& sample : samples)
         if (name != NearPhaseName::again || sample.again_s > 0)
-            rows.push_back({near_terms(layout, name, sample.problem, way, machine), sample.*field,
-                            std::max(sample.*field, small_part * total_of(sample)) / sample.weight});
+            rows.push_back(
+                {near_terms(layout, name, sample.problem, way, machine), sample.*field,
+                 std::max(sample.*field, small_part * whole_of(sample, name, way)) / sample.weight});
     return rows;
 }
 
@@ -100,7 +108,7 @@ NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*f
     return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
 }
 
-/// What is common to all layouts, and what this one takes longer.
+/// What is common to all layouts, and what this one takes longer; not the points' way into the boxes' order.
 NearPhase fit_longer(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
                      const Machine& machine, const NearPhase& plain) {
     std::vector<double> rows, right;
@@ -108,7 +116,9 @@ NearPhase fit_longer(NearLayout layout, std::span<const NearSample> samples, con
         if (sample.plain_s <= 0)
             continue;
         const double weight = sample.weight / std::max(sample.collection_s, small_part * total_of(sample));
-        for (const double term : near_terms(layout, NearPhaseName::collection, sample.problem, way, machine))
+        NearTerms terms = near_terms(layout, NearPhaseName::collection, sample.problem, way, machine);
+        terms[far_term] = 0;
+        for (const double term : terms)
             rows.push_back(term * weight);
         right.push_back((sample.collection_s - sample.plain_s) * weight);
     }
@@ -163,8 +173,19 @@ Item& place_of(std::array<Item, count>& items, Same same, Empty empty) {
 
 } // namespace
 
+NearCommon fit_near_common(std::span<const std::vector<NearSample>> samples, const NearWay& way,
+                           const Machine& machine) {
+    constexpr auto plain = NearLayout::ranges;
+    std::vector<NearSample> all;
+    for (const std::vector<NearSample>& one : samples)
+        all.insert(all.end(), one.begin(), one.end());
+    return {fit_phase(plain, NearPhaseName::collection, &NearSample::collection_s,
+                      samples[static_cast<size_t>(plain)], way, machine),
+            fit_phase(plain, NearPhaseName::scatter, &NearSample::scatter_s, all, way, machine)};
+}
+
 NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
-                         const Machine& machine, const NearPhase* plain, int32_t dimension) {
+                         const Machine& machine, const NearCommon* common, int32_t dimension) {
     if (samples.empty())
         core::fail(core::Status::argument, "fit_near: no measurement of layout %d", static_cast<int>(layout));
     NearLayoutCosts costs;
@@ -181,17 +202,18 @@ NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples,
         costs.dimension = dimension;
     const auto fit = [&](NearPhaseName name, double NearSample::*field) {
         return fit_phase(layout, name, field,
-                         name == NearPhaseName::kernel ? std::span<const NearSample>(own) : samples, way,
+                         name == NearPhaseName::collection ? samples : std::span<const NearSample>(own), way,
                          machine);
     };
     const bool paired = std::any_of(samples.begin(), samples.end(),
                                     [](const NearSample& sample) { return sample.plain_s > 0; });
-    costs.collection = plain != nullptr && paired ? fit_longer(layout, samples, way, machine, *plain)
-                                                  : fit(NearPhaseName::collection, &NearSample::collection_s);
+    costs.collection = common != nullptr && paired
+                           ? fit_longer(layout, samples, way, machine, common->collection)
+                           : fit(NearPhaseName::collection, &NearSample::collection_s);
     take_unseen(costs.collection, layout, samples, way, machine);
     costs.charges = fit(NearPhaseName::charges, &NearSample::charges_s);
     costs.kernel = fit(NearPhaseName::kernel, &NearSample::kernel_s);
-    costs.scatter = fit(NearPhaseName::scatter, &NearSample::scatter_s);
+    costs.scatter = common != nullptr ? common->scatter : fit(NearPhaseName::scatter, &NearSample::scatter_s);
     if (std::any_of(samples.begin(), samples.end(), [](const NearSample& one) { return one.again_s > 0; }))
         costs.again = fit(NearPhaseName::again, &NearSample::again_s);
     costs.error = error_of(costs, layout, own, way, machine);

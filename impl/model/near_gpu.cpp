@@ -13,9 +13,11 @@ namespace {
 constexpr double line_bytes = 64;
 constexpr double level_one_bytes = 8e4; // of a multiprocessor's first level, for the sources of a warp
 constexpr double level_two_bytes = 5e7; // of the device's second level
-constexpr double boxes_a_thread = 4096; // at least (device_runs.cpp): fewer boxes are walked over by one
-constexpr double near_core_bytes = 4e6; // of the caller's arrays in a core's caches
-constexpr double threads_at_once = 6e4; // that sum while the longest one does
+constexpr double piece_boxes = 4096;    // that a thread walks over at a time (device_runs.cpp)
+constexpr double learned_turns = 5000;  // of a walk that is done again and again, by the processor's branches
+constexpr double kept_block_bytes = 1 << 25; // the C library's most: larger blocks are the system's each time
+constexpr double near_core_bytes = 4e6;      // of the caller's arrays in a core's caches
+constexpr double threads_at_once = 6e4;      // that sum while the longest one does
 
 double full_boxes(const NearProblem& p) {
     if (p.full_boxes > 0 || p.boxes <= 0)
@@ -55,7 +57,7 @@ TileChains chains_of(const NearProblem& p, double full) {
     const auto add = [&](double targets, double sources) {
         const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
         const TileShape shape =
-            best_tile_shape(n, std::max(1.0, sources), block_kind(n, p.pairs / p.targets, neighbours), rule);
+            best_tile_shape(n, std::max(1.0, sources), block_kind(n, sources, neighbours), rule);
         const double own =
             sources /
             (shape.block >= 0 ? block_streams(tile_blocks[shape.block], n, shape.targets) : 1 << shape.log_y);
@@ -68,25 +70,74 @@ TileChains chains_of(const NearProblem& p, double full) {
     };
     if (full <= 0 || p.targets <= 0)
         return chains;
-    const double mean = p.targets / full;
+    const double mean = p.targets / full, sources = p.pairs / p.targets;
     for (const double deviations : {-2.0, -1.0, 0.0, 1.0, 2.0})
-        add(mean + deviations * std::sqrt(mean), p.pairs / p.targets);
+        add(mean + deviations * std::sqrt(mean), sources);
+    // The emptiest neighbourhood of so many: where others take blocks it may be left to a warp, which is
+    // late.
+    add(mean, sources - std::sqrt(2 * std::log(std::max(1.0, full)) * sources));
     add(p.most_targets, p.most_sources);
     return chains;
 }
 
-double entries_of(NearLayout layout, const NearProblem& p) {
-    switch (layout) {
-    case NearLayout::replicated:
-        return p.pairs;
-    case NearLayout::replicated_interleaved:
-        return std::max(p.lane_pairs, p.pairs);
-    case NearLayout::replicated_group:
-        return p.gathered;
-    case NearLayout::indexed:
+/// Turns of the host's walk over the neighbours that a processor does not foresee, on the thread that ends
+/// last: a run begins where the slots before it are another box', and which boxes are empty is chance.
+double turns_of_walk(const NearProblem& p, double full, double threads) {
+    if (p.boxes <= 0)
         return 0;
+    const double filled = full / p.boxes, pieces = std::ceil(p.boxes / piece_boxes);
+    const double turns =
+        (filled > 0 ? p.runs / filled : 0) + 2 * p.neighbours * filled * (1 - filled); // of all boxes
+    const double share = std::min(1.0, piece_boxes / p.boxes * std::ceil(pieces / std::max(1.0, threads)));
+    return turns * beyond(turns, learned_turns) * share;
+}
+
+/// Bytes of the tables that the host makes and sends, of which one thread writes most twice: 8 a run;
+/// offsets, sources and own places of the boxes. Twice as many where the runs are a block that the system
+/// clears.
+double table_bytes(const NearProblem& p, double full) {
+    constexpr double box_bytes = 24, run_bytes = 8;
+    const double runs_bytes = full > 0 ? run_bytes * p.runs * p.boxes / full : 0;
+    return (box_bytes * p.boxes + runs_bytes) * (runs_bytes > kept_block_bytes ? 2 : 1);
+}
+
+/// Targets whose numbers are not in a core's caches when they are brought into the boxes' order or back.
+double far_targets(const NearProblem& p) {
+    return p.targets * beyond(2 * p.targets * 8, near_core_bytes);
+}
+
+NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+    const double full = full_boxes(p);
+    const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
+    const double lines = p.layout_bytes / line_bytes;
+    const bool drivers = p.layout_bytes > machine.kept_bytes;
+    return {1,
+            turns_of_walk(p, full, machine.host_threads),
+            p.targets,
+            table_bytes(p, full),
+            tiles ? full : lines,
+            far_targets(p),
+            drivers ? lines : 0,
+            drivers ? 1.0 : 0.0};
+}
+
+/// Kernels that bring charges into the boxes' order and into records.
+NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
+    constexpr double lanes = 32;
+    const double full = full_boxes(p), pairs = p.pairs * p.components;
+    const double runs = full > 0 ? p.runs / full : 0; // of a box with targets
+    switch (layout) {
+    case NearLayout::replicated: // a warp a record: stores of fewer than its lanes hide behind what it takes
+        return {1, 0, p.targets, runs * p.targets, std::hypot(pairs, lanes * p.targets) - lanes * p.targets,
+                0, 0, 0};
+    case NearLayout::replicated_interleaved: { // lanes of boxes whose runs end apart store apart
+        const double together = full > 0 ? p.targets / full : 1;
+        return {1, p.most_sources, p.targets, 0, pairs, pairs / std::sqrt(std::max(1.0, together)), 0, 0};
+    }
+    case NearLayout::replicated_group: // a warp a box, full or not, that steps through its runs
+        return {1, p.most_sources, p.targets, p.boxes, p.gathered * p.components, runs * p.boxes, 0, 0};
     default:
-        return p.sources + (p.same ? 0 : p.targets);
+        return {1, 0, p.targets, 0, 0, 0, 0, 0};
     }
 }
 
@@ -95,19 +146,22 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, d
     const double full = full_boxes(p), chain = p.most_sources;
     const double steps = full > 0 ? p.runs / full : 0;
     NearTerms terms = {1, chain * chain_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
+    const auto waiting = [](double threads) { return std::max(0.0, threads - threads_at_once); };
     switch (layout) {
     case NearLayout::indexed: {
         const double source_bytes = (p.dimension + p.components) * p.number_bytes();
         const double warp_bytes = std::min(32 * p.most_sources, p.sources) * source_bytes;
-        terms[1] *= p.most_targets, terms[3] = 0;
+        terms[1] *= p.most_targets, terms[3] = waiting(p.boxes);
         terms[6] = beyond(warp_bytes, level_one_bytes) * terms[1];
         break;
     }
     case NearLayout::ranges:
-        terms[3] = steps * p.targets, terms[5] = steps;
+        terms[3] = steps * waiting(p.targets), terms[5] = steps;
+        terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s;
         break;
     case NearLayout::replicated:
     case NearLayout::replicated_interleaved:
+        terms[3] = waiting(p.targets);
         terms[6] = beyond(p.layout_bytes, level_two_bytes) * terms[1];
         terms[7] = p.pairs * (p.dimension + p.components) * p.number_bytes(); // records are padded, too
         break;
@@ -129,25 +183,13 @@ NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProbl
                          const NearGpuSeconds& machine) {
     switch (phase) {
     case NearPhaseName::collection:
-        return {1,
-                p.neighbours,
-                p.targets,
-                p.boxes,
-                p.layout_bytes / line_bytes,
-                p.neighbours * std::min(1.0, boxes_a_thread / std::max(1.0, p.boxes)),
-                p.layout_bytes > machine.kept_bytes ? p.layout_bytes / line_bytes : 0,
-                p.layout_bytes > machine.kept_bytes ? 1.0 : 0.0};
+        return collection_terms(layout, p, machine);
     case NearPhaseName::charges:
-        return {1,
-                near_records(layout) ? p.most_sources : 0,
-                p.targets,
-                0,
-                entries_of(layout, p) * p.components,
-                p.targets * beyond(2 * p.targets * p.number_bytes(), near_core_bytes),
-                0,
-                0};
+        return charges_terms(layout, p);
     case NearPhaseName::kernel:
         return kernel_terms(layout, p, machine.slot_s, machine.chain_s);
+    case NearPhaseName::scatter: // beside the kernels and what the link's numbers say
+        return {1, 0, p.targets, 0, 0, far_targets(p), 0, 0};
     default:
         return {};
     }
@@ -163,127 +205,127 @@ constexpr NearLayoutCosts layout_costs[] = {
      0,
      8,
      0.25,
-     {0.000132, 5.27e-09, 6.86e-09, 9.1e-09, 0, 4.53e-09, 4.52e-11, 0},
-     {3.89e-05, 0, 6.3e-10, 0, 0, 9.62e-10, 0, 0},
-     {5.51e-06, 0.618, 0, 0, 2.41, 0, 0.769, 0},
-     {},
+     {0.000103, 1.71e-08, 5.43e-09, 4.84e-10, 7.19e-10, 1.82e-09, 4.52e-11, 0},
+     {7.06e-06, 0, 5.49e-11, 0, 0, 0, 0, 0},
+     {3.89e-06, 0.606, 0, 4.57e-11, 2.43, 0, 0.777, 0},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      1,
      8,
      0.25,
-     {0.000116, 5.27e-09, 5.97e-09, 4.51e-09, 0, 4.53e-09, 0, 0},
-     {3.75e-05, 0, 5.42e-10, 0, 0, 1.1e-09, 0, 0},
-     {4.26e-06, 1.05, 2.65e-10, 2.35e-12, 0.78, 2.74e-06, 0, 0},
-     {},
+     {9.12e-05, 1.71e-08, 4.53e-09, 4.19e-10, 0, 1.82e-09, 0, 0},
+     {7.75e-06, 0, 6.18e-11, 0, 0, 0, 0, 0},
+     {5.42e-06, 1.15, 7.32e-12, 3.5e-11, 0.497, 2.18e-06, 0.481, 0},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      2,
      8,
      0.25,
-     {0.000121, 5.27e-09, 5.97e-09, 6.42e-09, 5.22e-11, 4.53e-09, 0, 0.000291},
-     {4.1e-05, 1.43e-08, 7.47e-10, 0, 1.43e-11, 9.23e-10, 0, 0},
-     {4.72e-06, 1.2, 1.95e-10, 0, 0, 0, 0.356, 2.27e-13},
-     {},
+     {9.59e-05, 1.71e-08, 4.53e-09, 4.29e-10, 3.64e-11, 1.82e-09, 0, 0.000291},
+     {9.04e-06, 0, 2.75e-10, 3.91e-11, 1.46e-11, 0, 0, 0},
+     {5.41e-06, 1.19, 0, 9.29e-11, 0, 0, 0.21, 3.12e-13},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      3,
      8,
      0.25,
-     {0.000158, 5.59e-09, 5.97e-09, 4.51e-09, 6.25e-11, 4.53e-09, 0, 0.000371},
-     {4.33e-05, 2.2e-07, 5.16e-10, 0, 5.08e-12, 1.23e-09, 0, 0},
-     {5.15e-06, 1.01, 0, 4.35e-11, 0, 0, 0.189, 2.27e-13},
-     {},
+     {0.000128, 1.71e-08, 4.53e-09, 4.74e-10, 5.64e-11, 1.82e-09, 0, 0.000371},
+     {9.96e-06, 2.05e-07, 2.75e-11, 0, 2.43e-12, 2.06e-11, 0, 0},
+     {5.91e-06, 0.981, 2.18e-11, 4.14e-11, 0, 0, 0.21, 2.27e-13},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      4,
      8,
      0.25,
-     {0.000137, 5.56e-09, 5.97e-09, 5.66e-09, 0, 4.53e-09, 1.27e-10, 0.000348},
-     {4.26e-05, 8.22e-09, 6.12e-10, 0, 1.33e-11, 1.13e-09, 0, 0},
-     {8.1e-06, 0.882, 0, 0, 0.123, 0, 0.626, 4.24e-13},
-     {},
+     {0.000105, 1.78e-08, 4.53e-09, 4.55e-10, 2.83e-12, 1.82e-09, 1.27e-10, 0.000348},
+     {9.53e-06, 6.48e-09, 0, 3.26e-10, 2.32e-11, 3.61e-13, 0, 0},
+     {7.73e-06, 0.887, 2.74e-12, 4.02e-12, 0.162, 0, 0.61, 2.27e-13},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      5,
      8,
      0.25,
-     {0.00016, 5.27e-09, 5.97e-09, 7.39e-08, 3.88e-09, 5.33e-09, 0, 0},
-     {3.74e-05, 0, 6.39e-10, 0, 0, 1.03e-09, 0, 0},
-     {3.4e-06, 0.931, 7.98e-11, 0, 0.679, 4.01e-06, 0.141, 3.32e+04},
-     {},
+     {0.000118, 1.71e-08, 5.07e-09, 4.86e-10, 8.99e-08, 1.82e-09, 0, 0},
+     {7.6e-06, 0, 5.96e-11, 0, 0, 0, 0, 0},
+     {5.22e-06, 1.04, 6.85e-11, 0, 0.713, 2.34e-06, 0.134, 3.28e+04},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      6,
      8,
      0.25,
-     {0.000213, 9.94e-09, 5.97e-09, 1.73e-07, 4.99e-09, 1.35e-08, 0, 0},
-     {3.91e-05, 0, 6.26e-10, 0, 0, 1.11e-09, 0, 0},
-     {8.86e-06, 1.28, 1.03e-10, 0, 0.708, 3.27e-06, 0, 3.49e+04},
-     {},
+     {0.000157, 3.66e-08, 5.09e-09, 9.09e-10, 1.92e-07, 1.82e-09, 0, 0},
+     {6.01e-06, 0, 6.21e-11, 0, 0, 0, 0, 0},
+     {9.39e-06, 1.34, 1.04e-10, 0, 0.712, 2.04e-06, 0, 3.45e+04},
+     {2.84e-05, 0, 1.82e-10, 0, 0, 8.12e-10, 0, 0},
      {}},
     {1,
      0,
      4,
      0.25,
-     {0.000154, 4.79e-09, 6.26e-09, 7.17e-09, 0, 4.39e-09, 3.35e-10, 0},
-     {4.11e-05, 0, 6.3e-10, 0, 0, 1.72e-09, 0, 0},
-     {7.93e-06, 0.432, 4.56e-10, 0, 9.48, 0, 1.5, 0},
-     {},
+     {0.000122, 1.11e-08, 4.71e-09, 5.92e-10, 0, 2.08e-09, 3.35e-10, 0},
+     {8.19e-06, 0, 3.99e-11, 0, 0, 0, 0, 0},
+     {6.45e-06, 0.446, 3.02e-11, 0, 11, 0, 1.5, 0},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
     {1,
      1,
      4,
      0.25,
-     {0.000134, 4.64e-09, 4.94e-09, 7.17e-09, 0, 4.39e-09, 0, 0},
-     {3.94e-05, 0, 6.08e-10, 0, 0, 1.35e-09, 0, 0},
-     {1.37e-06, 0.957, 0, 1.01e-11, 1.27, 1.9e-06, 0, 0},
-     {},
+     {0.000101, 1.11e-08, 3.53e-09, 5.55e-10, 0, 2.08e-09, 0, 0},
+     {8.75e-06, 0, 4.18e-11, 0, 0, 0, 0, 0},
+     {3.44e-06, 0.984, 0, 1.09e-11, 1.12, 1.42e-06, 0.248, 0},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
     {1,
      2,
      4,
      0.25,
-     {0.000139, 4.64e-09, 5.86e-09, 7.17e-09, 5.03e-11, 4.39e-09, 0, 0.000269},
-     {4.4e-05, 5.98e-09, 6.63e-10, 0, 1.09e-11, 2.16e-09, 0, 0},
-     {2.96e-06, 2.57, 2.15e-10, 7.2e-11, 0, 0, 1.64, 2.43e-13},
-     {},
+     {0.000105, 1.12e-08, 4.3e-09, 5.55e-10, 2.84e-11, 2.08e-09, 0, 0.000269},
+     {1.08e-05, 0, 2.97e-10, 2.96e-11, 9.77e-12, 0, 0, 0},
+     {3.09e-06, 2.69, 0, 7.89e-11, 0, 0, 1.09, 3.61e-13},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
     {1,
      3,
      4,
      0.25,
-     {0.0002, 4.64e-09, 4.94e-09, 7.17e-09, 6.3e-11, 4.39e-09, 2.02e-11, 0.000113},
-     {5.11e-05, 1.34e-07, 3.95e-10, 0, 3.33e-12, 1.06e-09, 0, 0},
-     {4.68e-06, 2.05, 0, 0, 0, 0, 1.21, 2.27e-13},
-     {},
+     {0.00016, 1.11e-08, 3.53e-09, 5.55e-10, 7.03e-11, 2.08e-09, 2.02e-11, 0.000113},
+     {1.5e-05, 1.27e-07, 0, 0, 1.87e-12, 1.39e-11, 0, 0},
+     {5.34e-06, 2, 3.3e-11, 1.67e-11, 0, 0, 1.14, 2.27e-13},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
     {1,
      4,
      4,
      0.25,
-     {0.000156, 4.8e-09, 5.05e-09, 7.17e-09, 0, 4.39e-09, 5.2e-11, 0.000203},
-     {4.57e-05, 7.11e-09, 3.75e-10, 0, 1.38e-11, 1.74e-09, 0, 0},
-     {8.69e-06, 0.889, 0, 0, 0.242, 0, 0.955, 3.77e-13},
-     {},
+     {0.000121, 1.11e-08, 3.69e-09, 5.7e-10, 0, 2.08e-09, 5.2e-11, 0.000203},
+     {1.13e-05, 3.95e-09, 0, 3.16e-10, 1.15e-11, 2.35e-11, 0, 0},
+     {7.44e-06, 0.909, 0, 9.18e-13, 0.274, 0, 0.918, 2.92e-13},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
     {1,
      5,
      4,
      0.25,
-     {0.000172, 4.93e-09, 4.94e-09, 6.57e-08, 3.44e-09, 5.66e-09, 0, 0},
-     {3.9e-05, 0, 5.86e-10, 0, 0, 1.38e-09, 0, 0},
-     {1.81e-05, 1.93, 1.41e-10, 8.16e-11, 0.748, 0, 0.455, 0},
-     {},
+     {0.000123, 1.11e-08, 4.1e-09, 5.55e-10, 1.01e-07, 2.08e-09, 0, 0},
+     {7.66e-06, 0, 4.48e-11, 0, 0, 0, 0, 0},
+     {9.43e-06, 2.14, 6.4e-11, 1.18e-11, 0.907, 0, 0.242, 9.8e+03},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
     {1,
      6,
      4,
      0.25,
-     {0.000223, 1.03e-08, 4.94e-09, 1.62e-07, 4.35e-09, 1.31e-08, 0, 0.00817},
-     {3.99e-05, 0, 6.19e-10, 0, 0, 1.28e-09, 0, 0},
-     {2.6e-05, 1.92, 1.23e-10, 1.64e-10, 0.804, 0, 0.358, 2.8e+03},
-     {},
+     {0.00016, 2.09e-08, 3.93e-09, 9.64e-10, 2.66e-07, 2.08e-09, 0, 0},
+     {6.37e-06, 0, 4.87e-11, 0, 0, 0, 0, 0},
+     {1.59e-05, 2.18, 1.45e-10, 3.53e-12, 0.836, 0, 0.526, 0},
+     {2.93e-05, 0, 2.34e-10, 0, 0, 8.95e-10, 0, 0},
      {}},
 };
 

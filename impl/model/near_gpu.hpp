@@ -2,8 +2,12 @@
 //
 // A kernel takes as long as its pairs, or as its longest thread: indexed sums t x m pairs one after another,
 // the others a target's m, tiled a part of them; each such step waits for memory and arithmetic (100 ns in
-// float, 400 in double: latency, not slots), and no other thread helps where there are few. Collection is the
-// host's walk over the neighbours, and memory that is taken. An execution has 45 us of calls and waits.
+// float, 400 in double: latency, not slots), and no other thread helps where there are few. Collection is
+// what the host takes to make a plan: its walk over the neighbours, whose every unforeseen turn empties a
+// processor's pipeline, and tables that one thread writes and sends; records are written by the device.
+// Charges are the kernels that bring them into the boxes' order and into records. Scatter is what is left of
+// an execution: calls and waits (30 us), and the host's copies beyond the link's numbers, alike for all
+// layouts.
 #pragma once
 
 #include "model/near_time.hpp"
@@ -14,20 +18,28 @@ namespace graft::model {
 struct NearGpuSeconds {
     double slot_s = 0, chain_s = 0; // kernel only
     double kept_bytes = 0;          // near_kept_bytes
+    double host_threads = 16;       // that walk over the neighbours
 };
 
 /// In NearPhase's order. kernel, where slots are times slot_s and steps, one source after another, times
 /// chain_s (near_slot_s):
-///   call, steps of the longest thread (tiled: that reads sources itself), targets, runs (ranges: of all
-///   targets), slots of all pairs, then
+///   call, steps of the longest thread (tiled: that reads sources itself), targets, threads that wait until
+///   others have ended (ranges: times the runs they step through; group, tiled: runs), slots of all pairs,
+///   then
 ///   indexed    -, steps of the longest thread whose sources the first level has not, -
-///   ranges     runs that a thread steps through, -, -
+///   ranges     runs that a thread steps through, slots of pairs beyond those that threads sum while the
+///              longest does, -
 ///   replicated, interleaved    -, steps of the longest thread beyond the second level, bytes of the records
 ///   group      -, slots of pairs beyond those that threads sum while the longest does, bytes of the records
 ///   tiled      runs that a lane steps through, steps through shared memory, slots of their pairs
-/// collection: call, neighbours, targets, boxes, bytes of the layout / 64, -, those and one where they are
-/// more than the library keeps for the next plan. charges: call, sources of the longest record, which one
-/// thread writes, targets, -, entries x components.
+/// collection: call, unforeseen turns of the walk on the thread that ends last, targets, bytes of the tables,
+/// bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes), targets beyond a
+/// core's caches, and, where its bytes are more than the library keeps for the next plan, those / 64 and one.
+/// charges: call, sources of the longest record, which one thread or warp writes, targets, then
+///   replicated     runs of all targets, stores that do not hide behind what a warp takes for its record, -
+///   interleaved    -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
+///   group          boxes, sources of all neighbourhoods, runs of all boxes
+/// scatter: call, -, targets, -, -, targets beyond a core's caches.
 NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem,
                          const NearGpuSeconds& machine);
 

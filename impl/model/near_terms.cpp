@@ -305,23 +305,40 @@ NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
 
 } // namespace
 
+NearLayout near_measured_as(NearLayout layout) {
+    switch (layout) {
+    case NearLayout::replicated_packed:
+        return NearLayout::replicated;
+    case NearLayout::replicated_group_padded:
+        return NearLayout::replicated_group;
+    default:
+        return layout;
+    }
+}
+
 bool near_scalar(NearLayout layout) {
+    layout = near_measured_as(layout);
     return layout == NearLayout::indexed || layout == NearLayout::replicated;
 }
 
 bool near_records(NearLayout layout) {
+    layout = near_measured_as(layout);
     return layout == NearLayout::replicated || layout == NearLayout::replicated_interleaved ||
            layout == NearLayout::replicated_group;
 }
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
+    layout = near_measured_as(layout);
     if (way.backend == NearBackend::cuda) {
-        if (phase != NearPhaseName::kernel)
-            return near_gpu_terms(layout, phase, problem, {.kept_bytes = near_kept_bytes(machine)});
-        return near_gpu_terms(layout, phase, problem,
-                              {near_slot_s(problem, way, machine, false),
-                               near_slot_s(problem, way, machine, true), near_kept_bytes(machine)});
+        NearGpuSeconds gpu;
+        gpu.kept_bytes = near_kept_bytes(machine);
+        if (machine.cpu.cores > 0)
+            gpu.host_threads = machine.cpu.cores;
+        if (phase == NearPhaseName::kernel)
+            gpu.slot_s = near_slot_s(problem, way, machine, false),
+            gpu.chain_s = near_slot_s(problem, way, machine, true);
+        return near_gpu_terms(layout, phase, problem, gpu);
     }
     const Levels levels = levels_of(machine);
     switch (phase) {

@@ -63,9 +63,15 @@ const NearMachine& built_in(NearBackend backend) {
     return backend == NearBackend::cuda ? near_gpu_defaults() : near_defaults();
 }
 
+/// Before a GPU's calls and waits were told from its kernels the other phases multiplied other things:
+/// numbers of such a file count as if nobody had measured.
+bool outdated(const NearLayoutCosts& one, NearBackend backend) {
+    return backend == NearBackend::cuda && one.scatter == NearPhase{};
+}
+
 /// Of the problem's size of number where there are such, then of its dimension, then of both.
-const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
-                            NearBackend backend) {
+const NearLayoutCosts* find_own(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+                                NearBackend backend) {
     const auto rank = [&](const NearLayoutCosts& one) {
         const int dimension = one.dimension == problem.dimension ? 2 : (one.dimension == 0 ? 1 : 0);
         return dimension + (one.number_bytes == problem.number_bytes() ? 3 : 0);
@@ -73,9 +79,16 @@ const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const Ne
     const NearLayoutCosts* found = nullptr;
     for (const NearLayoutCosts& one : near.layouts)
         if (one.number_bytes > 0 && one.backend == static_cast<double>(backend) &&
-            one.layout == static_cast<double>(layout) && (found == nullptr || rank(one) > rank(*found)))
+            one.layout == static_cast<double>(layout) && !outdated(one, backend) &&
+            (found == nullptr || rank(one) > rank(*found)))
             found = &one;
     return found;
+}
+
+const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+                            NearBackend backend) {
+    const NearLayoutCosts* own = find_own(near, layout, problem, backend);
+    return own != nullptr ? own : find_own(near, near_measured_as(layout), problem, backend);
 }
 
 /// Cores share the work, but not more of the memory than it has.

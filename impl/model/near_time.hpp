@@ -26,9 +26,11 @@ enum class NearLayout : int32_t {
     replicated_interleaved,
     replicated_group,
     tiled,
-    tiled_split
+    tiled_split,
+    replicated_packed,
+    replicated_group_padded
 };
-constexpr int near_layouts = 7;
+constexpr int near_layouts = 9;
 
 enum class NearPhaseName : int32_t { collection, charges, kernel, scatter, again };
 
@@ -87,6 +89,11 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
 /// Where only another kernel, precision or dimension was measured it is scaled by instructions.
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar);
 
+/// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
+/// without padding, which is not touched; what differs is their bytes (NearProblem::layout_bytes). Itself for
+/// all others. Only layouts that stand for themselves are measured by a calibration.
+NearLayout near_measured_as(NearLayout layout);
+
 /// Whether a layout's loop is a plain one on the CPU.
 bool near_scalar(NearLayout layout);
 /// Whether it copies the sources of a box or target into records.
@@ -96,7 +103,7 @@ bool near_records(NearLayout layout);
 double near_kept_bytes(const Machine& machine);
 
 /// Machine's numbers of a layout, or those of another size of number, or the built-in ones (*measured =
-/// false).
+/// false), as where a GPU's are of a file from before they had scatter.
 NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
                            const Machine& machine, bool* measured);
 

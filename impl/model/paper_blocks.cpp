@@ -22,10 +22,6 @@ constexpr double resident_2d = 65536 / 40.0, resident_1d = 65536 / 48.0;
 constexpr PaperTerms cost_1d = {1570, 1e4, 154, 0, 0, 0};
 constexpr PaperTerms cost_2d = {173, 3130, 23.2, 3.5, 2.96, 6.84};
 
-constexpr int slots = 4;               // buffers of a stream on either side
-constexpr double calls_a_launch = 3.1; // two copies, an event and the kernel, in launches of an empty kernel
-constexpr double word_bytes = 4;
-
 double blocks_at_once(double threads, double resident) {
     return std::clamp(std::floor(resident / threads), 1.0, most_blocks);
 }
@@ -137,34 +133,6 @@ std::vector<BlockShape> blocks_2d(BlockShape given) {
         }
     if (list.empty()) // the kernel refuses it with a message
         list.push_back({given.x, given.y});
-    return list;
-}
-
-double PaperFeedTimes::total_s() const {
-    return std::max(host_s, fill_s + device_s) + drain_s;
-}
-
-PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const PaperGpu& gpu) {
-    PaperFeedTimes times;
-    if (work.interactions <= 0)
-        return times;
-    times.launches = std::floor(work.interactions / buffer) + work.streams;
-    times.host_s = work.interactions * work.entry_s + times.launches * calls_a_launch * gpu.launch_s;
-    times.fill_s = std::min(work.interactions, buffer * (work.in_turns ? work.streams : 1)) * work.entry_s;
-    times.device_s = std::max({work.device_s, times.launches * gpu.kernel_s,
-                               word_bytes * work.words * work.interactions / gpu.copy_bytes_per_s});
-    times.drain_s = times.device_s * std::min(1.0, 0.5 * work.streams * buffer / work.interactions);
-    return times;
-}
-
-std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedWork& work, double bytes, const PaperGpu& gpu) {
-    std::vector<PaperBuffer> list;
-    for (double buffer = 512; buffer <= 1 << 20; buffer *= 2)
-        if (list.empty() || 2 * word_bytes * buffer * slots * work.streams <= bytes)
-            list.push_back({buffer, paper_feed_times(work, buffer, gpu)});
-    std::stable_sort(list.begin(), list.end(), [](const PaperBuffer& a, const PaperBuffer& b) {
-        return a.times.total_s() < b.times.total_s();
-    });
     return list;
 }
 

@@ -1,4 +1,4 @@
-// liu2022's kernels (section 4): seconds by shape of block, and of the buffers that feed them.
+// liu2022's kernels (section 4): seconds by shape of block.
 //
 // A kernel takes cycles of the multiprocessors: a sum of terms, each a count that follows from the lists and
 // the block times a cost that was fitted once (impl/docs/gpu/evaluate.md). The counts are those of
@@ -57,37 +57,5 @@ double tiles_2d_s(const PaperWork& work, BlockShape block, const PaperGpu& gpu);
 /// stays.
 std::vector<BlockShape> blocks_1d(BlockShape given);
 std::vector<BlockShape> blocks_2d(BlockShape given);
-
-/// Interactions that a host feeds to the device through buffers, from page-locked memory, copies and kernels
-/// of several streams under way while it fills the next (kernels/device_paper_feed.cuh).
-struct PaperFeedWork {
-    double interactions = 0; // words of sources; 2-D: with those that fill up the chunks
-    double words = 2;        // copied for each: 2-D 1 + 1 / BX
-    double entry_s = 4e-9;   // the host appends one
-    double device_s = 0;     // the kernels on whole lists
-    int streams = 62;        // buffers that fill at the same time
-    bool in_turns = true;    // the streams fill side by side, or (2-D) one partition after the other
-};
-
-/// Host and device work beside each other from the first full buffer on; what is left in buffers when the
-/// host has seen everything, the device does alone.
-struct PaperFeedTimes {
-    double launches = 0;
-    double host_s = 0;   // appends, copies' and kernels' calls
-    double fill_s = 0;   // until the first buffer is full
-    double device_s = 0; // kernels, or their copies where these are slower
-    double drain_s = 0;
-    double total_s() const;
-};
-
-PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const PaperGpu& gpu);
-
-struct PaperBuffer {
-    double interactions = 0; // the buffer's size
-    PaperFeedTimes times;
-};
-/// Buffers of 512 to 2^20 interactions by twos whose memory, four a stream on either side, is at most
-/// `bytes`; the least predicted time first.
-std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedWork& work, double bytes, const PaperGpu& gpu);
 
 } // namespace graft::model

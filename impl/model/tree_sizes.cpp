@@ -1,6 +1,8 @@
 // See tree_sizes.hpp.
 #include "model/tree_sizes.hpp"
 
+#include "model/paper_feed.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -118,6 +120,17 @@ PaperWork paper_work(const TreeCounts& counts) {
             cell_entries(counts), counts.leaves > 0 ? counts.targets / counts.leaves : 0};
 }
 
+/// Seconds of liu2022's kernels.
+static double paper_kernels_s(const TreeCounts& counts) {
+    const bool one = counts.kernels == TreeKernels::pairs_1d;
+    const BlockShape block{counts.sizes.block.x, one ? 0 : counts.sizes.block.y};
+    const PaperWork lists = paper_work(counts);
+    if (counts.buffer > 0)
+        return paper_feed_times(paper_feed_work(lists, block, counts.gpu), counts.buffer, {}, counts.gpu)
+            .total_s();
+    return one ? pairs_1d_s(lists, block.x, counts.gpu) : tiles_2d_s(lists, block, counts.gpu);
+}
+
 TreeTimes tree_times(const TreeCounts& counts, double ratio) {
     const Costs& cost = counts.kernels == TreeKernels::cpu ? on_cpu : on_gpu;
     const size_t order = order_of(counts);
@@ -136,11 +149,10 @@ TreeTimes tree_times(const TreeCounts& counts, double ratio) {
                          cost.far_pairs[order] * counts.far_cells + cost.entry_pairs * leaf_entries(counts) +
                          cost.source_pairs * counts.groups * met;
     times.forces_s =
-        ratio * (cost.forces_start_s + (counts.kernels == TreeKernels::pairs_1d
-                                            ? pairs_1d_s(paper_work(counts), counts.sizes.block.x, counts.gpu)
-                                        : counts.kernels == TreeKernels::tiles_2d
-                                            ? tiles_2d_s(paper_work(counts), counts.sizes.block, counts.gpu)
-                                            : cost.pair_s * pairs + cost.forces_group_s * counts.groups));
+        ratio * (cost.forces_start_s +
+                 (counts.kernels == TreeKernels::pairs_1d || counts.kernels == TreeKernels::tiles_2d
+                      ? paper_kernels_s(counts)
+                      : cost.pair_s * pairs + cost.forces_group_s * counts.groups));
     return times;
 }
 

@@ -34,6 +34,7 @@ struct TreeCounts {
     TreeKernels kernels = TreeKernels::cpu;
     double least_far_groups = 0; // targets over N_group from which on there are far cells
     PaperGpu gpu;                // of liu2022's kernels
+    double buffer = 0;           // that the host feeds them through; 0: lists are on the GPU
 };
 
 struct TreeTimes {

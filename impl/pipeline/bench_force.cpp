@@ -275,6 +275,7 @@ ForceBenchResult bench_force(const ForceBench& bench) {
         result.device = solver.report().device.name;
         result.note = solver.report().device.note;
         result.sizes = solver.tuning().told();
+        result.buffers = solver.buffers().told();
     }
     const int64_t arrays_bytes = points.bytes() + field.bytes();
     result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);

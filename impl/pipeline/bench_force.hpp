@@ -9,6 +9,7 @@
 
 #include "kernels/cloud_points.hpp"
 #include "model/machine.hpp"
+#include "pipeline/buffer_tuning.hpp"
 #include "pipeline/settings.hpp"
 #include "pipeline/solver.hpp"
 
@@ -47,6 +48,7 @@ struct ForceBenchResult {
     std::string backend;                  // that computed
     std::string device, note;             // its name, and what it has to say; "" on the CPU
     TreeTuning::Told sizes;               // leaf and group of the last evaluation
+    BufferTuning::Told buffers;           // and its feed
 };
 
 /// Throws what Solver::compute throws, Error(device) for device arrays without a GPU. Memory: 28 n bytes

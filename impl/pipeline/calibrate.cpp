@@ -118,6 +118,8 @@ model::Machine calibrate(const Calibration& calibration, CalibrationReport& repo
     const int threads = backend::resolve_threads(calibration.threads);
     calibrate_rates(machine, calibration, threads, gpu, report.parts);
     calibrate_near_apart(machine, calibration, threads, gpu, report.parts);
+    if (!calibration.cpu)
+        machine.cpu.cores = threads; // that walk over the boxes of a plan on a GPU
     if (gpu)
         calibrate_with_host(machine, calibration, report);
     machine.name = machine.gpu_name.empty() ? machine.cpu_name : machine.gpu_name;

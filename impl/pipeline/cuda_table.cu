@@ -8,8 +8,9 @@
 #include "kernels/near/device_near.hpp"
 #include "pipeline/device_table.hpp"
 
-#include <atomic>
 #include <cstdio>
+#include <mutex>
+#include <utility>
 
 namespace graft::pipeline {
 
@@ -87,13 +88,18 @@ int device_of(const void* pointer) {
 }
 
 /// Lets the current device reach another's memory over the link between them, where there is one; without,
-/// the driver copies through the host. Asked for once a pair of devices.
+/// the driver copies through the host. Asked for once a pair of devices; other threads' copies wait until it
+/// is answered, as it maps the other's memory.
 void reach(int device) {
     constexpr int most = 64;
-    static std::atomic<bool> asked[most][most];
+    static std::mutex asking;
+    static bool asked[most][most];
     int can = 0, current = 0;
     GRAFT_CUDA(cudaGetDevice(&current));
-    if (current >= most || device >= most || asked[current][device].exchange(true))
+    if (current >= most || device >= most)
+        return;
+    const std::lock_guard lock(asking);
+    if (std::exchange(asked[current][device], true))
         return;
     GRAFT_CUDA(cudaDeviceCanAccessPeer(&can, current, device));
     if (can != 0 && cudaDeviceEnablePeerAccess(device, 0) != cudaSuccess)

@@ -57,8 +57,8 @@ DeviceForce::DeviceForce(const DeviceOptions& options)
       outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"), builder_(memory_), within_(memory_),
       tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_), targets_(memory_),
       estimate_(memory_), list_builder_(memory_), lists_(memory_), watch_(memory_), evaluator_(memory_),
-      direct_(memory_), periodic_(memory_), field_(memory_), result_(memory_, "results for the host"),
-      host_result_(memory_, "results for the host") {
+      fed_(memory_), direct_(memory_), periodic_(memory_), field_(memory_),
+      result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));
     std::snprintf(device_name_, sizeof device_name_, "%s", properties.name);
@@ -345,6 +345,7 @@ void DeviceForce::report_on(DeviceReport& report) const {
         report.nodes = s.nodes_needed, report.leaves = s.leaves, report.levels = s.levels;
         report.groups = s.groups_needed;
         report.leaf = job_.settings.leaf, report.group = job_.settings.group;
+        report.fed = fed_report_;
         report.batches = batches_;
         report.bytes_lists = 4 * (lists_.nodes.size() + lists_.leaves.size()) +
                              8 * (lists_.node_offset.size() + lists_.leaf_offset.size());

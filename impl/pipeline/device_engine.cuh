@@ -11,6 +11,7 @@
 #include "backend/executor.hpp"
 #include "backend/side_stream.cuh"
 #include "kernels/device_evaluate.cuh"
+#include "kernels/device_fed.cuh"
 #include "kernels/device_periodic.cuh"
 #include "lists/device_lists.cuh"
 #include "lists/device_skin.cuh"
@@ -136,6 +137,7 @@ class DeviceForce {
     void follow_tree();
     void prepare_walk();
     void fill_criterion();
+    bool feeds() const;
     void evaluate_batches();
     void evaluate_direct();
     kernels::DeviceSources direct_targets();
@@ -266,7 +268,9 @@ class DeviceForce {
     lists::DeviceLists lists_;
     lists::DeviceSkinWatch watch_;
     kernels::DeviceEvaluator evaluator_;
-    lists::DeviceFarChoice far_{}; // where evaluation() says packed: what lists are cut by
+    kernels::FedEvaluator fed_;
+    kernels::FedReport fed_report_; // of this computation's batches
+    lists::DeviceFarChoice far_{};  // where evaluation() says packed: what lists are cut by
     kernels::DeviceDirect direct_;
     kernels::DevicePeriodic periodic_;
     struct { // what the lattice sum is split for

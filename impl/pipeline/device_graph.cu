@@ -48,7 +48,7 @@ void add_settings(Key& key, const Settings& s) {
     visit_shared_settings(s, [&](auto value) { key.add(value); });
     const DeviceOptions& d = s.device;
     key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
-    key.add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);
+    key.add(d.buffer).add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);
 }
 
 bool on_device(const ParticleInput& input, int dimension) {
@@ -64,7 +64,7 @@ bool on_device(const ParticleInput& input, int dimension) {
 bool DeviceForce::may_replay() const {
     const Settings& settings = job_.settings;
     const int wanted = settings.device.graph;
-    if (wanted == 0 || lean_ || job_.empty() || batches_ > most_batches ||
+    if (wanted == 0 || lean_ || feeds() || job_.empty() || batches_ > most_batches ||
         (wanted < 0 && job_.n > most_particles))
         return false;
     if (job_.is_tree() && settings.tree_type == tree::TreeType::orb)

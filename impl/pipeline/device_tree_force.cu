@@ -136,17 +136,33 @@ kernels::DeviceEvaluation DeviceForce::evaluation() const {
     return how;
 }
 
+/// Whether the host feeds liu2022's kernels; lists of several ranks stay on the device.
+bool DeviceForce::feeds() const {
+    const auto kernel = static_cast<kernels::DeviceKernel>(job_.settings.device.kernel);
+    return job_.settings.device.buffer > 0 && !job_.over_ranks &&
+           (kernel == kernels::DeviceKernel::pairs_1d || kernel == kernels::DeviceKernel::tiles_2d);
+}
+
 void DeviceForce::evaluate_batches() {
     set_first_capacities();
     const kernels::DeviceEvaluation how = evaluation();
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
+    fed_report_ = {};
+    if (!feeds())
+        fed_.release();
     for (int b = 0; b < batches_; ++b) {
         if (!reusing_)
             list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_,
                                 how.packed ? &far_ : nullptr);
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, capturing_);
-        evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);
+        if (feeds()) {
+            fed_.evaluate(queue_, how, job_.settings.device.buffer, tree_, moments_, targets_, lists_,
+                          field_);
+            fed_report_.add(fed_.report());
+        } else {
+            evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);
+        }
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b + 1, capturing_);
     }

@@ -3,7 +3,9 @@
 #include "pipeline/near_devices.hpp"
 
 #include "kernels/near/device_near.hpp"
+#include "kernels/near/mutual.hpp"
 #include "kernels/near/parts.hpp"
+#include "kernels/near/tile_rule.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -33,6 +35,10 @@ class DevicesSide : public NearSide {
         options.layout = layout;
         options.most_bytes = static_cast<int64_t>(input.options.most_bytes);
         options.host_threads = input.options.threads;
+        if (layout == near::Layout::tiled) { // of the whole: the same bits with any number of devices
+            options.pairs_once = near::sums_pairs_once(input.structure, sums_, options.most_bytes) ? 1 : -1;
+            options.small_blocks = near::small_box_blocks(input.structure);
+        }
         std::vector<near::StructurePart> parts = near::cut_structure(input.structure, count);
         const int32_t devices = require_devices(cuda, count);
         for (int32_t k = 0; k < count; ++k) {

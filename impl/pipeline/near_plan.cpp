@@ -1,7 +1,9 @@
 // The plan's life: checks, boxes, the choice of a layout, executions.
 #include "pipeline/near_plan.hpp"
 
+#include "backend/cuda_library.hpp"
 #include "core/timer.hpp"
+#include "kernels/near/device_near.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
@@ -152,26 +154,34 @@ void check_axes(const particles::ArrayView (&view)[3], int64_t n, int dimension,
 /// Coordinates as doubles, for as long as boxes are made of them.
 struct Positions {
     explicit Positions(core::Memory& memory)
-        : x(memory, "x of points"), y(memory, "y of points"), z(memory, "z of points") {}
+        : x(memory, "x of points"), y(memory, "y of points"), z(memory, "z of points"),
+          copy(memory, "coordinates of a GPU") {}
     core::Buffer<double> x, y, z;
+    core::Buffer<char> copy;
 
     near::Points read(const backend::Executor& executor, const particles::ArrayView (&view)[3], int64_t n,
                       int dimension, int set, double most) {
         core::Buffer<double>* const axes[3] = {&x, &y, &z};
         for (int a = 0; a < dimension; ++a) {
             axes[a]->resize(n);
-            import_values(executor, view[a], {near_axis_names[set][a]}, most, axes[a]->data());
+            import_values(executor, on_host(view[a], copy), {near_axis_names[set][a]}, most, axes[a]->data());
         }
         return {n, x.data(), y.data(), z.data()};
     }
 };
 
+/// Arrays on a device are complete when what the caller's stream holds is done.
+void wait_for(const NearPoints& points) {
+    const particles::ArrayView* const view = points.on_device();
+    if (view == nullptr || points.stream == nullptr)
+        return;
+    backend::DeviceError error;
+    backend::raise(backend::require_cuda().near->wait(view->data, points.stream, &error), error);
+}
+
 near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest& request,
                            near::OwnedStructure& structure) {
-    if (request.points.on_device() != nullptr)
-        fail(Status::unsupported,
-             "near field: boxes are made on the host in this version, and the coordinates are in device "
-             "memory; expected host arrays, or boxes and lists of the caller");
+    wait_for(request.points);
     const int dimension = request.sums.dimension;
     const double most = most_coordinate(request.sums.precision);
     Positions of_targets(executor.memory), of_sources(executor.memory);

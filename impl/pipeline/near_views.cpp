@@ -1,6 +1,7 @@
 // Strided arrays of either real type, copied in blocks; overlaps found exactly.
 #include "pipeline/near_views.hpp"
 
+#include "backend/cuda_library.hpp"
 #include "particles/transfer.hpp"
 
 #include <algorithm>
@@ -147,6 +148,20 @@ template void export_values(const backend::Executor&, const float*, double, std:
                             const ArrayView&);
 template void export_values(const backend::Executor&, const double*, double, std::span<const int64_t>, bool,
                             const ArrayView&);
+
+ArrayView on_host(const ArrayView& view, core::Buffer<char>& bytes) {
+    if (view.on_host() || view.n == 0)
+        return view;
+    const int64_t last = (view.n - 1) * view.item_stride, before = std::min<int64_t>(0, last);
+    bytes.resize(std::max(bytes.capacity(), std::abs(last) + particles::element_size(view.type)));
+    backend::DeviceError error;
+    backend::raise(backend::require_cuda().copy(bytes.data(), view.data + before,
+                                                std::abs(last) + particles::element_size(view.type), &error),
+                   error);
+    ArrayView copy = view;
+    copy.data = bytes.data() - before, copy.memory = particles::MemorySpace::host;
+    return copy;
+}
 
 void widen(const backend::Executor& executor, const ArrayView& view, double& least, double& most) {
     std::mutex mutex;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/executor.hpp"
+#include "core/buffer.hpp"
 #include "particles/array_view.hpp"
 
 #include <span>
@@ -28,6 +29,10 @@ void import_values(const backend::Executor& executor, const particles::ArrayView
 template <typename T>
 void export_values(const backend::Executor& executor, const T* value, double scale,
                    std::span<const int64_t> index, bool add, const particles::ArrayView& view);
+
+/// Where a view can be read on the host: itself, or a copy of all its reach in `bytes`, which comes from the
+/// device as it is now. Throws Error(device, memory).
+particles::ArrayView on_host(const particles::ArrayView& view, core::Buffer<char>& bytes);
 
 /// Widens [least, most] to the items of a view; what is no number does not count.
 void widen(const backend::Executor& executor, const particles::ArrayView& view, double& least, double& most);

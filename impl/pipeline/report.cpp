@@ -61,6 +61,11 @@ std::vector<Figure> figures(const Report& report) {
             {"device", "graph", d.graph ? 1.0 : 0.0},
         };
         list.insert(list.end(), device.begin(), device.end());
+        if (d.fed.buffer > 0)
+            list.insert(list.end(), {{"time_s", "feed", d.fed.wall_s},
+                                     {"time_s", "feed_append", d.fed.append_s},
+                                     {"time_s", "feed_call", d.fed.call_s},
+                                     {"time_s", "feed_wait", d.fed.wait_s}});
         if (t.p2p > 0 || t.m2p > 0) // of computations that take them apart
             list.insert(list.end(), {{"time_s", "p2p", t.p2p}, {"time_s", "m2p", t.m2p}});
     }

@@ -3,6 +3,8 @@
 // A figure that was not measured is not there (asking for it is "absent"): never a zero that means "unknown".
 #pragma once
 
+#include "kernels/fed_report.hpp"
+
 #include <cstdint>
 #include <string>
 
@@ -52,6 +54,7 @@ struct Report {
         int64_t lists_built = 0, lists_reused = 0; // computations by what their lists were
         int64_t launches = 0, batches = 0;         // of the last computation
         bool graph = false;                        // the last computation was the replay of a CUDA graph
+        kernels::FedReport fed;                    // cuda.buffer; of its forces
     } device;
     bool on_device() const;
 

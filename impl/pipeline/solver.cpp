@@ -1,5 +1,6 @@
 // Solver, second part: choose the method, then bring the field to the host.
 #include "pipeline/solver.hpp"
+#include "pipeline/buffer_tuning.hpp"
 
 #include "core/timer.hpp"
 #include "kernels/simd.hpp"
@@ -34,7 +35,8 @@ Solver::Solver(const Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), scratch_(memory),
       global_tree_(memory), spread_(memory), spread_field_(memory), work_(memory, "work of particles"),
       spread_work_(memory, "work of particles"), seen_(memory, "target marks"), sums_(memory, "block sums"),
-      direct_targets_(memory), workspaces_(memory), ring_(memory) {}
+      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<BufferTuning>()),
+      ring_(memory) {}
 
 Solver::~Solver() = default;
 

@@ -48,6 +48,7 @@ struct Outputs {
     bool force = false; // charge * field
 };
 
+class BufferTuning;
 class TreeForce;
 class PeriodicSum;
 class RanksOnDevice;
@@ -85,11 +86,11 @@ class Solver {
     /// Who chooses N_leaf and N_group (tree_tuning.hpp); leaf_given, group_given: the settings', which stay.
     /// machine: NULL, or the GPU's numbers, which need not live on.
     void set_tree_sizes(TreeSizesBy by, bool leaf_given, bool group_given,
-                        const model::Machine* machine = nullptr) {
-        tuning_.set(by, leaf_given, group_given, machine);
-    }
+                        const model::Machine* machine = nullptr);
 
     const TreeTuning& tuning() const { return tuning_; }
+    /// Of a GPU's computations with buffers (settings().device.buffer).
+    const BufferTuning& buffers() const { return *buffers_; }
 
     /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
     /// so that device arrays must be complete). begin_compute() sets it.
@@ -174,6 +175,7 @@ class Solver {
     AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
     TreeTuning tuning_;
+    std::unique_ptr<BufferTuning> buffers_;
     Ring ring_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "kernels/device_kernel.hpp"
+#include "pipeline/buffer_tuning.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/device_footprint.hpp"
 #include "pipeline/device_side.hpp"
@@ -132,6 +133,12 @@ bool Solver::wants_gpu(const ParticleInput& particles, const ParticleInput* poin
            choose_gpu(particles, points, outputs);
 }
 
+void Solver::set_tree_sizes(TreeSizesBy by, bool leaf_given, bool group_given,
+                            const model::Machine* machine) {
+    tuning_.set(by, leaf_given, group_given, machine);
+    buffers_->set(machine);
+}
+
 /// "": trees on the GPU take the sizes that tuning_ says.
 const char* Solver::why_sizes_stay_on_gpu(int64_t particles) const {
     if (!comm_->alone())
@@ -170,10 +177,13 @@ void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* p
                           const Outputs& outputs) {
     report_.valid = false;
     Settings settings = settings_;
-    if (settings.method == Method::tree && !settings.periodic)
-        tuning_.before(settings, particles.n,
-                       points == nullptr && !particles.has_active && !particles.has_target,
-                       why_sizes_stay_on_gpu(particles.n), true);
+    const bool whole = points == nullptr && !particles.has_active && !particles.has_target;
+    const bool tree = settings.method == Method::tree && !settings.periodic;
+    if (tree)
+        tuning_.before(settings, particles.n, whole, why_sizes_stay_on_gpu(particles.n), true);
+    if (!tree || !comm_->alone())
+        settings.device.buffer = 0;
+    buffers_->before(settings, whole);
     if (!comm_->alone())
         return begin_over_ranks(particles, points, outputs);
     make_device(device_for(particles, points, outputs));
@@ -185,6 +195,21 @@ void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* p
     gpu_points_ = points != nullptr;
     gpu_n_ = particles.n;
 }
+
+namespace {
+
+/// The lists that were fed, in the model's words.
+model::PaperWork fed_work(const Report& report, const DeviceReport& done, int order) {
+    model::PaperWork work{done.leaf, done.group, order};
+    work.targets = static_cast<double>(done.targets), work.groups = static_cast<double>(done.fed.groups);
+    work.leaf_entries = static_cast<double>(done.fed.leaf_entries);
+    work.node_entries = static_cast<double>(done.fed.node_entries);
+    if (work.leaf_entries > 0) // a group's targets meet all sources of its leaves
+        work.sources = report.pairs / (work.targets / work.groups * work.leaf_entries);
+    return work;
+}
+
+} // namespace
 
 void Solver::end_on_gpu() {
     DeviceReport done;
@@ -199,6 +224,7 @@ void Solver::end_on_gpu() {
     if (report_.has_tree)
         tuning_.after(report_, done.leaf, done.group,
                       tuning_.compares() ? room_on(device_->options, done.bytes_device) : 0);
+    buffers_->after(done.fed, fed_work(report_, done, settings_.order), tuning_.told().sizes.block);
 }
 
 namespace {
@@ -275,6 +301,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     d.allocations = done.allocations, d.waits = done.waits, d.repeats = done.repeats;
     d.lists_built = done.lists_built, d.lists_reused = done.lists_reused;
     d.launches = done.launches, d.batches = done.batches, d.graph = done.graph != 0;
+    d.fed = done.fed;
 }
 
 void Solver::compute_on_gpu(const ParticleInput& particles, const ParticleInput* points,

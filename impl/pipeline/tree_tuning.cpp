@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "kernels/device_kernel.hpp"
+#include "pipeline/buffer_tuning.hpp"
 #include "pipeline/device_footprint.hpp"
 #include "pipeline/local_choice.hpp"
 #include "pipeline/report.hpp"
@@ -101,6 +102,7 @@ void TreeTuning::before(Settings& settings, int64_t particles, bool whole, const
         kernels_ = kernels, particles_ = -1;
     if (!why_not_.empty())
         return;
+    buffer_ = settings.device.buffer;
     given_block_ = {settings.device.block_x, settings.device.block_y};
     const auto now = static_cast<double>(particles), then = static_cast<double>(particles_);
     if (whole && (asked != asked_ || settings.order != order_ || particles_ < 0 || now > changed * then ||
@@ -129,6 +131,7 @@ void TreeTuning::rank(const Report& report, int64_t room_bytes) {
     model::TreeCounts known;
     known.sizes = start_, known.dimension = dimension_, known.order = order_;
     known.kernels = kernels_, known.gpu = gpu_;
+    known.buffer = buffer_ == feed_auto ? first_buffer : buffer_;
     known.least_far_groups = kernels_ == model::TreeKernels::gpu ? static_cast<double>(least_far_groups) : 0;
     known.targets = static_cast<double>(particles_);
     known.groups = static_cast<double>(report.groups), known.leaves = static_cast<double>(report.leaves);

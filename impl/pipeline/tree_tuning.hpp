@@ -74,6 +74,7 @@ class TreeTuning {
     model::BlockShape given_block_;
     model::TreeKernels kernels_ = model::TreeKernels::cpu;
     model::PaperGpu gpu_;
+    int32_t buffer_ = 0; // the settings'
     int dimension_ = 3, order_ = 2;
     std::vector<Contender> contenders_; // the start first; empty: nothing counted yet
     size_t chosen_ = 0, turn_ = 0;

@@ -27,6 +27,17 @@ __device__ void count_bucket(const Buckets& b, const uint64_t* sorted, int32_t s
     }
 }
 
+/// Codes of a bucket that each thread of the block holds, thread + r * threads < size, to their places.
+__device__ __forceinline__ void place_codes(uint64_t* code, const uint64_t (&own)[bucket_items],
+                                            const int32_t (&at)[bucket_items], int32_t size,
+                                            int32_t threads) {
+#pragma unroll
+    for (int r = 0; r < bucket_items; ++r)
+        if (static_cast<int32_t>(threadIdx.x) + r * threads < size)
+            code[at[r]] = own[r];
+    __syncthreads();
+}
+
 template <int threads>
 struct Bins {
     static constexpr int most = bucket_items * threads, per_thread = 4, count = per_thread * threads;
@@ -103,11 +114,7 @@ struct Bins {
                     at[r] += code[j] < own[r];
             }
         __syncthreads();
-#pragma unroll
-        for (int r = 0; r < bucket_items; ++r)
-            if (thread + r * threads < size)
-                code[at[r]] = own[r];
-        __syncthreads();
+        place_codes(code, own, at, size, threads);
     }
 };
 
@@ -142,11 +149,7 @@ __device__ void order_equal(const Buckets& b, uint64_t* code, int32_t size, uint
             at[r] += keys[j] < keys[k];
     }
     __syncthreads();
-#pragma unroll
-    for (int r = 0; r < bucket_items; ++r)
-        if (thread + r * threads < size)
-            code[at[r]] = own[r];
-    __syncthreads();
+    place_codes(code, own, at, size, threads);
 }
 
 /// A block a bucket: its codes in order, then its particles.

@@ -65,8 +65,12 @@ __global__ void __launch_bounds__(threads, 1024 / threads)
                   backend::DeviceStatus* status) {
     extern __shared__ uint64_t splits[];
     const bool some_outside = tickets[device::outside_root] != 0;
-    if (!some_outside && backend::stopped(status))
+    if (!some_outside && backend::stopped(status)) {
+        if constexpr (!counted) // the sort that follows reads all codes the same
+            for (int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x; k < b.n; k += gridDim.x * threads)
+                b.code[k] = 0;
         return;
+    }
     for (int32_t k = 1 + static_cast<int32_t>(threadIdx.x); k < 1 << b.levels; k += threads)
         splits[k] = b.splits[k];
     __syncthreads();

@@ -70,7 +70,9 @@ constexpr Choice near_layouts[] = {{"auto", 0},
                                    {"replicated_interleaved", GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED},
                                    {"replicated_group", GRAFT_NEAR_LAYOUT_REPLICATED_GROUP},
                                    {"tiled", GRAFT_NEAR_LAYOUT_TILED},
-                                   {"tiled_split", GRAFT_NEAR_LAYOUT_TILED_SPLIT}};
+                                   {"tiled_split", GRAFT_NEAR_LAYOUT_TILED_SPLIT},
+                                   {"replicated_packed", GRAFT_NEAR_LAYOUT_REPLICATED_PACKED},
+                                   {"replicated_group_padded", GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED}};
 constexpr Choice near_precisions[] = {{"same", 0},
                                       {"fp32", GRAFT_NEAR_PRECISION_FP32},
                                       {"mixed", GRAFT_NEAR_PRECISION_MIXED},
@@ -246,6 +248,11 @@ constexpr Key keys[] = {
           &Values::cuda_block_x),
     whole("cuda.block_y", "", "height of the kernels that let one choose it; 0: chosen", {0, 1024},
           &Values::cuda_block_y),
+    kept("cuda.buffer", Type::integer, "interactions",
+         "pairs-1d and tiles-2d on one rank: the host has the lists and feeds the kernels through buffers of "
+         "so many (liu2022); -1: as many as a model of the first evaluation's lists, then trials over the "
+         "next ones find best; 0: the lists stay on the GPU, which is faster",
+         {-1, 1 << 20}, "0"),
     choice("cuda.graph", "replay evaluations as a CUDA graph: auto does where it pays, at small n",
            cuda_graphs, &Values::cuda_graph),
     real("cuda.list_bytes", "bytes", "lists larger than this are made and used in batches; 0: chosen", count,

@@ -1,6 +1,7 @@
 // The entries and options of minor 2 through the table of the built library, on machines with and without a
 // GPU: what a host is told where there is none, and the order of compute_begin and compute_end.
 #include "graft_loader.h"
+#include "text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,18 +55,11 @@ class DeviceTable : public testing::Test {
     /// Whether a GPU can be used here, as the library says.
     bool has_device() {
         std::string text;
-        EXPECT_EQ(api->run_tool("info", "", append, &text), GRAFT_OK) << api->last_error();
+        EXPECT_EQ(api->run_tool("info", "", support::append, &text), GRAFT_OK) << api->last_error();
         EXPECT_NE(text.find("\"cuda\":{"), std::string::npos) << text;
         return text.find("\"cuda\":{\"usable\":true") != std::string::npos;
     }
-    static void append(void* user, const char* text, int64_t bytes) {
-        static_cast<std::string*>(user)->append(text, static_cast<size_t>(bytes));
-    }
-    std::string text_of(const char* key) {
-        std::string text;
-        EXPECT_EQ(api->query_text(context, key, append, &text), GRAFT_OK) << api->last_error();
-        return text;
-    }
+    std::string text_of(const char* key) { return support::text_of(api, context, key); }
 
     const graft_api_v1* api = nullptr;
     graft_options* options = nullptr;

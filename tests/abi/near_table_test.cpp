@@ -1,6 +1,7 @@
 // The near-field entries of minor 3 through the table of the built library: a plan's life, what query tells,
 // and every way for a description, a plan or an execution to be wrong, refused by name.
 #include "graft_loader.h"
+#include "text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -102,14 +103,7 @@ class NearTable : public testing::Test {
         EXPECT_EQ(api->query(context, key, &value), GRAFT_OK) << api->last_error();
         return value;
     }
-    std::string text(const char* key) {
-        std::string result;
-        const auto sink = [](void* user, const char* part, int64_t bytes) {
-            static_cast<std::string*>(user)->append(part, static_cast<size_t>(bytes));
-        };
-        EXPECT_EQ(api->query_text(context, key, sink, &result), GRAFT_OK) << api->last_error();
-        return result;
-    }
+    std::string text(const char* key) { return support::text_of(api, context, key); }
 
     const graft_api_v1* api = nullptr;
     graft_options* options = nullptr;

@@ -1,6 +1,7 @@
 // The library through its table, as any host sees it: options, decks, tools, statuses, and every wrong use of
 // them.
 #include "graft_loader.h"
+#include "text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -39,9 +40,7 @@ class Table : public testing::Test {
     graft_options* options = nullptr;
 };
 
-void append(void* user, const char* text, int64_t bytes) {
-    static_cast<std::string*>(user)->append(text, static_cast<size_t>(bytes));
-}
+using support::append;
 
 TEST_F(Table, EveryEntryIsThere) {
     const char* entries = reinterpret_cast<const char*>(api) + offsetof(graft_api_v1, version);
@@ -230,8 +229,7 @@ TEST_F(Table, SizesOfTheTreeAreChosenAndTold) {
         EXPECT_EQ(api->query(context, key, &seconds), GRAFT_OK) << api->last_error();
         EXPECT_GT(seconds, 0) << key;
     }
-    std::string by;
-    EXPECT_EQ(api->query_text(context, "sizes.by", append, &by), GRAFT_OK);
+    const std::string by = support::text_of(api, context, "sizes.by");
     EXPECT_EQ(by.substr(0, 12), "by the model") << by;
     EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
 }

@@ -150,6 +150,7 @@ TEST(Deck, EveryKeyAboutTheGpuArrivesInItsField) {
     EXPECT_EQ(v.cuda_direct_stage, GRAFT_CUDA_STAGE_UNROLLED);
     EXPECT_EQ(v.cuda_block_x, 128);
     EXPECT_EQ(v.cuda_block_y, 8);
+    EXPECT_EQ(settings.get("cuda.buffer"), "-1"); // no field: a text
     EXPECT_EQ(v.cuda_graph, GRAFT_CUDA_GRAPH_NEVER);
     EXPECT_EQ(v.cuda_list_bytes, 1e9);
     EXPECT_EQ(v.cuda_list_reuse, 4);

@@ -134,7 +134,7 @@ MAY_WAIT = {"backend/device.cu": "DeviceMemory::allocations, Queue::waits", "bac
             "kernels/near/device_near_outputs.cu": "near field: end()", "kernels/near/device_far.cu": "its end",
             "kernels/near/device_layout_copies.cu": "near field: its own times", "decompose/device_copies.cu": "cuts from host arrays",
             "pipeline/cuda_table.cu": "memory of the commands, messages", "kernels/device_cloud.cu": "points of bench",
-            "kernels/device_paper_feed.cu": "liu2022's feed, a study", "decompose/device_rehmann_bench.cuh": "bench",
+            "kernels/device_paper_feed.cu": "FedReport::wait_s", "decompose/device_rehmann_bench.cuh": "bench",
             "decompose/device_rehmann_report.cu": "bench", "decompose/device_orb_bench.cu": "bench"}
 
 

@@ -73,7 +73,8 @@ int calibrate(const Words& words) {
     Arguments arguments(
         "model calibrate", "[--out FILE] [options]",
         "Measures this machine: bandwidths of each level of the memory, rates of the kernels, "
-        "and with a GPU\nits own and its link's. Takes about 20 s; the file begins with the seconds of each part.");
+        "and with a GPU\nits own and its link's. Takes about 15 s; the file begins with the seconds of each "
+        "part.");
     arguments.value("out", "FILE", "write a machine file (YAML); else it goes to the screen")
         .value("backend", "NAME", "auto", "auto: the GPU too when there is one; cpu; cuda: it must be there")
         .value("device", "K", "0", "the GPU to measure")

@@ -205,7 +205,7 @@ typedef struct graft_api_v1 {
      * the layout's arrays cost. ARGUMENT (missing arrays, impossible numbers, options that the kernel would ignore), ARRAY
      * (sizes that do not fit each other), VALUE (offsets that fall, lists that are unsorted, repeated or out of range,
      * indices alike, coordinates that are not finite: array and first bad item are named), ABI, UNSUPPORTED (more than 2^31 - 1 points or
-     * boxes; boxes to be made of device arrays, or in a periodic box), MEMORY
+     * boxes; boxes to be made in a periodic box), MEMORY
      * (also a layout that needs more than near_field.memory), DEVICE. */
     int32_t (*near_field_create)(graft_context *context, const graft_near_field *description, graft_near_plan **plan);
     /* New coordinates for the same points in the same boxes: of the description only targets, sources, target and source

@@ -191,7 +191,8 @@ typedef struct graft_objects {
  * and their outputs not written; none may be in two. All six arrays are host arrays of I32 or I64;
  * GRAFT_ARRAY_INDEX_FROM_1: an array counts from 1, as Fortran does (offsets then begin at 1, too).
  * Boxes made here: cells of a grid, of a tree's level or of an adaptive tree; same and adjacent (touching) boxes interact.
- * They are made of the coordinates given to near_field_create, from host arrays, and stay. */
+ * They are made on the host of the coordinates given to near_field_create (arrays in device memory are copied there once),
+ * and stay. */
 typedef struct graft_near_field {
     uint32_t struct_size;
     uint32_t flags;              /* 0 */
@@ -245,13 +246,15 @@ typedef struct graft_near_field {
 #define GRAFT_NEAR_PRECISION_MIXED 2 /* pairs in fp32, sums in fp64 */
 #define GRAFT_NEAR_PRECISION_FP64 3
 #define GRAFT_NEAR_LAYOUT_AUTO (-1)
-#define GRAFT_NEAR_LAYOUT_INDEXED 1                /* indexed */
-#define GRAFT_NEAR_LAYOUT_RANGES 2                 /* ranges */
-#define GRAFT_NEAR_LAYOUT_REPLICATED 3             /* replicated */
-#define GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED 4 /* replicated_interleaved */
-#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP 5       /* replicated_group */
-#define GRAFT_NEAR_LAYOUT_TILED 6                  /* tiled */
-#define GRAFT_NEAR_LAYOUT_TILED_SPLIT 7            /* tiled_split */
+#define GRAFT_NEAR_LAYOUT_INDEXED 1                   /* indexed */
+#define GRAFT_NEAR_LAYOUT_RANGES 2                    /* ranges */
+#define GRAFT_NEAR_LAYOUT_REPLICATED 3                /* replicated */
+#define GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED 4    /* replicated_interleaved */
+#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP 5          /* replicated_group */
+#define GRAFT_NEAR_LAYOUT_TILED 6                     /* tiled */
+#define GRAFT_NEAR_LAYOUT_TILED_SPLIT 7               /* tiled_split */
+#define GRAFT_NEAR_LAYOUT_REPLICATED_PACKED 8         /* replicated_packed */
+#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED 9   /* replicated_group_padded */
 
 /* What one execution of a plan reads and writes; F32 or F64. The arrays of a list, in order and up to the first NULL, give
  * their components one after the other: a std::complex<double> z(n) is one array of 2 components, as good as two arrays of

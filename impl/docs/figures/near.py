@@ -18,6 +18,7 @@ and the choice is that of the predictions alone.
 import argparse
 import json
 import lzma
+import math
 import os
 import statistics
 import subprocess
@@ -203,6 +204,30 @@ def autos(data, executes):
         worst[2]["choice"], worst[3], sum(each[2]["tried"] for each in found), len(found)))
 
 
+def against_his(data, executes):
+    """Our best layout against the better of his two; slower beyond two standard errors of the difference where they are recorded."""
+    ratios, beyond, chosen = [], [], []
+    for line in data:
+        measured = by_layout(line, executes)
+        his = min((name for name in HIS if name in measured), key=measured.get, default=None)
+        if his is None:
+            continue
+        best = min((name for name in measured if name not in HIS), key=measured.get)
+        ratios.append(measured[his] / measured[best])
+        if "noise" in line:
+            noise = [math.hypot(line["noise"][name][0] / executes, line["noise"][name][1]) for name in (his, best)]
+            beyond.append(measured[best] - measured[his] > 2 * math.hypot(*noise))
+        one = next((one for one in line.get("auto", ()) if one["executes"] == executes), None)
+        if one and one["choice"] in measured:
+            chosen.append((measured[one["choice"]] + one["trial_s"] / executes) / measured[his])
+    print("E %5d: better of his two / our best: %.2f to %.2f, median %.2f; ours slower in %d of %d" % (
+        executes, min(ratios), max(ratios), statistics.median(ratios), sum(ratio < 1 for ratio in ratios), len(ratios))
+          + (", beyond two standard errors in %d" % sum(beyond) if beyond else ""))
+    if chosen:
+        print("        layout: auto, which may choose his, too, against the better of his: slower in %d of %d, worst %.3f, median %.3f" % (
+            sum(ratio > 1 for ratio in chosen), len(chosen), max(chosen), statistics.median(chosen)))
+
+
 def table(options):
     data = lines(options.data)
     print("points %d, layouts measured %d" % (len(data), sum(len(by_layout(line, 1)) for line in data)))
@@ -230,10 +255,7 @@ def table(options):
               "choice", line["choice"], "regret %.3f" % line.get("regret", float("nan")),
               "serial/best %.1f" % (line.get("serial_s", 0) / min(by_layout(line, 1).values())))
     for executes in EXECUTES if data else ():
-        timed = [one for one in (by_layout(line, executes) for line in data) if any(name in one for name in HIS)]
-        ratios = [min(one[k] for k in HIS if k in one) / min(s for k, s in one.items() if k not in HIS) for one in timed]
-        print("E %5d: better of his two / our best: %.2f to %.2f, median %.2f; ours slower in %d of %d" % (
-            executes, min(ratios), max(ratios), statistics.median(ratios), sum(ratio < 1 for ratio in ratios), len(ratios)))
+        against_his(data, executes)
     if options.data != "near_sweep.jsonl":
         return
     alone = {}
@@ -253,8 +275,10 @@ def table(options):
         print("his constants on a GPU:", {k: round(v, 4) for k, v in fits(on_gpu).items()})
 
 
-LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split")
-PHASES, TERMS, NUMBERS = ("collection", "charges", "kernel", "scatter"), 8, 13
+LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split",
+           "replicated_packed", "replicated_group_padded")
+TERMS, NUMBERS = 8, 13
+FAR, BYTES = 5, (4, 6, 7)  # of the terms of collection
 
 
 def read_samples(path):
@@ -269,8 +293,8 @@ def read_samples(path):
             one["s"][int(phase)], one["terms"][int(phase)] = numbers[0], numbers[1:1 + TERMS]
             one["total_s"], one["transfer_s"] = numbers[1 + TERMS + NUMBERS], numbers[-1]
     for layouts in structures.values():
-        for one in layouts.values():  # beside the kernel and the transfers: calls and waits, too
-            one["s"][1] = max(1e-6, one["total_s"] - one["s"][2] - one["transfer_s"])
+        for one in layouts.values():  # beside the kernels and the transfers: calls, waits, the host's copies
+            one["s"][3] = max(1e-6, one["total_s"] - one["s"][1] - one["s"][2] - one["transfer_s"])
     return structures
 
 
@@ -291,7 +315,7 @@ def fit_phase(samples, phase, known=None):
     """Seconds of each term, by least squares of relative errors (as model/near_calibrate.cpp); `known`: of a part of each sample."""
     rows, right = [], []
     for k, one in enumerate(samples):
-        weight = 1 / max(one["s"][phase], 0.05 * sum(one["s"]), 1e-12)
+        weight = 1 / max(one["s"][phase], 0.05 * sum(one["s"][1 if phase else 0:]), 1e-12)
         rows.append([term * weight for term in one["terms"][phase]])
         right.append((one["s"][phase] - (known[k] if known else 0)) * weight)
     scale = [max(abs(row[k]) for row in rows) or 1 for k in range(TERMS)]
@@ -299,18 +323,27 @@ def fit_phase(samples, phase, known=None):
     return [value / by for value, by in zip(x, scale)]
 
 
-def fit_group(structures, size, layout, base):
-    """All phases of a layout. Making a plan is ranges' time and what this layout takes longer for the same structure: what
-    drifts from minute to minute is common to all layouts of a structure."""
-    own = [(key, layouts[layout]) for key, layouts in structures.items()
-           if layout in layouts and not layouts[layout]["chunked"] and (4 if key[3] == 0 else 8) == size]
+def whole(structures, size, layouts):
+    """(key, sample) of these layouts where they are not in chunks."""
+    return [(key, one) for key, found in structures.items() if (4 if key[3] == 0 else 8) == size
+            for layout, one in found.items() if layout in layouts and not one["chunked"]]
+
+
+def without(samples, phase, left_out):
+    """The samples without some terms of a phase."""
+    bare = [[0 if k in left_out else term for k, term in enumerate(one["terms"][phase])] for one in samples]
+    return [{**one, "terms": one["terms"][:phase] + [terms] + one["terms"][phase + 1:]} for one, terms in zip(samples, bare)]
+
+
+def fit_layout(structures, size, layout, common):
+    """All phases of a layout. Making a plan is ranges' time and what this layout takes longer for the same structure, points' way
+    into the boxes' order excepted: what drifts from minute to minute is common to all layouts of a structure, as is what an
+    execution takes beside its kernels."""
+    own = whole(structures, size, (layout,))
+    paired = [(one, structures[key][1]["s"][0]) for key, one in own if 1 in structures[key]]
+    extra = fit_phase(without([one for one, _ in paired], 0, (FAR,)), 0, [s for _, s in paired])
     samples = [one for _, one in own]
-    fitted = [fit_phase(samples, phase) for phase in range(len(PHASES))]
-    if base is not None:
-        paired = [(one, structures[key][1]["s"][0]) for key, one in own if 1 in structures[key]]
-        extra = fit_phase([one for one, _ in paired], 0, [s for _, s in paired])
-        fitted[0] = [x + y for x, y in zip(base[0], extra)]
-    return fitted
+    return [[x + y for x, y in zip(common[0], extra)], fit_phase(samples, 1), fit_phase(samples, 2), common[1]]
 
 
 def seconds_of(one, executes, fitted=None):
@@ -319,19 +352,14 @@ def seconds_of(one, executes, fitted=None):
     return s[1] + s[2] + s[3] + one["transfer_s"] + (0 if one["chunked"] else s[0] / executes)
 
 
-def without_bytes(terms):
-    return [0 if k in (4, 6, 7) else term for k, term in enumerate(terms)]
-
-
 def fits_of(structures):
     """Without the bytes of ranges in what is common, as model/near_calibrate.cpp."""
     found = {}
     for size in {4 if key[3] == 0 else 8 for key in structures}:
-        bare = {key: {**layouts, 1: {**layouts[1], "terms": [without_bytes(layouts[1]["terms"][0])] + layouts[1]["terms"][1:]}}
-                for key, layouts in structures.items() if 1 in layouts}
-        base = fit_group(bare, size, 1, None)
+        plain = without([one for _, one in whole(structures, size, (1,))], 0, BYTES)
+        common = (fit_phase(plain, 0), fit_phase([one for _, one in whole(structures, size, range(len(LAYOUTS)))], 3))
         for layout in range(len(LAYOUTS)):
-            found[layout, size] = base if layout == 1 else fit_group(structures, size, layout, base)
+            found[layout, size] = fit_layout(structures, size, layout, common)
     return found
 
 
@@ -339,8 +367,8 @@ def halves(options):
     structures = read_samples(options.samples)
     if options.rows:
         for (layout, size), fitted in sorted(fits_of(structures).items(), key=lambda item: (-item[0][1], item[0][0])):
-            print("    {1, %d, %d, 0.25, %s, {}, {}}," % (layout, size, ", ".join(
-                "{%s}" % ", ".join("%.3g" % (x if x > 1e-20 else 0) for x in xs) for xs in fitted[:3])))
+            print("    {1, %d, %d, 0.25, %s, {}}," % (layout, size, ", ".join(
+                "{%s}" % ", ".join("%.3g" % (x if x > 1e-20 else 0) for x in xs) for xs in fitted)))
         return
     keys = sorted(structures)
     for executes in EXECUTES:

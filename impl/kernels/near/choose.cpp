@@ -11,6 +11,8 @@ namespace graft::kernels::near {
 
 static_assert(layouts == model::near_layouts);
 static_assert(static_cast<int>(Layout::tiled_split) == static_cast<int>(model::NearLayout::tiled_split));
+static_assert(static_cast<int>(Layout::replicated_group_padded) ==
+              static_cast<int>(model::NearLayout::replicated_group_padded));
 static_assert(static_cast<int>(Layout::replicated_group) ==
               static_cast<int>(model::NearLayout::replicated_group));
 
@@ -19,18 +21,25 @@ namespace {
 constexpr double least_factor = 0.05, most_factor = 20; // a correction beyond is an accident
 constexpr double newest_share = 0.5;                    // of the newest measurement in a correction
 
-/// Mean (of logarithms) of what is known; 1 of nothing.
-double common_factor(const std::array<double, layouts>& factors) {
+/// Of the layout, or of the same one with (without) padding; else the mean (of logarithms) of what is known;
+/// 1 of nothing.
+double factor_of(Layout layout, const std::array<double, layouts>& factors) {
+    const auto number = static_cast<size_t>(layout);
+    if (factors[number] > 0)
+        return factors[number];
+    const auto alike = [](size_t k) { return model::near_measured_as(static_cast<model::NearLayout>(k)); };
     double sum = 0, count = 0;
-    for (const double factor : factors)
-        if (factor > 0)
-            sum += std::log(factor), count += 1;
+    for (size_t k = 0; k < factors.size(); ++k) {
+        if (factors[k] > 0 && alike(k) == alike(number))
+            return factors[k];
+        if (factors[k] > 0)
+            sum += std::log(factors[k]), count += 1;
+    }
     return count > 0 ? std::exp(sum / count) : 1;
 }
 
 Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& machine,
                        const ChoiceOptions& options, const Learned& learned) {
-    const auto number = static_cast<size_t>(layout);
     const auto threads = static_cast<int32_t>(options.way.threads);
     Candidate one;
     one.layout = layout;
@@ -38,11 +47,8 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
         options.way.most_bytes <= 0 || least_bytes_of(layout, shape, threads) <= options.way.most_bytes;
     one.predicted = model::near_time(static_cast<model::NearLayout>(layout),
                                      problem_of(layout, shape, threads), options.way, machine);
-    const auto factor = [&](const std::array<double, layouts>& known) {
-        return known[number] > 0 ? known[number] : common_factor(known);
-    };
-    one.collection_s = one.predicted.collection_s * factor(learned.collection);
-    one.execution_s = one.predicted.execution_s() * factor(learned.execution);
+    one.collection_s = one.predicted.collection_s * factor_of(layout, learned.collection);
+    one.execution_s = one.predicted.execution_s() * factor_of(layout, learned.execution);
     one.time_s = one.execution_s +
                  (one.predicted.chunked ? 0 : one.collection_s / std::max(1.0, options.expected_executes));
     return one;

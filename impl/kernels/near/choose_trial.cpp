@@ -208,9 +208,16 @@ std::vector<const Candidate*> contenders(const Choice& choice) {
     }
     std::sort(list.begin(), list.end(),
               [](const Candidate* a, const Candidate* b) { return a->time_s < b->time_s; });
-    if (list.size() > most_contenders)
-        list.resize(most_contenders);
-    return list;
+    // With and without padding a layout has one prediction but for its bytes: the quicker stands for both.
+    const auto alike = [](const Candidate* one) {
+        return model::near_measured_as(static_cast<model::NearLayout>(one->layout));
+    };
+    std::vector<const Candidate*> chosen;
+    for (const Candidate* one : list)
+        if (chosen.size() < most_contenders &&
+            std::none_of(chosen.begin(), chosen.end(), [&](const auto* c) { return alike(c) == alike(one); }))
+            chosen.push_back(one);
+    return chosen;
 }
 
 double trial_budget_s(const std::vector<const Candidate*>& list, double job_s, const ChoiceOptions& options) {

@@ -23,15 +23,26 @@ void LayoutClock::mark(Step step, int place, cudaStream_t stream) {
     used_[step] = std::max(used_[step], place + 1);
 }
 
+double LayoutClock::between(cudaEvent_t begin, cudaEvent_t end) {
+    float time_ms = 0;
+    GRAFT_CUDA(cudaEventSynchronize(end));
+    GRAFT_CUDA(cudaEventElapsedTime(&time_ms, begin, end));
+    return 1e-3 * static_cast<double>(time_ms);
+}
+
 double LayoutClock::seconds(Step step) {
-    double sum_ms = 0;
-    for (int place = 0; place + 1 < used_[step]; place += 2) {
-        float time_ms = 0;
-        GRAFT_CUDA(cudaEventSynchronize(events_[step][place + 1]));
-        GRAFT_CUDA(cudaEventElapsedTime(&time_ms, events_[step][place], events_[step][place + 1]));
-        sum_ms += static_cast<double>(time_ms);
-    }
-    return 1e-3 * sum_ms;
+    double sum_s = 0;
+    for (int place = 0; place + 1 < used_[step]; place += 2)
+        sum_s += between(events_[step][place], events_[step][place + 1]);
+    return sum_s;
+}
+
+int32_t LayoutClock::ahead(Step step, Step other) {
+    int32_t count = 0;
+    for (int end = 3; end < std::min(used_[step], used_[other] + 2); end += 2)
+        count += between(events_[total][0], events_[step][end]) <
+                 between(events_[total][0], events_[other][end - 2]);
+    return count;
 }
 
 template <typename Real>

@@ -25,9 +25,12 @@ class LayoutClock {
     void begin_piece(Step step, int piece, cudaStream_t stream) { mark(step, 2 * piece, stream); }
     void end_piece(Step step, int piece, cudaStream_t stream) { mark(step, 2 * piece + 1, stream); }
     void forget(Step step) { used_[step] = 0; }
+    /// Pieces whose `step` ended before `other` of the piece before did, both within `total`. Waits.
+    int32_t ahead(Step step, Step other);
 
   private:
     void mark(Step step, int place, cudaStream_t stream);
+    static double between(cudaEvent_t begin, cudaEvent_t end); // seconds; waits for the end
     cudaEvent_t events_[steps][2 * pieces] = {};
     int used_[steps] = {};
 };

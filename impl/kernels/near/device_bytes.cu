@@ -1,5 +1,6 @@
 // Bytes of the device layouts before they are built: device_layout.cuh. Host code.
 #include "kernels/near/device_base.cuh"
+#include "kernels/near/mutual.hpp"
 
 #include <algorithm>
 
@@ -26,7 +27,8 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
     case Layout::ranges:
         return lists + fixed;
     case Layout::tiled: // units, warps (at most one a unit, at most one a box and 32 targets), meetings
-        return lists + fixed + 24 * boxes + 16 * targets / 32;
+        return lists + fixed + 24 * boxes + 16 * targets / 32 +
+               bytes_of_pairs_once(shape, options.most_bytes);
     case Layout::tiled_split:
         return lists + fixed + 2 * (24 * boxes + 16 * targets / 32) + runs + 24 * boxes;
     case Layout::indexed:
@@ -36,8 +38,16 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
         fixed += 8 * (boxes + 1),
             copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * gathered;
         break;
+    case Layout::replicated_group_padded:
+        copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * boxes *
+                 static_cast<double>(shape.most_sources);
+        break;
     case Layout::replicated:
         copies = targets * record;
+        break;
+    case Layout::replicated_packed:
+        fixed += 8 * (targets + 1);
+        copies = number * (targets * (shape.dimension + 1) + static_cast<double>(shape.pairs) * words);
         break;
     case Layout::replicated_interleaved: // at most: each 32 targets are as long as their longest
         fixed += 8 * (targets / 32 + 1), copies = (targets + 31) * record;

@@ -21,13 +21,18 @@ struct CopyPiece {
     int64_t base, size; // entries of the layout's array: indices, points, words
 };
 
-/// Where words of records stand: record s at s * length, or, length 0, words of 32 targets side by side from
-/// group[s / 32] on.
+/// Where the words of records stand, of targets or of boxes: padded records at s * length; length 0: from
+/// first[s] on; interleaved: those of 32 targets side by side from first[s / 32] on.
 struct RecordPlaces {
     int64_t length;
-    const int64_t* group;
-    int64_t start(int64_t slot) const { return length > 0 ? slot * length : group[slot / 32] + slot % 32; }
-    int64_t stride() const { return length > 0 ? 1 : 32; }
+    const int64_t* first;
+    bool interleaved;
+    GRAFT_HD int64_t start(int64_t slot) const {
+        if (interleaved)
+            return first[slot / 32] + slot % 32;
+        return length > 0 ? slot * length : first[slot];
+    }
+    GRAFT_HD int64_t stride() const { return interleaved ? 32 : 1; }
 };
 
 template <typename T>

@@ -24,13 +24,13 @@ __global__ void write_indices(StructureView boxes, RunsView runs, int32_t first_
 }
 
 template <typename T>
-__global__ void write_groups(CollectView<T> v, const int64_t* first, int32_t what, Point<T>* out, T* charges,
+__global__ void write_groups(CollectView<T> v, RecordPlaces records, int32_t what, Point<T>* out, T* charges,
                              int64_t stride) {
     const int64_t i = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
     if (i >= v.count_boxes)
         return;
     const int64_t box = v.first_box + i;
-    int64_t to = first[box] - v.base;
+    int64_t to = records.start(box) - v.base;
     for (int64_t r = v.runs.offset[box]; r < v.runs.offset[box + 1]; ++r) {
         const int2 run = v.runs.run[r];
         for (int32_t j = run.x + static_cast<int32_t>(threadIdx.x % 32); j < run.y; j += 32) {
@@ -69,14 +69,14 @@ __device__ __forceinline__ void write_source(const CollectView<T>& v, int32_t j,
 
 /// lanes: 32 share a record, or 1 does it alone.
 template <typename T, int lanes>
-__global__ void write_records(CollectView<T> v, int64_t length, const int64_t* group, int32_t what, T* out) {
+__global__ void write_records(CollectView<T> v, RecordPlaces records, int32_t what, T* out) {
     const int64_t i = (int64_t{blockIdx.x} * threads + threadIdx.x) / lanes;
     if (i >= v.count_targets)
         return;
     const int64_t slot = v.first_target + i;
     const int32_t box = v.boxes.box_of[slot], lane = threadIdx.x % lanes;
     const int64_t stride = lanes == 1 ? 32 : 1;
-    T* word = out + ((lanes == 1 ? group[slot / 32] + slot % 32 : slot * length) - v.base);
+    T* word = out + (records.start(slot) - v.base);
     if (lane == 0 && (what & places)) {
         const Point<T> p = v.target[slot];
         word[0] = p.x, word[stride] = p.y;
@@ -108,39 +108,39 @@ void collect_indices(backend::Queue& queue, const StructureView& boxes, const Ru
 }
 
 template <typename T>
-void collect_groups(backend::Queue& queue, const CollectView<T>& view, const int64_t* first, int32_t what,
-                    Point<T>* out, T* charges, int64_t stride) {
+void collect_groups(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
+                    int32_t what, Point<T>* out, T* charges, int64_t stride) {
     if (view.count_boxes == 0)
         return;
     write_groups<<<backend::blocks_for(int64_t{view.count_boxes} * 32, threads), threads, 0,
-                   queue.stream()>>>(view, first, what, out, charges, stride);
+                   queue.stream()>>>(view, places, what, out, charges, stride);
     GRAFT_CUDA_LAUNCHED("write_groups");
     ++queue.launches;
 }
 
 template <typename T>
-void collect_records(backend::Queue& queue, const CollectView<T>& view, int64_t length, const int64_t* group,
+void collect_records(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
                      int32_t what, T* out) {
     if (view.count_targets == 0)
         return;
-    if (length > 0)
+    if (places.interleaved)
+        write_records<T, 1><<<backend::blocks_for(view.count_targets, threads), threads, 0, queue.stream()>>>(
+            view, places, what, out);
+    else
         write_records<T, 32>
             <<<backend::blocks_for(int64_t{view.count_targets} * 32, threads), threads, 0, queue.stream()>>>(
-                view, length, group, what, out);
-    else
-        write_records<T, 1><<<backend::blocks_for(view.count_targets, threads), threads, 0, queue.stream()>>>(
-            view, length, group, what, out);
+                view, places, what, out);
     GRAFT_CUDA_LAUNCHED("write_records");
     ++queue.launches;
 }
 
-template void collect_groups(backend::Queue&, const CollectView<float>&, const int64_t*, int32_t,
+template void collect_groups(backend::Queue&, const CollectView<float>&, const RecordPlaces&, int32_t,
                              Point<float>*, float*, int64_t);
-template void collect_groups(backend::Queue&, const CollectView<double>&, const int64_t*, int32_t,
+template void collect_groups(backend::Queue&, const CollectView<double>&, const RecordPlaces&, int32_t,
                              Point<double>*, double*, int64_t);
-template void collect_records(backend::Queue&, const CollectView<float>&, int64_t, const int64_t*, int32_t,
+template void collect_records(backend::Queue&, const CollectView<float>&, const RecordPlaces&, int32_t,
                               float*);
-template void collect_records(backend::Queue&, const CollectView<double>&, int64_t, const int64_t*, int32_t,
+template void collect_records(backend::Queue&, const CollectView<double>&, const RecordPlaces&, int32_t,
                               double*);
 
 } // namespace graft::kernels::near

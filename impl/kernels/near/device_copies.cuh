@@ -1,5 +1,5 @@
-// The layouts with copies of sources (indexed, replicated, interleaved, group): their sizes, their pieces,
-// and their collection by the device. Collection by the host: device_collect.hpp.
+// The layouts with copies of sources (indexed and the records of targets and boxes): their sizes, their
+// pieces, and their collection by the device. Collection by the host: device_collect.hpp.
 #pragma once
 
 #include "kernels/near/device_layout.cuh"
@@ -16,12 +16,21 @@ enum Collects : int32_t { places = 1, charges_too = 2 };
 struct CopyPlan {
     Layout layout = Layout::indexed;
     int64_t entry_bytes = 4;
-    int64_t length = 0;                // replicated: words of a record
-    std::vector<int64_t> entry_offset; // indexed, group: of a box's first entry; boxes + 1
-    std::vector<int64_t> group_offset; // interleaved: of 32 targets' first word; groups + 1
+    int64_t length = 0;                // padded records: words of a target's, points of a box's
+    std::vector<int64_t> entry_offset; // indexed and records of boxes: of a box's first entry; boxes + 1
+    std::vector<int64_t> word_offset;  // of a target's first word (interleaved: of 32 targets'); one more
     int64_t entries = 0;               // in all
     std::vector<CopyPiece> pieces;     // runs of boxes or targets of at most so many bytes
     int64_t largest_piece = 0;         // entries
+
+    /// `first`: the offsets where they are to be read.
+    RecordPlaces places(const int64_t* first) const {
+        return {length, first, layout == Layout::replicated_interleaved};
+    }
+    /// Words of records before a slot, which begins 32 targets or is the end of all.
+    int64_t words_before(int64_t slot, int64_t targets) const;
+    /// Entries of the largest piece that cannot be cut: one box, or 32 targets.
+    int64_t least_piece(int64_t targets) const;
 };
 
 /// most_bytes of a piece. Throws Error(memory) when one box (or 32 targets) needs more.
@@ -43,11 +52,15 @@ struct CollectView {
 void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs,
                      const CopyPiece& piece, const int64_t* first, int32_t* out);
 template <typename T>
-void collect_groups(backend::Queue& queue, const CollectView<T>& view, const int64_t* first, int32_t what,
-                    Point<T>* out, T* charges, int64_t stride);
-/// length 0: interleaved, by group.
+void collect_groups(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
+                    int32_t what, Point<T>* out, T* charges, int64_t stride);
 template <typename T>
-void collect_records(backend::Queue& queue, const CollectView<T>& view, int64_t length, const int64_t* group,
+void collect_records(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
                      int32_t what, T* out);
+
+/// A record for all targets of a box.
+constexpr bool by_group(Layout layout) {
+    return layout == Layout::replicated_group || layout == Layout::replicated_group_padded;
+}
 
 } // namespace graft::kernels::near

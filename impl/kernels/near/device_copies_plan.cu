@@ -34,22 +34,21 @@ void cut_boxes(const Structure& s, int64_t most, CopyPlan& plan) {
 
 /// Cuts targets, 32 at a time, into pieces.
 void cut_targets(const Structure& s, int64_t most, CopyPlan& plan) {
-    const auto start = [&](int64_t slot) {
-        return plan.length > 0 ? slot * plan.length : plan.group_offset[static_cast<size_t>(slot / 32)];
-    };
     const int64_t n = s.targets(), rounded = (n + 31) / 32 * 32;
-    const auto end_of = [&](int64_t slot) {
-        return plan.length > 0 ? start(std::min(slot, n)) : start(slot);
-    };
+    const auto start = [&](int64_t slot) { return plan.words_before(slot, n); };
     for (int64_t slot = 0; slot < n;) {
         const int64_t begin = slot, base = start(begin);
-        while (slot < rounded && end_of(slot + 32) - base <= most)
+        while (slot < rounded && start(slot + 32) - base <= most)
             slot += 32;
         if (slot == begin)
-            fail_too_small(plan.layout, plan.entry_bytes * (end_of(slot + 32) - base),
+            fail_too_small(plan.layout, plan.entry_bytes * (start(slot + 32) - base),
                            plan.entry_bytes * most);
-        plan.pieces.push_back({0, 0, begin, std::min(slot, n), base, end_of(slot) - base});
+        plan.pieces.push_back({0, 0, begin, std::min(slot, n), base, start(slot) - base});
     }
+}
+
+int64_t words_of(const Sums& sums, int64_t sources) {
+    return sums.dimension + 1 + sources * (sums.dimension + sums.components);
 }
 
 /// Words of each 32 targets: their longest record, side by side.
@@ -61,38 +60,64 @@ void place_groups(const Structure& s, const Runs& runs, const Sums& sums, CopyPl
              s.target_offset[b] < s.target_offset[b + 1] && g <= (s.target_offset[b + 1] - 1) / 32; ++g)
             most[static_cast<size_t>(g)] =
                 std::max(most[static_cast<size_t>(g)], runs.host_sources()[static_cast<size_t>(b)]);
-    plan.group_offset.assign(static_cast<size_t>(groups) + 1, 0);
-    for (int64_t g = 0; g < groups; ++g) {
-        const int64_t words =
-            sums.dimension + 1 + int64_t{most[static_cast<size_t>(g)]} * (sums.dimension + sums.components);
-        plan.group_offset[static_cast<size_t>(g) + 1] =
-            plan.group_offset[static_cast<size_t>(g)] + 32 * words;
+    plan.word_offset.assign(1, 0);
+    for (const int32_t sources : most)
+        plan.word_offset.push_back(plan.word_offset.back() + 32 * words_of(sums, sources));
+}
+
+/// Words of each target: as many as it has sources.
+void place_packed(const Structure& s, const Runs& runs, const Sums& sums, CopyPlan& plan) {
+    plan.word_offset.reserve(static_cast<size_t>(s.targets()) + 1);
+    plan.word_offset.assign(1, 0);
+    for (int64_t b = 0; b < s.target_boxes(); ++b) {
+        const int64_t words = words_of(sums, runs.host_sources()[static_cast<size_t>(b)]);
+        for (int64_t slot = s.target_offset[b]; slot < s.target_offset[b + 1]; ++slot)
+            plan.word_offset.push_back(plan.word_offset.back() + words);
     }
-    plan.entries = plan.group_offset.back();
 }
 
 } // namespace
+
+int64_t CopyPlan::words_before(int64_t slot, int64_t targets) const {
+    if (layout == Layout::replicated_interleaved)
+        return word_offset[static_cast<size_t>(slot / 32)];
+    const int64_t records = std::min(slot, targets);
+    return length > 0 ? records * length : word_offset[static_cast<size_t>(records)];
+}
+
+int64_t CopyPlan::least_piece(int64_t targets) const {
+    int64_t most = 1;
+    for (size_t b = 0; b + 1 < entry_offset.size(); ++b)
+        most = std::max(most, entry_offset[b + 1] - entry_offset[b]);
+    for (int64_t slot = 0; entry_offset.empty() && slot < targets; slot += 32)
+        most = std::max(most, words_before(slot + 32, targets) - words_before(slot, targets));
+    return most;
+}
 
 CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& runs, const Sums& sums,
                         int64_t most_bytes) {
     CopyPlan plan;
     plan.layout = layout;
     const int64_t number = sums.precision == Precision::fp32 ? 4 : 8;
-    if (layout == Layout::indexed || layout == Layout::replicated_group) {
+    if (layout == Layout::indexed || by_group(layout)) {
+        if (layout == Layout::replicated_group_padded)
+            plan.length = runs.most();
         plan.entry_bytes =
             layout == Layout::indexed ? 4 : number * (4 + (sums.components > 1 ? sums.components : 0));
         plan.entry_offset.assign(runs.host_sources().size() + 1, 0);
         for (size_t b = 0; b < runs.host_sources().size(); ++b)
-            plan.entry_offset[b + 1] = plan.entry_offset[b] + runs.host_sources()[b];
+            plan.entry_offset[b + 1] =
+                plan.entry_offset[b] + (plan.length > 0 ? plan.length : runs.host_sources()[b]);
         plan.entries = plan.entry_offset.back();
     } else {
         plan.entry_bytes = number;
-        if (layout == Layout::replicated) {
-            plan.length = sums.dimension + 1 + int64_t{runs.most()} * (sums.dimension + sums.components);
-            plan.entries = plan.length * structure.targets();
-        } else {
+        if (layout == Layout::replicated)
+            plan.length = words_of(sums, runs.most());
+        else if (layout == Layout::replicated_packed)
+            place_packed(structure, runs, sums, plan);
+        else
             place_groups(structure, runs, sums, plan);
-        }
+        plan.entries = plan.words_before((structure.targets() + 31) / 32 * 32, structure.targets());
     }
     const int64_t most = std::max<int64_t>(1, most_bytes / plan.entry_bytes);
     plan.entry_offset.empty() ? cut_targets(structure, most, plan) : cut_boxes(structure, most, plan);

@@ -25,6 +25,12 @@ struct DeviceLayoutOptions {
     // BY = 1 is the one-dimensional shape.
     int32_t target_lanes = 0, source_lanes = 0;
     int32_t window = 1 << 16; // tiled: boxes that are sorted by shape together
+    // tiled: pairs of boxes are summed once for both sides, 1, or not, -1; 0: as sums_pairs_once (mutual.hpp)
+    // says of the structure. 1 only with mutual lists and what else is asked there of the sums.
+    int32_t pairs_once = 0;
+    // tiled: blocks of threads for boxes with few targets, as small_box_blocks (tile_rule.hpp) says of the
+    // whole; 2: to be asked of the structure.
+    int32_t small_blocks = 2;
 };
 
 template <typename T>
@@ -41,6 +47,10 @@ class DeviceLayout {
     virtual void run(const Fields<T>& fields) = 0;
     virtual int64_t bytes() const = 0; // of device memory, the structure's arrays included
     virtual int32_t chunks() const = 0;
+    /// Chunks of the last run() that had come from the host before the sums of the chunk before were done: of
+    /// a pipeline with long kernels all but the first, of one that waits none. Waits for the end; 0 where
+    /// nothing is sent in chunks.
+    virtual int32_t chunks_ahead() { return 0; }
     /// Of the last set_points, set_charges and run: waits for their end.
     virtual Times times() = 0;
 };

@@ -1,4 +1,5 @@
-// indexed, replicated, replicated_interleaved and replicated_group on the device.
+// indexed and the layouts of records (of targets: replicated, _packed, _interleaved; of boxes:
+// replicated_group, _group_padded) on the device.
 //
 // kept: all copies stay on the device, and run() is the kernel alone. Otherwise the copies are made again for
 // every execution, piece by piece: by the device in one buffer, or by host threads in two: while the kernel
@@ -12,6 +13,7 @@
 #include "core/timer.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace graft::kernels::near {
 
@@ -99,6 +101,9 @@ class Copies final : public LayoutBase<precision> {
                copies_.size() + caller_.size() * static_cast<int64_t>(sizeof(Stored));
     }
     int32_t chunks() const override { return kept_ ? 1 : static_cast<int32_t>(plan_.pieces.size()); }
+    int32_t chunks_ahead() override {
+        return kept_ ? 0 : this->clock_.ahead(LayoutClock::transfer, LayoutClock::kernel);
+    }
     Times times() override {
         Times t = Base::times();
         if (collector_ != nullptr)
@@ -111,15 +116,16 @@ class Copies final : public LayoutBase<precision> {
     void make_plan() {
         const int64_t limit = this->options_.most_bytes;
         const Structure& s = this->structure_.host();
-        const int64_t fixed =
-            points_.bytes() + 8 * (s.target_boxes() + 1 + s.targets() / 32) + 4 * s.targets();
+        const int64_t offsets =
+            s.target_boxes() + 1 + s.targets() / (layout_ == Layout::replicated_packed ? 1 : 32);
+        const int64_t fixed = points_.bytes() + 8 * offsets + 4 * s.targets();
         int64_t room = limit > 0 ? std::max<int64_t>(1, limit - fixed) : INT64_MAX / 2;
         plan_ = make_copy_plan(layout_, s, this->structure_.all(), this->sums_, room);
         kept_ = plan_.pieces.size() <= 1;
         const bool host = this->options_.collect_on_host;
         if (host) {
             room = kept_ ? most_staged_bytes : std::min(room / buffers, most_staged_bytes);
-            room = std::max(room, kept_ ? least_piece() : int64_t{1});
+            room = std::max(room, kept_ ? plan_.least_piece(s.targets()) * plan_.entry_bytes : int64_t{1});
             plan_ = make_copy_plan(layout_, s, this->structure_.all(), this->sums_, room);
         }
         device_entries_ =
@@ -127,18 +133,10 @@ class Copies final : public LayoutBase<precision> {
         copies_.resize(
             std::max<int64_t>(16, device_entries_ * plan_.entry_bytes * (host && !kept_ ? buffers : 1)));
     }
-    /// Bytes of the largest piece that cannot be cut.
-    int64_t least_piece() const {
-        int64_t most = 1;
-        for (size_t b = 0; b + 1 < plan_.entry_offset.size(); ++b)
-            most = std::max(most, plan_.entry_offset[b + 1] - plan_.entry_offset[b]);
-        for (size_t g = 0; g + 1 < plan_.group_offset.size(); ++g)
-            most = std::max(most, plan_.group_offset[g + 1] - plan_.group_offset[g]);
-        return std::max(most, 32 * plan_.length) * plan_.entry_bytes;
-    }
     void put_offsets() {
-        const std::vector<int64_t>& from =
-            plan_.entry_offset.empty() ? plan_.group_offset : plan_.entry_offset;
+        std::span<const int64_t> from; // padded records need none
+        if (plan_.length == 0)
+            from = plan_.entry_offset.empty() ? plan_.word_offset : plan_.entry_offset;
         backend::Queue& queue = this->queue_;
         offsets_.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
         if (!from.empty())
@@ -216,11 +214,11 @@ class Copies final : public LayoutBase<precision> {
             if (what & places)
                 collect_indices(this->queue_, view.boxes, view.runs, whole, offsets_.data(),
                                 reinterpret_cast<int32_t*>(to));
-        } else if (layout_ == Layout::replicated_group) {
-            collect_groups(this->queue_, view, offsets_.data(), what, reinterpret_cast<Point<Stored>*>(to),
-                           charges_of(to), device_entries_);
+        } else if (by_group(layout_)) {
+            collect_groups(this->queue_, view, plan_.places(offsets_.data()), what,
+                           reinterpret_cast<Point<Stored>*>(to), charges_of(to), device_entries_);
         } else {
-            collect_records(this->queue_, view, plan_.length, offsets_.data(), what,
+            collect_records(this->queue_, view, plan_.places(offsets_.data()), what,
                             reinterpret_cast<Stored*>(to));
         }
     }
@@ -258,7 +256,7 @@ void Copies<precision>::sum(const CopyPiece& piece, const char* copies, const Fi
     whole.first = static_cast<int32_t>(by_box ? piece.first_box : piece.first_target);
     whole.count = static_cast<int32_t>(by_box ? piece.end_box - piece.first_box
                                               : piece.end_target - piece.first_target);
-    if (layout_ == Layout::replicated_group) {
+    if (by_group(layout_)) {
         whole.source = reinterpret_cast<const Point<Stored>*>(copies);
         whole.charge = charges_of(const_cast<char*>(copies));
         whole.charge_stride = this->sums_.components > 1 ? device_entries_ : 0;
@@ -271,11 +269,12 @@ void Copies<precision>::sum(const CopyPiece& piece, const char* copies, const Fi
                         IndexedFeed{identity_.data(), reinterpret_cast<const int32_t*>(copies),
                                     offsets_.data(), base},
                         threads);
-        else if (layout_ == Layout::replicated_group)
-            sum_targets(this->queue_, this->form_, gradient, view, GroupFeed{offsets_.data(), base}, threads);
+        else if (by_group(layout_))
+            sum_targets(this->queue_, this->form_, gradient, view,
+                        GroupFeed{plan_.places(offsets_.data()), base}, threads);
         else
             sum_targets(this->queue_, this->form_, gradient, view,
-                        RecordFeed{copies, plan_.length, offsets_.data(), base, this->sums_.dimension,
+                        RecordFeed{copies, plan_.places(offsets_.data()), base, this->sums_.dimension,
                                    this->sums_.components},
                         threads);
     });
@@ -308,13 +307,13 @@ void Copies<precision>::collect_on_host(const CopyPiece& piece, int buffer) {
     char* const to = staged_[buffer].data();
     if (layout_ == Layout::indexed)
         collector_->collect_indices(piece, reinterpret_cast<int32_t*>(to));
-    else if (layout_ == Layout::replicated_group)
+    else if (by_group(layout_))
         collector_->collect_groups(
             piece, reinterpret_cast<Point<Stored>*>(to),
             reinterpret_cast<Stored*>(to + plan_.largest_piece * static_cast<int64_t>(sizeof(Point<Stored>))),
             plan_.largest_piece);
     else
-        collector_->collect_records(piece, {plan_.length, plan_.group_offset.data()},
+        collector_->collect_records(piece, plan_.places(plan_.word_offset.data()),
                                     reinterpret_cast<Stored*>(to));
 }
 
@@ -328,7 +327,7 @@ void Copies<precision>::send(const CopyPiece& piece, int buffer, int index) {
                                        send_->stream));
     };
     this->clock_.begin_piece(LayoutClock::transfer, index, send_->stream);
-    if (layout_ == Layout::replicated_group) {
+    if (by_group(layout_)) {
         const auto point = static_cast<int64_t>(sizeof(Point<Stored>)),
                    number = static_cast<int64_t>(sizeof(Stored));
         char* const base = kept_ ? copies_.data() : to;
@@ -403,14 +402,13 @@ template <Precision precision>
 void Copies<precision>::sum_sent(const Fields<Stored>& fields) {
     const cudaStream_t stream = this->queue_.stream();
     host_pieces_s_ = 0;
+    wait_staged();
+    send_->stream.follow(stream);
     for (size_t p = 0; p < plan_.pieces.size(); ++p) {
         const int buffer = static_cast<int>(p % buffers), piece = static_cast<int>(p);
         if (p >= buffers) {
             GRAFT_CUDA(cudaEventSynchronize(send_->sent[buffer])); // the page-locked one is free
             GRAFT_CUDA(cudaStreamWaitEvent(send_->stream, send_->summed[buffer], 0));
-        } else {
-            wait_staged();
-            send_->stream.follow(stream);
         }
         const core::Timer timer;
         collect_on_host(plan_.pieces[p], buffer);

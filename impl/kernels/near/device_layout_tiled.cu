@@ -1,8 +1,11 @@
 // tiled and tiled_split on the device: device_tiled.cuh; split: a box with itself in one kernel (written),
-// with its neighbours in a second one (added), the paper's reference [10].
+// with its neighbours in a second one (added), the paper's reference [10]. tiled of dense boxes with mutual
+// lists sums each pair of boxes once (device_mutual.cuh).
 #include "backend/side_stream.cuh"
 #include "kernels/near/device_base.cuh"
+#include "kernels/near/device_mutual.cuh"
 #include "kernels/near/device_tiled_blocks.cuh"
+#include "kernels/near/tile_rule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,10 +19,11 @@ namespace {
 /// One set of runs with its schedule.
 class TilePart {
   public:
-    TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, backend::Queue& queue)
+    TilePart(const DeviceStructure& structure, const Runs& runs, const TileCost& cost, int32_t small_blocks,
+             backend::Queue& queue)
         : structure_(structure), runs_(runs), units_(queue.memory(), "near field: units"),
           warps_(queue.memory(), "near field: warps"), check_(queue.memory(), "near field: meetings") {
-        const TilePlan plan = make_tile_plan(structure.host(), runs, cost);
+        const TilePlan plan = make_tile_plan(structure.host(), runs, cost, small_blocks);
         put(queue, plan.warps.units, units_);
         put(queue, plan.warps.warps, warps_);
         for (const std::vector<TileBlock>& kind : plan.blocks)
@@ -95,17 +99,25 @@ class Tiled final : public LayoutBase<precision> {
     Tiled(bool split, const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
           backend::Queue& queue)
         : Base(structure, sums, options, queue), points_(structure, sums, true, queue) {
+        if (!split && pairs_once()) {
+            mutual_ = std::make_unique<Mutual>(structure, queue);
+            this->check_limit(Layout::tiled);
+            return;
+        }
         const TileCost cost = cost_of(sums, options);
+        const int32_t small = split || !cost.every        ? 0
+                              : options.small_blocks <= 1 ? options.small_blocks
+                                                          : small_box_blocks(structure.host());
         if (cost.every && structure.host().targets() >= least_beside)
             side_ = std::make_unique<backend::SideStream>(queue.memory());
         if (!split || !structure.host().same) {
-            parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, queue));
+            parts_.push_back(std::make_unique<TilePart>(structure, structure.all(), cost, small, queue));
             this->check_limit(Layout::tiled);
             return;
         }
         for (const Neighbours which : {Neighbours::own, Neighbours::others}) {
             runs_.push_back(std::make_unique<Runs>(structure.host(), which, queue));
-            parts_.push_back(std::make_unique<TilePart>(structure, *runs_.back(), cost, queue));
+            parts_.push_back(std::make_unique<TilePart>(structure, *runs_.back(), cost, small, queue));
         }
         this->check_limit(Layout::tiled_split);
     }
@@ -114,6 +126,9 @@ class Tiled final : public LayoutBase<precision> {
         points_.set_points(targets, sources);
         for (const auto& part : parts_)
             part->set_points(this->queue_, points_);
+        if constexpr (precision == Precision::fp32)
+            if (mutual_ != nullptr)
+                mutual_->set_points(this->queue_, points_.source());
         this->clock_.end(LayoutClock::collection, this->queue_.stream());
     }
     void set_charges(const Charges<Stored>& charges) override {
@@ -132,6 +147,12 @@ class Tiled final : public LayoutBase<precision> {
                 [&](const SumView<precision>& view, bool gradient) { run_part(*part, view, gradient); });
             add = true;
         }
+        if constexpr (precision == Precision::fp32)
+            if (mutual_ != nullptr)
+                this->passes(this->whole({}, points_), fields, false, tile_components,
+                             [&](const SumView<precision>& view, bool) {
+                                 mutual_->run(this->queue_, this->sums_.dimension, view);
+                             });
         this->clock_.end(LayoutClock::kernel, stream);
         this->clock_.end(LayoutClock::total, stream);
     }
@@ -141,10 +162,17 @@ class Tiled final : public LayoutBase<precision> {
             bytes += part->bytes();
         for (const auto& runs : runs_)
             bytes += runs->bytes();
-        return bytes;
+        return bytes + (mutual_ != nullptr ? mutual_->bytes() : 0);
     }
 
   private:
+    bool pairs_once() const {
+        const DeviceLayoutOptions& o = this->options_;
+        if (precision != Precision::fp32 || o.target_lanes > 0 || o.source_lanes > 0)
+            return false;
+        return o.pairs_once > 0 ||
+               (o.pairs_once == 0 && sums_pairs_once(this->structure_.host(), this->sums_, o.most_bytes));
+    }
     /// The sums of one part's boxes; those of all but its largest list beside it where there are enough to
     /// fill the device.
     void run_part(const TilePart& part, const SumView<precision>& view, bool gradient) {
@@ -187,6 +215,7 @@ class Tiled final : public LayoutBase<precision> {
     std::unique_ptr<backend::SideStream> side_; // NULL: everything in the queue's stream
     std::vector<std::unique_ptr<Runs>> runs_;
     std::vector<std::unique_ptr<TilePart>> parts_;
+    std::unique_ptr<Mutual> mutual_; // then no parts
 };
 
 } // namespace

@@ -27,6 +27,7 @@ DeviceLayoutOptions layout_options(const DeviceNearOptions& from) {
     o.threads = from.threads > 0 ? from.threads : o.threads;
     o.window = from.window > 0 ? from.window : o.window;
     o.target_lanes = from.target_lanes, o.source_lanes = from.source_lanes;
+    o.pairs_once = from.pairs_once, o.small_blocks = from.small_blocks;
     return o;
 }
 
@@ -408,6 +409,15 @@ int32_t see_charges(void* plan, DeviceError* error) {
     return guarded_device(error, [&] { plan_of(plan).see_charges(); });
 }
 
+int32_t wait(const void* pointer, void* stream, DeviceError* error) {
+    return guarded_device(error, [&] {
+        cudaPointerAttributes attributes;
+        GRAFT_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+        GRAFT_CUDA(cudaSetDevice(attributes.device));
+        GRAFT_CUDA(cudaStreamSynchronize(backend::host_stream(stream)));
+    });
+}
+
 } // namespace
 
 const DeviceNearTable& device_near_table() {
@@ -423,7 +433,8 @@ const DeviceNearTable& device_near_table() {
                                           take_points,
                                           send_charges,
                                           sum,
-                                          see_charges};
+                                          see_charges,
+                                          wait};
     return table;
 }
 

@@ -20,7 +20,8 @@ struct DeviceNearOptions {
     int64_t most_bytes = 0;      // of the layout's arrays; 0: no limit
     int32_t collect_on_host = 0; // copies of the paper's layouts are made by host threads
     int32_t host_threads = 0;    // 0: OpenMP's
-    int32_t threads = 0, target_lanes = 0, source_lanes = 0, window = 0; // device_layout.cuh; 0: its defaults
+    // device_layout.cuh; 0, small_blocks 2: its defaults
+    int32_t threads = 0, target_lanes = 0, source_lanes = 0, window = 0, pairs_once = 0, small_blocks = 2;
     /// The structure is a part: of the caller's arrays, which may be on another GPU, these points are its
     /// own. Not with collect_on_host. NULL: it is the whole. Read by create() alone.
     const PartPoints* part = nullptr;
@@ -72,6 +73,9 @@ struct DeviceNearTable {
     int32_t (*sum)(void* plan, const DeviceNearOutputs* outputs, backend::DeviceError* error);
     /// Between begin() and end(): waits until the charges are there. Error(value) as end().
     int32_t (*see_charges)(void* plan, backend::DeviceError* error);
+    /// Waits for what the caller has given to `stream`, on the device where `pointer` points to.
+    /// Error(argument) where it is in capture.
+    int32_t (*wait)(const void* pointer, void* stream, backend::DeviceError* error);
 };
 
 /// In libgraft_cuda.so only.

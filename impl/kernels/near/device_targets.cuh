@@ -14,20 +14,19 @@ namespace graft::kernels::near {
 struct RangesFeed {
     static constexpr bool by_box = false;
 };
-/// One run a box, its own copy of all its sources: record[box] + k.
+/// One run a box, its own copy of all its sources: record.start(box) + k.
 struct GroupFeed {
     static constexpr bool by_box = false;
-    const int64_t* record;
+    RecordPlaces record;
     int64_t base; // subtracted: the chunk's first
 };
 /// The paper's record of a target, in words of the stored type: x y (z) n, then x y (z) q... of each source.
-/// Word w of target s is at start(s) + w * stride.
+/// Word w of target s is at record.start(s) + w * record.stride().
 struct RecordFeed {
     static constexpr bool by_box = false;
     const void* words;
-    int64_t length;       // words of a record; 0: interleaved
-    const int64_t* group; // interleaved: first word of each 32 targets
-    int64_t base;         // subtracted: the chunk's first word
+    RecordPlaces record;
+    int64_t base; // subtracted: the chunk's first word
     int32_t dimension, charges;
 };
 /// The paper's index arrays of second order; points and charges in the caller's order.

@@ -71,7 +71,7 @@ __device__ __forceinline__ void feed_target(const RangesFeed&, Loop& loop, int32
 template <int components, class Loop>
 __device__ __forceinline__ void feed_target(const GroupFeed& feed, Loop& loop, int32_t box) {
     const auto& v = loop.v;
-    const int64_t first = feed.record[box] - feed.base;
+    const int64_t first = feed.record.start(box) - feed.base;
     const int32_t m = v.runs.sources[box];
 #pragma unroll 4
     for (int32_t k = 0; k < m; ++k) {
@@ -86,11 +86,8 @@ template <int components, class Loop>
 __device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, int32_t slot, int32_t self) {
     using Stored = typename Loop::Stored;
     const auto& v = loop.v;
-    const bool interleaved = feed.length == 0;
-    const int64_t stride = interleaved ? 32 : 1;
-    const int64_t start =
-        interleaved ? feed.group[slot / 32] + slot % 32 - feed.base : slot * feed.length - feed.base;
-    const Stored* word = static_cast<const Stored*>(feed.words) + start;
+    const int64_t stride = feed.record.stride();
+    const Stored* word = static_cast<const Stored*>(feed.words) + (feed.record.start(slot) - feed.base);
     const bool solid = feed.dimension == 3;
     loop.begin(word[0], word[stride], solid ? word[2 * stride] : Stored(0), self);
     const auto m = static_cast<int32_t>(word[feed.dimension * stride]);

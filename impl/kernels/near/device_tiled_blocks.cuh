@@ -27,8 +27,9 @@ struct TilePlan {
     TileBlocks blocks;
 };
 
-/// O(boxes log window).
-TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost);
+/// small_blocks: of small_box_blocks (tile_rule.hpp). O(boxes log window).
+TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost,
+                        int32_t small_blocks);
 
 /// The sums of `view.count` blocks of one kind, for charges of one component in single precision; check as in
 /// TilesView.

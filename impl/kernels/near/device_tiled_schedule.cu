@@ -21,8 +21,8 @@ uint32_t order_of(const TileShape& s) {
 
 class Builder {
   public:
-    Builder(const Structure& structure, const Runs& runs, const TileCost& cost)
-        : structure_(structure), runs_(runs),
+    Builder(const Structure& structure, const Runs& runs, const TileCost& cost, int32_t small_blocks)
+        : structure_(structure), runs_(runs), small_blocks_(small_blocks),
           cost_(cost), rule_{cost.pair,  cost.values,       cost.most,
                              cost.every, cost.target_lanes, cost.source_lanes} {}
     TilePlan build() {
@@ -56,6 +56,10 @@ class Builder {
         list.push_back({step, block, model::best_tile_shape(n, std::exp2(step / 3.0), block, rule_)});
         return list.back().shape;
     }
+    int32_t block_of(int32_t n, double m, double neighbours) const {
+        const bool small = n < model::tile_blocks[0].from;
+        return small && small_blocks_ == 1 && m > 0 ? 0 : model::block_kind(n, m, neighbours);
+    }
     void add_window(int32_t begin, int32_t end) {
         entries_.clear();
         for (int32_t b = begin; b < end; ++b) {
@@ -66,7 +70,7 @@ class Builder {
             const double m = runs_.host_sources()[static_cast<size_t>(b)];
             const auto neighbours =
                 static_cast<double>(structure_.neighbour_offset[b + 1] - structure_.neighbour_offset[b]);
-            const TileShape& shape = shape_of(n, m, model::block_kind(n, m, neighbours));
+            const TileShape& shape = shape_of(n, m, block_of(n, m, neighbours));
             entries_.push_back({order_of(shape), b, first, first + n, shape});
         }
         // The fullest of the small blocks first: a long one at the end is 3 % of a kernel at 12 to 24 points
@@ -113,6 +117,7 @@ class Builder {
 
     const Structure& structure_;
     const Runs& runs_;
+    int32_t small_blocks_;
     const TileCost& cost_;
     model::TileRule rule_;
     TileSchedule schedule_;
@@ -123,8 +128,9 @@ class Builder {
 
 } // namespace
 
-TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost) {
-    return Builder(structure, runs, cost).build();
+TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost,
+                        int32_t small_blocks) {
+    return Builder(structure, runs, cost, small_blocks).build();
 }
 
 } // namespace graft::kernels::near

@@ -109,8 +109,8 @@ Tried& winner(std::vector<Tried>& all, double executes) {
 
 Times device_times(const Candidate& candidate, const Times& events) {
     Times times;
-    times.charges_s = candidate.predicted.charges_s, times.transfer_s = candidate.predicted.transfer_s;
-    times.kernel_s = events.kernel_s, times.scatter_s = events.scatter_s;
+    times.charges_s = events.charges_s, times.kernel_s = events.kernel_s;
+    times.transfer_s = candidate.predicted.transfer_s, times.scatter_s = candidate.predicted.scatter_s;
     times.collection_s = candidate.predicted.chunked ? events.collection_s : 0;
     return times;
 }

@@ -36,8 +36,9 @@ DeviceTrial choose_tried_on_device(const DeviceTrialInput& input, const Shape& s
                                    const model::Machine& machine, const ChoiceOptions& options,
                                    Learned& learned);
 
-/// What learn() takes of an execution on a GPU: its kernels as events measured them; calls and transfers,
-/// which all layouts share and events do not see, as predicted. Collection: of chunked layouts only.
+/// What learn() takes of an execution on a GPU: its kernels and those that bring charges into records, as
+/// events measured them; calls and transfers, which all layouts share and events do not see, as predicted.
+/// Collection: of chunked layouts only.
 Times device_times(const Candidate& candidate, const Times& events);
 
 } // namespace graft::kernels::near

@@ -50,6 +50,10 @@ double record_bytes(Layout layout, const Shape& shape, bool whole) {
         return 4 * (targets + (whole ? static_cast<double>(shape.gathered) : most_sources));
     case Layout::replicated:
         return z.real * targets * (shape.dimension + 1 + most_sources * (shape.dimension + z.components));
+    case Layout::replicated_packed:
+        return z.real * (targets * (shape.dimension + 1) +
+                         (whole ? static_cast<double>(shape.pairs) : targets * most_sources) *
+                             (shape.dimension + z.components));
     case Layout::replicated_interleaved: {
         const double columns = whole ? static_cast<double>(shape.lane_targets) : targets + step;
         return z.number * (z.planes * columns +
@@ -59,6 +63,10 @@ double record_bytes(Layout layout, const Shape& shape, bool whole) {
         return z.number * (z.planes * targets +
                            (z.planes + z.components) *
                                (whole ? static_cast<double>(shape.group_slots) : most_sources + step));
+    case Layout::replicated_group_padded:
+        return z.number *
+               (z.planes * targets + (z.planes + z.components) * (whole ? z.boxes : 1) *
+                                         static_cast<double>(round_up(shape.most_sources, record_step)));
     default:
         return 0;
     }
@@ -72,7 +80,9 @@ double fixed_bytes(Layout layout, const Shape& shape, int32_t threads, bool whol
     case Layout::replicated_interleaved:
         return common + 16 * (z.boxes + 1);
     case Layout::replicated:
+    case Layout::replicated_group_padded:
         return common;
+    case Layout::replicated_packed:
     case Layout::replicated_group:
         return common + 8 * (z.boxes + 1);
     case Layout::ranges:

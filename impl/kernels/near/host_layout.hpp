@@ -75,6 +75,19 @@ class HostBase : public HostLayout<T> {
     template <typename Unit>
     double divide_by(double fixed_bytes, double most_bytes, Unit&& unit);
 
+    /// What the boxes of a chunk have of numbers(box) together, at most.
+    template <typename Numbers>
+    int64_t largest_chunk(Numbers&& numbers) const {
+        int64_t most = 0;
+        for (size_t c = 0; c + 1 < chunk_begin_.size(); ++c) {
+            int64_t held = 0;
+            for (int64_t box = chunk_begin_[c]; box < chunk_begin_[c + 1]; ++box)
+                held += numbers(box);
+            most = std::max(most, held);
+        }
+        return most;
+    }
+
     [[noreturn]] void refuse(Layout layout, double bytes) const;
     /// What may be held in all.
     double most_bytes() const { return most_bytes_ > 0 ? static_cast<double>(most_bytes_) : 1e300; }

@@ -25,6 +25,10 @@ std::unique_ptr<HostLayout<T>> make(Layout layout, const Structure& structure, c
         return make_tiled<T, V>(structure, sums, options, memory);
     case Layout::tiled_split:
         return make_tiled_split<T, V>(structure, sums, options, memory);
+    case Layout::replicated_packed:
+        return make_replicated_packed<T, V>(structure, sums, options, memory);
+    case Layout::replicated_group_padded:
+        return make_replicated_group_padded<T, V>(structure, sums, options, memory);
     }
     core::fail(core::Status::argument, "near field: layout %d is unknown", static_cast<int>(layout));
 }

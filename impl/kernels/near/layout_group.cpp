@@ -1,5 +1,9 @@
-// One record for all targets of a box: the sources of its neighbourhood, an array a coordinate and a charge,
-// without padding (but to a vector). Collected once, read as it stands: no gathering in an execution.
+// One record for all targets of a box: the sources of its neighbourhood, an array a coordinate and a charge.
+// Collected once, read as it stands: no gathering in an execution.
+//
+// replicated_group: each as long as its neighbourhood (whole vectors), none for a box without targets, found
+// by offsets. replicated_group_padded: every box has one, all as long as the fullest neighbourhood, found by
+// a stride; what is left over is not written.
 #include "kernels/near/host_layout.hpp"
 #include "kernels/near/layouts.hpp"
 #include "kernels/near/sorted_points.hpp"
@@ -13,38 +17,44 @@ class Group final : public HostBase<T, V> {
     using Base::structure_, Base::sums_, Base::low;
 
   public:
-    Group(const Structure& structure, const Sums& sums, const LayoutOptions& options, core::Memory& memory)
+    Group(Layout layout, const Structure& structure, const Sums& sums, const LayoutOptions& options,
+          core::Memory& memory)
         : Base(structure, sums, options, memory), arrays_(memory, "near field: records of boxes"),
           record_begin_(memory, "near field: where a box's record begins"),
+          padded_(layout == Layout::replicated_group_padded),
+          longest_(round_up(this->shape_.most_sources, record_step)),
           places_each_(sums.dimension * (low ? 2 : 1)), rows_(places_each_ + sums.components) {
         this->choose_loops(false);
-        record_begin_.reserve(structure.target_boxes() + 1, this->executor_);
-        this->count_sources(0, structure.target_boxes(), record_begin_);
-        this->divide(Layout::replicated_group, 8.0 * static_cast<double>(structure.target_boxes() + 1));
-        int64_t most = 0;
-        for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
-            int64_t numbers = 0;
-            for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
-                numbers += places_each_ * this->targets_of(b) + rows_ * slots(b, record_begin_[b]);
-            most = std::max(most, numbers);
-        }
-        arrays_.reserve(most, this->executor_);
-        if (this->chunks() == 1)
+        const int64_t offsets = padded_ ? 0 : structure.target_boxes() + 1;
+        record_begin_.reserve(offsets, this->executor_);
+        if (!padded_)
+            this->count_sources(0, structure.target_boxes(), record_begin_);
+        this->divide(layout, 8.0 * static_cast<double>(offsets));
+        arrays_.reserve(this->largest_chunk([&](int64_t box) { return numbers_of(box); }), this->executor_);
+        if (this->chunks() == 1 && !padded_)
             place(0, structure.target_boxes());
     }
 
   private:
-    /// Length of a row of the record of a box; nobody reads that of a box without targets.
-    int64_t slots(int64_t box, int64_t sources) const {
-        return this->targets_of(box) > 0 ? round_up(sources, record_step) : 0;
+    /// Length of a row of the record of a box that is not placed yet, whose record_begin_ is how many sources
+    /// it has; nobody reads that of a box without targets.
+    int64_t row_to_be(int64_t box) const {
+        if (padded_)
+            return longest_;
+        return this->targets_of(box) > 0 ? round_up(record_begin_[box], record_step) : 0;
     }
-    int64_t row_of(int64_t box) const { return (record_begin_[box + 1] - record_begin_[box]) / rows_; }
+    int64_t numbers_of(int64_t box) const {
+        return places_each_ * this->targets_of(box) + rows_ * row_to_be(box);
+    }
+    int64_t row_of(int64_t box) const {
+        return padded_ ? longest_ : (record_begin_[box + 1] - record_begin_[box]) / rows_;
+    }
+    V* record_of(int64_t box) {
+        return arrays_.data() +
+               (padded_ ? first_record_ + (box - chunk_) * rows_ * longest_ : record_begin_[box]);
+    }
     int64_t own_bytes() const override { return arrays_.bytes() + record_begin_.bytes(); }
-    double unit_bytes(int64_t box) const override {
-        return static_cast<double>(places_each_ * this->targets_of(box) +
-                                   rows_ * slots(box, record_begin_[box])) * // not placed yet
-               sizeof(V);
-    }
+    double unit_bytes(int64_t box) const override { return static_cast<double>(numbers_of(box)) * sizeof(V); }
     V* places(int64_t box) {
         return arrays_.data() +
                places_each_ * (structure_.target_offset[box] - structure_.target_offset[chunk_]);
@@ -53,8 +63,10 @@ class Group final : public HostBase<T, V> {
     /// targets first, then the records.
     void place(int64_t begin, int64_t end) {
         int64_t record = places_each_ * (structure_.target_offset[end] - structure_.target_offset[begin]);
-        for (int64_t b = begin; b < end; ++b)
-            record += rows_ * slots(b, std::exchange(record_begin_[b], record));
+        for (int64_t b = begin; b < end; ++b) {
+            const int64_t row = row_to_be(b);
+            record_begin_[b] = std::exchange(record, record + rows_ * row);
+        }
         record_begin_[end] = record;
     }
     void collect(int64_t begin, int64_t end) override {
@@ -64,7 +76,8 @@ class Group final : public HostBase<T, V> {
                                     structure_.same ? structure_.target_index : structure_.source_index,
                                     structure_.sources(), sums_.dimension);
         chunk_ = begin;
-        if (this->chunks() > 1) {
+        first_record_ = places_each_ * (structure_.target_offset[end] - structure_.target_offset[begin]);
+        if (this->chunks() > 1 && !padded_) {
             this->count_sources(begin, end, record_begin_);
             place(begin, end);
         }
@@ -80,7 +93,7 @@ class Group final : public HostBase<T, V> {
         for (int axis = 0; axis < dimension; ++axis) {
             const T *target = this->axis_of(this->targets_, axis),
                     *source = this->axis_of(this->sources_, axis);
-            V *place = places(box) + axis * count, *out = arrays_.data() + record_begin_[box] + axis * row;
+            V *place = places(box) + axis * count, *out = record_of(box) + axis * row;
             V none;
             for (int64_t i = 0; i < count; ++i)
                 split(target[this->target_point(first + i)], centre_[axis], place[i],
@@ -91,7 +104,7 @@ class Group final : public HostBase<T, V> {
                     split(source[this->source_point(s)], centre_[axis], out[j],
                           low ? out[dimension * row + j] : none);
             });
-            for (; j < row; ++j)
+            for (const int64_t end = round_up(j, record_step); j < end; ++j) // a vector reads them, too
                 out[j] = V(0), (low ? out[dimension * row + j] : none) = V(0);
         }
     }
@@ -99,7 +112,7 @@ class Group final : public HostBase<T, V> {
         this->executor_.for_blocks(end - begin, this->block(), [&](int64_t from, int64_t to, int) {
             for (int64_t b = begin + from; b < begin + to; ++b)
                 for (int32_t c = 0; c<sums_.components&& this->targets_of(b)> 0; ++c) {
-                    V* out = arrays_.data() + record_begin_[b] + (places_each_ + c) * row_of(b);
+                    V* out = record_of(b) + (places_each_ + c) * row_of(b);
                     this->for_neighbours(b, [&](int64_t slot, int64_t sources) {
                         for (int64_t s = slot; s < slot + sources; ++s)
                             *out++ = static_cast<V>(this->charges_.component[c][this->source_point(s)]);
@@ -111,7 +124,7 @@ class Group final : public HostBase<T, V> {
         int64_t self = -1;
         const Run all{0, static_cast<int32_t>(this->sources_of(box, &self))};
         const int64_t row = row_of(box), count = this->targets_of(box);
-        const V *place = places(box), *record = arrays_.data() + record_begin_[box];
+        const V *place = places(box), *record = record_of(box);
         Tile<V> tile;
         for (int axis = 0; axis < 3; ++axis) {
             const int there = axis < sums_.dimension ? axis : 0;
@@ -130,7 +143,10 @@ class Group final : public HostBase<T, V> {
     Store<V> arrays_;
     Store<int64_t> record_begin_;
     std::array<double, 3> centre_{};
-    int64_t places_each_, rows_, chunk_ = 0;
+    bool padded_;
+    int64_t longest_; // row of a padded record
+    int64_t places_each_, rows_;
+    int64_t chunk_ = 0, first_record_ = 0; // the chunk's first box; where its records begin, behind places
 };
 
 } // namespace
@@ -138,8 +154,16 @@ class Group final : public HostBase<T, V> {
 template <typename T, typename V>
 std::unique_ptr<HostLayout<T>> make_replicated_group(const Structure& structure, const Sums& sums,
                                                      const LayoutOptions& options, core::Memory& memory) {
-    return std::make_unique<Group<T, V>>(structure, sums, options, memory);
+    return std::make_unique<Group<T, V>>(Layout::replicated_group, structure, sums, options, memory);
 }
 GRAFT_NEAR_MAKERS(make_replicated_group)
+
+template <typename T, typename V>
+std::unique_ptr<HostLayout<T>> make_replicated_group_padded(const Structure& structure, const Sums& sums,
+                                                            const LayoutOptions& options,
+                                                            core::Memory& memory) {
+    return std::make_unique<Group<T, V>>(Layout::replicated_group_padded, structure, sums, options, memory);
+}
+GRAFT_NEAR_MAKERS(make_replicated_group_padded)
 
 } // namespace graft::kernels::near

@@ -28,14 +28,8 @@ class Interleaved final : public HostBase<T, V> {
         this->count_sources(0, structure.target_boxes(), record_begin_);
         this->divide(Layout::replicated_interleaved,
                      16.0 * static_cast<double>(structure.target_boxes() + 1));
-        int64_t most = 0;
-        for (size_t c = 0; c + 1 < this->chunk_begin_.size(); ++c) {
-            int64_t numbers = 0;
-            for (int64_t b = this->chunk_begin_[c]; b < this->chunk_begin_[c + 1]; ++b)
-                numbers += numbers_of(b, record_begin_[b]);
-            most = std::max(most, numbers);
-        }
-        arrays_.reserve(most, this->executor_);
+        arrays_.reserve(this->largest_chunk([&](int64_t box) { return numbers_of(box, record_begin_[box]); }),
+                        this->executor_);
         if (this->chunks() == 1)
             place(0, structure.target_boxes());
     }

@@ -16,6 +16,8 @@ GRAFT_NEAR_MAKER(make_replicated_interleaved)
 GRAFT_NEAR_MAKER(make_replicated_group)
 GRAFT_NEAR_MAKER(make_tiled)
 GRAFT_NEAR_MAKER(make_tiled_split)
+GRAFT_NEAR_MAKER(make_replicated_packed)
+GRAFT_NEAR_MAKER(make_replicated_group_padded)
 #undef GRAFT_NEAR_MAKER
 
 /// fp32, mixed, fp64.

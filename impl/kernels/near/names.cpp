@@ -6,7 +6,8 @@ namespace graft::kernels::near {
 namespace {
 
 constexpr std::array<std::string_view, layouts> layout_names = {
-    "indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split"};
+    "indexed", "ranges",      "replicated",        "replicated_interleaved", "replicated_group",
+    "tiled",   "tiled_split", "replicated_packed", "replicated_group_padded"};
 constexpr std::array<std::string_view, 5> kernel_names = {"laplace", "logarithm", "yukawa", "helmholtz",
                                                           "table"};
 constexpr std::array<std::string_view, 3> precision_names = {"fp32", "mixed", "fp64"};

@@ -115,7 +115,7 @@ struct Fields {
     std::array<std::array<T*, 3>, most_components> gradient{};
 };
 
-/// The layouts; each is one file near/layout_<name>.cpp (and .cu).
+/// The layouts. A file near/layout_*.cpp has one, or one with and without padding (replicated, group).
 enum class Layout : int32_t {
     indexed,    // the paper's: index arrays of second order, a thread a box
     ranges,     // sorted points, ranges instead of indices, a thread a target
@@ -123,9 +123,11 @@ enum class Layout : int32_t {
     replicated_interleaved, // the same, lane j of a warp (vector) reads column j
     replicated_group,       // one record for all targets of a box, without padding
     tiled,                  // tiles of targets and sources in registers and shared memory
-    tiled_split // tiled, self boxes and neighbour boxes in separate kernels (the paper's ref. [10])
+    tiled_split,       // tiled, self boxes and neighbour boxes in separate kernels (the paper's ref. [10])
+    replicated_packed, // replicated without padding: records one after the other, found by offsets
+    replicated_group_padded // replicated_group padded to the longest: records found by a stride
 };
-constexpr int layouts = 7;
+constexpr int layouts = 9;
 std::string_view name(Layout layout);
 /// Throws Error(argument) that lists the names.
 Layout layout_named(std::string_view text);

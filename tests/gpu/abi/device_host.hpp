@@ -3,6 +3,7 @@
 
 #include "graft_loader.h"
 #include "small.hpp"
+#include "text.hpp"
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -150,14 +151,7 @@ class DeviceHost : public testing::Test {
         EXPECT_EQ(api->query(context, key, &value), GRAFT_OK) << api->last_error();
         return value;
     }
-    std::string words(const char* key) {
-        std::string words;
-        const auto append = [](void* user, const char* text, int64_t bytes) {
-            static_cast<std::string*>(user)->append(text, static_cast<size_t>(bytes));
-        };
-        EXPECT_EQ(api->query_text(context, key, append, &words), GRAFT_OK) << api->last_error();
-        return words;
-    }
+    std::string words(const char* key) { return support::text_of(api, context, key); }
     /// The field by this backend, all arrays on the host, in double precision.
     std::vector<double> field_of(const std::vector<double>& xyz, const char* backend) {
         set("backend", backend);

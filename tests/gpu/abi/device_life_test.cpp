@@ -52,6 +52,37 @@ TEST_F(DeviceLife, TheKernelIsToldAndWhetherBitsDiffer) {
     }
 }
 
+/// Where the host feeds them: with which buffers, who chose them, predicted and measured times of each step.
+TEST_F(DeviceLife, TheFeedIsToldAndWhatWasPredictedOfIt) {
+    const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
+    const Call call(positions.view(3), out.view(3));
+    set("precision", "fp32");
+    set("cuda.kernel", "tiles-2d");
+    create();
+    compute(call);
+    double value = 0;
+    expect_error(api->query(context, "sizes.buffer", &value), GRAFT_ERROR_ABSENT, "sizes.buffer");
+    set("cuda.buffer", "2048");
+    create();
+    for (int k = 0; k < 2; ++k) {
+        compute(call);
+        EXPECT_EQ(figure("sizes.buffer"), 2048);
+        EXPECT_EQ(words("sizes.buffer_by"), "given");
+        for (const char* step : {"feed", "feed_append", "feed_call"}) {
+            EXPECT_GT(figure((std::string("time_s.") + step).c_str()), 0) << step;
+            EXPECT_GT(figure((std::string("sizes.predicted_s.") + step).c_str()), 0) << step;
+        }
+        EXPECT_LE(figure("time_s.feed_append") + figure("time_s.feed_call") + figure("time_s.feed_wait"),
+                  1.01 * figure("time_s.feed"));
+    }
+    set("cuda.buffer", "-1");
+    create();
+    compute(call);
+    EXPECT_EQ(words("sizes.buffer_by"), "the first: the model needs its counts");
+    set("cuda.buffer", "0");
+    set("cuda.kernel", "auto");
+}
+
 TEST_F(DeviceLife, TwoHalvesOnAStreamOfTheHost) {
     create();
     cudaStream_t stream = nullptr;

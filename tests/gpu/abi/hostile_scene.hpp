@@ -159,7 +159,7 @@ inline double as_single(double x) {
 
 /// What a scene says of its places.
 struct Places {
-    bool wide = false; // lengths differ by more than single precision within a group of a tree can hold
+    double finest = HUGE_VAL, widest = 0; // lengths that places differ by, about
     std::string words;
 };
 
@@ -172,7 +172,8 @@ inline std::vector<double> hostile_points(Dice& dice, int64_t n, int dimension, 
     std::snprintf(words, sizeof words, "places of kind %d in units of %g, %g apart; ", static_cast<int>(kind),
                   unit, apart);
     places.words += words;
-    places.wide = places.wide || unit != 1 || kind == 6 || ((kind == 2 || kind == 8) && apart > 100);
+    places.finest = std::min(places.finest, unit);
+    places.widest = std::max(places.widest, unit * (kind == 2 || kind == 8 ? apart : kind == 7 ? 1e5 : 1));
     for (int64_t i = 0; i < n; ++i) {
         std::array<double, 3> p = {dice.normal(), dice.normal(), dice.normal()};
         const double r = std::pow(dice.uniform() + 1e-12, 3);

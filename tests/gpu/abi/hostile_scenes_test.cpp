@@ -292,11 +292,10 @@ Allowed allowed_of_pairs(const Wish& wish, const Scene& s, const Exact& e, doubl
 }
 
 /// Of a tree, in the scale in which errors of CPU and GPU are compared; trees cut cells differently at the
-/// last bit. The GPU holds close pairs in the frame of their group, however large that is.
-Allowed allowed_of_tree(const Wish& wish, const Exact& e, double edge) {
-    const double moved = wish.fp64 ? 0 : std::sqrt(3.0) * 0x1p-25 * edge;
-    return {0.02 * e.size_a + moved * e.moved_a,
-            0.02 * e.size_phi + moved * e.moved_phi + (wish.fp64 ? 1e-12 : 1e-5) * e.self};
+/// last bit.
+Allowed allowed_of_tree(const Wish& wish, const Scene& s, const Exact& e, double edge) {
+    const Allowed of_pairs = allowed_of_pairs(wish, s, e, edge);
+    return {0.02 * e.size_a + of_pairs.a, 0.02 * e.size_phi + of_pairs.phi};
 }
 
 /// All pairs are as exact as they are said to be, on both; the largest error of a tree on the GPU is not much
@@ -311,9 +310,10 @@ void HostileScenes::compare(const Wish& wish, const Scene& s, const Arrays& cpu,
         (void)gpu.energy->get(), (void)gpu.virial->get();
     const HostileSoftening softening{wish.softening, wish.length,
                                      s.softening.empty() ? nullptr : &s.softening};
-    // Papers' kernels have one frame for all, in single precision; frames of a tree's groups have no help
-    // where scales differ too much (docs/gpu/direct.md).
-    const bool judged = !wish.may_lack && (wish.direct || wish.fp64 || !s.places.wide);
+    // Papers' kernels have one frame for all, in single precision; cells of a tree have no help where lengths
+    // differ too much (docs/gpu/evaluate.md).
+    const bool wide = s.places.widest > 1e10 * s.places.finest;
+    const bool judged = !wish.may_lack && (wish.direct || wish.fp64 || !wide);
     const double edge = longest_edge(s);
     const int64_t step = std::max<int64_t>(1, s.targets / 150);
     double of_cpu = 0, of_gpu = 0;
@@ -329,7 +329,7 @@ void HostileScenes::compare(const Wish& wish, const Scene& s, const Arrays& cpu,
         const double* at = (s.by_points ? s.points : s.xyz).data() + d * k;
         const Exact e = exact_at(s.xyz, s.charge, d, softening, at, s.by_points ? -1 : k);
         const Allowed allowed =
-            wish.direct ? allowed_of_pairs(wish, s, e, edge) : allowed_of_tree(wish, e, edge);
+            wish.direct ? allowed_of_pairs(wish, s, e, edge) : allowed_of_tree(wish, s, e, edge);
         const double weight = s.force ? std::abs(s.charge[static_cast<size_t>(k)]) : 1;
         const double least = 1e-290 + (s.add ? 1e-15 : 0);
         const auto worse = [&](double& worst_ratio, std::string& words, double found, double right,

@@ -103,6 +103,19 @@ TEST_F(Cache, AnOwnersWorkHasEndedBeforeTheNextHasItsMemory) {
     EXPECT_EQ(*next.data(), 2);
 }
 
+/// Fills an owner with `count` blocks of so many bytes and more; they are the cache's when it goes.
+struct Filled {
+    Filled(int count, int64_t bytes) : keeps(owner) {
+        for (int k = 0; k < count; ++k) {
+            many.emplace_back(owner, "many");
+            many.back().resize(bytes);
+        }
+    }
+    DeviceMemory owner{0};
+    const Rests keeps;
+    std::vector<DeviceBuffer<char>> many;
+};
+
 /// An owner that has met an error does not know whether its work has ended: the driver waits for it.
 TEST_F(Cache, WhatNobodyWaitedForGoesToTheDriver) {
     const int64_t before = free_bytes();
@@ -124,16 +137,10 @@ TEST_F(Cache, IsBoundedAndGivesBack) {
     DeviceCache& cache = DeviceCache::of(0);
     const int64_t before = free_bytes();
     {
-        DeviceMemory owner(0);
-        const Rests keeps(owner);
-        std::vector<DeviceBuffer<char>> many;
-        for (int k = 0; k < 12; ++k) { // 48 MB each, or more where the device has more
-            many.emplace_back(owner, "many");
-            many.back().resize(cache.most_bytes(false) * 3 / 16);
-        }
-        DeviceBuffer<char> large(owner, "large");
+        Filled filled(12, cache.most_bytes(false) * 3 / 16); // 48 MB each, or more where the device has more
+        DeviceBuffer<char> large(filled.owner, "large");
         large.resize(cache.most_bytes(false));
-        EXPECT_EQ(owner.bytes_held(), owner.bytes_peak());
+        EXPECT_EQ(filled.owner.bytes_held(), filled.owner.bytes_peak());
     }
     EXPECT_GT(cache.bytes(false), cache.most_bytes(false) / 2);
     EXPECT_LE(cache.bytes(false), cache.most_bytes(false));
@@ -151,15 +158,7 @@ TEST_F(Cache, IsBoundedAndGivesBack) {
 /// Whoever asks: also an owner that keeps nothing itself.
 TEST_F(Cache, GoesWhenMemoryIsShort) {
     DeviceCache& cache = DeviceCache::of(0);
-    {
-        DeviceMemory owner(0);
-        const Rests keeps(owner);
-        std::vector<DeviceBuffer<char>> many;
-        for (int k = 0; k < 5; ++k) {
-            many.emplace_back(owner, "many");
-            many.back().resize(int64_t{40} << 20);
-        }
-    }
+    (void)Filled(5, int64_t{40} << 20);
     ASSERT_GT(cache.bytes(false), int64_t{128} << 20);
     const int64_t wanted = free_bytes() + (int64_t{64} << 20); // more than there is without what is kept
     void* const all = memory->allocate(wanted, "all");

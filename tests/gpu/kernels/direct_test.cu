@@ -314,10 +314,12 @@ TEST_F(Direct, AClosePairInAWideBlockKeepsItsDigitsAndNoOtherTargetChanges) {
 }
 
 TEST_F(Direct, AHeapInAWideBlockHasItsNeighbours) {
-    // A thread block of targets and more at one place, others beside it in no order, and one far away.
+    // A thread block of targets and more at one place, others before it in no order, one close behind it, and
+    // one far away.
     Particles p = cube(1500, 1, 0, true, 20);
     for (size_t k = 700; k < 1100; ++k)
         p.x[k] = p.y[k] = p.z[k] = 0.25;
+    p.x[1100] = p.y[1100] = 0.25, p.z[1100] = 0.25 + 0x1p-30;
     p.x.back() = 1e20;
     kernels::DeviceEvaluation how;
     how.pairs.potential = true;

@@ -1,6 +1,5 @@
 // P2P and M2P from lists on the device against the CPU's kernels in double over the same lists.
-#include "device_fixture.cuh"
-#include "evaluate_scene.hpp"
+#include "evaluate_fixture.cuh"
 
 #include <cstring>
 
@@ -14,90 +13,7 @@ using test::Sums;
 
 namespace {
 
-class Evaluate : public test::DeviceTest {
-  protected:
-    struct Result {
-        Sums sums{0};
-        double pairs = 0, cells = 0;
-    };
-
-    kernels::DeviceEvaluation how_for(const Scene& scene, DevicePrecision precision, bool potential) {
-        kernels::DeviceEvaluation how;
-        how.pairs = scene.variant(potential);
-        how.softening_length = scene.options.length;
-        how.precision = precision;
-        how.order = scene.options.order, how.group = scene.options.group, how.leaf = scene.options.leaf;
-        return how;
-    }
-
-    /// Fills the field with NaN, evaluates, repeats with more room if asked to.
-    void evaluate(const kernels::DeviceEvaluation& how, test::DeviceScene& on,
-                  kernels::DeviceEvaluator& evaluator, kernels::DeviceField& field, int64_t n) {
-        field.resize(n, how.pairs.potential);
-        for (int attempt = 0;; ++attempt) {
-            queue->clear_status();
-            for (auto* values : {&field.ax, &field.ay, &field.az, &field.potential})
-                if (!values->empty() && !how.add)
-                    GRAFT_CUDA(cudaMemsetAsync(values->data(), 0xff, static_cast<size_t>(values->size()) * 8,
-                                               queue->stream()));
-            evaluator.evaluate(*queue, how, on.tree, on.moments, on.targets, on.lists, field);
-            const backend::DeviceStatus words = status();
-            if (words.stop == backend::go)
-                return;
-            ASSERT_EQ(words.stop, backend::too_small);
-            ASSERT_LT(attempt, 2) << "more room did not help";
-            evaluator.reserve(words.units_needed, words.slots_needed);
-        }
-    }
-
-    Result fetch(const kernels::DeviceField& field) {
-        Result result;
-        const int64_t n = field.ax.size();
-        result.sums.ax = get(field.ax.data(), n), result.sums.ay = get(field.ay.data(), n);
-        result.sums.az = get(field.az.data(), n),
-        result.sums.potential = get(field.potential.data(), field.potential.size());
-        result.pairs = queue->fetched_status().pairs, result.cells = queue->fetched_status().cells;
-        return result;
-    }
-
-    Result run(const Scene& scene, DevicePrecision precision, bool potential = true) {
-        test::DeviceScene on(*memory);
-        on.upload(*queue, scene);
-        kernels::DeviceEvaluator evaluator(*memory);
-        kernels::DeviceField field(*memory);
-        evaluate(how_for(scene, precision, potential), on, evaluator, field, scene.targets.count());
-        return fetch(field);
-    }
-
-    /// Largest error of the device over its bound (float), or over 1e-12 of the bound's float part (double).
-    void compare(const Scene& scene, DevicePrecision precision, bool potential = true) {
-        double pairs = 0, cells = 0;
-        const Sums expected = scene.evaluate<double>(pairs, cells), bounds = scene.float_bounds();
-        const Result result = run(scene, precision, potential);
-        EXPECT_EQ(result.pairs, pairs);
-        EXPECT_EQ(result.cells, cells);
-        const double factor = precision == DevicePrecision::fp64 ? 2e-9 : 1;
-        double worst = 0, worst_potential = 0;
-        for (size_t i = 0; i < expected.ax.size(); ++i) {
-            const Sums& r = result.sums;
-            const double error =
-                std::hypot(r.ax[i] - expected.ax[i], r.ay[i] - expected.ay[i], r.az[i] - expected.az[i]);
-            const double ratio = error == 0 ? 0 : error / (factor * bounds.ax[i]);
-            worst = ratio <= worst ? worst : ratio; // NaN is kept
-            if (!potential)
-                continue;
-            const double p = std::abs(r.potential[i] - expected.potential[i]);
-            const double scale =
-                bounds.potential[i] + 1e-6 * std::abs(expected.potential[i]); // self potentials
-            const double p_ratio = p == 0 ? 0 : p / (factor * scale);
-            worst_potential = p_ratio <= worst_potential ? worst_potential : p_ratio;
-        }
-        EXPECT_LE(worst, 1) << "force";
-        EXPECT_LE(worst_potential, 1) << "potential";
-        RecordProperty("worst_force", std::to_string(worst));
-        RecordProperty("worst_potential", std::to_string(worst_potential));
-    }
-};
+using Evaluate = test::Evaluations;
 
 constexpr DevicePrecision precisions[] = {DevicePrecision::fp32, DevicePrecision::mixed,
                                           DevicePrecision::fp64};

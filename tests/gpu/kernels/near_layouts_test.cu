@@ -1,6 +1,9 @@
 // Every near-field layout on the device against a plain nested loop.
 #include "near_scene.cuh"
 
+#include "kernels/near/mutual.hpp"
+#include "kernels/near/parts.hpp"
+
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -17,6 +20,9 @@ using near::Precision;
 constexpr Kernel kernels_of_all[] = {Kernel::laplace, Kernel::logarithm, Kernel::yukawa, Kernel::helmholtz,
                                      Kernel::table};
 constexpr Precision precisions[] = {Precision::fp32, Precision::mixed, Precision::fp64};
+constexpr Layout with_copies[] = {
+    Layout::indexed,          Layout::replicated,        Layout::replicated_interleaved,
+    Layout::replicated_group, Layout::replicated_packed, Layout::replicated_group_padded};
 
 /// (1 - r/b)^2 exp(-r) on knots from 0 to b, which ends inside the neighbourhoods, smoothly: whether a pair
 /// is just inside does not matter.
@@ -263,16 +269,21 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
     o.targets = 3000, o.sources = 2800, o.side = 8, o.shuffled = true, o.components = 3;
     for (const bool same : {true, false})
         for (const int components : {1, 3})
-            for (const Layout layout : {Layout::indexed, Layout::replicated, Layout::replicated_interleaved,
-                                        Layout::replicated_group}) {
+            for (const Layout layout : with_copies) {
                 if (cases.skip())
                     continue;
                 o.same = same;
                 const NearScene scene = make_near_scene(o);
                 const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, components, 3);
                 const std::vector<float> whole = results<float>(layout, scene, sums, {});
-                const bool records = layout == Layout::replicated || layout == Layout::replicated_interleaved;
-                const int64_t some = layout == Layout::indexed ? 250000 : (records ? 900000 : 400000);
+                const bool groups = near::name(layout).starts_with("replicated_group");
+                const int64_t some = layout == Layout::indexed ? 250000 : (groups ? 400000 : 900000);
+                if (layout == Layout::replicated_packed || layout == Layout::replicated_group_padded) {
+                    const std::vector<float> other = results<float>(
+                        groups ? Layout::replicated_group : Layout::replicated, scene, sums, {});
+                    EXPECT_EQ(std::memcmp(whole.data(), other.data(), whole.size() * sizeof(float)), 0)
+                        << near::name(layout) << " has other bits than with or without padding";
+                }
                 for (const bool host : {false, true})
                     for (const int64_t most : {int64_t{0}, some}) {
                         near::DeviceLayoutOptions options;
@@ -284,6 +295,149 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
                             << near::name(layout) << ", host " << host << ", bytes " << most;
                     }
             }
+}
+
+/// Pairs of boxes summed once: every number of targets a lane, boxes of several units, empty ones, several
+/// chunks of sources, streams that do not fill a warp.
+TEST_F(NearLayouts, PairsOfBoxesOnce) {
+    Cases cases(5);
+    near::DeviceLayoutOptions once;
+    once.pairs_once = 1;
+    for (const int dimension : {3, 2})
+        for (const int64_t n : {13, 120, 700, 1100, 3000, 4200})
+            for (const int outputs : {1, 2, 3}) {
+                if (cases.skip())
+                    continue;
+                NearSceneOptions o;
+                o.dimension = dimension, o.side = n >= 3000 ? 4 : (n == 1100 ? 1 : 2);
+                o.targets = n, o.shuffled = n % 200 == 0, o.spread = n == 3000 ? 2.5 : 1;
+                o.seed = static_cast<uint64_t>(n), o.offset = n == 4200 ? 512 : 0;
+                const NearScene scene = make_near_scene(o);
+                near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
+                for (const double softening : {0.0, 0.1}) {
+                    sums.kernel.softening = softening;
+                    const double e = error(Layout::tiled, scene, sums, near_reference(scene, sums), once);
+                    EXPECT_LE(e, 4) << dimension << "-D, " << n << " targets, outputs " << outputs
+                                    << ", softening " << softening;
+                }
+            }
+}
+
+/// Points at one place in different boxes, boxes that do not name themselves, boxes without a list.
+TEST_F(NearLayouts, PairsOfBoxesOnceWherePointsMeet) {
+    near::DeviceLayoutOptions once;
+    once.pairs_once = 1;
+    NearSceneOptions o;
+    o.targets = 2500;
+    NearScene scene = make_near_scene(o);
+    for (const int64_t other : {1, 5, 63})
+        for (int64_t k = 0; k < 5; ++k)
+            for (auto& axis : scene.target.at)
+                axis[static_cast<size_t>(scene.target.offset[static_cast<size_t>(other)] + k)] =
+                    axis[static_cast<size_t>(scene.target.offset[3] + k)];
+    std::vector<int64_t> offset(1, 0);
+    std::vector<int32_t> neighbour;
+    for (int32_t b = 0; b < 64; ++b) {
+        for (int64_t e = scene.neighbour_offset[static_cast<size_t>(b)];
+             e < scene.neighbour_offset[static_cast<size_t>(b) + 1]; ++e)
+            if (b % 9 != 4 && !(b % 7 == 3 && scene.neighbour[static_cast<size_t>(e)] == b))
+                neighbour.push_back(scene.neighbour[static_cast<size_t>(e)]);
+        offset.push_back(static_cast<int64_t>(neighbour.size()));
+    }
+    scene.neighbour_offset = offset, scene.neighbour = neighbour;
+    ASSERT_TRUE(near::has_mutual_lists(scene.structure()));
+    near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    for (const double softening : {0.0, 0.05}) {
+        sums.kernel.softening = softening;
+        EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), once), 4) << softening;
+    }
+}
+
+/// A part's own targets get the bits of the whole.
+TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
+    near::DeviceLayoutOptions once;
+    once.pairs_once = 1;
+    NearSceneOptions o;
+    o.targets = 6000, o.shuffled = true, o.spread = 1.3;
+    const NearScene scene = make_near_scene(o);
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    const std::vector<float> whole = results<float>(Layout::tiled, scene, sums, once);
+    const size_t n = static_cast<size_t>(o.targets);
+    for (const near::StructurePart& part : near::cut_structure(scene.structure(), 3)) {
+        NearScene some;
+        some.target.offset = part.target_offset;
+        some.neighbour_offset = part.neighbour_offset, some.neighbour = part.neighbour;
+        for (const int64_t point : part.target) {
+            for (int axis = 0; axis < 3; ++axis)
+                some.target.at[axis].push_back(scene.target.at[axis][static_cast<size_t>(point)]);
+            some.charge[0].push_back(scene.charge[0][static_cast<size_t>(point)]);
+        }
+        const std::vector<float> got = results<float>(Layout::tiled, some, sums, once);
+        const size_t of_part = part.target.size();
+        for (auto k = static_cast<size_t>(part.own_begin); k < static_cast<size_t>(part.own_end); ++k)
+            for (size_t c = 0; c < 4; ++c)
+                ASSERT_EQ(got[c * of_part + k], whole[c * n + static_cast<size_t>(part.target[k])]) << k;
+    }
+}
+
+/// Where nobody says so: dense boxes of many points with one charge, and then their bytes are known before.
+TEST_F(NearLayouts, PairsOfBoxesOnceByThemselves) {
+    NearSceneOptions o;
+    o.side = 16, o.targets = int64_t{1} << 17;
+    const NearScene scene = make_near_scene(o);
+    const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
+    const near::Structure structure = scene.structure();
+    const near::DeviceStructure on_device(structure, *queue);
+    near::DeviceLayoutOptions options;
+    const auto made = near::make_device_layout<float>(Layout::tiled, on_device, sums, options, *queue);
+    EXPECT_NEAR(static_cast<double>(made->bytes()) /
+                    near::device_bytes_of(Layout::tiled, structure, near::shape_of(structure, sums), options),
+                1, 0.05);
+    const std::vector<float> got = results<float>(Layout::tiled, scene, sums, options);
+    options.pairs_once = 1;
+    EXPECT_EQ(got, results<float>(Layout::tiled, scene, sums, options));
+    options.pairs_once = -1;
+    EXPECT_NE(got, results<float>(Layout::tiled, scene, sums, options));
+    options.pairs_once = 0, options.most_bytes = int64_t{24} << 20; // too little for the sums beside
+    EXPECT_NE(got, results<float>(Layout::tiled, scene, sums, options));
+}
+
+/// Kernels of some milliseconds a chunk (waves in double, up to 16 charges, a thread a target or a box)
+/// beside copies of less than one: a chunk is on the device long before the sums of the one before are done,
+/// unless somebody waits for them. The order of events tells, no clock: a busy host may lose a chunk or two
+/// of it.
+TEST_F(NearLayouts, ChunksOverlap) {
+    if (small_inputs())
+        GTEST_SKIP() << "a sanitizer runs one thing after the other";
+    NearSceneOptions o;
+    o.targets = 64 * 64, o.components = 16;
+    const NearScene scene = make_near_scene(o);
+    for (const Layout layout : {Layout::indexed, Layout::replicated_group, Layout::replicated_group_padded}) {
+        const bool indexed = layout == Layout::indexed;
+        const near::Sums sums = sums_of(Kernel::helmholtz, Precision::fp64, 3, indexed ? 2 : 16, 3);
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        NearArrays<double> arrays(scene, sums, *queue);
+        near::DeviceLayoutOptions options;
+        const int64_t whole =
+            near::make_device_layout<double>(layout, on_device, sums, options, *queue)->bytes() -
+            on_device.bytes();
+        const near::Shape shape = near::shape_of(structure, sums);
+        const int64_t entries =
+            layout == Layout::replicated_group_padded ? shape.boxes * shape.most_sources : shape.gathered;
+        const int64_t copies = (indexed ? 4 : 8 * (4 + 16)) * entries;
+        options.collect_on_host = true, options.host_threads = 2;
+        options.most_bytes = whole - copies + copies / 5; // two buffers of a tenth
+        const auto made = near::make_device_layout<double>(layout, on_device, sums, options, *queue);
+        arrays.run(*made, true);
+        const int32_t ahead = made->chunks_ahead(), chunks = made->chunks();
+        std::printf("  %-24s %d of %d chunks came while the one before was summed\n",
+                    std::string(near::name(layout)).c_str(), ahead, chunks);
+        EXPECT_GE(chunks, 6) << near::name(layout);
+        EXPECT_GE(ahead, chunks / 2) << near::name(layout) << ", kernels of " << made->times().kernel_s
+                                     << " s";
+        EXPECT_LT(ahead, chunks);
+    }
 }
 
 TEST_F(NearLayouts, ShapesOfTiles) {
@@ -318,7 +472,9 @@ TEST_F(NearLayouts, BytesAreKnownBefore) {
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);
         const near::Shape shape = near::shape_of(structure, sums);
-        for (const Layout layout : {Layout::indexed, Layout::ranges, Layout::replicated_group}) {
+        for (const Layout layout :
+             {Layout::indexed, Layout::ranges, Layout::replicated_group, Layout::replicated,
+              Layout::replicated_packed, Layout::replicated_group_padded}) {
             const auto made = near::make_device_layout<float>(layout, on_device, sums, {}, *queue);
             const double expected = near::device_bytes_of(layout, structure, shape, {});
             EXPECT_NEAR(static_cast<double>(made->bytes()) / expected, 1, 0.01)

@@ -99,9 +99,15 @@ class NearRates : public DeviceTest {
     }
 };
 
-const std::vector<Layout> all = {
-    Layout::indexed,          Layout::ranges, Layout::replicated, Layout::replicated_interleaved,
-    Layout::replicated_group, Layout::tiled,  Layout::tiled_split};
+const std::vector<Layout> all = {Layout::indexed,
+                                 Layout::ranges,
+                                 Layout::replicated,
+                                 Layout::replicated_interleaved,
+                                 Layout::replicated_group,
+                                 Layout::tiled,
+                                 Layout::tiled_split,
+                                 Layout::replicated_packed,
+                                 Layout::replicated_group_padded};
 const std::vector<Layout> quick = {Layout::ranges, Layout::replicated_group, Layout::tiled,
                                    Layout::tiled_split};
 
@@ -114,6 +120,47 @@ TEST_F(NearRates, Densities3d) {
     layouts<float>({3, 32, 64}, sums, quick);
     layouts<float>({3, 16, 128}, sums, quick);
     layouts<float>({3, 16, 256}, sums, quick);
+}
+
+/// Pairs of boxes summed once or for each side, over the density.
+TEST_F(NearRates, PairsOfBoxesOnce) {
+    near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
+    for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 32, 24}, Case{3, 32, 16}, Case{3, 32, 8},
+                          Case{3, 16, 128}, Case{3, 16, 64}, Case{3, 16, 32}}) {
+        const NearScene scene = scene_of(c);
+        const double pairs = pairs_of(scene);
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        for (const int outputs : {3, 2, 1}) {
+            sums.outputs = outputs;
+            NearArrays<float> arrays(scene, sums, *queue);
+            for (const int once : {-1, 1}) {
+                near::DeviceLayoutOptions options;
+                options.pairs_once = once;
+                print(c, scene.target.n(), pairs,
+                      "outputs " + std::to_string(outputs) + (once > 0 ? ", once" : ", each side"),
+                      rate(Layout::tiled, on_device, sums, arrays, options));
+            }
+        }
+    }
+}
+
+/// Blocks of threads for all boxes with few targets, or each for itself, and what is chosen.
+TEST_F(NearRates, SmallBoxes) {
+    const near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
+    for (const Case& c : {Case{3, 64, 4}, Case{3, 64, 6}, Case{3, 64, 7}, Case{3, 64, 8}, Case{3, 32, 12}}) {
+        const NearScene scene = scene_of(c);
+        const double pairs = pairs_of(scene);
+        const near::Structure structure = scene.structure();
+        const near::DeviceStructure on_device(structure, *queue);
+        NearArrays<float> arrays(scene, sums, *queue);
+        for (const int blocks : {0, 1, 2}) {
+            near::DeviceLayoutOptions options;
+            options.small_blocks = blocks;
+            print(c, scene.target.n(), pairs, "small blocks " + std::to_string(blocks),
+                  rate(Layout::tiled, on_device, sums, arrays, options));
+        }
+    }
 }
 
 /// Potential, gradient, and both: the share of the limit over the density.

@@ -1,7 +1,7 @@
 // The papers' list kernels against the CPU's kernels in double over the same lists.
 #include "device_fixture.cuh"
 #include "evaluate_scene.hpp"
-#include "kernels/device_paper_feed.cuh"
+#include "kernels/device_fed.cuh"
 
 #include <cstring>
 
@@ -27,6 +27,14 @@ class Variants : public test::DeviceTest {
         double pairs = 0, cells = 0;
     };
 
+    void TearDown() override {
+        fed.reset(); // its memory goes with the fixture
+        DeviceTest::TearDown();
+    }
+
+    int64_t buffer = 0; // > 0: the host feeds the kernels so
+    std::unique_ptr<kernels::FedEvaluator> fed;
+
     DeviceEvaluation how_for(const Scene& scene, DeviceKernel kernel) {
         DeviceEvaluation how;
         how.pairs = scene.variant(true), how.softening_length = scene.options.length;
@@ -37,6 +45,11 @@ class Variants : public test::DeviceTest {
 
     void launch(const DeviceEvaluation& how, const test::DeviceScene& on, kernels::VariantWork& work,
                 kernels::DeviceField& field) {
+        if (buffer > 0) {
+            if (fed == nullptr)
+                fed = std::make_unique<kernels::FedEvaluator>(*memory);
+            return fed->evaluate(*queue, how, buffer, on.tree, on.moments, on.targets, on.lists, field);
+        }
         const auto run = how.kernel == DeviceKernel::block_per_group ? kernels::evaluate_block_per_group
                          : how.kernel == DeviceKernel::pairs_1d      ? kernels::evaluate_pairs_1d
                                                                      : kernels::evaluate_tiles_2d;
@@ -102,15 +115,15 @@ class Variants : public test::DeviceTest {
 
 /// All interactions of a group.
 void send_group(kernels::PaperFeed& feed, const kernels::PaperFeedOptions& o, const Scene& scene, int64_t g) {
-    const int partition = static_cast<int>(g % o.partitions);
     const auto send = [&](bool leaf, const int32_t* list, int64_t begin, int64_t end) {
         const int64_t step = o.tiles ? o.block_x : 1;
+        const int lane = static_cast<int>(2 * g + leaf) % o.lanes;
         for (int64_t e = begin; e < end; e += step)
             if (o.tiles)
-                feed.add_chunk(partition, leaf, static_cast<int32_t>(g), list + e,
+                feed.add_chunk(lane, leaf, static_cast<int32_t>(g), list + e,
                                static_cast<int>(std::min(step, end - e)));
             else
-                feed.add(partition, leaf, static_cast<int32_t>(g), list[e]);
+                feed.add(lane, leaf, static_cast<int32_t>(g), list[e]);
     };
     send(true, scene.lists.leaves.data(), scene.lists.leaf_offset[g], scene.lists.leaf_offset[g + 1]);
     send(false, scene.lists.nodes.data(), scene.lists.node_offset[g], scene.lists.node_offset[g + 1]);
@@ -193,8 +206,11 @@ TEST_F(Variants, SmallFarAndMixed) {
 TEST_F(Variants, PointsAndBatches) {
     const Particles p = test::plummer_sphere(test::test_size(2000, 1000)),
                     points = test::plummer_sphere(300, false, 7);
-    for (const DeviceKernel kernel : all_kernels) {
-        SCOPED_TRACE(static_cast<int>(kernel));
+    constexpr int64_t buffers[] = {0, 0, 0, 100, 3000};
+    for (size_t k = 0; k < std::size(buffers); ++k) {
+        const DeviceKernel kernel = all_kernels[k < 3 ? k : k - 2];
+        buffer = buffers[k];
+        SCOPED_TRACE(core::format("kernel %d buffer %lld", static_cast<int>(kernel), (long long)buffer));
         SceneOptions o;
         o.points = &points;
         const Scene at_points(p, o);
@@ -252,9 +268,10 @@ TEST_F(Variants, FedThroughBuffers) {
                     kernels::prepare_paper(work, *queue, how, on.tree, on.moments, on.targets, on.lists);
                 queue->wait();
                 kernels::PaperFeedOptions o;
-                o.buffer = buffer, o.partitions = 3, o.tiles = tiles, o.pinned = pinned, o.trace = true;
+                o.buffer = buffer, o.lanes = 6, o.tiles = tiles, o.pinned = pinned, o.trace = true;
                 o.threads = 64;
-                kernels::PaperFeed feed(*memory, view, o);
+                kernels::PaperFeed feed(*memory, o);
+                feed.begin(view);
                 for (int64_t g = 0; g < scene.lists.group_count(); ++g)
                     send_group(feed, o, scene, g);
                 const kernels::PaperFeedReport report = feed.finish();
@@ -269,6 +286,42 @@ TEST_F(Variants, FedThroughBuffers) {
                                 2e-3 * std::hypot(expected.ax[i], expected.ay[i], expected.az[i]))
                         << i << " tiles " << tiles << " buffer " << buffer;
             }
+}
+
+TEST_F(Variants, FedByTheHostFromLists) {
+    test::Cases cases(3);
+    const Particles p = test::plummer_sphere(test::test_size(3000, 600));
+    for (const DeviceKernel kernel : {DeviceKernel::pairs_1d, DeviceKernel::tiles_2d})
+        for (const int order : {0, 2})
+            for (const int64_t interactions : {1, 77, 1000, 1 << 18}) {
+                if (cases.skip())
+                    continue;
+                buffer = interactions;
+                SceneOptions o;
+                o.order = order;
+                const Scene scene(p, o);
+                SCOPED_TRACE(core::format("kernel %d order %d buffer %lld", static_cast<int>(kernel), order,
+                                          (long long)buffer));
+                compare(scene, how_for(scene, kernel));
+                const kernels::FedReport& report = fed->report();
+                EXPECT_EQ(report.leaf_entries, scene.lists.leaves.size());
+                EXPECT_EQ(report.node_entries, scene.lists.nodes.size());
+                EXPECT_EQ(report.groups, scene.lists.group_count());
+                const int64_t all = report.leaf_entries + report.node_entries;
+                EXPECT_GE(report.launches * report.buffer, all);
+                EXPECT_LE(report.append_s + report.call_s + report.wait_s, 1.01 * report.wall_s);
+            }
+}
+
+TEST_F(Variants, FedListsOfSeveralPieces) {
+    SceneOptions o;
+    o.theta = 0.5;
+    const Scene scene(test::plummer_sphere(test::test_size(60000, 600)), o);
+    buffer = 65536;
+    if (!test::small_inputs())
+        EXPECT_GT(scene.lists.nodes.size(), 2 << 20); // they come 2^20 at a time
+    for (const DeviceKernel kernel : {DeviceKernel::pairs_1d, DeviceKernel::tiles_2d})
+        compare(scene, how_for(scene, kernel));
 }
 
 TEST_F(Variants, RefuseWhatTheyDoNotDo) {

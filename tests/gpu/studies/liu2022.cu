@@ -1,104 +1,24 @@
 // liu2022, chapters 3 and 4, on this GPU: his two kernels, his buffers, beside ours, over the same lists.
 //
-// usage: study_liu2022 [n] [theta] [all|1d|2d|buffers-1d|buffers-2d]    (3,000,000 Plummer bodies, theta 0.7,
+// usage: study_liu2022 [n] [theta] [all|1d|2d|buffers]    (3,000,000 Plummer bodies, theta 0.7,
 // quadrupoles, fp32). One JSON object a line: list lengths (his figure 4.1), 1-D and 2-D kernels and ours on
 // whole lists, share of the atomic writes, buffers and threads (figures 4.2 and 4.4), BX and BY (figure 4.7),
 // concurrency and launch gaps (figures 4.3 and 4.5), pinned against pageable memory (figure 3.3);
-// `buffers-*`: all sizes, beside the model's, and what model and trial choose. Times of kernels by events,
-// median of 5 after a warm-up; of feeds by the host's clock, the median of 3 (more than half a second, and
-// `buffers-*`: once).
-#include "../kernels/evaluate_scene.hpp"
-#include "kernels/device_paper_feed.cuh"
+// `buffers`: the feed of deck key cuda.buffer, all sizes, beside the model's, and what it chooses. Times of
+// kernels by events, median of 5 after a warm-up; of feeds by the host's clock, the median of 3 (of more than
+// half a second once).
+#include "liu2022_buffers.hpp"
 
 #include "core/timer.hpp"
-#include "model/paper_blocks.hpp"
 
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 
 namespace {
 
-using namespace graft;
-using kernels::DeviceKernel;
+using namespace liu2022;
 using kernels::PaperFeedOptions;
 using kernels::PaperFeedReport;
-
-double median_of(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 0 : values[values.size() / 2];
-}
-
-/// Tree, lists and everything on the device for one size of leaves and groups.
-struct Setting {
-    Setting(backend::DeviceMemory& memory, backend::Queue& on, const test::Particles& bodies, int leaf,
-            double theta)
-        : queue(on), scene(bodies, options(leaf, theta)), device(memory), field(memory), work(memory),
-          evaluator(memory) {
-        device.upload(queue, scene);
-        field.resize(scene.targets.count(), false);
-    }
-    static test::SceneOptions options(int leaf, double theta) {
-        test::SceneOptions o;
-        o.leaf = leaf, o.group = leaf, o.theta = theta, o.direct_count = 0;
-        return o;
-    }
-    kernels::DeviceEvaluation how(DeviceKernel kernel) const {
-        kernels::DeviceEvaluation h;
-        h.precision = kernels::DevicePrecision::fp32, h.kernel = kernel;
-        h.order = scene.options.order, h.group = scene.options.group, h.leaf = scene.options.leaf;
-        return h;
-    }
-    kernels::PaperView prepare() {
-        return kernels::prepare_paper(work, queue, how(DeviceKernel::pairs_1d), device.tree, device.moments,
-                                      device.targets, device.lists);
-    }
-    double seconds_of(const std::function<void()>& body, int repetitions = 5) {
-        cudaEvent_t begin, end;
-        GRAFT_CUDA(cudaEventCreate(&begin));
-        GRAFT_CUDA(cudaEventCreate(&end));
-        std::vector<double> times;
-        for (int k = 0; k <= repetitions; ++k) {
-            GRAFT_CUDA(cudaEventRecord(begin, queue.stream()));
-            body();
-            GRAFT_CUDA(cudaEventRecord(end, queue.stream()));
-            queue.wait();
-            float milliseconds = 0;
-            GRAFT_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
-            if (k > 0)
-                times.push_back(1e-3 * static_cast<double>(milliseconds));
-        }
-        (void)cudaEventDestroy(begin);
-        (void)cudaEventDestroy(end);
-        return median_of(times);
-    }
-    /// A whole evaluation from lists on the device, as `auto` and cuda.kernel run it.
-    double evaluate(const kernels::DeviceEvaluation& h) {
-        const auto once = [&] {
-            evaluator.evaluate(queue, h, device.tree, device.moments, device.targets, device.lists, field);
-        };
-        for (int attempt = 0; attempt < 3; ++attempt) {
-            queue.clear_status();
-            once();
-            queue.fetch_status();
-            queue.wait();
-            const backend::DeviceStatus& words = queue.fetched_status();
-            if (words.stop == backend::go)
-                break;
-            evaluator.reserve(words.units_needed, words.slots_needed);
-        }
-        pairs = queue.fetched_status().pairs, cells = queue.fetched_status().cells;
-        return seconds_of(once);
-    }
-
-    backend::Queue& queue;
-    test::Scene scene;
-    test::DeviceScene device;
-    kernels::DeviceField field;
-    kernels::VariantWork work;
-    kernels::DeviceEvaluator evaluator;
-    double pairs = 0, cells = 0;
-};
 
 /// Interactions of one partition sorted by source, as his transposed walk appends them.
 struct Interaction {
@@ -123,16 +43,17 @@ std::vector<Interaction> by_source(const core::Buffer<int64_t>& offset, const co
     return sorted;
 }
 
-int64_t partition_begin(const test::Scene& scene, int partition, int partitions) {
+constexpr int partitions = 31; // his chares a process
+
+int64_t partition_begin(const test::Scene& scene, int partition) {
     return scene.targets.group_count() * partition / partitions;
 }
 
-Walk walk_of(const test::Scene& scene, int partitions) {
+Walk walk_of(const test::Scene& scene) {
     Walk walk;
     const int64_t nodes = scene.tree.node_count();
     for (int p = 0; p < partitions; ++p) {
-        const int64_t begin = partition_begin(scene, p, partitions),
-                      end = partition_begin(scene, p + 1, partitions);
+        const int64_t begin = partition_begin(scene, p), end = partition_begin(scene, p + 1);
         walk.leaves.push_back(by_source(scene.lists.leaf_offset, scene.lists.leaves, begin, end, nodes));
         walk.nodes.push_back(by_source(scene.lists.node_offset, scene.lists.nodes, begin, end, nodes));
     }
@@ -142,16 +63,17 @@ Walk walk_of(const test::Scene& scene, int partitions) {
 /// 1-D: the partitions take turns, a stretch of their walks each, as chares on a core do.
 PaperFeedReport feed_pairs(Setting& on, const kernels::PaperView& view, const Walk& walk,
                            const PaperFeedOptions& options) {
-    kernels::PaperFeed feed(on.queue.memory(), view, options);
+    kernels::PaperFeed feed(on.queue.memory(), options);
+    feed.begin(view);
     constexpr size_t stretch = 4096;
     bool more = true;
     for (size_t at = 0; more; at += stretch) {
         more = false;
-        for (int p = 0; p < options.partitions; ++p)
+        for (int p = 0; p < partitions; ++p)
             for (const bool leaf : {true, false}) {
                 const auto& list = (leaf ? walk.leaves : walk.nodes)[static_cast<size_t>(p)];
                 for (size_t k = at; k < std::min(at + stretch, list.size()); ++k)
-                    feed.add(p, leaf, list[k].group, list[k].source);
+                    feed.add(2 * p + leaf, leaf, list[k].group, list[k].source);
                 more = more || at + stretch < list.size();
             }
     }
@@ -160,14 +82,15 @@ PaperFeedReport feed_pairs(Setting& on, const kernels::PaperView& view, const Wa
 
 /// 2-D: BX sources of one group at a time.
 PaperFeedReport feed_tiles(Setting& on, const kernels::PaperView& view, const PaperFeedOptions& options) {
-    kernels::PaperFeed feed(on.queue.memory(), view, options);
+    kernels::PaperFeed feed(on.queue.memory(), options);
+    feed.begin(view);
     const lists::InteractionLists& lists = on.scene.lists;
     const int64_t width = options.block_x;
     for (int64_t g = 0; g < lists.group_count(); ++g) {
-        const int partition = static_cast<int>(g * options.partitions / lists.group_count());
+        const int partition = static_cast<int>(g * partitions / lists.group_count());
         const auto send = [&](bool leaf, const core::Buffer<int32_t>& list, int64_t begin, int64_t end) {
             for (int64_t e = begin; e < end; e += width)
-                feed.add_chunk(partition, leaf, static_cast<int32_t>(g), list.data() + e,
+                feed.add_chunk(2 * partition + leaf, leaf, static_cast<int32_t>(g), list.data() + e,
                                static_cast<int>(std::min(width, end - e)));
         };
         send(true, lists.leaves, lists.leaf_offset[g], lists.leaf_offset[g + 1]);
@@ -188,17 +111,6 @@ void print_lengths(const Setting& on, const char* name, const core::Buffer<int64
                 "\"q1\":%.0f,\"median\":%.0f,\"q3\":%.0f,\"p99\":%.0f,\"max\":%.0f,\"entries\":%lld}\n",
                 name, on.scene.options.leaf, lengths.size(), at(0), at(0.25), at(0.5), at(0.75), at(0.99),
                 at(1), static_cast<long long>(offset[offset.size() - 1]));
-}
-
-void print_kernel(Setting& on, const char* name, DeviceKernel kernel, int block_x, int block_y) {
-    kernels::DeviceEvaluation h = on.how(kernel);
-    h.block_x = block_x, h.block_y = block_y;
-    const double time = on.evaluate(h);
-    std::printf("{\"liu2022\":\"kernels\",\"kernel\":\"%s\",\"leaf\":%d,\"block_x\":%d,\"block_y\":%d,"
-                "\"time_s\":%.5g,\"pairs\":%.4g,\"cells\":%.4g,\"interactions_per_s\":%.4g}\n",
-                name, on.scene.options.leaf, block_x, block_y, time, on.pairs, on.cells,
-                (on.pairs + on.cells) / time);
-    std::fflush(stdout);
 }
 
 /// All interactions at once on the device, sorted by source; with atomic and with plain writes.
@@ -228,40 +140,6 @@ void print_atomics(Setting& on, const kernels::PaperView& view, const Walk& walk
                     leaf ? "leaf" : "node", static_cast<long long>(count), time[0], time[1],
                     1 - time[1] / time[0]);
     }
-}
-
-struct Overlap {
-    double average = 0, kernel_s = 0, host_gap_s = 0;
-    int most = 0;
-};
-
-/// How many kernels were between their begin and end at a time; medians of their length and of the time from
-/// one launch of a kind to the next.
-Overlap overlap_of(const std::vector<kernels::PaperLaunch>& kernels) {
-    Overlap overlap;
-    std::vector<std::pair<double, int>> edges;
-    std::vector<double> lengths, gaps;
-    double busy = 0, sum = 0, last[2] = {-1, -1};
-    for (const kernels::PaperLaunch& k : kernels) {
-        edges.push_back({k.begin_s, 1}), edges.push_back({k.end_s, -1});
-        lengths.push_back(k.end_s - k.begin_s);
-        sum += lengths.back();
-        double& before = last[k.leaves];
-        if (before >= 0)
-            gaps.push_back(k.host_s - before);
-        before = k.host_s;
-    }
-    std::sort(edges.begin(), edges.end());
-    int now = 0;
-    for (size_t k = 0; k < edges.size(); ++k) {
-        if (k > 0 && now > 0)
-            busy += edges[k].first - edges[k - 1].first;
-        now += edges[k].second;
-        overlap.most = std::max(overlap.most, now);
-    }
-    overlap.average = busy > 0 ? sum / busy : 0;
-    overlap.kernel_s = median_of(lengths), overlap.host_gap_s = median_of(gaps);
-    return overlap;
 }
 
 void print_feed(const char* what, const PaperFeedOptions& o, int leaf,
@@ -330,7 +208,7 @@ void study_pairs(Setting& on) {
     print_kernel(on, "ours", DeviceKernel::units, 0, 0);
     const kernels::PaperView view = on.prepare();
     PaperFeedOptions o;
-    const Walk walk = walk_of(on.scene, o.partitions);
+    const Walk walk = walk_of(on.scene);
     print_atomics(on, view, walk);
     const auto run = [&](const PaperFeedOptions& with) { return feed_pairs(on, view, walk, with); };
     for (const int64_t buffer : {1024, 2048, 8192, 32768}) {
@@ -370,78 +248,6 @@ void study_tiles(Setting& on) {
     }
 }
 
-/// The lists in the model's words.
-model::PaperWork work_of(const Setting& on) {
-    const test::Scene& scene = on.scene;
-    double sources = 0;
-    for (int64_t e = 0; e < scene.lists.leaves.size(); ++e)
-        sources += static_cast<double>(scene.tree.nodes[scene.lists.leaves[e]].count);
-    const auto entries = static_cast<double>(scene.lists.leaves.size());
-    return {scene.options.leaf,
-            scene.options.group,
-            scene.options.order,
-            static_cast<double>(scene.targets.count()),
-            static_cast<double>(scene.targets.group_count()),
-            entries,
-            static_cast<double>(scene.lists.nodes.size()),
-            entries > 0 ? sources / entries : 0};
-}
-
-/// All buffers, predicted and measured; the model's choice, and that of a trial of its three best, two
-/// rounds.
-void study_buffers(const PaperFeedOptions& base, const model::PaperFeedWork& work,
-                   const std::function<PaperFeedReport(const PaperFeedOptions&)>& run) {
-    constexpr double most_bytes = 1e9, least = 1024;
-    constexpr size_t contenders = 3;
-    auto seconds = [&, o = base](const model::PaperBuffer& one) mutable {
-        o.buffer = static_cast<int64_t>(one.interactions);
-        return run(o).wall_s;
-    };
-    const std::vector<model::PaperBuffer> ranked = model::rank_paper_buffers(work, most_bytes, {});
-    seconds(ranked[0]); // touches the memory
-    std::vector<double> trial_s(contenders, 1e9), wall_s;
-    for (size_t k = 0; k < 2 * contenders; ++k)
-        trial_s[k % contenders] = std::min(trial_s[k % contenders], seconds(ranked[k % contenders]));
-    const auto least_of = [](const std::vector<double>& all) {
-        return static_cast<size_t>(std::min_element(all.begin(), all.end()) - all.begin());
-    };
-    for (const model::PaperBuffer& one : ranked) {
-        wall_s.push_back(one.interactions < least ? 1e9 : seconds(one));
-        std::printf("{\"liu2022\":\"buffer model\",\"kernel\":\"%s\",\"buffer\":%.0f,\"time_s\":%.5g,"
-                    "\"predicted_s\":{\"total\":%.5g,\"host\":%.5g,\"fill\":%.5g,\"device\":%.5g,"
-                    "\"drain\":%.5g},\"launches\":%.0f,\"interactions\":%.6g}\n",
-                    base.tiles ? "2-D" : "1-D", one.interactions, wall_s.back(), one.times.total_s(),
-                    one.times.host_s, one.times.fill_s, one.times.device_s, one.times.drain_s,
-                    one.times.launches, work.interactions);
-        std::fflush(stdout);
-    }
-    const size_t best = least_of(wall_s), tried = least_of(trial_s);
-    std::printf("{\"liu2022\":\"buffer choice\",\"kernel\":\"%s\",\"best\":%.0f,\"best_s\":%.5g,"
-                "\"model\":%.0f,\"model_regret\":%.3f,\"trial\":%.0f,\"trial_regret\":%.3f}\n",
-                base.tiles ? "2-D" : "1-D", ranked[best].interactions, wall_s[best], ranked[0].interactions,
-                wall_s[0] / wall_s[best] - 1, ranked[tried].interactions, wall_s[tried] / wall_s[best] - 1);
-}
-
-void study_feeds(Setting& on, bool tiles) {
-    constexpr double pair_entry_s = 5.5e-9, chunk_entry_s = 1e-9; // the host appends one, on an H200's
-    const kernels::PaperView view = on.prepare();
-    const model::PaperWork work = work_of(on);
-    PaperFeedOptions o;
-    model::PaperFeedWork feed;
-    feed.streams = 2 * o.partitions;
-    feed.interactions = work.leaf_entries + work.node_entries, feed.entry_s = pair_entry_s;
-    if (!tiles) {
-        const Walk walk = walk_of(on.scene, o.partitions);
-        feed.device_s = model::pairs_1d_s(work, o.threads, {});
-        return study_buffers(o, feed, [&](const auto& with) { return feed_pairs(on, view, walk, with); });
-    }
-    o.tiles = true, o.block_y = on.scene.options.leaf;
-    feed.interactions += o.block_x * work.groups; // the last chunks of both lists of a group are filled up
-    feed.words = 1 + 1.0 / o.block_x, feed.entry_s = chunk_entry_s, feed.in_turns = false;
-    feed.device_s = model::tiles_2d_s(work, {o.block_x, o.block_y}, {});
-    study_buffers(o, feed, [&](const auto& with) { return feed_tiles(on, view, with); });
-}
-
 int run(int64_t n, double theta, const std::string& what) {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -456,9 +262,10 @@ int run(int64_t n, double theta, const std::string& what) {
     backend::Queue queue(memory, nullptr);
     queue.clear_status();
     const test::Particles bodies = test::plummer_sphere(n);
-    if (what == "buffers-1d" || what == "buffers-2d") {
+    if (what == "buffers") {
         Setting on(memory, queue, bodies, 32, theta);
-        study_feeds(on, what == "buffers-2d");
+        for (const bool tiles : {false, true})
+            FedStudy(on, tiles).run();
         return 0;
     }
     print_copies(memory, queue);

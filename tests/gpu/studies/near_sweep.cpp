@@ -20,6 +20,7 @@
 #include "core/timer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -177,6 +178,30 @@ std::string autos_json(const capi::NearRequest& request, const near::BenchCase& 
     return text + "]";
 }
 
+/// "noise": standard errors of each layout's medians: of what comes once, and of an execution; from the
+/// median deviation, as a trial's.
+std::string noise_json(const capi::NearRequest& request, const capi::NearAnswer& answer) {
+    const auto error = [](std::vector<double> values) {
+        const double middle = near::median(values);
+        for (double& one : values)
+            one = std::fabs(one - middle);
+        return 1.4826 * 1.2533 * near::median(values) / std::sqrt(static_cast<double>(values.size()));
+    };
+    std::string text;
+    for (size_t k = 0; k < request.layouts.size(); ++k) {
+        const near::BenchTimes& times = answer.times[k];
+        if (times.second.empty())
+            continue;
+        std::vector<double> totals;
+        for (const near::Times& one : times.second)
+            totals.push_back(one.total_s);
+        text += core::format("%s\"%s\":[%.3g,%.3g]", text.empty() ? "\"noise\":{" : ",",
+                             std::string(near::name(request.layouts[k])).c_str(), error(times.once_s),
+                             error(totals));
+    }
+    return text + "},";
+}
+
 std::string answer_of(const study::Words& words, const near::BenchGrid& grid, const near::BenchCase& one,
                       const model::Machine& machine, std::FILE* samples) {
     capi::NearRequest request = request_of(words, grid);
@@ -189,7 +214,7 @@ std::string answer_of(const study::Words& words, const near::BenchGrid& grid, co
         write_samples(samples, request, answer);
     std::string text = capi::near_answer_json(request, answer);
     text.back() = ',';
-    return text + autos_json(request, one, machine) + "}";
+    return text + noise_json(request, answer) + autos_json(request, one, machine) + "}";
 }
 
 /// The machine's numbers: measured and written, or none.
@@ -213,7 +238,7 @@ int main(int count, char** arguments) {
     std::string why;
     if (backend::find_cuda(&why) == nullptr) {
         std::fprintf(stderr, "study_near_sweep: %s\n", why.c_str());
-        return 1;
+        return 77; // skipped
     }
     const core::Timer timer;
     const model::Machine machine = machine_of(words);

@@ -4,7 +4,7 @@
 usage: orb_model.py GRAFT [--machine FILE] [--out FILE] [--json FILE] [--within SHARE]
 GRAFT is the graft command. Without --machine this machine is calibrated (kept in --out). Calibration runs on up to 2^28 points
 and 4,096 leaves; the cases are 2^30 points (where they fit), 1e8, and 2^28 with 64 leaves. Ends with status 1 when a total is
-further off than SHARE (0.1).
+further off than SHARE (0.1), with 77 where no case can be run.
 """
 import argparse
 import json
@@ -63,6 +63,9 @@ def main():
     parser.add_argument("--json", default="")
     parser.add_argument("--within", type=float, default=0.1)
     given = parser.parse_args()
+    if not answer([given.graft, "info", "--json"])["machine"]["cuda"]["usable"]:
+        print("no GPU that Graft can use: nothing to compare with", file=sys.stderr)
+        return 77
     machine = given.machine or given.out or os.path.join(tempfile.mkdtemp(), "machine.yaml")
     if not given.machine:
         start = time.time()
@@ -77,6 +80,9 @@ def main():
             for one in compare(given.graft, machine, n, leaves):
                 worst = max(worst, abs(show(one) - 1))
                 rows.append(one)
+    if not rows:
+        print(f"no case was run: {machine} has {'a GPU of too little memory' if gpu else 'no GPU'}", file=sys.stderr)
+        return 77
     print(f"# worst total: {100 * worst:.0f} % off")
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 // balance and balance_objects through the ABI: where the costs come from, what is decided, what is refused.
 #include "ranks.hpp"
+#include "text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,13 +36,9 @@ struct Owners {
     graft_balancing ask{};
 };
 
-void take_text(void* user, const char* text, int64_t bytes) {
-    static_cast<std::string*>(user)->append(text, static_cast<size_t>(bytes));
-}
-
 std::string words(graft_context* context, const char* key) {
     std::string text;
-    EXPECT_EQ(capi::query_text(context, key, take_text, &text), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(capi::query_text(context, key, support::append, &text), GRAFT_OK) << capi::last_error();
     return text;
 }
 

@@ -64,17 +64,24 @@ TEST_P(NearCollect, GroupsHoldPointsAndEveryCharge) {
     }
 }
 
-/// Word w of the record of slot s, both forms.
+/// Word w of the record of slot s: padded, packed (each as long as its own sources), side by side.
 TEST_P(NearCollect, RecordsStandOneAfterTheOtherOrSideBySide) {
     HostCollector<double> collector(structure, sums, run_offset, runs.data(), sources, entries, 2);
     fill(collector);
     constexpr int64_t length = 4 + 5 * 5;
     const std::vector<int64_t> group{0, 32 * length};
     std::vector<double> rows(6 * length, -1), columns(32 * length, -1);
-    collector.collect_records({0, 0, 1, 6, length, 5 * length}, {length, nullptr},
-                              rows.data()); // without slot 0
-    collector.collect_records({0, 0, 0, 6, 0, 32 * length}, {0, group.data()}, columns.data());
     const int64_t box_of[6] = {0, 0, 2, 2, 2, 3};
+    std::vector<int64_t> first{0};
+    for (const int64_t b : box_of)
+        first.push_back(first.back() + 4 + 5 * sources[static_cast<size_t>(b)]);
+    std::vector<double> packed(static_cast<size_t>(first.back() - first[1]), -1);
+    collector.collect_records({0, 0, 1, 6, length, 5 * length}, {length, nullptr, false},
+                              rows.data()); // without slot 0
+    collector.collect_records({0, 0, 1, 6, first[1], first.back() - first[1]}, {0, first.data(), false},
+                              packed.data());
+    collector.collect_records({0, 0, 0, 6, 0, 32 * length}, {0, group.data(), true}, columns.data());
+    EXPECT_EQ(std::count(packed.begin(), packed.end(), -1), 0) << "no padding";
     for (int64_t s = 1; s < 6; ++s) {
         const auto b = static_cast<size_t>(box_of[s]);
         std::vector<double> want{x[index[static_cast<size_t>(s)]], y[index[static_cast<size_t>(s)]],
@@ -86,6 +93,8 @@ TEST_P(NearCollect, RecordsStandOneAfterTheOtherOrSideBySide) {
         for (size_t w = 0; w < want.size(); ++w) {
             EXPECT_EQ(rows[static_cast<size_t>((s - 1) * length) + w], want[w]) << s << ' ' << w;
             EXPECT_EQ(columns[w * 32 + static_cast<size_t>(s)], want[w]) << s << ' ' << w;
+            EXPECT_EQ(packed[static_cast<size_t>(first[static_cast<size_t>(s)] - first[1]) + w], want[w])
+                << s << ' ' << w;
         }
     }
 }

@@ -246,6 +246,25 @@ TEST_P(NearLayout, ThreadsAndChunksChangeNoBit) {
         check(0.0);
 }
 
+/// One record a target, or a box, with and without padding: the same words, so the same bits; padding is as
+/// much as the fullest neighbourhood has more than the others.
+TEST(NearLayouts, PaddingChangesBytesAndNoBit) {
+    constexpr Layout pairs[][2] = {{Layout::replicated, Layout::replicated_packed},
+                                   {Layout::replicated_group_padded, Layout::replicated_group}};
+    for (const Precision precision : {Precision::mixed, Precision::fp64})
+        for (const int32_t components : {1, 3})
+            for (const auto& [padded, packed] : pairs) {
+                const Case c = make_case({.boxes = 40, .most = 20, .in_first = 90}, components, false, 5);
+                const near::Sums asked{{}, 3, components, 3, precision};
+                const near::Shape shape = near::shape_of(c.structure(), asked);
+                const auto with = by_layout<double>(c, asked, padded),
+                           without = by_layout<double>(c, asked, packed);
+                EXPECT_EQ(with.potential, without.potential) << name(padded);
+                EXPECT_EQ(with.gradient, without.gradient) << name(padded);
+                EXPECT_GT(near::bytes_of(padded, shape), 1.5 * near::bytes_of(packed, shape)) << name(padded);
+            }
+}
+
 TEST_P(NearLayout, NewChargesAndNewPlaces) {
     if (GetParam().precision == Precision::fp32)
         return;

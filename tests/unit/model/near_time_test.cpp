@@ -2,6 +2,7 @@
 // it.
 #include "model/near_calibrate.hpp"
 #include "model/near_time.hpp"
+#include "near_problem.hpp"
 
 #include "core/error.hpp"
 
@@ -12,20 +13,6 @@
 
 namespace graft::model {
 namespace {
-
-NearProblem problem(double n, double density, int dimension, int precision = 2) {
-    NearProblem p;
-    p.targets = p.sources = n;
-    p.boxes = n / density;
-    p.neighbours = p.boxes * (dimension == 2 ? 9 : 27);
-    p.gathered = p.neighbours * density;
-    p.pairs = p.gathered * density;
-    p.lane_pairs = p.pairs * 1.5, p.row_slots = p.pairs * 1.25, p.group_slots = p.gathered * 1.1;
-    p.runs = p.boxes * 4;
-    p.dimension = dimension, p.precision = precision, p.kernel = dimension == 2 ? 1 : 0;
-    p.layout_bytes = 40 * p.gathered;
-    return p;
-}
 
 TEST(NearTime, TermsAreCounted) {
     NearProblem p = problem(1000, 10, 3);
@@ -59,6 +46,33 @@ TEST(NearTime, SlotsOfEachLoop) {
     EXPECT_DOUBLE_EQ(slots(NearLayout::replicated_interleaved), p.lane_pairs);
     EXPECT_DOUBLE_EQ(slots(NearLayout::tiled), p.pairs + 1000 * 3.5);
     EXPECT_DOUBLE_EQ(slots(NearLayout::tiled_split), p.pairs + 1000 * 7.);
+}
+
+TEST(NearTime, WithAndWithoutPaddingOnlyBytesDiffer) {
+    NearProblem p = problem(1e5, 10, 3);
+    for (const NearBackend backend : {NearBackend::cpu, NearBackend::cuda}) {
+        NearWay way;
+        way.backend = backend;
+        for (const auto& [one, other] :
+             {std::pair{NearLayout::replicated, NearLayout::replicated_packed},
+              {NearLayout::replicated_group, NearLayout::replicated_group_padded}}) {
+            p.layout_bytes = 1e9;
+            const NearPrediction here = near_time(one, p, way, {}), there = near_time(other, p, way, {});
+            EXPECT_EQ(here.per_execution_s(1), there.per_execution_s(1));
+            EXPECT_EQ(near_scalar(one), near_scalar(other));
+            EXPECT_TRUE(near_records(other));
+            p.layout_bytes = 2e9;
+            EXPECT_GT(near_time(other, p, way, {}).collection_s, there.collection_s);
+        }
+    }
+    Machine machine; // that knows better
+    bool measured = true;
+    machine.near.layouts[0] = near_costs(NearLayout::replicated, p, {}, machine, &measured);
+    EXPECT_FALSE(measured);
+    machine.near.layouts[0].layout = static_cast<double>(NearLayout::replicated_packed);
+    machine.near.layouts[0].kernel.call_s = 7; // seconds
+    EXPECT_GT(near_time(NearLayout::replicated_packed, p, {}, machine).kernel_s, 7);
+    EXPECT_LT(near_time(NearLayout::replicated, p, {}, machine).kernel_s, 7);
 }
 
 TEST(NearTime, NearestKernelStandsInAndIsScaled) {
@@ -154,186 +168,6 @@ TEST(NearTime, TransfersBetweenMeasuredSizes) {
     EXPECT_THROW(transfer_s({}, 8, false, true), core::Error);
 }
 
-TEST(NearTime, GpuFromItsRatesAlone) {
-    Machine machine;
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    const NearPrediction usual = near_time(NearLayout::tiled, problem(1e6, 64, 3), way, machine);
-    EXPECT_GT(usual.kernel_s, 1e6 * 64 * 27 * 10 / 30e12) << "an H200's numbers stand in";
-    EXPECT_FALSE(usual.measured);
-    machine.gpu.flops = 60e12, machine.gpu.flops_fp64 = 30e12;
-    machine.gpu.read_bandwidth_bytes_per_s = machine.gpu.copy_bandwidth_bytes_per_s = 4e12;
-    machine.gpu.launch_s = 2e-6;
-    machine.link.bandwidth_bytes_per_s = 50e9;
-    const NearPrediction near = near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine);
-    EXPECT_GT(near.kernel_s, 1e6 * 64 * 27 * 10 / 30e12);
-    EXPECT_NEAR(near.transfer_s / (8e6 / 50e9), 1, 1e-9) << "4 bytes in and 4 out a point";
-    way.host_arrays = false;
-    EXPECT_EQ(near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine).transfer_s, 0);
-}
-
-/// What one H200 measured: 1e5 points, 2-D in fp64 and 3-D in fp32, impl/docs/figures/data/near_gpu.jsonl.
-TEST(NearTime, AGpusLongestThreadCounts) {
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    const auto kernel_s = [&](NearLayout layout, double density) {
-        NearProblem p = problem(1e5, density, 3, 0);
-        p.most_targets = density + 4 * std::sqrt(density),
-        p.most_sources = 27 * density + 4 * std::sqrt(27 * density);
-        p.runs = 11 * p.boxes;
-        return near_time(layout, p, way, {}).kernel_s;
-    };
-    EXPECT_GT(kernel_s(NearLayout::indexed, 290), 100 * kernel_s(NearLayout::tiled, 290)) << "measured: 300";
-    EXPECT_LT(kernel_s(NearLayout::tiled, 58), 0.8 * kernel_s(NearLayout::ranges, 58)) << "measured: 0.5";
-    EXPECT_LT(kernel_s(NearLayout::ranges, 2), kernel_s(NearLayout::tiled, 2));
-}
-
-/// As 1e6 points were measured, potentials alone (impl/docs/figures/data/near_gpu.jsonl), and for more.
-TEST(NearTime, AGpusRatesOfManyPoints) {
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    const auto rate = [&](NearLayout layout, double n, double density) {
-        NearProblem p = problem(n, density, 3, 0);
-        p.most_targets = density + 5 * std::sqrt(density);
-        p.most_sources = 27 * density + 5 * std::sqrt(27 * density);
-        p.runs = 11 * p.boxes;
-        p.layout_bytes = layout == NearLayout::replicated ? 16 * p.pairs : 0;
-        return p.pairs / near_time(layout, p, way, {}).kernel_s;
-    };
-    EXPECT_NEAR(rate(NearLayout::tiled, 1e6, 64) / 2.03e12, 1, 0.2);
-    EXPECT_NEAR(rate(NearLayout::tiled, 1e8, 64) / 2.03e12, 1, 0.2);
-    EXPECT_NEAR(rate(NearLayout::ranges, 1e6, 64) / 1.17e12, 1, 0.2);
-    EXPECT_GT(rate(NearLayout::tiled, 1e7, 64), 5 * rate(NearLayout::replicated, 1e7, 64));
-}
-
-/// Of minutes in which making any plan took twice as long: what a layout takes longer is what counts.
-TEST(NearTime, WhatDriftsForAllLayoutsIsNoLayouts) {
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    std::vector<NearSample> samples, of_ranges;
-    for (const double n : {1e3, 1e4, 1e5, 1e6}) {
-        NearSample s;
-        s.problem = problem(n, 8, 3, 0);
-        s.kernel_s = 1e-5;
-        const double drift = n < 5e4 ? 2 : 1;
-        s.plain_s = drift * (1e-3 + 5e-8 * s.problem.boxes);
-        s.collection_s = s.plain_s + 1e-4 + 2e-8 * s.problem.boxes;
-        samples.push_back(s);
-        s.collection_s = s.plain_s, s.problem.layout_bytes = 40 * s.problem.boxes;
-        of_ranges.push_back(s);
-    }
-    const NearPhase common = fit_near(NearLayout::ranges, of_ranges, way, {}).collection;
-    EXPECT_EQ(common.entry, 0) << "bytes of ranges would count for records";
-    EXPECT_GT(common.call_s, 1e-3) << "between the minutes";
-    const NearPhase plain{1e-3, 0, 0, 5e-8, 0, 0, 0, 0};
-    const NearLayoutCosts costs = fit_near(NearLayout::tiled, samples, way, {}, &plain);
-    for (const NearSample& s : samples) {
-        const double predicted_s = near_sum(
-            near_terms(NearLayout::tiled, NearPhaseName::collection, s.problem, way, {}), costs.collection);
-        EXPECT_NEAR(predicted_s / (1.1e-3 + 7e-8 * s.problem.boxes), 1, 1e-3) << s.problem.targets;
-    }
-}
-
-/// A thread's steps are its kernel's: as many slots, another latency.
-TEST(NearTime, AGpusStepsAreOfItsKernel) {
-    Machine machine;
-    machine.near.kernels[0] = {1, 0, 2, 3, 1, 1e-12, 1e-7};
-    machine.near.kernels[1] = {1, 1, 2, 2, 1, 1e-12, 4e-7};
-    NearLayoutCosts costs;
-    costs.backend = 1, costs.layout = 1, costs.number_bytes = 8;
-    costs.kernel.neighbour_s = 1;
-    put(machine.near, costs);
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    const auto kernel_s = [&](int dimension) {
-        NearProblem p = problem(1000, 100, dimension);
-        p.most_sources = 900;
-        return near_time(NearLayout::ranges, p, way, machine).kernel_s;
-    };
-    EXPECT_DOUBLE_EQ(kernel_s(3), 900 * 1e-7);
-    EXPECT_DOUBLE_EQ(kernel_s(2), 900 * 4e-7);
-    machine.near.kernels[0].scalar_s = 0; // of an older file, whose layouts count steps in slots
-    EXPECT_DOUBLE_EQ(kernel_s(3), 900 * 1e-12);
-}
-
-TEST(NearTime, FewBoxesOnAGpuAreWalkedOverByOneThread) {
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    const auto walked = [&](double n) {
-        const NearProblem p = problem(n, 1, 2);
-        return near_terms(NearLayout::ranges, NearPhaseName::collection, p, way, {})[5] / p.neighbours;
-    };
-    EXPECT_EQ(walked(1000), 1);
-    EXPECT_EQ(walked(40960), 0.1);
-}
-
-TEST(NearTime, MemoryThatTheLibraryDoesNotKeepIsTakenAnew) {
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    NearProblem p = problem(1000, 10, 3);
-    p.layout_bytes = 6e7;
-    Machine machine;
-    const auto terms = [&] {
-        return near_terms(NearLayout::replicated, NearPhaseName::collection, p, way, machine);
-    };
-    EXPECT_EQ(terms()[6] + terms()[7], 0);
-    p.layout_bytes = 6.4e8;
-    EXPECT_EQ(terms()[6], 1e7);
-    EXPECT_EQ(terms()[7], 1);
-    machine.gpu.memory_bytes = 128 * 6.4e8; // a larger GPU, of whose memory more is kept
-    EXPECT_EQ(terms()[6] + terms()[7], 0);
-
-    std::vector<NearSample> samples; // which do not show what the driver takes
-    for (const double n : {1e3, 1e4, 1e5}) {
-        NearSample s;
-        s.problem = problem(n, 8, 3, 0);
-        s.kernel_s = s.collection_s = s.charges_s = 1e-9 * n;
-        samples.push_back(s);
-    }
-    bool measured = true;
-    const NearPhase built_in =
-        near_costs(NearLayout::replicated, samples[0].problem, way, {}, &measured).collection;
-    EXPECT_FALSE(measured);
-    const NearPhase found = fit_near(NearLayout::replicated, samples, way, machine).collection;
-    EXPECT_GT(built_in.random, 0);
-    EXPECT_EQ(found.random, built_in.random);
-    EXPECT_EQ(found.memory_s, built_in.memory_s);
-}
-
-/// The same layout steps through other kernels in two and in three dimensions; collection is the host's.
-TEST(NearTime, AGpusKernelsAreFittedByDimension) {
-    NearWay way;
-    way.backend = NearBackend::cuda;
-    Machine machine;
-    std::vector<NearSample> samples;
-    const auto kernel_s = [](const NearProblem& p) { return (p.dimension == 2 ? 1e-9 : 4e-9) * p.targets; };
-    for (const int32_t dimension : {2, 3})
-        for (const double n : {1e3, 1e4, 1e5})
-            for (const double density : {0.5, 4., 32.}) {
-                NearSample s;
-                s.problem = problem(n, density, dimension, 0);
-                s.kernel_s = kernel_s(s.problem), s.collection_s = s.charges_s = 2e-9 * n;
-                samples.push_back(s);
-            }
-    const auto error = [&](int32_t dimension) {
-        const NearProblem p = problem(3e4, 8, dimension, 0);
-        return std::abs(near_time(NearLayout::ranges, p, way, machine).kernel_s / kernel_s(p) - 1);
-    };
-    put(machine.near,
-        fit_near(NearLayout::ranges, samples, way, machine)); // as files of older versions have it
-    EXPECT_GT(error(2) + error(3), 0.5);
-    for (const int32_t dimension : {2, 3})
-        put(machine.near, fit_near(NearLayout::ranges, samples, way, machine, nullptr, dimension));
-    EXPECT_LT(error(2), 0.01);
-    EXPECT_LT(error(3), 0.01);
-    EXPECT_EQ(machine.near.layouts[0].dimension, 0);
-    EXPECT_EQ(machine.near.layouts[2].dimension, 3);
-    EXPECT_EQ(machine.near.layouts[1].collection, machine.near.layouts[2].collection);
-    EXPECT_EQ(machine.near.layouts[3].number_bytes, 0);
-    const std::span<const NearSample> flat(samples.data(), samples.size() / 2);
-    EXPECT_EQ(fit_near(NearLayout::ranges, flat, way, machine, nullptr, 3).dimension, 0) << "none of three";
-}
-
 TEST(NearTime, SamplesCountByTheirWeight) {
     NearWay way;
     way.backend = NearBackend::cuda;
@@ -392,7 +226,7 @@ TEST(NearTime, CalibrationFindsAMachineAgain) {
             << k;
     }
     put(machine.near, machine.near.layouts[2]); // again: replaced, not added
-    EXPECT_EQ(machine.near.layouts[7].number_bytes, 0);
+    EXPECT_EQ(machine.near.layouts[near_layouts].number_bytes, 0);
     EXPECT_THROW(fit_near(NearLayout::tiled, {}, {}, machine), core::Error);
 }
 

@@ -1,5 +1,5 @@
-// Counts of liu2022's kernels against a walk through their blocks and warps, thread by thread; the times of
-// fed buffers against a play of host and device; choices against times that were measured.
+// Counts of liu2022's kernels against a walk through their blocks and warps, thread by thread; choices
+// against times that were measured.
 #include "model/paper_blocks.hpp"
 
 #include "model/machine.hpp"
@@ -119,7 +119,6 @@ TEST(PaperBlocks, NothingIsNoDivisionByNothing) {
     for (const BlockShape block : blocks_2d({}))
         EXPECT_EQ(tiles_2d_s({}, block, {}), 0);
     EXPECT_EQ(pairs_1d_s({}, 256, {}), 0);
-    EXPECT_EQ(paper_feed_times({}, 8192, {}).total_s(), 0);
 }
 
 TEST(PaperBlocks, ShapesFitABlockAndKeepWhatIsGiven) {
@@ -172,61 +171,6 @@ TEST(PaperBlocks, TimesThatAGpuTook) { // an H200, Plummer 3e5 at accuracy 1e-3,
     const double one_d[][2] = {{64, 16.3}, {128, 16.3}, {256, 16.3}, {512, 18.1}, {1024, 18.6}};
     for (const auto& one : one_d)
         EXPECT_NEAR(1e3 * pairs_1d_s(work, static_cast<int>(one[0]), {}) / one[1], 1, 0.15) << one[0];
-}
-
-/// The host appends to its streams in turns and enqueues what is full; the device does kernel after kernel.
-double play(const PaperFeedWork& work, double buffer, const PaperGpu& gpu, double call_s) {
-    const auto streams = static_cast<size_t>(work.streams);
-    std::vector<double> filled(streams, 0), left(streams, work.interactions / work.streams);
-    double host_s = 0, device_s = 0;
-    const auto send = [&](double count) {
-        host_s += call_s;
-        device_s =
-            std::max(device_s, host_s) + std::max(gpu.kernel_s, count / work.interactions * work.device_s);
-    };
-    const double stretch = std::min(buffer, 4096.0);
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t s = 0; s < streams; ++s) {
-            const double now = std::min(stretch, left[s]);
-            host_s += now * work.entry_s, filled[s] += now, left[s] -= now;
-            if (filled[s] >= buffer)
-                send(filled[s]), filled[s] = 0;
-            more = more || left[s] > 0;
-        }
-    }
-    for (const double rest : filled)
-        if (rest > 0)
-            send(rest);
-    return std::max(host_s, device_s);
-}
-
-TEST(PaperBlocks, FedBuffersTakeWhatHostAndDeviceTakeTogether) {
-    const PaperGpu gpu;
-    for (const double device_s : {0.1, 0.5, 2.0})
-        for (double buffer = 1024; buffer <= 1 << 18; buffer *= 2) {
-            PaperFeedWork work;
-            work.interactions = 1e8, work.device_s = device_s;
-            const PaperFeedTimes times = paper_feed_times(work, buffer, gpu);
-            const double call_s = (times.host_s - work.interactions * work.entry_s) / times.launches;
-            EXPECT_NEAR(times.total_s() / play(work, buffer, gpu, call_s), 1, 0.12)
-                << device_s << " " << buffer;
-        }
-}
-
-TEST(PaperBlocks, TheBestBufferIsNeitherTheSmallestNorWithoutEnd) {
-    PaperFeedWork work;
-    work.interactions = 1e8, work.device_s = 0.3;
-    const std::vector<PaperBuffer> ranked = rank_paper_buffers(work, 1e12, {});
-    EXPECT_GT(ranked.front().interactions, 8192);
-    EXPECT_LT(ranked.front().interactions, 1 << 20);
-    EXPECT_EQ(ranked.back().interactions, 512);
-    PaperGpu slow; // calls of his time: 60 us; a device that is slow, too, hides what the host does
-    slow.launch_s = 60e-6 / 3.1;
-    work.device_s = 15;
-    EXPECT_LT(rank_paper_buffers(work, 1e12, slow).front().interactions, 1 << 15);
-    for (const PaperBuffer& one : rank_paper_buffers(work, 2e7, {}))
-        EXPECT_LE(one.interactions, 8192); // no room for more
 }
 
 } // namespace

@@ -2,6 +2,8 @@
 // taken.
 #include "model/tree_sizes.hpp"
 
+#include "model/paper_feed.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -106,6 +108,22 @@ TEST(TreeSizes, BlocksAreRankedBesideLeavesAndGroups) {
     }
     known.kernels = TreeKernels::pairs_1d, known.sizes.block = paper_pairs_1d;
     EXPECT_LE(rank_sizes(known, {}).front().counts.sizes.block.x, 256);
+}
+
+TEST(TreeSizes, FedKernelsTakeTheFeedsTime) {
+    for (const auto& [kernels, block] : {std::pair{TreeKernels::tiles_2d, paper_tiles_2d},
+                                         std::pair{TreeKernels::pairs_1d, paper_pairs_1d}}) {
+        TreeCounts known = plummer();
+        known.kernels = kernels, known.sizes.block = block;
+        const PaperWork lists = paper_work(known);
+        const double on_device = block.y > 0 ? tiles_2d_s(lists, block, {}) : pairs_1d_s(lists, block.x, {});
+        const double start = tree_times(known).forces_s - on_device;
+        known.buffer = 1024;
+        EXPECT_NEAR(tree_times(known).forces_s - start,
+                    paper_feed_times(paper_feed_work(lists, block, {}), 1024, {}, {}).total_s(), 1e-9);
+        EXPECT_GT(start, 0);
+        EXPECT_LT(start, 1e-3);
+    }
 }
 
 TEST(TreeSizes, NothingCountedIsNoDivisionByNothing) {

@@ -16,13 +16,25 @@ void put(model::Machine& machine, Layout layout, double collection_s, double ker
     model::NearLayoutCosts& costs = machine.near.layouts[static_cast<size_t>(layout)];
     costs.backend = 1, costs.layout = static_cast<double>(layout), costs.number_bytes = 8;
     costs.error = error;
-    costs.collection.call_s = collection_s, costs.kernel.call_s = kernel_s;
+    costs.collection.call_s = collection_s, costs.kernel.call_s = kernel_s, costs.scatter.call_s = 1e-9;
+}
+
+/// What events say of charges, beside what FakeDevice tells.
+std::map<Layout, double> charges_s;
+
+int32_t end_with_charges(void* plan, near::DeviceNearReport* report, backend::DeviceError* error) {
+    const int32_t status = fake_end(plan, report, error);
+    if (report != nullptr)
+        report->times.charges_s = charges_s[static_cast<FakePlan*>(plan)->name];
+    return status;
 }
 
 class NearDeviceTest : public testing::Test {
   protected:
     NearDeviceTest() {
         FakeDevice::the() = {};
+        charges_s.clear();
+        table.end = end_with_charges;
         for (int k = 0; k < near::layouts; ++k)
             put(machine, static_cast<Layout>(k), 1, 1, 0.3); // far from the best
         machine.link.bandwidth_bytes_per_s = 1e18;
@@ -37,7 +49,7 @@ class NearDeviceTest : public testing::Test {
         shape = near::shape_of(structure, scene.request.sums);
         const pipeline::NearSideInput input{memory, structure, shape, scene.request.sums,
                                             scene.request.options};
-        auto side = pipeline::make_near_one_device(input, fake_near_table, 0, scene.request.points);
+        auto side = pipeline::make_near_one_device(input, table, 0, scene.request.points);
         side->set_points(scene.request.points);
         return side;
     }
@@ -63,6 +75,7 @@ class NearDeviceTest : public testing::Test {
         return side;
     }
 
+    near::DeviceNearTable table = fake_near_table;
     NearScene scene{1500, 0, 3};
     core::Memory memory;
     model::Machine machine;
@@ -92,6 +105,15 @@ TEST_F(NearDeviceTest, TheFastestOfATrialStaysAndTheOthersGo) {
         execute(*side);
     }
     EXPECT_EQ(device.alive, 0);
+}
+
+/// Records' charges are written before every kernel: a layout whose kernel is the fastest may lose by them.
+TEST_F(NearDeviceTest, ATrialCountsWhatChargesTake) {
+    device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 8e-4}, {Layout::replicated_group, 7e-4}};
+    charges_s = {{Layout::replicated_group, 2e-4}};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::tiled);
+    charges_s = {{Layout::tiled, 2e-4}};
+    EXPECT_EQ(report_of(*make(1e5)).layout, Layout::replicated_group);
 }
 
 TEST_F(NearDeviceTest, ADifferenceWithinTheNoiseLeavesThePredictedBest) {

@@ -19,6 +19,7 @@ struct FakeDevice {
     std::set<near::Layout> too_large_for_points; // the same of set_points
     std::set<double> extents;                    // of all points, as parts are told
     int alive = 0, most_alive = 0;
+    std::vector<const void*> waited; // for these streams
 
     static FakeDevice& the() {
         static FakeDevice one;
@@ -191,6 +192,11 @@ inline int32_t fake_see_charges(void* plan, backend::DeviceError* error) {
     return 0;
 }
 
+inline int32_t fake_wait(const void*, void* stream, backend::DeviceError*) {
+    FakeDevice::the().waited.push_back(stream);
+    return 0;
+}
+
 inline const near::DeviceNearTable fake_near_table{sizeof(near::DeviceNearTable),
                                                    0,
                                                    fake_create,
@@ -203,7 +209,8 @@ inline const near::DeviceNearTable fake_near_table{sizeof(near::DeviceNearTable)
                                                    fake_take_points,
                                                    fake_send_charges,
                                                    fake_sum,
-                                                   fake_see_charges};
+                                                   fake_see_charges,
+                                                   fake_wait};
 
 inline near::Structure spans_of(const NearScene& scene) {
     near::Structure s;

@@ -170,8 +170,7 @@ TEST_F(NearPlanTest, SameBitsForAnyThreadsAndChunks) {
                 NearScene scene(1500, 0, 3);
                 scene.request.options.threads = threads;
                 scene.request.options.layout = layout;
-                if (most > 0 && layout >= static_cast<int32_t>(near::Layout::replicated) &&
-                    layout <= static_cast<int32_t>(near::Layout::replicated_group))
+                if (most > 0 && near::name(static_cast<near::Layout>(layout)).starts_with("replicated"))
                     scene.request.options.most_bytes = most;
                 pipeline::NearPlan plan(memory, log, scene.request);
                 plan.execute(scene.sums());
@@ -210,20 +209,6 @@ TEST_F(NearPlanTest, BoxesMadeHere) {
             EXPECT_GE(plan.report().boxes.height, 3);
         }
     }
-}
-
-TEST_F(NearPlanTest, BoxesAreMadeOfAxesThatAreAllOnTheHost) {
-    NearScene scene(100, 80, 3);
-    near::BoxOptions boxes;
-    scene.request.structure = nullptr;
-    scene.request.boxes = &boxes;
-    for (auto* const points : {&scene.request.points.target, &scene.request.points.source})
-        for (particles::ArrayView& axis : *points) {
-            axis.memory = particles::MemorySpace::device;
-            expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::unsupported,
-                          "device memory");
-            axis.memory = particles::MemorySpace::host;
-        }
 }
 
 TEST_F(NearPlanTest, NothingAtAll) {

@@ -41,6 +41,7 @@ int32_t begin(void* engine, const Settings* settings, const ParticleInput* parti
             here.leaf = control.own.leaf, here.group = control.own.group;
         e.sizes = {here.leaf, here.group, here.device.block_x, here.device.block_y};
         control.used.push_back(e.sizes);
+        control.buffers.push_back(here.device.buffer);
         e.solver = std::make_unique<Solver>(here, e.memory);
         points != nullptr ? e.solver->field_at(*particles, *points, *outputs)
                           : e.solver->compute(*particles, *outputs);
@@ -56,6 +57,14 @@ int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
         report->nodes = done.nodes, report->leaves = done.leaves, report->groups = done.groups;
         report->targets = done.targets;
         report->leaf = e.sizes.leaf, report->group = e.sizes.group;
+        if (const int32_t buffer = control.buffers.back(); buffer > 0) {
+            kernels::FedReport& fed = report->fed;
+            fed.buffer = buffer, fed.groups = done.groups;
+            fed.leaf_entries = 10 * done.groups, fed.node_entries = 90 * done.groups;
+            fed.launches = (fed.leaf_entries + fed.node_entries) / buffer + 2;
+            fed.wall_s = control.feed_s != nullptr ? control.feed_s(buffer) : 1;
+            fed.append_s = 0.5 * fed.wall_s, fed.call_s = 0.25 * fed.wall_s;
+        }
         const int call = static_cast<int>(control.used.size());
         report->time_s.forces = control.forces_s != nullptr ? control.forces_s(e.sizes, call) : 1;
     });
@@ -78,5 +87,6 @@ extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graf
     static backend::CudaTable table = test::fake_table<1>();
     table.device_info = device_info;
     table.force = &force;
+    control.table = &table;
     return &table;
 }

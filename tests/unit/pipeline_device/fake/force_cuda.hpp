@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+namespace graft::backend {
+struct CudaTable;
+}
+
 namespace fake {
 
 struct Sizes {
@@ -15,6 +19,9 @@ struct Control {
     Sizes own = {64, 64, 0, 0};                                 // where the settings leave them to the device
     int64_t bytes_free = int64_t{1} << 37;                      // of its memory
     std::vector<Sizes> used;                                    // by computations so far
+    std::vector<int32_t> buffers;                               // and these, 0: the lists stayed
+    double (*feed_s)(int32_t buffer) = nullptr;                 // that end() reports of a feed; null: 1
+    graft::backend::CudaTable* table = nullptr; // what a test needs besides forces it puts here
 };
 
 } // namespace fake

@@ -1,0 +1,305 @@
+// The near field's model on a GPU: terms counted by hand, times as one H200 took them, and its calibration
+// against a machine that follows the model.
+#include "model/near_calibrate.hpp"
+#include "near_problem.hpp"
+
+#include "core/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace graft::model {
+namespace {
+
+NearTerms gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p,
+                    const Machine& machine = {}) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    return near_terms(layout, phase, p, way, machine);
+}
+
+TEST(NearGpu, FromItsRatesAlone) {
+    Machine machine;
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const NearPrediction usual = near_time(NearLayout::tiled, problem(1e6, 64, 3), way, machine);
+    EXPECT_GT(usual.kernel_s, 1e6 * 64 * 27 * 10 / 30e12) << "an H200's numbers stand in";
+    EXPECT_FALSE(usual.measured);
+    machine.gpu.flops = 60e12, machine.gpu.flops_fp64 = 30e12;
+    machine.gpu.read_bandwidth_bytes_per_s = machine.gpu.copy_bandwidth_bytes_per_s = 4e12;
+    machine.gpu.launch_s = 2e-6;
+    machine.link.bandwidth_bytes_per_s = 50e9;
+    const NearPrediction near = near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine);
+    EXPECT_GT(near.kernel_s, 1e6 * 64 * 27 * 10 / 30e12);
+    EXPECT_NEAR(near.transfer_s / (8e6 / 50e9), 1, 1e-9) << "4 bytes in and 4 out a point";
+    way.host_arrays = false;
+    EXPECT_EQ(near_time(NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine).transfer_s, 0);
+}
+
+/// What one H200 measured: 1e5 points, 2-D in fp64 and 3-D in fp32, impl/docs/figures/data/near_gpu.jsonl.
+TEST(NearGpu, TheLongestThreadCounts) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto kernel_s = [&](NearLayout layout, double density) {
+        NearProblem p = problem(1e5, density, 3, 0);
+        p.most_targets = density + 4 * std::sqrt(density),
+        p.most_sources = 27 * density + 4 * std::sqrt(27 * density);
+        p.runs = 11 * p.boxes;
+        return near_time(layout, p, way, {}).kernel_s;
+    };
+    EXPECT_GT(kernel_s(NearLayout::indexed, 290), 100 * kernel_s(NearLayout::tiled, 290)) << "measured: 300";
+    EXPECT_LT(kernel_s(NearLayout::tiled, 58), 0.8 * kernel_s(NearLayout::ranges, 58)) << "measured: 0.5";
+    EXPECT_LT(kernel_s(NearLayout::ranges, 2), kernel_s(NearLayout::tiled, 2));
+}
+
+/// As 1e6 points were measured, potentials alone (impl/docs/figures/data/near_gpu.jsonl), and for more.
+TEST(NearGpu, RatesOfManyPoints) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto rate = [&](NearLayout layout, double n, double density) {
+        NearProblem p = problem(n, density, 3, 0);
+        p.most_targets = density + 5 * std::sqrt(density);
+        p.most_sources = 27 * density + 5 * std::sqrt(27 * density);
+        p.runs = 11 * p.boxes;
+        p.layout_bytes = layout == NearLayout::replicated ? 16 * p.pairs : 0;
+        return p.pairs / near_time(layout, p, way, {}).kernel_s;
+    };
+    EXPECT_NEAR(rate(NearLayout::tiled, 1e6, 64) / 2.03e12, 1, 0.2);
+    EXPECT_NEAR(rate(NearLayout::tiled, 1e8, 64) / 2.03e12, 1, 0.2);
+    EXPECT_NEAR(rate(NearLayout::ranges, 1e6, 64) / 1.17e12, 1, 0.2);
+    EXPECT_GT(rate(NearLayout::tiled, 1e7, 64), 5 * rate(NearLayout::replicated, 1e7, 64));
+}
+
+/// Of minutes in which making any plan took twice as long: what a layout takes longer is what counts.
+TEST(NearGpu, WhatDriftsForAllLayoutsIsNoLayouts) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    std::vector<NearSample> samples, of_ranges;
+    for (const double n : {1e3, 1e4, 1e5, 1e6}) {
+        NearSample s;
+        s.problem = problem(n, 8, 3, 0);
+        s.kernel_s = 1e-5;
+        const double drift = n < 5e4 ? 2 : 1;
+        s.plain_s = drift * (1e-3 + 5e-8 * s.problem.boxes);
+        s.collection_s = s.plain_s + 1e-4 + 2e-8 * s.problem.boxes;
+        samples.push_back(s);
+        s.collection_s = s.plain_s, s.problem.layout_bytes = 40 * s.problem.boxes;
+        of_ranges.push_back(s);
+    }
+    std::vector<std::vector<NearSample>> all(near_layouts);
+    all[1] = of_ranges;
+    NearCommon common = fit_near_common(all, way, {});
+    EXPECT_EQ(common.collection.entry, 0) << "bytes of ranges would count for records";
+    EXPECT_GT(common.collection.call_s, 1e-3) << "between the minutes";
+    common.collection = {1e-3, 0, 0, 5e-8 / (24 + 8 * 4), 0, 0, 0, 0};
+    const NearLayoutCosts costs = fit_near(NearLayout::tiled, samples, way, {}, &common);
+    for (const NearSample& s : samples) {
+        const double predicted_s = near_sum(
+            near_terms(NearLayout::tiled, NearPhaseName::collection, s.problem, way, {}), costs.collection);
+        EXPECT_NEAR(predicted_s / (1.1e-3 + 7e-8 * s.problem.boxes), 1, 1e-3) << s.problem.targets;
+    }
+}
+
+/// A thread's steps are its kernel's: as many slots, another latency.
+TEST(NearGpu, StepsAreOfTheirKernel) {
+    Machine machine;
+    machine.near.kernels[0] = {1, 0, 2, 3, 1, 1e-12, 1e-7};
+    machine.near.kernels[1] = {1, 1, 2, 2, 1, 1e-12, 4e-7};
+    NearLayoutCosts costs;
+    costs.backend = 1, costs.layout = 1, costs.number_bytes = 8;
+    costs.kernel.neighbour_s = 1, costs.scatter.call_s = 1e-5;
+    put(machine.near, costs);
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const auto kernel_s = [&](int dimension) {
+        NearProblem p = problem(1000, 100, dimension);
+        p.most_sources = 900;
+        return near_time(NearLayout::ranges, p, way, machine).kernel_s;
+    };
+    EXPECT_DOUBLE_EQ(kernel_s(3), 900 * 1e-7);
+    EXPECT_DOUBLE_EQ(kernel_s(2), 900 * 4e-7);
+    machine.near.kernels[0].scalar_s = 0; // of an older file, whose layouts count steps in slots
+    EXPECT_DOUBLE_EQ(kernel_s(3), 900 * 1e-12);
+}
+
+/// Each layout beside its kernels takes the same: what a layout's samples say of it is noise.
+TEST(NearGpu, CallsAndWaitsAreAllLayouts) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    std::vector<std::vector<NearSample>> all(near_layouts);
+    for (const double n : {1e3, 1e4, 1e5, 1e6})
+        for (const size_t layout : {1, 4}) {
+            NearSample s;
+            s.problem = problem(n, 8, 3, 0);
+            s.collection_s = s.plain_s = s.kernel_s = 1e-9 * n;
+            s.charges_s = (layout == 4 ? 2e-11 : 1e-12) * s.problem.gathered;
+            s.scatter_s = (layout == 4 ? 4e-5 : 2e-5) + 1e-9 * n;
+            all[layout].push_back(s);
+        }
+    const NearCommon common = fit_near_common(all, way, {});
+    EXPECT_GT(common.scatter.call_s, 2e-5);
+    EXPECT_LT(common.scatter.call_s, 4e-5);
+    for (const int layout : {1, 4}) {
+        const auto& own = all[static_cast<size_t>(layout)];
+        const NearLayoutCosts costs = fit_near(static_cast<NearLayout>(layout), own, way, {}, &common);
+        EXPECT_EQ(costs.scatter, common.scatter);
+        Machine machine;
+        put(machine.near, costs);
+        const NearPrediction found = near_time(static_cast<NearLayout>(layout), own[1].problem, way, machine);
+        EXPECT_NEAR(found.charges_s / own[1].charges_s, 1, 0.05) << layout;
+    }
+}
+
+/// The walk over the neighbours goes by pieces of 4,096 boxes; a thread takes one after the other.
+TEST(NearGpu, APlanWaitsForTheThreadThatEndsLast) {
+    Machine machine;
+    machine.cpu.cores = 8;
+    const auto turns = [&](double boxes) {
+        NearProblem p = problem(100 * boxes, 100, 2); // no empty ones: 4 runs a box
+        return gpu_terms(NearLayout::ranges, NearPhaseName::collection, p, machine)[1];
+    };
+    EXPECT_EQ(turns(1000), 0) << "known by heart";
+    EXPECT_NEAR(turns(4096), 4 * 4096 - 5000, 1);
+    EXPECT_NEAR(turns(8 * 4096), 4 * 4096 - 5000 / 8., 1) << "a piece each";
+    EXPECT_NEAR(turns(9 * 4096), 2 * (4 * 4096 - 5000 / 9.), 1) << "one thread has two";
+    const NearProblem full = problem(8192 * 100, 100, 2), sparse = problem(8192, 1, 2);
+    EXPECT_GT(gpu_terms(NearLayout::ranges, NearPhaseName::collection, sparse)[1],
+              1.5 * gpu_terms(NearLayout::ranges, NearPhaseName::collection, full)[1])
+        << "which boxes are empty is not foreseen";
+}
+
+TEST(NearGpu, APlanCountsTablesAndUnits) {
+    const auto terms = [](NearLayout layout, double boxes) {
+        return gpu_terms(layout, NearPhaseName::collection, problem(boxes * 100, 100, 3));
+    };
+    EXPECT_NEAR(terms(NearLayout::ranges, 1000)[3], 1000 * (24 + 4 * 8), 1);
+    EXPECT_NEAR(terms(NearLayout::ranges, 2e6)[3], 2 * 2e6 * (24 + 4 * 8), 10)
+        << "64 MB of runs are the system's";
+    EXPECT_NEAR(terms(NearLayout::tiled, 1000)[4], 1000, 1e-6) << "units are made for each box with targets";
+    NearProblem sparse = problem(1000, 0.5, 3);
+    EXPECT_NEAR(gpu_terms(NearLayout::tiled, NearPhaseName::collection, sparse)[4],
+                2000 * (1 - std::exp(-0.5)), 1e-6);
+}
+
+TEST(NearGpu, NumbersOfAnOlderFileStandBack) {
+    Machine machine;
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    const NearProblem p = problem(1e4, 8, 3, 0);
+    NearLayoutCosts costs;
+    costs.backend = 1, costs.layout = 1, costs.number_bytes = 4, costs.collection.run_s = 1;
+    put(machine.near, costs);
+    const NearPrediction older = near_time(NearLayout::ranges, p, way, machine);
+    EXPECT_FALSE(older.measured);
+    EXPECT_EQ(older.collection_s, near_time(NearLayout::ranges, p, way, {}).collection_s);
+    costs.scatter.call_s = 3e-5;
+    put(machine.near, costs);
+    EXPECT_TRUE(near_time(NearLayout::ranges, p, way, machine).measured);
+}
+
+/// At 8 points a box the emptiest neighbourhoods fall below what blocks of threads take (near_tile.hpp), and
+/// their warps, which read source by source, end last.
+TEST(NearGpu, FewWarpsBesideBlocksAreLate) {
+    const auto direct = [](double density) {
+        return gpu_terms(NearLayout::tiled, NearPhaseName::kernel, problem(1e5, density, 3, 0))[1];
+    };
+    EXPECT_GT(direct(4), 0) << "warps alone";
+    EXPECT_GT(direct(8), 0);
+    EXPECT_EQ(direct(16), 0) << "blocks alone";
+}
+
+/// Seconds of the kernels that bring charges into records, by events of one H200: 1e6 points, 2-D, fp64,
+/// impl/docs/figures/data/near_gpu_samples.txt.xz.
+TEST(NearGpu, ChargesAsMeasured) {
+    struct Case {
+        double density, replicated_s, interleaved_s, group_s;
+    };
+    constexpr Case cases[] = {
+        {1, 439e-6, 245e-6, 590e-6}, {4, 691e-6, 592e-6, 282e-6}, {8, 1202e-6, 906e-6, 255e-6}};
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    for (const Case& one : cases) {
+        NearProblem p = problem(1e6, one.density, 2);
+        p.full_boxes = p.boxes * -std::expm1(-one.density);
+        p.pairs = 9 * 1e6 * one.density + 1e6, p.runs = 4.3 * p.full_boxes;
+        p.most_sources = 9 * one.density + 5 * std::sqrt(9 * one.density);
+        const auto ratio = [&](NearLayout layout, double measured_s) {
+            return near_time(layout, p, way, {}).charges_s / measured_s;
+        };
+        EXPECT_NEAR(ratio(NearLayout::replicated, one.replicated_s), 1, 0.25) << one.density;
+        EXPECT_NEAR(ratio(NearLayout::replicated_interleaved, one.interleaved_s), 1, 0.25) << one.density;
+        EXPECT_NEAR(ratio(NearLayout::replicated_group, one.group_s), 1, 0.25) << one.density;
+    }
+}
+
+TEST(NearGpu, MemoryThatTheLibraryDoesNotKeepIsTakenAnew) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    NearProblem p = problem(1000, 10, 3);
+    p.layout_bytes = 6e7;
+    Machine machine;
+    const auto terms = [&] {
+        return near_terms(NearLayout::replicated, NearPhaseName::collection, p, way, machine);
+    };
+    EXPECT_EQ(terms()[6] + terms()[7], 0);
+    p.layout_bytes = 6.4e8;
+    EXPECT_EQ(terms()[6], 1e7);
+    EXPECT_EQ(terms()[7], 1);
+    machine.gpu.memory_bytes = 128 * 6.4e8; // a larger GPU, of whose memory more is kept
+    EXPECT_EQ(terms()[6] + terms()[7], 0);
+
+    std::vector<NearSample> samples; // which do not show what the driver takes
+    for (const double n : {1e3, 1e4, 1e5}) {
+        NearSample s;
+        s.problem = problem(n, 8, 3, 0);
+        s.kernel_s = s.collection_s = s.charges_s = 1e-9 * n;
+        samples.push_back(s);
+    }
+    bool measured = true;
+    const NearPhase built_in =
+        near_costs(NearLayout::replicated, samples[0].problem, way, {}, &measured).collection;
+    EXPECT_FALSE(measured);
+    const NearPhase found = fit_near(NearLayout::replicated, samples, way, machine).collection;
+    EXPECT_GT(built_in.random, 0);
+    EXPECT_EQ(found.random, built_in.random);
+    EXPECT_EQ(found.memory_s, built_in.memory_s);
+}
+
+/// The same layout steps through other kernels in two and in three dimensions; collection is the host's.
+TEST(NearGpu, KernelsAreFittedByDimension) {
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    Machine machine;
+    std::vector<NearSample> samples;
+    const auto kernel_s = [](const NearProblem& p) { return (p.dimension == 2 ? 1e-9 : 4e-9) * p.targets; };
+    for (const int32_t dimension : {2, 3})
+        for (const double n : {1e3, 1e4, 1e5})
+            for (const double density : {0.5, 4., 32.}) {
+                NearSample s;
+                s.problem = problem(n, density, dimension, 0);
+                s.kernel_s = kernel_s(s.problem), s.collection_s = s.charges_s = s.scatter_s = 2e-9 * n;
+                samples.push_back(s);
+            }
+    const auto error = [&](int32_t dimension) {
+        const NearProblem p = problem(3e4, 8, dimension, 0);
+        return std::abs(near_time(NearLayout::ranges, p, way, machine).kernel_s / kernel_s(p) - 1);
+    };
+    put(machine.near,
+        fit_near(NearLayout::ranges, samples, way, machine)); // as files of older versions have it
+    EXPECT_GT(error(2) + error(3), 0.5);
+    for (const int32_t dimension : {2, 3})
+        put(machine.near, fit_near(NearLayout::ranges, samples, way, machine, nullptr, dimension));
+    EXPECT_LT(error(2), 0.01);
+    EXPECT_LT(error(3), 0.01);
+    EXPECT_EQ(machine.near.layouts[0].dimension, 0);
+    EXPECT_EQ(machine.near.layouts[2].dimension, 3);
+    EXPECT_EQ(machine.near.layouts[1].collection, machine.near.layouts[2].collection);
+    EXPECT_EQ(machine.near.layouts[3].number_bytes, 0);
+    const std::span<const NearSample> flat(samples.data(), samples.size() / 2);
+    EXPECT_EQ(fit_near(NearLayout::ranges, flat, way, machine, nullptr, 3).dimension, 0) << "none of three";
+}
+
+} // namespace
+} // namespace graft::model
