@@ -81,7 +81,7 @@ struct MutualLoop {
     }
     /// Own sources [k, end), every S-th; target 0 is source `self`, target t is `lanes` t further.
     __device__ __forceinline__ void add_own(int k, int end, int self) {
-        const DeviceOps<float, true> ops;
+        const DeviceOps<float, true, slope && has_cube(form)> ops;
 #pragma unroll 1
         for (; k < end; k += streams) {
             const float4 s = source[k];
@@ -137,7 +137,7 @@ struct MutualLoop {
     /// (4 % with potential and gradient, and loses as much with potentials alone).
     template <bool checked>
     __device__ __forceinline__ int pass(int at, int steps) {
-        const DeviceOps<float, checked> ops;
+        const DeviceOps<float, checked, slope && has_cube(form)> ops;
         constexpr bool twice = value && slope;
         if constexpr (twice) {
 #pragma unroll 1
