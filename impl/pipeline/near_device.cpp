@@ -219,8 +219,12 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
     if (input.options.devices > 1) {
         require_devices(*cuda, input.options.devices);
         const DeviceChoice choice(input, !device_arrays);
-        const int32_t count = best_device_count(choice.chosen().predicted, input.shape, choice.link(),
-                                                device_arrays, input.options.devices);
+        const bool in_order = input.structure.target_index.empty() && input.structure.source_index.empty();
+        const NearArrays arrays = device_arrays ? NearArrays::device
+                                  : in_order    ? NearArrays::host_in_order
+                                                : NearArrays::host_at_random;
+        const int32_t count = best_device_count(choice.chosen().predicted, input.shape, choice.link(), arrays,
+                                                input.options.devices);
         if (count > 1)
             return make_near_devices(input, *cuda, device, count, choice.layout(), choice.reason());
     }

@@ -171,6 +171,9 @@ class DevicesSide : public NearSide {
 constexpr double further_device_s = 6e-5; // calls of an execution, and the wait for one more
 constexpr double least_saving = 0.05;     // of an execution: less is the model's error
 constexpr double uneven = 1.03;           // parts of whole boxes, and the points of neighbours
+// More for each number of the host's, charge or sum, than in one piece: blocks, or one by one by its list (16
+// threads of the H200s' host).
+constexpr double number_s = 6e-11, random_number_s = 4.5e-10;
 constexpr double usual_link_bytes_per_s = 1e11;
 
 } // namespace
@@ -198,23 +201,22 @@ near::DeviceNearOutputs device_outputs(const NearSums& sums) {
 }
 
 int32_t best_device_count(const model::NearPrediction& one, const near::Shape& shape, const model::Link& link,
-                          bool device_arrays, int32_t most) {
-    const double number = shape.precision == near::Precision::fp32 ? 4 : 8;
+                          NearArrays arrays, int32_t most) {
     const double outputs = ((shape.outputs & near::potential) != 0 ? 1 : 0) +
                            ((shape.outputs & near::gradient) != 0 ? shape.dimension : 0);
-    const double bytes =
-        device_arrays
-            ? number * shape.components *
-                  (static_cast<double>(shape.sources) + outputs * static_cast<double>(shape.targets))
-            : 0;
+    const double numbers = shape.components * (static_cast<double>(shape.sources) +
+                                               outputs * static_cast<double>(shape.targets));
     const double rate =
         link.gpu_gpu_bandwidth_bytes_per_s > 0 ? link.gpu_gpu_bandwidth_bytes_per_s : usual_link_bytes_per_s;
+    const double number_bytes = shape.precision == near::Precision::fp32 ? 4 : 8;
+    const double apart_s = numbers * (arrays == NearArrays::host_at_random ? random_number_s : number_s);
     int32_t best = 1;
     double saved_s = 0;
     for (int32_t count = 2; count <= most; ++count) {
         const double others = static_cast<double>(count - 1) / count; // of the work, on the further ones
-        const double now_s = one.kernel_s * (1 - uneven * (1 - others)) - others * bytes / rate -
-                             further_device_s * (count - 1);
+        const double cost_s = arrays == NearArrays::device ? others * numbers * number_bytes / rate : apart_s;
+        const double now_s =
+            one.kernel_s * (1 - uneven * (1 - others)) - cost_s - further_device_s * (count - 1);
         if (now_s > saved_s)
             best = count, saved_s = now_s;
     }

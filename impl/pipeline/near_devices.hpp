@@ -21,11 +21,15 @@ std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const
 /// How many GPUs this host has. Throws Error(device) where they are fewer than `count`.
 int32_t require_devices(const backend::CudaTable& cuda, int32_t count);
 
+/// Where a caller's arrays are, and whether points follow each other as in the boxes.
+enum class NearArrays { host_in_order, host_at_random, device };
+
 /// How many GPUs, at most `most`, execute fastest what is predicted to take `one` on one of them: kernels are
-/// cut, what the host does is not, arrays on a device go to the others and back, and each one costs its
-/// calls. 1 where the gain is less than the model's error. Source: impl/docs/gpu/near.md.
+/// cut, what the host does is not and takes longer where each part's points lie among others', arrays on a
+/// device go to the others and back, and each GPU costs its calls. 1 where the gain is less than the model's
+/// error. Source: impl/docs/gpu/near.md.
 int32_t best_device_count(const model::NearPrediction& one, const near::Shape& shape, const model::Link& link,
-                          bool device_arrays, int32_t most);
+                          NearArrays arrays, int32_t most);
 
 /// Devices first, first + 1, ... (after the last one 0) of `count` >= 2. The same bits as on one of them with
 /// the same layout. Host arrays: each GPU gets the points that its boxes need and gives its own sums back.

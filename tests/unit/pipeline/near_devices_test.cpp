@@ -150,17 +150,20 @@ TEST_F(NearDevicesTest, AsManyAsExecuteFastest) {
     model::NearPrediction one;
     model::Link link;
     link.gpu_gpu_bandwidth_bytes_per_s = 2e11; // 40 MB: 0.1 ms for the half of them
-    const auto best = [&](double kernel_s, double host_s, bool device_arrays) {
+    using pipeline::NearArrays;
+    const auto best = [&](double kernel_s, double host_s, NearArrays arrays) {
         one.kernel_s = kernel_s, one.transfer_s = host_s;
-        return pipeline::best_device_count(one, shape, link, device_arrays, 4);
+        return pipeline::best_device_count(one, shape, link, arrays, 4);
     };
-    EXPECT_EQ(best(1e-5, 0, false), 1);
-    EXPECT_EQ(best(1e-4, 1e-2, false), 1) << "what is saved is less than the model's error";
-    EXPECT_EQ(best(1e-3, 1e-3, false), 4);
-    EXPECT_EQ(best(2e-4, 0, false), 2);
-    EXPECT_EQ(best(2.5e-4, 0, true), 1) << "arrays travel to the other and back";
-    EXPECT_EQ(best(1e-2, 0, true), 4);
-    EXPECT_EQ(pipeline::best_device_count(one, shape, link, true, 1), 1);
+    EXPECT_EQ(best(1e-5, 0, NearArrays::host_in_order), 1);
+    EXPECT_EQ(best(8e-4, 1.5e-2, NearArrays::host_in_order), 1) << "less is saved than the model's error";
+    EXPECT_EQ(best(2.2e-3, 3e-3, NearArrays::host_at_random), 1) << "8 ms instead of 5 were measured";
+    EXPECT_EQ(best(4.4e-3, 3e-3, NearArrays::host_in_order), 4);
+    EXPECT_EQ(best(2e-2, 3e-3, NearArrays::host_at_random), 4);
+    EXPECT_EQ(best(2.5e-4, 0, NearArrays::device), 1) << "arrays travel to the other and back";
+    EXPECT_EQ(best(5e-4, 0, NearArrays::device), 2);
+    EXPECT_EQ(best(1e-2, 0, NearArrays::device), 4);
+    EXPECT_EQ(pipeline::best_device_count(one, shape, link, NearArrays::device, 1), 1);
 }
 
 TEST_F(NearDevicesTest, TooFewGpusAreNamed) {
