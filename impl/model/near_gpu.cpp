@@ -48,8 +48,8 @@ TileRule rule_of(const NearProblem& p) {
     return rule;
 }
 
-/// The largest of so many normal deviates, as expected (Cramer 1946, 28.6).
-double expected_most(double count) {
+/// Where the largest of so many normal deviates is likeliest (Cramer 1946, 28.6).
+double likeliest_most(double count) {
     constexpr double four_pi = 12.566370614359172;
     if (count < 3)
         return 0;
@@ -83,7 +83,7 @@ TileChains chains_of(const NearProblem& p, double full) {
     for (const double deviations : {-2.0, -1.0, 0.0, 1.0, 2.0})
         add(mean + deviations * std::sqrt(mean), sources);
     // The emptiest neighbourhood: where others take blocks it may be left to a warp, which is late.
-    add(mean, sources - std::sqrt(sources) * expected_most(full));
+    add(mean, sources - std::sqrt(sources) * likeliest_most(full));
     add(p.most_targets, p.most_sources);
     return chains;
 }
@@ -145,7 +145,7 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
     case NearLayout::replicated_group: // a warp a box, full or not, that steps through its runs
         return {1, p.most_sources, p.targets, p.boxes, p.gathered * p.components, runs * p.boxes, 0, 0};
     default:
-        return {1, 0, p.targets, 0, 0, 0, 0, 0};
+        return {1, 0, p.sources, 0, 0, 0, 0, 0};
     }
 }
 
