@@ -304,7 +304,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     }
     sum_pairs(queue, how, view, units);
     w.side.join(queue.stream());
-    gather_slots(queue, view, units, groups, how.add, field);
+    gather_slots(queue, how, view, units, groups, targets.origin, field);
 }
 
 } // namespace graft::kernels

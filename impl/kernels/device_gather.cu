@@ -13,8 +13,17 @@ struct FieldPointers {
     double *ax, *ay, *az, *potential;
     double unit; // 1 / charge_scale, exact
     bool add;
+    particles::ExportRecord* records; // instead of the arrays, or null
+    const int32_t* origin;            // of targets
 
+    /// Where put() is to put a target's field; asked for ahead of its sum.
+    __device__ int64_t place_of(int64_t target) const { return records != nullptr ? origin[target] : target; }
     __device__ void put(int64_t to, const double (&sum)[4], double square, double inverse) const {
+        if (records != nullptr) {
+            auto* const halves = reinterpret_cast<double2*>(records + to);
+            halves[0] = {sum[0] * square, sum[1] * square}, halves[1] = {sum[2] * square, 0.0};
+            return;
+        }
         const auto put_one = [=, *this](double* out, double value) {
             out[to] = add ? out[to] + value : value;
         };
@@ -131,6 +140,7 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
     const Unscale unscale(field, frame);
     for (int32_t k = chunk * 32 + lane; k < frame.count; k += chunks * 32) {
+        const int64_t to = field.place_of(frame.first + int64_t{k});
         double sum[4] = {0, 0, 0, 0};
         if constexpr (local) {
             const Polynomial polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k});
@@ -139,7 +149,7 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
         } else {
             add_slots(slots + k, units, frame.count, sum);
         }
-        field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
+        field.put(to, sum, unscale.square, unscale.inverse);
     }
 }
 
@@ -171,7 +181,7 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                     sum[i] += part[w][i][lane];
             if constexpr (local)
                 Polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k}).add_to(sum);
-            field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse);
+            field.put(field.place_of(frame.first + int64_t{k}), sum, unscale.square, unscale.inverse);
         }
         __syncthreads();
     }
@@ -209,11 +219,12 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
 
 } // namespace
 
-void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                  int64_t group_capacity, bool add, DeviceField& field) {
+void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+                  const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field) {
     const FieldPointers out{field.ax.data(),       field.ay.data(),
                             field.az.data(),       field.potential.empty() ? nullptr : field.potential.data(),
-                            1 / view.charge_scale, add};
+                            1 / view.charge_scale, how.add,
+                            how.records,           origin};
     const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
     const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
     if (view.near_count != nullptr)

@@ -182,8 +182,9 @@ void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, 
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);
-/// The fields of the batch's groups from their slots and polynomials; status units_needed, slots_needed.
-void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                  int64_t group_capacity, bool add, DeviceField& field);
+/// The fields of the batch's groups, or their how.records, from their slots and polynomials; status
+/// units_needed, slots_needed. `origin`: DeviceTargets::origin.
+void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+                  const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field);
 
 } // namespace graft::kernels

@@ -138,7 +138,9 @@ kernels::DeviceEvaluation DeviceForce::evaluation() const {
 
 void DeviceForce::evaluate_batches() {
     set_first_capacities();
-    const kernels::DeviceEvaluation how = evaluation();
+    kernels::DeviceEvaluation how = evaluation();
+    summed_to_records_ = sums_to_records();
+    how.records = summed_to_records_ ? spare_records() : nullptr;
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
     for (int b = 0; b < batches_; ++b) {
         if (!reusing_)
