@@ -33,6 +33,20 @@ struct FieldPointers {
         if (potential != nullptr)
             put_one(potential, sum[3] * inverse);
     }
+    /// The same for the records of a warp's lanes, where `there`: two lanes write a record together, a whole
+    /// sector of memory a request.
+    __device__ void put_records(bool there, int64_t to, const double (&sum)[4], double square) const {
+        const bool odd = threadIdx.x % 2 != 0;
+        const double x = sum[0] * square, y = sum[1] * square, z = sum[2] * square;
+        const auto of_other = [](auto value) { return __shfl_xor_sync(~0u, value, 1); };
+        const double first = of_other(odd ? x : z), second = of_other(y);
+        const int64_t other = of_other(there ? to : int64_t{-1}), own = there ? to : -1;
+        const auto half = [&](int64_t record) { return reinterpret_cast<double2*>(records + record) + odd; };
+        if (const int64_t evens = odd ? other : own; evens >= 0)
+            *half(evens) = odd ? double2{first, 0.0} : double2{x, y};
+        if (const int64_t odds = odd ? own : other; odds >= 0)
+            *half(odds) = odd ? double2{z, 0.0} : double2{first, second};
+    }
 };
 
 /// Adds `units` slots, `count` apart, in order; four loads are under way together, whatever their number.
@@ -139,7 +153,9 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
     const Unscale unscale(field, frame);
-    for (int32_t k = chunk * 32 + lane; k < frame.count; k += chunks * 32) {
+    for (int32_t base = chunk * 32; base < frame.count; base += chunks * 32) { // the same for all lanes
+        const bool there = base + lane < frame.count;
+        const int32_t k = there ? base + lane : frame.count - 1;
         const int64_t to = field.place_of(frame.first + int64_t{k});
         double sum[4] = {0, 0, 0, 0};
         if constexpr (local) {
@@ -149,7 +165,10 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
         } else {
             add_slots(slots + k, units, frame.count, sum);
         }
-        field.put(to, sum, unscale.square, unscale.inverse);
+        if (field.records != nullptr)
+            field.put_records(there, to, sum, unscale.square);
+        else if (there)
+            field.put(to, sum, unscale.square, unscale.inverse);
     }
 }
 
