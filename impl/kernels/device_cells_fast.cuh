@@ -13,6 +13,7 @@
 // for the sums.
 #pragma once
 
+#include "kernels/device_cell_queue.cuh"
 #include "kernels/device_cells.cuh"
 #include "kernels/device_source_tiles.cuh"
 
@@ -34,7 +35,7 @@ struct Tile {
     float4 place[tile_items]; // a c, a
     float4 first[tile_items]; // of Q'': xx xy xz yy
     float4 rest[tile_items];  // yz, 3/2 z, 2 C'', b
-    PackedCell queue[32];     // the next tile's, on their way
+    CellQueue queue;          // the next tile's, on their way
     // Of the unit; registers are for targets.
     Unit unit;
     GroupFrame frame;
@@ -52,24 +53,14 @@ __device__ __forceinline__ float square_of_power(int e) {
     return __int_as_float((2 * min(max(e, -60), 60) + 127) << 23);
 }
 
-/// Begins to read this lane's cell of the next tile; -1: none.
-__device__ __forceinline__ void ask(const PackedCell* cells, int32_t node, Tile& tile) {
-    const auto* from = reinterpret_cast<const float4*>(cells + max(node, 0));
-    auto* to = reinterpret_cast<float4*>(tile.queue + threadIdx.x % 32);
-    for (int i = 0; i < 4; ++i)
-        __pipeline_memcpy_async(to + i, from + i, 16);
-    __pipeline_commit();
-}
-
 /// Stores this lane's cell of the tile, that was asked for; returns whether any has a quadrupole (all lanes).
 template <bool softened>
 __device__ __forceinline__ bool fill_tile(int32_t node, float eps2, int to, Tile& tile) {
     const GroupFrame& frame = tile.frame;
     float4 place = make_float4(far_away, far_away, far_away, 0), first = make_float4(0, 0, 0, 0),
            rest = first;
-    __pipeline_wait_prior(0);
+    const PackedCell cell = tile.queue.take();
     if (node >= 0) {
-        const PackedCell& cell = tile.queue[threadIdx.x % 32];
         if (cell.a != 0) {
             place =
                 make_float4(static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0])) * cell.a,
@@ -202,12 +193,12 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
         return e < tile.unit.end ? tile.list[e] : -1;
     };
     int32_t node = node_at(tile.unit.begin), following = node_at(tile.unit.begin + 32);
-    ask(cells, node, tile);
+    tile.queue.ask<false>(cells, node);
     for (int32_t begin = tile.unit.begin; begin < tile.unit.end; begin += 32) {
         const bool any = fill_tile<softened>(node, eps2, to, tile);
         node = following;
         if (begin + 32 < tile.unit.end) {
-            ask(cells, node, tile);
+            tile.queue.ask<false>(cells, node);
             following = node_at(begin + 64);
         }
         add_cells<T, softened, potential>(tile, own, part, !any, eps2, lane);

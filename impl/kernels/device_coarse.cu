@@ -210,7 +210,7 @@ __device__ void sum_targets(const EvaluationView& v, const UnitView& units, bool
             for (int c = 0; c < 4; ++c)
                 sum[c] += sums.part[w][lane][c];
         const Unscale unscale(field, frame);
-        field.put(first + lane, sum, unscale.square, unscale.inverse, field.add);
+        field.put(field.place_of(first + lane), sum, unscale.square, unscale.inverse, field.add);
     }
     __syncthreads();
 }
@@ -254,14 +254,14 @@ void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVa
 }
 
 void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                const PairVariant& variant, bool add, DeviceField& field) {
-    const auto kernel = [kind = pair_kind(variant)] {
+                const DeviceEvaluation& how, const int32_t* origin, DeviceField& field) {
+    const auto kernel = [kind = pair_kind(how.pairs)] {
         return kind == DevicePair::constant  ? sum_kernel<DevicePair::constant>
                : kind == DevicePair::plummer ? sum_kernel<DevicePair::plummer>
                                              : sum_kernel<DevicePair::spline>;
     }();
     kernel<<<2u * queue.multiprocessors(), 32 * warps, 0, queue.stream()>>>(
-        view, units, variant.softening != Softening::none, FieldPointers(field, view, add));
+        view, units, how.pairs.softening != Softening::none, FieldPointers(field, view, how, origin));
     GRAFT_CUDA_LAUNCHED("sum_coarse");
     ++queue.launches;
 }

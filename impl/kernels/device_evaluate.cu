@@ -304,11 +304,11 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
                           w.expansions.data());
         sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
         if (view.single_precision)
-            sum_coarse(queue, view, units, how.pairs, how.add, field);
+            sum_coarse(queue, view, units, how, targets.origin, field);
     }
     sum_pairs(queue, how, view, units);
     w.side.join(queue.stream());
-    gather_slots(queue, view, units, groups, how.add, field);
+    gather_slots(queue, how, view, units, groups, targets.origin, field);
 }
 
 } // namespace graft::kernels

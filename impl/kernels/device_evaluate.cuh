@@ -12,6 +12,7 @@
 #include "kernels/softening.hpp"
 #include "lists/device_lists.cuh"
 #include "moments/device_moments.cuh"
+#include "particles/device_records.cuh"
 #include "tree/device_tree.cuh"
 
 namespace graft::kernels {
@@ -42,6 +43,9 @@ struct DeviceEvaluation {
     bool local = false;
     /// The lists were built with what pack() gave: they may be cut, and share far cells.
     bool packed = false;
+    /// Of kernels that work by units, not null: accelerations go into records in the host's order (by
+    /// DeviceTargets::origin) and not to the field; no potentials, no `add`.
+    particles::ExportRecord* records = nullptr;
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
 

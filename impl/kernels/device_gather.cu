@@ -108,7 +108,10 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
     const Unscale unscale(field, frame);
-    for (int32_t k = chunk * 32 + lane; k < frame.count; k += chunks * 32) {
+    for (int32_t base = chunk * 32; base < frame.count; base += chunks * 32) { // the same for all lanes
+        const bool there = base + lane < frame.count;
+        const int32_t k = there ? base + lane : frame.count - 1;
+        const int64_t to = field.place_of(frame.first + int64_t{k});
         double sum[4] = {0, 0, 0, 0};
         const bool has_pairs = frame.coarse != 0 && frame.is_coarse(k);
         const int32_t skip = has_pairs ? frame.pairs.units : 0;
@@ -120,7 +123,10 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
         } else {
             add_slots(own, all - skip, frame.count, sum);
         }
-        field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse, field.add | has_pairs);
+        if (field.records != nullptr)
+            field.put_records(there, to, sum, unscale.square, has_pairs);
+        else if (there)
+            field.put(to, sum, unscale.square, unscale.inverse, field.add | has_pairs);
     }
 }
 
@@ -154,7 +160,8 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
                     sum[i] += part[w][i][lane];
             if constexpr (local)
                 Polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k}).add_to(sum);
-            field.put(int64_t{frame.first} + k, sum, unscale.square, unscale.inverse, field.add | has_pairs);
+            field.put(field.place_of(frame.first + int64_t{k}), sum, unscale.square, unscale.inverse,
+                      field.add | has_pairs);
         }
         __syncthreads();
     }
@@ -192,9 +199,9 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
 
 } // namespace
 
-void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                  int64_t group_capacity, bool add, DeviceField& field) {
-    const FieldPointers out(field, view, add);
+void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+                  const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field) {
+    const FieldPointers out(field, view, how, origin);
     const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
     const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
     if (view.near_count != nullptr)

@@ -77,6 +77,8 @@ struct PaperFeed::State {
         view = on;
         report = {};
         traced.clear();
+        for (const auto& lane : lanes) // of a feed that an error has ended
+            lane->targets = lane->sources = 0;
         GRAFT_CUDA(cudaEventRecord(start.begin, lanes[0]->stream));
         timer = core::Timer();
     }

@@ -203,11 +203,12 @@ void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize
 /// Says in `frames` which targets single precision does not serve (device_coarse.cu).
 void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVariant& variant,
                  int64_t group_capacity, GroupFrame* frames);
-/// Their pairs in double, to their fields, which gather_slots() then adds the rest to.
+/// Their pairs in double, to their fields or how.records, which gather_slots() then adds the rest to.
 void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                const PairVariant& variant, bool add, DeviceField& field);
-/// The fields of the batch's groups from their slots and polynomials; status units_needed, slots_needed.
-void gather_slots(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
-                  int64_t group_capacity, bool add, DeviceField& field);
+                const DeviceEvaluation& how, const int32_t* origin, DeviceField& field);
+/// The fields of the batch's groups, or their how.records, from their slots and polynomials; status
+/// units_needed, slots_needed. `origin`: DeviceTargets::origin.
+void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+                  const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field);
 
 } // namespace graft::kernels

@@ -12,7 +12,7 @@ namespace graft::lists::device {
 /// What the upper part of the walk found for `width` (at most 32) neighbouring groups at once: nodes that all
 /// of them accept (far ones apart, where that is asked for), leaves that all of them refuse, and nodes on
 /// which they may differ. A super group with more than there is room for has only the root, undecided.
-inline constexpr int super_node_room = 1024, super_leaf_room = 256, super_undecided_room = 512;
+inline constexpr int super_node_room = 2048, super_leaf_room = 512, super_undecided_room = 512;
 struct SuperCounts {
     int32_t nodes, leaves, undecided, unused;
 };

@@ -35,7 +35,8 @@ struct NearGpuSeconds {
 /// collection: call, unforeseen turns of the walk on the thread that ends last, targets, bytes of the tables,
 /// bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes), targets beyond a
 /// core's caches, and, where its bytes are more than the library keeps for the next plan, those / 64 and one.
-/// charges: call, sources of the longest record, which one thread or warp writes, targets, then
+/// charges: call, sources of the longest record, which one thread or warp writes, targets (layouts without
+/// records: sources), then
 ///   replicated     runs of all targets, stores that do not hide behind what a warp takes for its record, -
 ///   interleaved    -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
 ///   group          boxes, sources of all neighbourhoods, runs of all boxes

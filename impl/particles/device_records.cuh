@@ -24,5 +24,8 @@ inline bool serves_records(int64_t n) {
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
                        const int32_t* index, int64_t n, bool add, const DeviceImportState* state,
                        ExportRecord* records);
+/// Its second pass alone, where somebody else has written the records.
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
+                    const DeviceImportState* state, const ExportRecord* records);
 
 } // namespace graft::particles

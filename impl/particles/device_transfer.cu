@@ -378,10 +378,18 @@ void export_by_records(backend::Queue& queue, int count, const DeviceRealExport*
     scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
         batch, index, records, queue.status());
     GRAFT_CUDA_LAUNCHED("records of results");
-    unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, records, state,
-                                                                                   queue.status());
+    ++queue.launches;
+    export_records(queue, count, exports, n, add, state, records);
+}
+
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
+                    const DeviceImportState* state, const ExportRecord* records) {
+    if (n == 0 || count == 0)
+        return;
+    unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
+        export_batch(count, exports, n, nullptr, add), records, state, queue.status());
     GRAFT_CUDA_LAUNCHED("results from records");
-    queue.launches += 2;
+    ++queue.launches;
 }
 
 } // namespace graft::particles

@@ -44,7 +44,7 @@ struct Bench {
     std::vector<Size> sizes[2];   // in two and three dimensions
     double most_bytes = 1.2e8;    // of a layout that is measured
     double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
-    double large_points = 600000; // of one more structure, whose points leave the caches; 0: none
+    double large_points = 600000; // CPU: of one more structure, whose points leave the caches
 
     bool cuda() const { return way.backend == model::NearBackend::cuda; }
     std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
@@ -225,19 +225,27 @@ std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension) {
     return cases;
 }
 
-void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
-                     Precision precision, const std::vector<near::BenchCase>& cases, Samples& samples) {
-    const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
-    const near::Sums sums = sums_of(kernel, dimension, precision, near::potential);
-    const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+/// One of the bench's structures.
+void measure_size(const model::Machine& machine, const Bench& bench, int32_t dimension, Precision precision,
+                  const Size& size, const near::BenchCase& one, Samples& samples) {
     const bool less = aside(bench, dimension, precision);
+    if (less && !size.all)
+        return;
+    const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
+    add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential),
+                less ? std::min(size.repetitions, aside_repetitions) : size.repetitions, bench.most_bytes,
+                samples);
+}
+
+void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
+                     Precision precision, Samples& samples) {
+    const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+    const std::vector<near::BenchCase> cases = cases_of(bench, dimension);
     for (size_t k = 0; k < cases.size(); ++k)
-        if (sizes[k].all || !less)
-            add_samples(machine, bench, cases[k], sums,
-                        less ? std::min(sizes[k].repetitions, aside_repetitions) : sizes[k].repetitions,
-                        bench.most_bytes, samples);
-    if (dimension == 2 && bench.large_points > 0) // without the layouts of a record a target
-        add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false), sums, 1, large_bytes,
+        measure_size(machine, bench, dimension, precision, sizes[k], cases[k], samples);
+    if (dimension == 2) // without the layouts of a record a target
+        add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
+                    sums_of(Kernel::logarithm, dimension, precision, near::potential), 1, large_bytes,
                     samples);
 }
 
@@ -290,8 +298,7 @@ void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int re
     for (const model::NearKernelCosts& one : own.near.kernels)
         if (one.dimension > 0)
             piece.kernels.push_back(one);
-    measure_layouts(own, bench, piece.dimension, precisions.back(), cases_of(bench, piece.dimension),
-                    piece.samples);
+    measure_layouts(own, bench, piece.dimension, precisions.back(), piece.samples);
 }
 
 void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces) {
@@ -316,10 +323,9 @@ Bench gpu_bench(const model::Machine& machine, int32_t device) {
     bench.device = device;
     bench.dense_points = 200000, bench.chain_points = 1000;
     bench.most_bytes = std::max(least_bytes, 0.9 * model::near_kept_bytes(machine));
-    bench.large_points = 0;
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
-    // The largest first: what is taken and given back once is there for all that follow, as in a program
-    // that runs for long; plans of 1e3 points, the first of a process, took 1.3 times what they take later.
+    // The smallest last, in both dimensions and precisions: in a process' first seconds their plans take 1.3
+    // to 1.5 times what they take later, and would take so for one precision alone.
     for (std::vector<Size>& sizes : bench.sizes)
         sizes = {{1e6, 16, 2, false}, {2e5, 2, 2, false},  {1e5, 256, 3, false}, {1e5, 32, 3},
                  {1e5, 4, 3},         {1e5, 1, 3, false},  {1e4, 256, 3, false}, {1e4, 64, 3},
@@ -340,16 +346,14 @@ void calibrate_near_kernels(model::Machine& machine, int32_t device, int repetit
 void calibrate_near_gpu(model::Machine& machine, int32_t device) {
     const Bench bench = gpu_bench(machine, device);
     Samples wide(near::layouts), narrow(near::layouts);
-    for (const int32_t dimension : {2, 3}) {
-        const std::vector<near::BenchCase> cases = cases_of(bench, dimension);
-        const auto measure = [&](Precision precision) {
-            measure_layouts(machine, bench, dimension, precision, cases,
-                            precision == Precision::fp64 ? wide : narrow);
-        };
-        const bool flat = dimension == 2; // what counts less first, for the same reason
-        measure(flat ? Precision::fp32 : Precision::fp64);
-        measure(flat ? Precision::fp64 : Precision::fp32);
-    }
+    const std::vector<near::BenchCase> cases[] = {cases_of(bench, 2), cases_of(bench, 3)};
+    for (size_t k = 0; k < cases[0].size(); ++k)
+        for (const int32_t dimension : {2, 3}) {
+            const auto plane = static_cast<size_t>(dimension - 2);
+            for (const Precision precision : {Precision::fp32, Precision::fp64})
+                measure_size(machine, bench, dimension, precision, bench.sizes[plane][k], cases[plane][k],
+                             precision == Precision::fp64 ? wide : narrow);
+        }
     fit_layouts(machine, bench, wide);
     fit_layouts(machine, bench, narrow);
 }

@@ -217,7 +217,7 @@ void DeviceForce::enqueue() {
 void DeviceForce::enqueue_after_import() {
     if (!resuming_)
         give_columns_back(true);
-    origin_ = nullptr;
+    origin_ = nullptr, summed_to_records_ = false;
     if (job_.empty()) {
         for (backend::DeviceBuffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
             particles::fill(queue_, values->data(), 0, values->size());

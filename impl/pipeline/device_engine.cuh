@@ -157,6 +157,8 @@ class DeviceForce {
 
     // device_outputs.cu
     void enqueue_output();
+    particles::ExportRecord* spare_records();
+    bool sums_to_records();
     int wanted(particles::DeviceRealExport (&exports)[particles::most_device_exports]) const;
     void stage_results(const particles::DeviceRealExport* all, int count);
     int64_t hold_results(const particles::DeviceRealExport* all, int count);
@@ -287,7 +289,8 @@ class DeviceForce {
     backend::PinnedBuffer<char> host_result_;
     std::vector<Staged> staged_;
     int64_t staged_bytes_ = 0;
-    bool staged_packed_ = false; // in target order, their indices behind them
+    bool summed_to_records_ = false; // this computation's evaluation has written the records of results
+    bool staged_packed_ = false;     // in target order, their indices behind them
     cudaEvent_t piece_done_[2] = {};
 
     std::unique_ptr<HostTree> host_tree_;

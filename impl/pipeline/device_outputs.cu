@@ -58,6 +58,29 @@ DeviceTargetSources DeviceForce::target_sources() const {
             origin_};
 }
 
+/// Room for results on their way to the host's order, or null: node lists that nobody keeps, all of their
+/// memory, also what was guessed for them and not needed.
+particles::ExportRecord* DeviceForce::spare_records() {
+    const bool all_items = job_.with_points || job_.all_targets;
+    const bool spare = all_items && job_.is_tree() && !keeps_lists() && !job_.empty() &&
+                       particles::serves_records(job_.targets) &&
+                       lists_.nodes.capacity() * int64_t{sizeof(int32_t)} >=
+                           job_.targets * int64_t{sizeof(particles::ExportRecord)};
+    return spare ? reinterpret_cast<particles::ExportRecord*>(lists_.nodes.data()) : nullptr;
+}
+
+/// Whether the evaluation may put accelerations into the records itself: in one batch, as the next one's
+/// lists would go where they are, and where nobody else wants the field.
+bool DeviceForce::sums_to_records() {
+    const Outputs& outputs = job_.outputs;
+    for (const ArrayView& view : outputs.acceleration)
+        if (!view.present() || !view.on_device())
+            return false;
+    const bool alone = !job_.with_potential && !job_.with_sums && !remembers() && !job_.over_ranks;
+    return alone && job_.settings.dimension == 3 && batches_ == 1 && !lean_ && spare_records() != nullptr &&
+           kernels::works_by_units(static_cast<kernels::DeviceKernel>(job_.settings.device.kernel));
+}
+
 /// Everything behind the evaluation that the device does.
 void DeviceForce::enqueue_output() {
     if (!job_.empty()) {
@@ -79,15 +102,12 @@ void DeviceForce::enqueue_output() {
     for (int a = 0; a < count; ++a)
         if (all[a].view.on_device())
             here[here_count++] = all[a];
-    // Node lists that nobody keeps are scratch for results on their way to the host's order: all of their
-    // memory, also what was guessed for them and not needed.
-    const bool all_items = job_.with_points || job_.all_targets;
-    const bool spare = all_items && job_.is_tree() && !keeps_lists() && !job_.empty() &&
-                       lists_.nodes.capacity() * int64_t{sizeof(int32_t)} >=
-                           job_.targets * int64_t{sizeof(particles::ExportRecord)};
-    if (spare && particles::serves_records(job_.targets))
+    if (summed_to_records_)
+        particles::export_records(queue_, here_count, here, job_.targets, job_.outputs.add, state,
+                                  spare_records());
+    else if (spare_records() != nullptr)
         particles::export_by_records(queue_, here_count, here, origin_, job_.targets, job_.outputs.add, state,
-                                     reinterpret_cast<particles::ExportRecord*>(lists_.nodes.data()));
+                                     spare_records());
     else
         particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr, job_.outputs.add,
                                 state);

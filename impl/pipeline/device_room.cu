@@ -18,8 +18,7 @@ constexpr int64_t usual_list_limit = int64_t{8} << 30;
 constexpr int64_t held_back = 1 << 20; // for scratch of scans
 
 bool uses_units(const Settings& settings) {
-    const auto kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
-    return kernel == kernels::DeviceKernel::automatic || kernel == kernels::DeviceKernel::units;
+    return kernels::works_by_units(static_cast<kernels::DeviceKernel>(settings.device.kernel));
 }
 
 /// The output takes the node lists' memory for its records (enqueue_output): they get as much as that needs,

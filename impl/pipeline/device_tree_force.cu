@@ -145,7 +145,9 @@ bool DeviceForce::feeds() const {
 
 void DeviceForce::evaluate_batches() {
     set_first_capacities();
-    const kernels::DeviceEvaluation how = evaluation();
+    kernels::DeviceEvaluation how = evaluation();
+    summed_to_records_ = sums_to_records();
+    how.records = summed_to_records_ ? spare_records() : nullptr;
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
     fed_report_ = {};
     if (!feeds())

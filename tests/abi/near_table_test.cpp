@@ -199,7 +199,7 @@ TEST_F(NearTable, WrongDescriptions) {
     refused([&] { field.components = 17; }, GRAFT_ERROR_ARGUMENT, "components is 17");
     refused([&] { field.outputs = 8; }, GRAFT_ERROR_ARGUMENT, "outputs is 8");
     refused([&] { field.precision = 4; }, GRAFT_ERROR_ARGUMENT, "precision is 4");
-    refused([&] { field.layout = 8; }, GRAFT_ERROR_ARGUMENT, "layout is 8");
+    refused([&] { field.layout = 10; }, GRAFT_ERROR_ARGUMENT, "layout is 10");
     refused([&] { field.boxes = 4; }, GRAFT_ERROR_ARGUMENT, "boxes is 4");
     refused([&] { field.softening = -1; }, GRAFT_ERROR_ARGUMENT, "softening is -1");
     refused([&] { field.wave_number = 1; }, GRAFT_ERROR_ARGUMENT, "wave_number is 1");

@@ -59,6 +59,8 @@ TEST_P(DeviceBuffers, GivenOnesFeedAllThereIs) {
         EXPECT_LE(figure(solver, "time_s.feed"), figure(solver, "time_s.forces"));
         EXPECT_EQ(solver.buffers().told().fed.buffer, buffer);
         EXPECT_EQ(solver.buffers().told().by, "given");
+        for (int call = 0; call < 2; ++call) // room that was guessed fits after the first
+            worst(solver);
         const int64_t allocations = solver.report().device.allocations;
         worst(solver);
         EXPECT_EQ(solver.report().device.allocations, allocations) << "the same again allocates nothing";

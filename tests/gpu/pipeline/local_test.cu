@@ -168,6 +168,26 @@ TEST_F(EngineLocal, SuperGroupsShareFarCells) {
     }
 }
 
+/// Of many particles, accelerations alone go from the partial sums to records in the host's order; arrays of
+/// the host get theirs from the field.
+TEST_F(EngineLocal, AccelerationsByRecordsAreThoseOfTheField) {
+    const Cloud cloud = make_cloud((1 << 18) + 1017, 30), points = make_cloud((1 << 18) + 5, 31);
+    for (const Local local : {Local::on, Local::off})
+        for (const Cloud* at : {static_cast<const Cloud*>(nullptr), &points}) {
+            if (small_inputs() && at != nullptr)
+                continue;
+            Wish wish;
+            wish.potential = wish.sums = false;
+            wish.force = wish.add = local == Local::on && at == nullptr;
+            wish.points = at;
+            Engine engine;
+            const Answer field = engine.run(with(local), cloud, wish, Layout::soa64, MemorySpace::host);
+            const Answer records = engine.run(with(local), cloud, wish, Layout::soa64, MemorySpace::device);
+            EXPECT_TRUE(same_bits(records, field))
+                << static_cast<int>(local) << (at != nullptr ? " points" : "");
+        }
+}
+
 TEST_F(EngineLocal, OffWithWords) {
     const Cloud cloud = make_cloud(3000, 27);
     Engine engine;
