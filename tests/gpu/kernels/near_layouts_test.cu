@@ -290,11 +290,11 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
             }
 }
 
-near::DeviceLayoutOptions pairs_once() {
+const near::DeviceLayoutOptions once = [] {
     near::DeviceLayoutOptions options;
     options.pairs_once = 1;
     return options;
-}
+}();
 
 /// Pairs of boxes summed once: every number of targets a lane, boxes of several units, empty ones, several
 /// chunks of sources, streams that do not fill a warp.
@@ -313,7 +313,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnce) {
                 near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
                 for (const double softening : {0.0, 0.1}) {
                     sums.kernel.softening = softening;
-                    EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), pairs_once()), 4)
+                    EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), once), 4)
                         << dimension << "-D, " << n << " targets, outputs " << outputs << ", " << softening;
                 }
             }
@@ -324,11 +324,9 @@ TEST_F(NearLayouts, PairsOfBoxesOnceWherePointsMeet) {
     NearSceneOptions o;
     o.targets = 2500;
     NearScene scene = make_near_scene(o);
-    for (const int64_t other : {1, 5, 63})
-        for (int64_t k = 0; k < 5; ++k)
-            for (auto& axis : scene.target.at)
-                axis[static_cast<size_t>(scene.target.offset[static_cast<size_t>(other)] + k)] =
-                    axis[static_cast<size_t>(scene.target.offset[3] + k)];
+    for (const size_t other : {1, 5, 63})
+        for (auto& axis : scene.target.at)
+            std::copy_n(axis.begin() + scene.target.offset[3], 5, axis.begin() + scene.target.offset[other]);
     const auto list = std::exchange(scene.neighbour, {});
     const auto offset = std::exchange(scene.neighbour_offset, {0});
     for (size_t b = 0; b < 64; ++b) {
@@ -341,8 +339,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnceWherePointsMeet) {
     near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
     for (const double softening : {0.0, 0.05}) {
         sums.kernel.softening = softening;
-        EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), pairs_once()), 4)
-            << softening;
+        EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), once), 4) << softening;
     }
 }
 
@@ -352,7 +349,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
     o.targets = 6000, o.shuffled = true, o.spread = 1.3;
     const NearScene scene = make_near_scene(o);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
-    const std::vector<float> whole = results<float>(Layout::tiled, scene, sums, pairs_once());
+    const std::vector<float> whole = results<float>(Layout::tiled, scene, sums, once);
     const size_t n = static_cast<size_t>(o.targets);
     for (const near::StructurePart& part : near::cut_structure(scene.structure(), 3)) {
         NearScene some;
@@ -363,7 +360,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
                 some.target.at[axis].push_back(scene.target.at[axis][static_cast<size_t>(point)]);
             some.charge[0].push_back(scene.charge[0][static_cast<size_t>(point)]);
         }
-        const std::vector<float> got = results<float>(Layout::tiled, some, sums, pairs_once());
+        const std::vector<float> got = results<float>(Layout::tiled, some, sums, once);
         for (auto k = static_cast<size_t>(part.own_begin); k < static_cast<size_t>(part.own_end); ++k)
             for (size_t c = 0; c < 4; ++c)
                 ASSERT_EQ(got[c * part.target.size() + k],
