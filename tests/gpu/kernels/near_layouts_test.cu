@@ -84,6 +84,17 @@ class NearLayouts : public DeviceTest {
         return worst_error(results<double>(layout, scene, sums, options), right, sums,
                            sums.precision == Precision::mixed ? 0x1p-23 : 0x1p-52);
     }
+    /// 1/r in fp32 by tiles, plain and softened.
+    void expect_tiled(const NearScene& scene, int dimension, int outputs,
+                      const near::DeviceLayoutOptions& options = {}) {
+        near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
+        for (const double softening : {0.0, 0.1}) {
+            sums.kernel.softening = softening;
+            EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), options), 4)
+                << dimension << "-D, " << scene.target.n() << " targets, outputs " << outputs
+                << ", softening " << softening;
+        }
+    }
     /// All layouts, each within the bound; prints the worst.
     void all_layouts(const NearScene& scene, const near::Sums& sums, const std::string& what) {
         const NearReference right = near_reference(scene, sums);
@@ -145,13 +156,7 @@ TEST_F(NearLayouts, ManyTargetsABox) {
                 o.targets = n, o.sources = n + 50, o.same = n % 2 == 1, o.shuffled = n == 67;
                 o.spread = n == 3000 ? 2 : 1, o.seed = static_cast<uint64_t>(n);
                 const NearScene scene = make_near_scene(o);
-                near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
-                for (const double softening : {0.0, 0.1}) {
-                    sums.kernel.softening = softening;
-                    const double e = error(Layout::tiled, scene, sums, near_reference(scene, sums));
-                    EXPECT_LE(e, 4) << dimension << "-D, " << n << " targets, outputs " << outputs
-                                    << ", softening " << softening;
-                }
+                expect_tiled(scene, dimension, outputs);
             }
 }
 
@@ -318,12 +323,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnce) {
                 o.targets = n, o.shuffled = n % 200 == 0, o.spread = n == 3000 ? 2.5 : 1;
                 o.seed = static_cast<uint64_t>(n), o.offset = n == 4200 ? 512 : 0;
                 const NearScene scene = make_near_scene(o);
-                near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
-                for (const double softening : {0.0, 0.1}) {
-                    sums.kernel.softening = softening;
-                    EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), once), 4)
-                        << dimension << "-D, " << n << " targets, outputs " << outputs << ", " << softening;
-                }
+                expect_tiled(scene, dimension, outputs, once);
             }
 }
 
@@ -344,11 +344,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnceWherePointsMeet) {
         scene.neighbour_offset.push_back(static_cast<int64_t>(scene.neighbour.size()));
     }
     ASSERT_TRUE(near::has_mutual_lists(scene.structure()));
-    near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
-    for (const double softening : {0.0, 0.05}) {
-        sums.kernel.softening = softening;
-        EXPECT_LE(error(Layout::tiled, scene, sums, near_reference(scene, sums), once), 4) << softening;
-    }
+    expect_tiled(scene, 3, 3, once);
 }
 
 /// A part's own targets get the bits of the whole.
@@ -361,7 +357,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
     const size_t n = static_cast<size_t>(o.targets);
     for (const near::StructurePart& part : near::cut_structure(scene.structure(), 3)) {
         NearScene some;
-        some.target.offset = part.target_offset;
+        some.target.offset = part.target_offset, some.target.index = part.target_index;
         some.neighbour_offset = part.neighbour_offset, some.neighbour = part.neighbour;
         for (const int64_t point : part.target) {
             for (int axis = 0; axis < 3; ++axis)
@@ -369,7 +365,7 @@ TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
             some.charge[0].push_back(scene.charge[0][static_cast<size_t>(point)]);
         }
         const std::vector<float> got = results<float>(Layout::tiled, some, sums, once);
-        for (auto k = static_cast<size_t>(part.own_begin); k < static_cast<size_t>(part.own_end); ++k)
+        for (size_t k = 0; k < static_cast<size_t>(part.own); ++k)
             for (size_t c = 0; c < 4; ++c)
                 ASSERT_EQ(got[c * part.target.size() + k],
                           whole[c * n + static_cast<size_t>(part.target[k])]);
