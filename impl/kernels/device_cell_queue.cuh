@@ -17,22 +17,13 @@ namespace graft::kernels {
 class CellQueue {
   public:
     /// Begins to read the lanes' cells, where node >= 0; all lanes together, when all have taken the last.
-    /// `near_cache`: by way of L1, where warps that stand side by side read the same cells.
-    template <bool near_cache>
     __device__ __forceinline__ void ask(const PackedCell* cells, int32_t node) {
         const int lane = static_cast<int>(threadIdx.x % 32), item = lane / words, part = lane % words;
 #pragma unroll
         for (int i = 0; i < 32; i += 32 / words) {
             const int32_t of = max(__shfl_sync(~0u, node, i + item), 0);
-            const float4* const from = reinterpret_cast<const float4*>(cells + of) + part;
-            float4* const to = word_ + place(i + item, part);
-            if constexpr (near_cache)
-                asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
-                                 static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                             "l"(from)
-                             : "memory");
-            else
-                __pipeline_memcpy_async(to, from, sizeof(float4));
+            __pipeline_memcpy_async(word_ + place(i + item, part),
+                                    reinterpret_cast<const float4*>(cells + of) + part, sizeof(float4));
         }
         __pipeline_commit();
     }

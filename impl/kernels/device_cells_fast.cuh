@@ -193,12 +193,12 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
         return e < tile.unit.end ? tile.list[e] : -1;
     };
     int32_t node = node_at(tile.unit.begin), following = node_at(tile.unit.begin + 32);
-    tile.queue.ask<false>(cells, node);
+    tile.queue.ask(cells, node);
     for (int32_t begin = tile.unit.begin; begin < tile.unit.end; begin += 32) {
         const bool any = fill_tile<softened>(node, eps2, to, tile);
         node = following;
         if (begin + 32 < tile.unit.end) {
-            tile.queue.ask<false>(cells, node);
+            tile.queue.ask(cells, node);
             following = node_at(begin + 64);
         }
         add_cells<T, softened, potential>(tile, own, part, !any, eps2, lane);

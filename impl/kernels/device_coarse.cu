@@ -47,36 +47,32 @@ __device__ Lines places_on_lines(const EvaluationView& v, const GroupFrame& fram
     return {fmaf(z, 0.377f, fmaf(y, 0.618f, x)), fmaf(x, -0.618f, fmaf(y, 0.377f, z))};
 }
 
-/// body(own, other) of each of the neighbours in order of a warp's targets, a value a lane; `beside`: lanes 0
-/// ... 3 have those behind the last target, 28 ... 31 those before the first.
+/// body(value a lane gives, lane it takes one from) for each of the neighbours in order of a warp's targets;
+/// lanes 0 ... 3 have behind.* of the targets behind the warp's, 28 ... 31 before.*
 template <typename Body>
-__device__ __forceinline__ void with_neighbours(const Lines& own, const Lines& beside, Body&& body) {
+__device__ __forceinline__ void with_neighbours(const Lines& own, const Lines& before, const Lines& behind,
+                                                Body&& body) {
     const int lane = lane_of_thread();
 #pragma unroll
     for (int d = 1; d <= frame_neighbours; ++d) {
-        body(lane < d ? beside : own, lane + d);
-        body(lane >= 32 - d ? beside : own, lane - d);
+        body(lane < d ? behind : own, lane + d);
+        body(lane >= 32 - d ? before : own, lane - d);
     }
 }
 
-/// Whether targets beside first + lane, in order, may be closer than the frame resolves: hardly ever, if not.
+/// Whether targets beside this lane's, in order, may be closer than the frame resolves: hardly ever, if not.
 /// All lanes call.
-__device__ bool has_close(const EvaluationView& v, const GroupFrame& frame, int64_t first) {
+__device__ __forceinline__ bool has_close(const Lines& own, const Lines& before, const Lines& behind) {
     static_assert(frame_neighbours <= 16);
     constexpr auto limit = static_cast<float>(2.01 * frame_resolution); // 1.995, and rounding
-    const int lane = lane_of_thread();
-    const int64_t other = lane < frame_neighbours         ? first + lane + 32
-                          : lane >= 32 - frame_neighbours ? first + lane - 32
-                                                          : -1;
-    const Lines own = places_on_lines(v, frame, first + lane), beside = places_on_lines(v, frame, other);
     float nearest = INFINITY;
-    with_neighbours(own, beside, [&](const Lines& given, int from) {
+    with_neighbours(own, before, behind, [&](const Lines& given, int from) {
         nearest = fminf(nearest, fabsf(__shfl_sync(whole_warp, given.first, from) - own.first));
     });
     if (!__any_sync(whole_warp, nearest < limit))
         return false;
     nearest = INFINITY;
-    with_neighbours(own, beside, [&](const Lines& given, int from) {
+    with_neighbours(own, before, behind, [&](const Lines& given, int from) {
         const float d1 = fabsf(__shfl_sync(whole_warp, given.first, from) - own.first),
                     d2 = fabsf(__shfl_sync(whole_warp, given.second, from) - own.second);
         nearest = fminf(nearest, fmaxf(d1, d2));
@@ -84,13 +80,9 @@ __device__ bool has_close(const EvaluationView& v, const GroupFrame& frame, int6
     return nearest < limit;
 }
 
-/// Whether the frame is too coarse for target first + lane, one of the group's if `in_group`. All lanes call.
-__device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t first,
-                          bool in_group) {
-    const bool close = has_close(v, frame, first);
-    if (!in_group || frame.all_coarse || !(close || (rule.potential && rule.softened)))
-        return in_group && frame.all_coarse;
-    const int64_t k = first + lane_of_thread();
+/// Whether the frame is too coarse for target k; `close`: it may have a close neighbour.
+__device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t k,
+                          bool close) {
     Frame place;
     place.scale = frame.scale;
     const double length = !rule.softened ? 0.0 : rule.each ? v.target_softening[k] : v.length;
@@ -102,22 +94,38 @@ __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const Group
 }
 
 /// GroupFrame::coarse of the batch's groups, a warp each.
-__global__ void __launch_bounds__(32 * warps, 6)
+__global__ void __launch_bounds__(32 * warps, 4)
     find_kernel(const EvaluationView v, const Rule rule, GroupFrame* frames) {
+    constexpr int ahead = 4; // times 32 targets, whose loads are under way together
     const int64_t g = int64_t{blockIdx.x} * warps + warp_of_thread();
     if ((g >= batch_group_count(v)) | backend::stopped(v.status))
         return;
     const GroupFrame frame = frames[g];
-    const int shift = GroupFrame::coarse_shift(frame.count);
+    const int shift = GroupFrame::coarse_shift(frame.count), lane = lane_of_thread();
+    const int32_t count = frame.pairs.total > 0 ? frame.count : 0;
+    const bool ask_each = rule.potential && rule.softened; // whether it loses itself
     unsigned bits = 0;
-    if (frame.pairs.total > 0)
-        for (int32_t base = 0; base < frame.count; base += 32) {
-            const int32_t k = base + lane_of_thread();
-            if (is_coarse(v, rule, frame, int64_t{frame.first} + base, k < frame.count))
+    for (int32_t base = 0; base < count; base += 32 * ahead) {
+        Lines at[ahead + 2]; // those before the first in front, those behind the last at the end
+#pragma unroll
+        for (int i = 0; i < ahead + 2; ++i) {
+            const int32_t k = base + 32 * (i - 1) + lane;
+            const bool wanted = k < count + frame_neighbours && (i > 0 || lane >= 32 - frame_neighbours) &&
+                                (i <= ahead || lane < frame_neighbours);
+            at[i] = places_on_lines(v, frame, wanted ? int64_t{frame.first} + k : -1);
+        }
+#pragma unroll
+        for (int i = 1; i <= ahead; ++i) {
+            const int32_t k = base + 32 * (i - 1) + lane;
+            const bool close = has_close(at[i], at[i - 1], at[i + 1]);
+            if (k < count &&
+                (frame.all_coarse ||
+                 ((close || ask_each) && is_coarse(v, rule, frame, int64_t{frame.first} + k, close))))
                 bits |= 1u << (k >> shift);
         }
+    }
     bits = __reduce_or_sync(whole_warp, bits);
-    if (bits != 0 && lane_of_thread() == 0)
+    if (bits != 0 && lane == 0)
         frames[g].coarse = bits;
 }
 
