@@ -199,6 +199,21 @@ void check_layout(int32_t layout) {
              layout, near::layouts - 1);
 }
 
+void refuse_on_host(bool on_host, const particles::ArrayView& view, const char* what) {
+    if (on_host && !view.on_host())
+        fail(Status::unsupported,
+             "near field: %s are in device memory, but this plan computes on the CPU; make it with "
+             "backend: cuda or auto, or give host arrays",
+             what);
+}
+
+/// Where the plan computes on the CPU.
+void refuse_device_points(bool on_host, const NearPoints& points) {
+    for (const auto* set : {&points.target, &points.source})
+        for (const particles::ArrayView& view : *set)
+            refuse_on_host(on_host && view.present(), view, "coordinates");
+}
+
 void copy_table(near::Sums& sums, core::Buffer<double>& value, core::Buffer<double>& derivative) {
     near::RadialTable& table = sums.kernel.table;
     const int64_t knots = static_cast<int64_t>(table.value.size());
@@ -224,6 +239,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
     check_axes(points.target, points.targets, s.sums.dimension, "targets");
     if (!points.same)
         check_axes(points.source, points.sources, s.sums.dimension, "sources");
+    refuse_device_points(s.options.backend == Backend::cpu, points);
     copy_table(s.sums, s.table_value, s.table_derivative);
     s.targets = points.targets;
     s.sources = points.same ? points.targets : points.sources;
@@ -293,14 +309,6 @@ void check_output(const particles::ArrayView& view, bool made, int64_t n, const 
              static_cast<long long>(view.n), static_cast<long long>(n));
 }
 
-void refuse_on_host(bool on_host, const particles::ArrayView& view, const char* what) {
-    if (on_host && !view.on_host())
-        fail(Status::unsupported,
-             "near field: %s are in device memory, but this plan computes on the CPU; make it with "
-             "backend: cuda, or of coordinates on the device",
-             what);
-}
-
 void check_component(const NearSums& given, const near::Sums& sums, int c, int64_t targets, int64_t sources) {
     const size_t i = static_cast<size_t>(c);
     if (sources > 0 && !given.charge[i].present())
@@ -347,10 +355,7 @@ void NearPlan::update(const NearPoints& points) {
     check_axes(points.target, s.targets, s.sums.dimension, "targets");
     if (!points.same)
         check_axes(points.source, s.sources, s.sums.dimension, "sources");
-    for (int a = 0; a < s.sums.dimension; ++a) {
-        refuse_on_host(s.on_host, points.target[a], "coordinates");
-        refuse_on_host(s.on_host, points.source[a], "coordinates");
-    }
+    refuse_device_points(s.on_host, points);
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
     s.has_points = false;

@@ -20,6 +20,7 @@ class NearUnits : public graft::test::LibraryTest {
     void run_on_device(NearScene& scene) {
         scene.slack = 8;
         pipeline::NearRequest request = scene.request;
+        request.options.backend = pipeline::Backend::cuda;
         for (auto* const set : {&request.points.target, &request.points.source})
             for (particles::ArrayView& axis : *set)
                 axis = to_device(axis);

@@ -280,6 +280,20 @@ TEST_F(NearPlanTest, RefusesBadNumbersByNameAndItem) {
     scene.expect_close("after a refused update");
 }
 
+TEST_F(NearPlanTest, RefusesDeviceArraysOnTheCpu) {
+    for (const int64_t sources : {0, 40}) {
+        NearScene scene(60, sources, 3);
+        scene.request.options.backend = pipeline::Backend::cpu;
+        particles::ArrayView& z =
+            (sources > 0 ? scene.request.points.source : scene.request.points.target)[2];
+        z.memory = particles::MemorySpace::device;
+        const auto make = [&] { pipeline::NearPlan plan(memory, log, scene.request); };
+        expect_status(make, Status::unsupported, "coordinates are in device memory");
+        z.memory = particles::MemorySpace::host;
+        make();
+    }
+}
+
 TEST_F(NearPlanTest, RefusesOverlapsButNotMembersOfOneStruct) {
     NearScene scene(64, 0, 3);
     scene.request.sums.outputs = near::potential | near::gradient;
