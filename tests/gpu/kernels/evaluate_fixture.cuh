@@ -73,25 +73,11 @@ class Evaluations : public DeviceTest {
         EXPECT_EQ(result.pairs, pairs);
         EXPECT_EQ(result.cells, cells);
         const double factor = precision == DevicePrecision::fp64 ? 2e-9 : 1;
-        double worst = 0, worst_potential = 0;
-        for (size_t i = 0; i < expected.ax.size(); ++i) {
-            const Sums& r = result.sums;
-            const double error =
-                std::hypot(r.ax[i] - expected.ax[i], r.ay[i] - expected.ay[i], r.az[i] - expected.az[i]);
-            const double ratio = error == 0 ? 0 : error / (factor * bounds.ax[i]);
-            worst = ratio <= worst ? worst : ratio; // NaN is kept
-            if (!potential)
-                continue;
-            const double p = std::abs(r.potential[i] - expected.potential[i]);
-            const double scale =
-                bounds.potential[i] + 1e-6 * std::abs(expected.potential[i]); // self potentials
-            const double p_ratio = p == 0 ? 0 : p / (factor * scale);
-            worst_potential = p_ratio <= worst_potential ? worst_potential : p_ratio;
-        }
-        EXPECT_LE(worst, 1) << "force";
-        EXPECT_LE(worst_potential, 1) << "potential";
-        RecordProperty("worst_force", std::to_string(worst));
-        RecordProperty("worst_potential", std::to_string(worst_potential));
+        const WorstErrors worst = worst_errors(result.sums, expected, bounds, potential, factor);
+        EXPECT_LE(worst.force, 1) << "force";
+        EXPECT_LE(worst.potential, 1) << "potential";
+        RecordProperty("worst_force", std::to_string(worst.force));
+        RecordProperty("worst_potential", std::to_string(worst.potential));
     }
 };
 

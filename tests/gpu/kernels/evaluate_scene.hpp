@@ -67,6 +67,29 @@ struct Sums {
         : ax(static_cast<size_t>(n)), ay(ax.size()), az(ax.size()), potential(ax.size()) {}
 };
 
+/// Largest errors over `factor` times their bounds. Potentials have what their own charge adds in the scale.
+struct WorstErrors {
+    double force = 0, potential = 0;
+};
+inline WorstErrors worst_errors(const Sums& found, const Sums& expected, const Sums& bounds, bool potential,
+                                double factor) {
+    WorstErrors worst;
+    const auto keep = [](double& most, double error, double bound) {
+        const double ratio = error == 0 ? 0 : error / bound;
+        most = ratio <= most ? most : ratio; // NaN is kept
+    };
+    for (size_t i = 0; i < expected.ax.size(); ++i) {
+        keep(worst.force,
+             std::hypot(found.ax[i] - expected.ax[i], found.ay[i] - expected.ay[i],
+                        found.az[i] - expected.az[i]),
+             factor * bounds.ax[i]);
+        if (potential)
+            keep(worst.potential, std::abs(found.potential[i] - expected.potential[i]),
+                 factor * (bounds.potential[i] + 1e-6 * std::abs(expected.potential[i])));
+    }
+    return worst;
+}
+
 struct Scene {
     core::Memory memory;
     backend::Executor executor{memory, backend::resolve_threads(0)};
