@@ -2,7 +2,7 @@
 // takes its points out of the caller's arrays and puts its sums there.
 #include "pipeline/near_devices.hpp"
 
-#include "kernels/near/device_near.hpp"
+#include "kernels/near/device_trial.hpp"
 #include "kernels/near/mutual.hpp"
 #include "kernels/near/parts.hpp"
 #include "kernels/near/tile_rule.hpp"
@@ -21,7 +21,7 @@ namespace {
 struct Share {
     near::StructurePart part;
     near::Structure structure;
-    void* plan = nullptr;
+    near::DevicePlan plan{nullptr, nullptr}; // of the two above
     near::DeviceNearReport done;
 };
 
@@ -50,37 +50,45 @@ class DevicesSide : public NearSide {
             options.part = &points;
             options.device = (first + k) % devices;
             backend::DeviceError error;
-            backend::raise(table_.create(&options, &share.structure, &sums_, &share.plan, &error), error);
+            void* made = nullptr;
+            const int32_t status = table_.create(&options, &share.structure, &sums_, &made, &error);
+            share.plan = near::DevicePlan(made, table_.destroy);
+            backend::raise(status, error);
         }
-    }
-    ~DevicesSide() override {
-        for (const auto& share : shares_)
-            if (share->plan != nullptr)
-                table_.destroy(share->plan);
     }
     DevicesSide(const DevicesSide&) = delete;
     DevicesSide& operator=(const DevicesSide&) = delete;
 
-    void set_points(const NearPoints& points) override {
+    void set_points(const NearPoints& given) override {
+        NearPoints points = given;
+        for (auto* const set : {&points.target, &points.source})
+            for (particles::ArrayView& axis : *set)
+                read_on_host(axis, points.stream);
         near::PointBounds all;
         each([&](const Share& share, backend::DeviceError& error) {
-            return table_.send_points(share.plan, points.target, points.source, points.stream, &error);
+            return table_.send_points(share.plan.get(), points.target, points.source, points.stream, &error);
         });
         each([&](const Share& share, backend::DeviceError& error) {
-            return table_.see_points(share.plan, &all, &error);
+            return table_.see_points(share.plan.get(), &all, &error);
         });
         each([&](const Share& share, backend::DeviceError& error) {
-            return table_.take_points(share.plan, &all, &error);
+            return table_.take_points(share.plan.get(), &all, &error);
         });
     }
 
-    void begin(const NearSums& sums, void* stream) override {
+    void begin(const NearSums& given, void* stream) override {
+        NearSums sums = given;
+        for (size_t c = 0; c < near::most_components; ++c) {
+            read_on_host(sums.charge[c], stream), read_on_host(sums.potential[c], stream);
+            for (particles::ArrayView& axis : sums.gradient[c])
+                read_on_host(axis, stream);
+        }
         const near::DeviceNearOutputs outputs = device_outputs(sums);
         const auto send = [&](const Share& share, backend::DeviceError& error) {
-            return table_.send_charges(share.plan, sums.charge.data(), &outputs, stream, &error);
+            return table_.send_charges(share.plan.get(), sums.charge.data(), &outputs, stream, &error);
         };
         const auto sum = [&](const Share& share, backend::DeviceError& error) {
-            return table_.sum(share.plan, &outputs, &error);
+            return table_.sum(share.plan.get(), &outputs, &error);
         };
         try {
             if (any_on_device(sums))
@@ -100,19 +108,19 @@ class DevicesSide : public NearSide {
     void end() override {
         try {
             each([&](const Share& share, backend::DeviceError& error) {
-                return table_.see_charges(share.plan, &error);
+                return table_.see_charges(share.plan.get(), &error);
+            });
+            allocated_ = 0;
+            each([&](Share& share, backend::DeviceError& error) {
+                const int64_t before = share.done.allocations;
+                const int32_t status = table_.end(share.plan.get(), &share.done, &error);
+                allocated_ += share.done.allocations - before;
+                return status;
             });
         } catch (...) {
             drop();
             throw;
         }
-        allocated_ = 0;
-        each([&](Share& share, backend::DeviceError& error) {
-            const int64_t before = share.done.allocations;
-            const int32_t status = table_.end(share.plan, &share.done, &error);
-            allocated_ += share.done.allocations - before;
-            return status;
-        });
     }
 
     int64_t allocations() const override { return allocated_; }
@@ -146,11 +154,21 @@ class DevicesSide : public NearSide {
                   std::any_of(sums.gradient[c].begin(), sums.gradient[c].end(), there);
         return any;
     }
-    /// Ends what has begun, and nothing is written.
+    /// Managed memory is of no GPU's, and no GPU has the stream of another: the host reads and writes it,
+    /// when what the stream holds is done.
+    void read_on_host(particles::ArrayView& view, void* stream) const {
+        if (view.memory != particles::MemorySpace::managed || !view.present())
+            return;
+        backend::DeviceError error;
+        if (stream != nullptr)
+            backend::raise(table_.wait(view.data, stream, &error), error);
+        view.memory = particles::MemorySpace::host;
+    }
+    /// Ends what has begun; what is not written yet is not.
     void drop() noexcept {
         for (const auto& share : shares_) {
             backend::DeviceError error;
-            (void)table_.end(share->plan, nullptr, &error);
+            (void)table_.end(share->plan.get(), nullptr, &error);
         }
     }
     template <typename Call>
@@ -171,8 +189,8 @@ class DevicesSide : public NearSide {
 constexpr double further_device_s = 6e-5; // calls of an execution, and the wait for one more
 constexpr double least_saving = 0.05;     // of an execution: less is the model's error
 constexpr double uneven = 1.03;           // parts of whole boxes, and the points of neighbours
-// More for each number of the host's, charge or sum, than in one piece: blocks, or one by one by its list (16
-// threads of the H200s' host).
+// More for each number of the host's, charge or sum, than in one piece: blocks, or one by one by its list
+// (16 threads of the H200s' host).
 constexpr double number_s = 6e-11, random_number_s = 4.5e-10;
 constexpr double usual_link_bytes_per_s = 1e11;
 

@@ -170,13 +170,23 @@ struct Positions {
     }
 };
 
-/// Arrays on a device are complete when what the caller's stream holds is done.
+/// Arrays that a GPU can write are complete when what the caller's stream holds is done. Managed ones are
+/// read as they are where libgraft_cuda.so cannot be used, as nobody can wait then.
 void wait_for(const NearPoints& points) {
-    const particles::ArrayView* const view = points.on_device();
+    const particles::ArrayView* view = points.on_device();
+    const bool needed = view != nullptr;
+    for (const auto* set : {&points.target, &points.source})
+        for (const particles::ArrayView& axis : *set)
+            if (view == nullptr && axis.present() && axis.on_device())
+                view = &axis;
     if (view == nullptr || points.stream == nullptr)
         return;
+    std::string why;
+    const backend::CudaTable* const cuda = needed ? &backend::require_cuda() : backend::find_cuda(&why);
+    if (cuda == nullptr || cuda->near == nullptr)
+        return;
     backend::DeviceError error;
-    backend::raise(backend::require_cuda().near->wait(view->data, points.stream, &error), error);
+    backend::raise(cuda->near->wait(view->data, points.stream, &error), error);
 }
 
 near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest& request,

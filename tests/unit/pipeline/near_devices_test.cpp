@@ -178,6 +178,30 @@ TEST_F(NearDevicesTest, TooFewGpusAreNamed) {
     }
 }
 
+/// The second of three finds no room.
+TEST_F(NearDevicesTest, PlansOfTheOtherPartsGoWhereOneCannotBeMade) {
+    NearScene scene(300, 0, 3);
+    FakeDevice::the().too_large = {near::Layout::tiled};
+    EXPECT_THROW(run(scene, 3, near::Layout::tiled), core::Error);
+    EXPECT_EQ(FakeDevice::the().most_alive, 1);
+    EXPECT_EQ(FakeDevice::the().alive, 0);
+    FakeDevice::the().too_large.clear();
+    run(scene, 3, near::Layout::tiled);
+    scene.expect_close("afterwards");
+}
+
+/// No GPU may take another's stream for them.
+TEST_F(NearDevicesTest, ManagedArraysAreReadByTheHostWhenTheStreamIsDone) {
+    NearScene scene(300, 0, 3);
+    for (ArrayView& axis : scene.request.points.target)
+        axis.memory = particles::MemorySpace::managed;
+    int stream = 0;
+    scene.request.points.stream = &stream;
+    run(scene, 2, near::Layout::tiled);
+    EXPECT_EQ(FakeDevice::the().waited, std::vector<const void*>(3, &stream));
+    scene.expect_close("of managed coordinates");
+}
+
 TEST_F(NearDevicesTest, AChargeThatIsNoNumberIsNamedByTheCallersIndex) {
     NearScene scene(400, 0, 3);
     scene.charge[0][123] = std::numeric_limits<double>::quiet_NaN();
