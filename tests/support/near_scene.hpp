@@ -2,6 +2,7 @@
 // long double with the bound each target may be away: 4 sqrt(n) eps sum |q K|.
 #pragma once
 
+#include "near_integers.hpp"
 #include "pipeline/near_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -170,18 +171,6 @@ struct NearScene {
             }
             list_offset.push_back(static_cast<int64_t>(list.size()));
         }
-    }
-
-    template <typename T>
-    static near::Integers integers(const std::vector<T>& values, const char* name) {
-        near::Integers i;
-        i.view.data = const_cast<char*>(reinterpret_cast<const char*>(values.data()));
-        i.view.type = sizeof(T) == 4 ? particles::ElementType::i32 : particles::ElementType::i64;
-        i.view.n = static_cast<int64_t>(values.size());
-        i.view.item_stride = i.view.component_stride = sizeof(T);
-        i.name = name;
-        i.given = true;
-        return i;
     }
 
     void describe() {

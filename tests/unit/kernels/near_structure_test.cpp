@@ -1,6 +1,7 @@
 // Structures of callers: what is taken, and each way to be wrong, refused by array and item. Boxes made here:
 // complete (every pair of touching boxes), disjoint, in the paper's case with its L, t and D.
 #include "kernels/near/boxes.hpp"
+#include "near_integers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,21 +15,9 @@
 
 using namespace graft;
 using namespace graft::kernels::near;
+using graft::test::integers;
 
 namespace {
-
-template <typename T>
-Integers integers(const std::vector<T>& values, const char* name, int64_t base = 0) {
-    Integers i;
-    i.view.data = const_cast<char*>(reinterpret_cast<const char*>(values.data()));
-    i.view.type = sizeof(T) == 4 ? particles::ElementType::i32 : particles::ElementType::i64;
-    i.view.n = static_cast<int64_t>(values.size());
-    i.view.item_stride = i.view.component_stride = sizeof(T);
-    i.base = base;
-    i.name = name;
-    i.given = true;
-    return i;
-}
 
 /// Three target boxes over 5 targets, two source boxes over 4 sources.
 struct Lists {
