@@ -107,16 +107,6 @@ class NearLayouts : public DeviceTest {
             double& worst = worst_[std::string(near::name(layout))];
             worst = std::max(worst, e);
         }
-        expect_lanes(1, scene, sums, right); // by itself `ranges` takes more for so few targets
-    }
-    /// `ranges` with so many lanes a target.
-    void expect_lanes(int32_t lanes, const NearScene& scene, const near::Sums& sums,
-                      const NearReference& right) {
-        near::DeviceLayoutOptions options;
-        options.source_lanes = lanes;
-        EXPECT_LE(error(Layout::ranges, scene, sums, right, options), 4)
-            << lanes << " lanes, " << near::name(sums.kernel.kernel) << ", " << near::name(sums.precision)
-            << ", " << sums.dimension << "-D, " << sums.components << " components";
     }
     void TearDown() override {
         for (const auto& [name, e] : worst_)
@@ -459,22 +449,6 @@ TEST_F(NearLayouts, ShapesOfTiles) {
                     options.window = 7;
                     EXPECT_LE(error(Layout::tiled, scene, sums, right, options), 4) << p << " x " << y;
                 }
-}
-
-/// Targets in number no multiple of a warp's, boxes from none to many sources; blocks of any size.
-TEST_F(NearLayouts, LanesThatShareATarget) {
-    Cases cases(7);
-    NearSceneOptions o;
-    o.targets = 397, o.side = 4, o.components = 3;
-    const NearScene scene = make_near_scene(o);
-    for (const Precision precision : precisions)
-        for (const Kernel kernel : kernels_of_all) {
-            const near::Sums sums = sums_of(kernel, precision, 3, 3, 3);
-            const NearReference right = near_reference(scene, sums);
-            for (int32_t lanes = 1; lanes <= 32; lanes *= 2)
-                if (!cases.skip())
-                    expect_lanes(lanes, scene, sums, right);
-        }
 }
 
 /// Whether or not the index leaves out points of the caller's arrays, which `indexed` holds all the same.
