@@ -276,7 +276,7 @@ def table(options):
 
 
 LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split",
-           "replicated_packed", "replicated_group_padded")
+           "replicated_packed", "replicated_group_padded", "tiled, pairs once")
 TERMS, NUMBERS = 8, 13
 FAR, BYTES = 5, (4, 6, 7)  # of the terms of collection
 
@@ -359,7 +359,8 @@ def fits_of(structures):
         plain = without([one for _, one in whole(structures, size, (1,))], 0, BYTES)
         common = (fit_phase(plain, 0), fit_phase([one for _, one in whole(structures, size, range(len(LAYOUTS)))], 3))
         for layout in range(len(LAYOUTS)):
-            found[layout, size] = fit_layout(structures, size, layout, common)
+            if whole(structures, size, (layout,)):
+                found[layout, size] = fit_layout(structures, size, layout, common)
     return found
 
 
