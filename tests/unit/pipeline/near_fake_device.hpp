@@ -60,8 +60,9 @@ inline int32_t fake_create(const near::DeviceNearOptions* options, const near::S
         return refuse(error);
     auto made = std::make_unique<FakePlan>();
     made->sums = *sums, made->structure = *structure, made->name = options->layout;
-    made->layout =
-        near::make_layout<double>(options->layout, made->structure, made->sums, {0, 1}, made->memory);
+    if (sums->precision != near::Precision::fp32) // of floats plans are made, not executed
+        made->layout =
+            near::make_layout<double>(options->layout, made->structure, made->sums, {0, 1}, made->memory);
     made->nowhere.resize(static_cast<size_t>(structure->targets()));
     if (options->part != nullptr) {
         const near::PartPoints& part = *options->part;
