@@ -303,6 +303,13 @@ TEST(NearGpu, PairsOfBoxesOnceAreCalibrated) {
     EXPECT_NEAR(found.kernel_s / built_in.kernel_s, 2, 0.05);
     EXPECT_NEAR(found.collection_s / built_in.collection_s, 2, 0.1);
     EXPECT_FALSE(near_time(NearLayout::tiled, p, plain, machine).measured);
+
+    std::vector<NearSample> hidden = own; // bytes that no sample shows pass at the bandwidth all the same
+    machine.gpu.read_bandwidth_bytes_per_s = 4e12;
+    for (NearSample& s : hidden)
+        s.kernel_s =
+            1e-5 + near_terms(NearLayout::tiled_once, NearPhaseName::kernel, s.problem, plain, {})[4];
+    EXPECT_EQ(fit_near(NearLayout::tiled_once, hidden, plain, machine, &common).kernel.random, 1 / 4e12);
 }
 
 /// Seconds of the kernels that bring charges into records, by events of one H200: 1e6 points, 2-D, fp64,
