@@ -336,7 +336,7 @@ Bench gpu_bench(const model::Machine& machine, int32_t device) {
                  {1e4, 8, 3},         {1e4, 1, 3},         {1e3, 128, 5, false}, {1e3, 16, 5},
                  {1e3, 2, 5},         {1e3, 0.5, 5, false}};
     // Of other sizes than the others: the warps that end last, and how many run at once, are told apart.
-    bench.once_sizes = {{6e5, 34, 2}, {5e5, 125, 2}, {3e5, 60, 2}, {1.4e5, 34, 3}};
+    bench.once_sizes = {{6e5, 34, 5}, {5e5, 125, 5}, {3e5, 60, 5}, {1.4e5, 34, 5}};
     return bench;
 }
 

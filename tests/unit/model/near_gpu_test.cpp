@@ -54,7 +54,7 @@ TEST(NearGpu, TheLongestThreadCounts) {
     EXPECT_LT(kernel_s(NearLayout::ranges, 2), kernel_s(NearLayout::tiled, 2));
 }
 
-/// As 1e6 points were measured, potentials alone (impl/docs/figures/data/near_gpu.jsonl), and for more.
+/// As 1e6 points were measured, potentials alone and each side of a pair for itself, and for more.
 TEST(NearGpu, RatesOfManyPoints) {
     NearWay way;
     way.backend = NearBackend::cuda;
@@ -313,7 +313,7 @@ TEST(NearGpu, PairsOfBoxesOnceAreCalibrated) {
 }
 
 /// Seconds of the kernels that bring charges into records, by events of one H200: 1e6 points, 2-D, fp64,
-/// impl/docs/figures/data/near_gpu_samples.txt.xz.
+/// the seventeenth run of impl/docs/gpu/near.md.
 TEST(NearGpu, ChargesAsMeasured) {
     struct Case {
         double density, replicated_s, interleaved_s, group_s;
