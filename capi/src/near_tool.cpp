@@ -5,6 +5,7 @@
 #include "backend/executor.hpp"
 #include "core/error.hpp"
 #include "kernels/near/bench.hpp"
+#include "kernels/near/mutual.hpp"
 #include "near_tool_json.hpp"
 
 #include <algorithm>
@@ -114,9 +115,12 @@ bool wants_near_field(const ToolArguments& arguments) {
 std::string near_field_json(const ToolArguments& arguments) {
     ArgumentReader reader("bench p2p", arguments);
     (void)reader.text("what", "");
-    const NearRequest request = request_of(reader);
+    NearRequest request = request_of(reader);
     reader.finish();
     const kernels::near::BenchCase one = kernels::near::make_case(request.grid);
+    model::NearWay& way = request.choice.way;
+    way.pairs_once = request.cuda && kernels::near::sums_pairs_once(one.structure(), request.sums,
+                                                                    static_cast<int64_t>(way.most_bytes));
     NearAnswer answer;
     answer.choice = request.cuda
                         ? kernels::near::bench_choice_on_device(one, request.sums, reader.machine(),

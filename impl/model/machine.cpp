@@ -171,8 +171,9 @@ const MachineKey keys[] = {
     sized<&LinkSize::pageable_to_host_bytes_per_s>("link.by_size.#.pageable_to_host_bytes_per_s", "B/s", "",
                                                    most_sizes),
     near_layout<&NearLayoutCosts::backend>("near.layouts.#.backend", "", "0 CPU, 1 GPU", most_near_layouts),
-    near_layout<&NearLayoutCosts::layout>("near.layouts.#.layout", "",
-                                          "0 indexed ... 6 tiled_split, see types.h", most_near_layouts),
+    near_layout<&NearLayoutCosts::layout>(
+        "near.layouts.#.layout", "", "0 indexed ... 6 tiled_split, see types.h; 9 tiled, pairs of boxes once",
+        most_near_layouts),
     near_layout<&NearLayoutCosts::number_bytes>("near.layouts.#.number_bytes", "B", "4 fp32, 8 else",
                                                 most_near_layouts),
     near_layout<&NearLayoutCosts::dimension>("near.layouts.#.dimension", "", "2 or 3; absent: both",

@@ -94,8 +94,9 @@ NearPhase fit_phase(NearLayout layout, NearPhaseName name, double NearSample::*f
     std::vector<double> x = fit_terms(rows, given);
     // A GPU's come at its bandwidth at most, even where samples are so few threads that their steps hide it.
     const double read = machine.gpu.read_bandwidth_bytes_per_s;
-    if (way.backend == NearBackend::cuda && near_records(layout) && name == NearPhaseName::kernel &&
-        read > 0 && x[random_term] < 1 / read)
+    const bool passes = near_records(layout) || layout == NearLayout::tiled_once;
+    if (way.backend == NearBackend::cuda && passes && name == NearPhaseName::kernel && read > 0 &&
+        x[random_term] < 1 / read)
         given[random_term] = 1 / read, x = fit_terms(rows, given);
     const bool streams = near_records(layout) && way.backend == NearBackend::cpu &&
                          (name == NearPhaseName::kernel || name == NearPhaseName::charges);

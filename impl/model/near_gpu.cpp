@@ -57,16 +57,24 @@ double likeliest_most(double count) {
     return twice - (std::log(std::log(count)) + std::log(four_pi)) / (2 * twice);
 }
 
+/// Whether all small boxes take blocks of threads, so that none is left to a warp beside them: the sources
+/// of many boxes together are normal.
+bool blocks_alone(double sources, double neighbours) {
+    const double away = (block_sources(neighbours) - sources) / std::sqrt(std::max(1.0, sources));
+    return 0.5 * std::erfc(away * 0.7071067811865476) >= block_share;
+}
+
 /// Boxes of two deviations less to two more than the mean number of targets, and the fullest one: shapes
 /// change with it, and the slowest warp is what a kernel waits for.
 TileChains chains_of(const NearProblem& p, double full) {
     TileChains chains;
     const TileRule rule = rule_of(p);
     const double neighbours = p.boxes > 0 ? p.neighbours / p.boxes : 1; // of a box
+    const int32_t least_kind = p.targets > 0 && blocks_alone(p.pairs / p.targets, neighbours) ? 0 : -1;
     const auto add = [&](double targets, double sources) {
         const auto n = static_cast<int32_t>(std::max(1.0, std::round(targets)));
-        const TileShape shape =
-            best_tile_shape(n, std::max(1.0, sources), block_kind(n, sources, neighbours), rule);
+        const TileShape shape = best_tile_shape(
+            n, std::max(1.0, sources), std::max(least_kind, block_kind(n, sources, neighbours)), rule);
         const double own =
             sources /
             (shape.block >= 0 ? block_streams(tile_blocks[shape.block], n, shape.targets) : 1 << shape.log_y);
@@ -86,6 +94,34 @@ TileChains chains_of(const NearProblem& p, double full) {
     add(mean, sources - std::sqrt(sources) * likeliest_most(full));
     add(p.most_targets, p.most_sources);
     return chains;
+}
+
+/// Lane slots of tiled where pairs of boxes are summed once, of all warps, and those that pass while so many
+/// warps at once become fewer: the longest ones begin first, but only among those of one T.
+double slots_once(const NearProblem& p, double full, double warps) {
+    constexpr double last = 0.36; // of its share of the device: the fewer warps, the faster is one
+    if (full <= 0 || p.targets <= 0)
+        return 0;
+    // d, r^2 and the root of a pair serve both; weights, potentials and gradients are each side's.
+    const double potential = (p.outputs & 1) != 0 ? 1 : 0, slope = (p.outputs & 2) != 0 ? 1 : 0;
+    const double common = 2 * p.dimension + 1 + 2 * slope;
+    const double each = potential + slope * (1 + p.dimension);
+    const double mean = p.targets / full, others = std::max(0.0, p.pairs / p.targets - mean);
+    const auto of_box = [&](double points, double later) {
+        const auto n = static_cast<int32_t>(points), units = (n + once_unit - 1) / once_unit;
+        return units * once_slots((n + units - 1) / units, n, later, common + 2 * each, common + each);
+    };
+    const double deviation = std::sqrt(mean), first = std::max(1.0, std::floor(mean - 4 * deviation));
+    double weights = 0, all = 0;
+    for (double n = first; n <= mean + 4 * deviation; ++n) {
+        const double weight = std::exp(-0.5 * (n - mean) * (n - mean) / mean);
+        weights += weight, all += weight * of_box(n, others / 2);
+    }
+    // In Morton order a box may come before all of its neighbours.
+    const double most = std::clamp(mean, 1.0, static_cast<double>(once_unit));
+    const double longest = once_slots(static_cast<int32_t>(most), most, std::max(0.0, p.most_sources - mean),
+                                      common + 2 * each, common + each);
+    return all * full / weights + last * warps * longest;
 }
 
 /// Turns of the host's walk over the neighbours that a processor does not foresee, on the thread that ends
@@ -114,7 +150,8 @@ double far_targets(const NearProblem& p) {
     return p.targets * beyond(2 * p.targets * 8, near_core_bytes);
 }
 
-NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine,
+                           bool packed) {
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
     const double lines = p.layout_bytes / line_bytes;
@@ -122,8 +159,8 @@ NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGp
     return {1,
             turns_of_walk(p, full, machine.host_threads),
             p.targets,
-            table_bytes(p, full),
-            tiles ? full : lines,
+            table_bytes(p, full) + (packed ? 8 * p.targets : 0), // where each record begins
+            layout == NearLayout::tiled_once ? p.neighbours : (tiles ? full : lines),
             far_targets(p),
             drivers ? lines : 0,
             drivers ? 1.0 : 0.0};
@@ -150,7 +187,8 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
 }
 
 /// In the order of near_gpu.hpp.
-NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, double chain_s) {
+NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+    const double slot_s = machine.slot_s, chain_s = machine.chain_s;
     const double full = full_boxes(p), chain = p.most_sources;
     const double steps = full > 0 ? p.runs / full : 0;
     NearTerms terms = {1, chain * chain_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
@@ -176,6 +214,15 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, d
     case NearLayout::replicated_group:
         terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s, terms[7] = p.layout_bytes;
         break;
+    case NearLayout::tiled_once: // sums that boxes leave each other, and own ones: written, then read
+        return {1,
+                0,
+                0,
+                0,
+                slots_once(p, full, machine.once_warps) * machine.once_slot_s,
+                0,
+                0,
+                16 * (p.gathered + p.targets)};
     default: {
         const TileChains chains = chains_of(p, full);
         terms[1] = chains.direct * chain_s, terms[5] = chains.direct > 0 ? steps : 0;
@@ -187,15 +234,16 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, d
 
 } // namespace
 
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p,
+NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& p,
                          const NearGpuSeconds& machine) {
+    const NearLayout layout = near_measured_as(form);
     switch (phase) {
     case NearPhaseName::collection:
-        return collection_terms(layout, p, machine);
+        return collection_terms(layout, p, machine, form == NearLayout::replicated_packed);
     case NearPhaseName::charges:
         return charges_terms(layout, p);
     case NearPhaseName::kernel:
-        return kernel_terms(layout, p, machine.slot_s, machine.chain_s);
+        return kernel_terms(layout, p, machine);
     case NearPhaseName::scatter: // beside the kernels and what the link's numbers say
         return {1, 0, p.targets, 0, 0, far_targets(p), 0, 0};
     default:
@@ -333,6 +381,16 @@ constexpr NearLayoutCosts layout_costs[] = {
      {0.00017, 2.39e-08, 4.23e-09, 9.78e-10, 2.54e-07, 0, 0, 0},
      {6.19e-06, 0, 4.68e-11, 0, 0, 0, 0, 0},
      {1.72e-05, 2.04, 1.31e-10, 6.63e-12, 0.848, 0, 0.514, 0},
+     {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
+     {}},
+    // Kernels: 15 rates of near_pairs_once.md. Collection: 23 ns a neighbour longer than ranges, 1e6 points.
+    {1,
+     9,
+     4,
+     0.25,
+     {0.000102, 1.13e-08, 3.82e-09, 6.01e-10, 2.3e-08, 0, 5.2e-11, 0.000203},
+     {6.75e-06, 0, 4.64e-11, 0, 0, 0, 0, 0},
+     {2.17e-05, 0, 0, 0, 0.98, 0, 0, 4.2e-13},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
      {}},
 };

@@ -17,6 +17,8 @@ namespace graft::model {
 /// Of the machine.
 struct NearGpuSeconds {
     double slot_s = 0, chain_s = 0; // kernel only
+    double once_slot_s = 0;         // kernel, tiled_once: of an instruction of a lane, the device's rate
+    double once_warps = 0;          // that run at once there
     double kept_bytes = 0;          // near_kept_bytes
     double host_threads = 16;       // that walk over the neighbours
 };
@@ -32,16 +34,19 @@ struct NearGpuSeconds {
 ///   replicated, interleaved    -, steps of the longest thread beyond the second level, bytes of the records
 ///   group      -, slots of pairs beyond those that threads sum while the longest does, bytes of the records
 ///   tiled      runs that a lane steps through, steps through shared memory, slots of their pairs
+///   tiled_once (pairs of boxes once): in place of slots of all pairs the lanes' instructions at the device's
+///              rate, with those that pass while the last warps end, and bytes of the sums that boxes leave
+///              each other, written and read; no others but the call
 /// collection: call, unforeseen turns of the walk on the thread that ends last, targets, bytes of the tables,
-/// bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes), targets beyond a
-/// core's caches, and, where its bytes are more than the library keeps for the next plan, those / 64 and one.
-/// charges: call, sources of the longest record, which one thread or warp writes, targets (layouts without
-/// records: sources), then
+/// bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes; tiled_once: neighbours,
+/// which it walks over to find each pair's first box), targets beyond a core's caches, and, where its bytes
+/// are more than the library keeps for the next plan, those / 64 and one. charges: call, sources of the
+/// longest record, which one thread or warp writes, targets (layouts without records: sources), then
 ///   replicated     runs of all targets, stores that do not hide behind what a warp takes for its record, -
 ///   interleaved    -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
 ///   group          boxes, sources of all neighbourhoods, runs of all boxes
 /// scatter: call, -, targets, -, -, targets beyond a core's caches.
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem,
+NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& problem,
                          const NearGpuSeconds& machine);
 
 /// Of one H200 and its host, impl/docs/gpu/near.md, where nobody has measured.

@@ -27,7 +27,7 @@ using NearTerms = std::array<double, 8>;
 
 struct NearLayoutCosts {
     double backend = 0;      // 0: CPU, 1: GPU
-    double layout = 0;       // the number of near::Layout
+    double layout = 0;       // the number of NearLayout (near_time.hpp)
     double number_bytes = 0; // 4: fp32, 8: others; 0: this item is empty
     double error = 0;        // 90 % of the calibration's totals were met within this part of themselves
     NearPhase collection, charges, kernel, scatter;
@@ -44,7 +44,7 @@ struct NearKernelCosts {                           // seconds of one pair, sourc
     double scalar_s = 0;                           // of a plain loop; GPU: a thread's step, 0: in slots
 };
 
-constexpr int most_near_layouts = 42, most_near_kernels = 48;
+constexpr int most_near_layouts = 43, most_near_kernels = 48;
 
 struct NearMachine {
     std::array<NearLayoutCosts, most_near_layouts> layouts;

@@ -316,6 +316,11 @@ NearLayout near_measured_as(NearLayout layout) {
     }
 }
 
+NearLayout near_form(NearLayout layout, const NearWay& way) {
+    const bool once = way.backend == NearBackend::cuda && way.pairs_once && layout == NearLayout::tiled;
+    return once ? NearLayout::tiled_once : layout;
+}
+
 bool near_scalar(NearLayout layout) {
     layout = near_measured_as(layout);
     return layout == NearLayout::indexed || layout == NearLayout::replicated;
@@ -329,17 +334,23 @@ bool near_records(NearLayout layout) {
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
-    layout = near_measured_as(layout);
     if (way.backend == NearBackend::cuda) {
+        constexpr double usual_slots_per_s = 29.3e12, usual_multiprocessors = 132; // an H200's
+        constexpr double multiprocessor_warps = 16;                                // device_mutual_kernel.cuh
+        const Gpu& device = machine.gpu;
         NearGpuSeconds gpu;
         gpu.kept_bytes = near_kept_bytes(machine);
+        gpu.once_slot_s = 1 / (device.flops > 0 ? device.flops / 2 : usual_slots_per_s);
+        gpu.once_warps = multiprocessor_warps *
+                         (device.multiprocessors > 0 ? device.multiprocessors : usual_multiprocessors);
         if (machine.cpu.cores > 0)
             gpu.host_threads = machine.cpu.cores;
         if (phase == NearPhaseName::kernel)
             gpu.slot_s = near_slot_s(problem, way, machine, false),
             gpu.chain_s = near_slot_s(problem, way, machine, true);
-        return near_gpu_terms(layout, phase, problem, gpu);
+        return near_gpu_terms(near_form(layout, way), phase, problem, gpu);
     }
+    layout = near_measured_as(layout);
     const Levels levels = levels_of(machine);
     switch (phase) {
     case NearPhaseName::collection:

@@ -80,4 +80,32 @@ TileShape best_tile_shape(int32_t n, double m, int32_t block, const TileRule& ru
     return best;
 }
 
+namespace {
+
+constexpr double once_row = 8; // slots of a source's loads, store and loop
+
+/// Instructions of a warp with T to a lane: rows of later sources and the first steps, in which lanes wait
+/// for the first source to come to them, and rows of its own box.
+double once_steps(int32_t n, int32_t t, double own_points, double m, double pair, double own) {
+    const int32_t lanes = (n + t - 1) / t, streams = 32 / lanes;
+    return (m / streams + lanes) * (pair * t + once_row) + own_points / streams * (own * t + once_row);
+}
+
+} // namespace
+
+int32_t once_targets(int32_t n) {
+    double least_cost = std::numeric_limits<double>::infinity();
+    int32_t best = once_most;
+    for (int32_t t = once_most; t >= once_least && (n + t - 1) / t <= 32; --t) {
+        const double cost = once_steps(n, t, n, 12.4 * n, 19, 17);
+        if (cost < least_cost)
+            least_cost = cost, best = t;
+    }
+    return best;
+}
+
+double once_slots(int32_t n, double own_points, double m, double pair, double own) {
+    return 32 * once_steps(n, once_targets(n), own_points, m, pair, own);
+}
+
 } // namespace graft::model

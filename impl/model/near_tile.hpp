@@ -44,18 +44,37 @@ constexpr int32_t block_streams(const TileBlockKind& kind, int32_t n, int32_t ta
     return lanes < kind.threads ? kind.threads / lanes : 1;
 }
 
+/// Sources from which on a box with few targets takes a block, by the boxes that they stand in.
+constexpr double block_sources(double neighbours) {
+    constexpr double density = 6.5, least = 64;
+    return density * neighbours > least ? density * neighbours : least;
+}
+
 /// Kind of block that a box with n targets takes, -1: none. Below tile_blocks[0].from the density of its
 /// surroundings decides, m sources in so many boxes, so that nearly all boxes of even points take one way,
 /// those at the border and with few points of their own, too: few warps beside many blocks end last (16
 /// points a box: 0.38 ms with the few boxes below 8 targets in warps, 0.21 without).
 constexpr int32_t block_kind(int32_t n, double m, double neighbours) {
-    constexpr double density = 6.5, least_sources = 64;
     if (n >= tile_blocks[1].from)
         return 1;
-    return n >= tile_blocks[0].from || (m >= density * neighbours && m >= least_sources) ? 0 : -1;
+    return n >= tile_blocks[0].from || m >= block_sources(neighbours) ? 0 : -1;
 }
+
+/// Of the boxes whose surroundings decide: where this share takes blocks, all do (kernels/near/tile_rule).
+inline constexpr double block_share = 0.8;
 
 /// Of a box with n >= 1 targets and m sources; block: its block_kind. O(1), 42 shapes.
 TileShape best_tile_shape(int32_t n, double m, int32_t block, const TileRule& rule);
+
+/// Where pairs of boxes are summed once (kernels/near/device_mutual.cuh) a warp takes so many targets of a
+/// box at most, from `least` to `most` of them to a lane.
+inline constexpr int32_t once_least = 4, once_most = 8, once_unit = 32 * once_most;
+
+/// T of such a warp by issue slots. Of n alone, not of what stands around, which parts of a structure do not
+/// know: the same bits everywhere. 1 <= n <= once_unit.
+int32_t once_targets(int32_t n);
+/// Lane slots of a warp for n targets of a box that has so many own points, m sources of later neighbours;
+/// `pair`, `own`: slots of a pair that serves both, and of one with the own box.
+double once_slots(int32_t n, double own_points, double m, double pair, double own);
 
 } // namespace graft::model

@@ -135,6 +135,7 @@ double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine
 
 NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
                            const Machine& machine, bool* measured) {
+    layout = near_form(layout, way);
     const NearLayoutCosts* found = find(machine.near, layout, problem, way.backend);
     *measured = found != nullptr;
     if (found != nullptr)

@@ -28,9 +28,10 @@ enum class NearLayout : int32_t {
     tiled,
     tiled_split,
     replicated_packed,
-    replicated_group_padded
+    replicated_group_padded,
+    tiled_once // no layout of its own: tiled where pairs of boxes are summed once (NearWay::pairs_once)
 };
-constexpr int near_layouts = 9;
+constexpr int near_layouts = 9, near_forms = 10;
 
 enum class NearPhaseName : int32_t { collection, charges, kernel, scatter, again };
 
@@ -61,6 +62,7 @@ struct NearWay {
     bool host_arrays = true;      // CUDA: the caller's arrays are in host memory
     bool pageable = true;         // CUDA: and not pinned
     bool collect_on_host = false; // CUDA: the paper's way
+    bool pairs_once = false;      // CUDA: tiled sums each pair of boxes once (kernels/near/mutual.hpp)
 };
 
 /// Seconds of one execution; collection once. Chunked: collected again by every execution.
@@ -90,9 +92,13 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar);
 
 /// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
-/// without padding, which is not touched; what differs is their bytes (NearProblem::layout_bytes). Itself for
-/// all others. Only layouts that stand for themselves are measured by a calibration.
+/// without padding, which is not touched; what differs is their bytes (NearProblem::layout_bytes), and a
+/// GPU's table of where packed records of targets begin. Itself for all others. Only layouts that stand for
+/// themselves are measured by a calibration.
 NearLayout near_measured_as(NearLayout layout);
+
+/// tiled_once for tiled where that is what runs; else itself.
+NearLayout near_form(NearLayout layout, const NearWay& way);
 
 /// Whether a layout's loop is a plain one on the CPU.
 bool near_scalar(NearLayout layout);

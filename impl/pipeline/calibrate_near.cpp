@@ -42,6 +42,7 @@ struct Bench {
     double dense_points = 1200;
     double chain_points = 0;      // GPU: of a few boxes, whose longest thread is what a kernel takes
     std::vector<Size> sizes[2];   // in two and three dimensions
+    std::vector<Size> once_sizes; // GPU: in three dimensions, where tiled sums pairs of boxes once
     double most_bytes = 1.2e8;    // of a layout that is measured
     double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // CPU: of one more structure, whose points leave the caches
@@ -172,15 +173,17 @@ double typical(const Bench& bench, const std::vector<near::Times>& times, double
     return bench.cuda() ? median(times, field) : least(times, field);
 }
 
-/// Of each layout.
+/// Of each form of a layout.
 using Samples = std::vector<std::vector<model::NearSample>>;
 
 void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
                  const near::Sums& sums, int repetitions, double most_bytes, Samples& samples) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
-    const auto for_itself = [](int k) {
-        return model::near_measured_as(model::NearLayout{k}) == model::NearLayout{k};
+    const auto for_itself = [&](int k) { // with pairs once: tiled, and what its plan is compared with
+        const auto layout = static_cast<near::Layout>(k);
+        return bench.way.pairs_once ? layout == near::Layout::tiled || layout == near::Layout::ranges
+                                    : model::near_measured_as(model::NearLayout{k}) == model::NearLayout{k};
     };
     for (int k = 0; k < near::layouts; ++k)
         if (for_itself(k) && near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes &&
@@ -196,7 +199,7 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
         if (times[k].second.empty())
             continue;
         model::NearSample sample;
-        sample.problem = near::problem_of(names[k], shape, 1);
+        sample.problem = near::problem_of(names[k], shape, bench.way);
         sample.weight = aside(bench, sums.dimension, sums.precision) ? aside_weight : 1;
         sample.collection_s = typical(bench, times[k].once_s);
         sample.again_s = typical(bench, times[k].again_s);
@@ -205,13 +208,13 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
         sample.scatter_s = bench.cuda() ? rest_s_of(times[k], sample, names[k], bench, machine)
                                         : typical(bench, times[k].second, &near::Times::scatter_s);
         sample.plain_s = plain_s;
-        samples[static_cast<size_t>(names[k])].push_back(sample);
+        const auto form = model::near_form(static_cast<model::NearLayout>(names[k]), bench.way);
+        samples[static_cast<size_t>(form)].push_back(sample);
     }
 }
 
-/// Structures of the bench's sizes; on a GPU's host by all threads.
-std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension) {
-    const std::vector<Size>& sizes = bench.sizes[dimension - 2];
+/// Structures of these sizes; on a GPU's host by all threads.
+std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension, const std::vector<Size>& sizes) {
     std::vector<near::BenchCase> cases(sizes.size());
     core::Memory memory;
     const backend::Executor executor{memory, bench.cuda() ? backend::resolve_threads(0) : 1};
@@ -240,7 +243,7 @@ void measure_size(const model::Machine& machine, const Bench& bench, int32_t dim
 void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
                      Precision precision, Samples& samples) {
     const std::vector<Size>& sizes = bench.sizes[dimension - 2];
-    const std::vector<near::BenchCase> cases = cases_of(bench, dimension);
+    const std::vector<near::BenchCase> cases = cases_of(bench, dimension, sizes);
     for (size_t k = 0; k < cases.size(); ++k)
         measure_size(machine, bench, dimension, precision, sizes[k], cases[k], samples);
     if (dimension == 2) // without the layouts of a record a target
@@ -255,8 +258,9 @@ void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& sam
     if (known)
         common = model::fit_near_common(samples, bench.way, machine);
     constexpr int32_t each[] = {2, 3}, both[] = {0};
-    for (int k = 0; k < near::layouts; ++k)
-        for (const int32_t dimension : bench.cuda() ? std::span<const int32_t>(each) : both)
+    constexpr int once = static_cast<int>(model::NearLayout::tiled_once);
+    for (int k = 0; k < model::near_forms; ++k)
+        for (const int32_t dimension : bench.cuda() && k != once ? std::span<const int32_t>(each) : both)
             if (!samples[static_cast<size_t>(k)].empty())
                 model::put(machine.near,
                            model::fit_near(static_cast<model::NearLayout>(k), samples[static_cast<size_t>(k)],
@@ -283,7 +287,7 @@ std::vector<NearCpuPiece> near_cpu_pieces() {
     std::vector<NearCpuPiece> pieces;
     for (const bool in_double : {true, false})
         for (const int32_t dimension : {2, 3})
-            pieces.push_back({dimension, in_double, {}, Samples(near::layouts)});
+            pieces.push_back({dimension, in_double, {}, Samples(model::near_forms)});
     return pieces;
 }
 
@@ -306,7 +310,7 @@ void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& piec
         for (const model::NearKernelCosts& one : piece.kernels)
             model::put(machine.near, one);
     for (const bool in_double : {true, false}) {
-        Samples samples(near::layouts);
+        Samples samples(model::near_forms);
         for (const NearCpuPiece& piece : pieces)
             for (size_t k = 0; k < samples.size() && piece.in_double == in_double; ++k)
                 samples[k].insert(samples[k].end(), piece.samples[k].begin(), piece.samples[k].end());
@@ -331,7 +335,17 @@ Bench gpu_bench(const model::Machine& machine, int32_t device) {
                  {1e5, 4, 3},         {1e5, 1, 3, false},  {1e4, 256, 3, false}, {1e4, 64, 3},
                  {1e4, 8, 3},         {1e4, 1, 3},         {1e3, 128, 5, false}, {1e3, 16, 5},
                  {1e3, 2, 5},         {1e3, 0.5, 5, false}};
+    // Of other sizes than the others: the warps that end last, and how many run at once, are told apart.
+    bench.once_sizes = {{6e5, 34, 5}, {5e5, 125, 5}, {3e5, 60, 5}, {1.4e5, 34, 5}};
     return bench;
+}
+
+/// tiled where pairs of boxes are summed once, beside ranges.
+void measure_once(const model::Machine& machine, Bench bench, Samples& samples) {
+    bench.way.pairs_once = true;
+    const std::vector<near::BenchCase> cases = cases_of(bench, 3, bench.once_sizes);
+    for (size_t k = 0; k < cases.size(); ++k)
+        measure_size(machine, bench, 3, Precision::fp32, bench.once_sizes[k], cases[k], samples);
 }
 
 } // namespace
@@ -345,8 +359,9 @@ void calibrate_near_kernels(model::Machine& machine, int32_t device, int repetit
 
 void calibrate_near_gpu(model::Machine& machine, int32_t device) {
     const Bench bench = gpu_bench(machine, device);
-    Samples wide(near::layouts), narrow(near::layouts);
-    const std::vector<near::BenchCase> cases[] = {cases_of(bench, 2), cases_of(bench, 3)};
+    Samples wide(model::near_forms), narrow(model::near_forms);
+    const std::vector<near::BenchCase> cases[] = {cases_of(bench, 2, bench.sizes[0]),
+                                                  cases_of(bench, 3, bench.sizes[1])};
     for (size_t k = 0; k < cases[0].size(); ++k)
         for (const int32_t dimension : {2, 3}) {
             const auto plane = static_cast<size_t>(dimension - 2);
@@ -354,6 +369,7 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device) {
                 measure_size(machine, bench, dimension, precision, bench.sizes[plane][k], cases[plane][k],
                              precision == Precision::fp64 ? wide : narrow);
         }
+    measure_once(machine, bench, narrow);
     fit_layouts(machine, bench, wide);
     fit_layouts(machine, bench, narrow);
 }

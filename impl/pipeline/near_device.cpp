@@ -3,6 +3,7 @@
 #include "backend/cuda_library.hpp"
 #include "kernels/near/choose.hpp"
 #include "kernels/near/device_trial.hpp"
+#include "kernels/near/mutual.hpp"
 #include "pipeline/near_devices.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class DeviceChoice {
         options_.way.host_arrays = host_arrays;
         options_.way.most_bytes = asked_ ? 0 : input.options.most_bytes; // the device refuses or cuts it
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
-        choice_ = near::choose(shape_, machine_, options_);
+        choose(input);
         reason_ = "predicted to be fastest";
         if (asked_)
             choice_.layout = static_cast<near::Layout>(input.options.layout),
@@ -42,6 +43,8 @@ class DeviceChoice {
     const char* reason() const { return reason_; }
     const near::Candidate& chosen() const { return choice_.chosen(); }
     const model::Link& link() const { return machine_.link; }
+    /// DeviceNearOptions::pairs_once, as far as it is known.
+    int32_t pairs_once() const { return pairs_once_; }
     /// The winner's plan; none where nothing was tried.
     near::DevicePlan try_out(const near::DeviceTrialInput& input) {
         if (asked_)
@@ -84,9 +87,22 @@ class DeviceChoice {
 
   private:
     static size_t number(near::Layout layout) { return static_cast<size_t>(layout); }
+    /// Whether the lists are mutual takes a part of a plan's time: looked at where tiled would be taken.
+    void choose(const NearSideInput& input) {
+        const auto most_bytes = static_cast<int64_t>(input.options.most_bytes);
+        const auto tiled = static_cast<int32_t>(near::Layout::tiled);
+        options_.way.pairs_once = near::bytes_of_pairs_once(shape_, most_bytes) > 0;
+        choice_ = near::choose(shape_, machine_, options_);
+        const bool taken = asked_ ? input.options.layout == tiled : choice_.layout == near::Layout::tiled;
+        if (options_.way.pairs_once && taken)
+            pairs_once_ = near::sums_pairs_once(input.structure, input.sums, most_bytes) ? 1 : -1;
+        if (pairs_once_ < 0)
+            options_.way.pairs_once = false, choice_ = near::choose(shape_, machine_, options_);
+    }
 
     const near::Shape& shape_;
     bool asked_, executed_ = false;
+    int32_t pairs_once_ = 0;
     model::Machine machine_;
     near::ChoiceOptions options_;
     near::Learned learned_;
@@ -104,6 +120,7 @@ class DeviceSide : public NearSide {
         options_.device = device;
         options_.most_bytes = static_cast<int64_t>(input.options.most_bytes);
         options_.host_threads = input.options.threads;
+        options_.pairs_once = choice_.pairs_once();
         plan_ = choice_.try_out(
             {table_, options_, structure_, sums_, points.target, points.source, points.stream});
         backend::DeviceError error;

@@ -222,6 +222,7 @@ def table(options):
         his_crossovers(lines(prefix + "_paper.jsonl"))
 
 
+FORMS = (*LAYOUTS, "tiled, pairs of boxes once")  # as samples are told apart
 TERMS, NUMBERS = 8, 13
 FAR, BYTES = 5, (4, 6, 7)  # of the terms of collection
 
@@ -302,9 +303,9 @@ def fits_of(structures):
     found = {}
     for size in {4 if key[3] == 0 else 8 for key in structures}:
         plain = without([one for _, one in whole(structures, size, (1,))], 0, BYTES)
-        common = (fit_phase(plain, 0), fit_phase([one for _, one in whole(structures, size, range(len(LAYOUTS)))], 3))
-        for layout in range(len(LAYOUTS)):
-            if whole(structures, size, (layout,)):  # a recording may be older than a layout
+        common = (fit_phase(plain, 0), fit_phase([one for _, one in whole(structures, size, range(len(FORMS)))], 3))
+        for layout in range(len(FORMS)):
+            if whole(structures, size, (layout,)):  # a recording may be older than a layout, or have none of a form
                 found[layout, size] = fit_layout(structures, size, layout, common)
     return found
 
@@ -326,14 +327,14 @@ def halves(options):
                 known = {layout: one for layout, one in structures[key].items() if not one["chunked"] and (layout, size) in fitted}
                 measured = {layout: seconds_of(one, executes) for layout, one in known.items()}
                 predicted = {layout: seconds_of(one, executes, fitted[layout, size]) for layout, one in known.items()}
-                errors += [(abs(predicted[k] / measured[k] - 1), LAYOUTS[k], key) for k in measured]
+                errors += [(abs(predicted[k] / measured[k] - 1), FORMS[k], key) for k in measured]
                 choice, best = min(predicted, key=predicted.get), min(measured, key=measured.get)
-                regret.append((measured[choice] / measured[best] - 1, key, LAYOUTS[choice], LAYOUTS[best]))
+                regret.append((measured[choice] / measured[best] - 1, key, FORMS[choice], FORMS[best]))
         values = [one[0] for one in errors]
         print("E %5d: |predicted/measured - 1| median %.3f p90 %.3f; regret mean %.3f median %.3f worst" % (
             executes, quantile(values, 0.5), quantile(values, 0.9), sum(r[0] for r in regret) / len(regret),
             quantile([r[0] for r in regret], 0.5)), sorted(regret, reverse=True)[:3])
-        print("   ", " ".join("%s %.2f/%.2f" % (name, quantile(own, 0.5), quantile(own, 0.9)) for name in LAYOUTS
+        print("   ", " ".join("%s %.2f/%.2f" % (name, quantile(own, 0.5), quantile(own, 0.9)) for name in FORMS
                               for own in [[e[0] for e in errors if e[1] == name]] if own))
 
 

@@ -2,6 +2,7 @@
 #include "kernels/near/choose.hpp"
 
 #include "core/error.hpp"
+#include "kernels/near/mutual.hpp"
 #include "kernels/simd.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
     one.possible =
         options.way.most_bytes <= 0 || least_bytes_of(layout, shape, threads) <= options.way.most_bytes;
     one.predicted = model::near_time(static_cast<model::NearLayout>(layout),
-                                     problem_of(layout, shape, threads), options.way, machine);
+                                     problem_of(layout, shape, options.way), options.way, machine);
     one.collection_s = one.predicted.collection_s * factor_of(layout, learned.collection);
     one.execution_s = one.predicted.execution_s() * factor_of(layout, learned.execution);
     one.time_s = one.execution_s +
@@ -78,7 +79,7 @@ void correct(double& factor, double measured_s, double predicted_s) {
 
 } // namespace
 
-model::NearProblem problem_of(Layout layout, const Shape& shape, int32_t threads) {
+model::NearProblem problem_of(Layout layout, const Shape& shape, const model::NearWay& way) {
     model::NearProblem p;
     const auto number = [](int64_t value) { return static_cast<double>(value); };
     p.targets = number(shape.targets), p.sources = number(shape.sources);
@@ -92,7 +93,9 @@ model::NearProblem problem_of(Layout layout, const Shape& shape, int32_t threads
     p.kernel = static_cast<int32_t>(shape.kernel), p.precision = static_cast<int32_t>(shape.precision);
     p.same = shape.same;
     p.simd_bytes = 4.0 * simd_float_lanes();
-    p.layout_bytes = bytes_of(layout, shape, threads);
+    p.layout_bytes = bytes_of(layout, shape, static_cast<int32_t>(way.threads));
+    if (near_form(static_cast<model::NearLayout>(layout), way) == model::NearLayout::tiled_once)
+        p.layout_bytes += bytes_of_pairs_once(shape, static_cast<int64_t>(way.most_bytes));
     return p;
 }
 

@@ -48,8 +48,8 @@ struct Choice {
     const Candidate& chosen() const { return candidates[static_cast<size_t>(layout)]; }
 };
 
-/// The model's words for a shape (lanes of the instruction set in use now).
-model::NearProblem problem_of(Layout layout, const Shape& shape, int32_t threads);
+/// The model's words for a shape on its way (lanes of the instruction set in use now).
+model::NearProblem problem_of(Layout layout, const Shape& shape, const model::NearWay& way);
 
 /// By the model and what was learned alone. A layout over way.most_bytes counts as chunked (collected by
 /// every execution); over it even in chunks it is no candidate. Layouts that nobody learned about are

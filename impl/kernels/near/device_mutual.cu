@@ -2,34 +2,15 @@
 #include "kernels/near/device_mutual.cuh"
 
 #include "kernels/near/device_tiled.cuh"
+#include "model/near_tile.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace graft::kernels::near {
 
 namespace {
 
-constexpr int32_t least = 4, most = 8; // targets a lane
-constexpr int64_t aligned = 8;         // sums that are written together begin at a whole line
-
-/// T of n targets by issue slots (device_mutual_kernel.cuh). Of n alone, not of what stands around, which
-/// parts of a structure do not know: the same bits everywhere.
-int32_t targets_a_lane(int32_t n) {
-    double least_cost = std::numeric_limits<double>::infinity();
-    int32_t best = most;
-    for (int32_t t = most; t >= least; --t) {
-        const int32_t lanes = (n + t - 1) / t, streams = 32 / lanes;
-        if (lanes > 32)
-            break;
-        const double later = 12.4 * n, rows = later / streams + lanes,
-                     own_rows = static_cast<double>(n) / streams;
-        const double cost = rows * (19.0 * t + 8) + own_rows * (17.0 * t + 8);
-        if (cost < least_cost)
-            least_cost = cost, best = t;
-    }
-    return best;
-}
+constexpr int64_t aligned = 8; // sums that are written together begin at a whole line
 
 /// The units, and where the sums of every box' targets begin.
 class Planner {
@@ -73,7 +54,7 @@ class Planner {
     }
     /// Even pieces of boxes that are too large for one warp; a box's own sums stand together.
     void add_units(int64_t box) {
-        const int32_t n = points(box), pieces = (n + 32 * most - 1) / (32 * most);
+        const int32_t n = points(box), pieces = (n + model::once_unit - 1) / model::once_unit;
         if (n == 0)
             return;
         const int32_t piece = (n + pieces - 1) / pieces;
@@ -84,7 +65,7 @@ class Planner {
         for (int32_t first = 0; first < n; first += piece) {
             const int32_t count = std::min(piece, n - first);
             units.push_back({static_cast<int32_t>(box), static_cast<int32_t>(s_.target_offset[box]) + first,
-                             static_cast<int16_t>(count), static_cast<uint8_t>(targets_a_lane(count)),
+                             static_cast<int16_t>(count), static_cast<uint8_t>(model::once_targets(count)),
                              static_cast<uint8_t>(own), 0, take(sources_[static_cast<size_t>(box)]),
                              own_sums + first});
         }

@@ -12,15 +12,16 @@
 #pragma once
 
 #include "kernels/near/device_mutual.cuh"
+#include "model/near_tile.hpp"
 
 #include <cuda_pipeline.h>
 
 namespace graft::kernels::near {
 
-constexpr int mutual_least = 4, mutual_most = 8; // T
-constexpr int mutual_chunk = 64;                 // sources; at least 32, as many as all lanes are behind
-constexpr int mutual_ring = 4 * mutual_chunk;    // a power of two
-constexpr int mutual_resident = 16;              // warps of a multiprocessor
+constexpr int mutual_least = model::once_least, mutual_most = model::once_most; // T
+constexpr int mutual_chunk = 64;              // sources; at least 32, as many as all lanes are behind
+constexpr int mutual_ring = 4 * mutual_chunk; // a power of two
+constexpr int mutual_resident = 16;           // warps of a multiprocessor
 constexpr float mutual_far = 3e18f; // where sources without charge stand: farther out than points may (1e18)
 static_assert(mutual_ring >= 32 * mutual_most, "the streams' sums take the place of the sources");
 

@@ -88,7 +88,7 @@ bool sums_pairs_once(const Structure& s, const Sums& sums, int64_t most_bytes) {
     Shape shape;
     shape.kernel = sums.kernel.kernel, shape.precision = sums.precision, shape.components = sums.components;
     shape.same = s.same, shape.targets = s.targets(), shape.boxes = s.target_boxes();
-    if (!s.same || s.targets() < least_targets)
+    if (bytes_of_pairs_once(shape, 0) == 0)
         return false;
     const auto points = [&](int64_t box) { return s.target_offset[box + 1] - s.target_offset[box]; };
     std::vector<int64_t> sources(static_cast<size_t>(s.target_boxes()), 0); // that a box may meet

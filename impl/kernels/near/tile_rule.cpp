@@ -6,7 +6,6 @@
 namespace graft::kernels::near {
 
 int32_t small_box_blocks(const Structure& s, std::span<const int32_t> sources) {
-    constexpr double most_of_them = 0.8;
     int64_t small = 0, blocks = 0;
     for (int64_t b = 0; b < s.target_boxes(); ++b) {
         const int64_t n = s.target_offset[b + 1] - s.target_offset[b];
@@ -22,7 +21,7 @@ int32_t small_box_blocks(const Structure& s, std::span<const int32_t> sources) {
             ++blocks;
     }
     const double share = small > 0 ? static_cast<double>(blocks) / static_cast<double>(small) : 1;
-    return share >= most_of_them ? 1 : 0;
+    return share >= model::block_share ? 1 : 0;
 }
 
 } // namespace graft::kernels::near

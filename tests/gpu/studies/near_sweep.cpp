@@ -12,6 +12,7 @@
 
 #include "backend/cuda_library.hpp"
 #include "kernels/near/bench.hpp"
+#include "kernels/near/mutual.hpp"
 #include "near_tool_json.hpp"
 #include "pipeline/calibrate.hpp"
 
@@ -123,16 +124,18 @@ double median_of(const std::vector<near::Times>& all, double near::Times::*field
     return near::median(values);
 }
 
-/// Lines: dimension points density precision layout chunks phase seconds | terms | the problem's numbers |
-/// seconds of an execution from call to return, of making the plan, of what its first execution takes longer,
-/// of transfers as predicted. Terms and transfers with the built-in numbers' slots and link.
+/// Lines: dimension points density precision form-of-the-layout chunks phase seconds | terms | the problem's
+/// numbers | seconds of an execution from call to return, of making the plan, of what its first execution
+/// takes longer, of transfers as predicted. Terms and transfers with the built-in numbers' slots and link.
 void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer) {
     const model::Machine built_in;
     for (size_t k = 0; k < request.layouts.size(); ++k) {
         const near::BenchTimes& times = answer.times[k];
         if (times.second.empty())
             continue;
-        const model::NearProblem p = near::problem_of(request.layouts[k], answer.shape, 1);
+        const model::NearProblem p = near::problem_of(request.layouts[k], answer.shape, request.choice.way);
+        const model::NearLayout form =
+            model::near_form(static_cast<model::NearLayout>(request.layouts[k]), request.choice.way);
         const double seconds[] = {near::median(times.once_s),
                                   median_of(times.second, &near::Times::charges_s),
                                   median_of(times.second, &near::Times::kernel_s),
@@ -140,13 +143,11 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
         for (int phase = 0; phase < 4; ++phase) {
             std::fprintf(file, "%d %lld %g %d %d %d %d %.6g", request.grid.dimension,
                          static_cast<long long>(request.grid.points), request.grid.density,
-                         static_cast<int>(request.sums.precision), static_cast<int>(request.layouts[k]),
-                         times.chunks, phase, seconds[phase]);
-            for (const double term :
-                 model::near_terms(static_cast<model::NearLayout>(request.layouts[k]),
-                                   static_cast<model::NearPhaseName>(phase), p, request.choice.way, built_in))
+                         static_cast<int>(request.sums.precision), static_cast<int>(form), times.chunks,
+                         phase, seconds[phase]);
+            for (const double term : model::near_terms(form, static_cast<model::NearPhaseName>(phase), p,
+                                                       request.choice.way, built_in))
                 std::fprintf(file, " %.6g", term);
-            const auto layout = static_cast<model::NearLayout>(request.layouts[k]);
             std::fprintf(file,
                          " %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g %.6g "
                          "%.6g\n",
@@ -154,7 +155,7 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
                          p.group_slots, p.lane_targets, p.runs, p.most_targets, p.most_sources,
                          p.layout_bytes, median_of(times.second, &near::Times::total_s),
                          near::median(times.create_s), near::median(times.first_s),
-                         model::near_time(layout, p, request.choice.way, built_in).transfer_s);
+                         model::near_time(form, p, request.choice.way, built_in).transfer_s);
         }
     }
     std::fflush(file);
@@ -208,6 +209,9 @@ std::string answer_of(const study::Words& words, const near::BenchGrid& grid, co
     capi::NearAnswer answer;
     answer.shape = near::shape_of(one.structure(), request.sums);
     request.layouts = layouts_of(words, answer.shape);
+    model::NearWay& way = request.choice.way;
+    way.pairs_once =
+        near::sums_pairs_once(one.structure(), request.sums, static_cast<int64_t>(way.most_bytes));
     answer.choice = near::choose(answer.shape, machine, request.choice);
     answer.times = timed(request, one, words.number("case-s", 0.6), request.repeats);
     if (samples != nullptr)

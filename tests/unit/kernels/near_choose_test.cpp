@@ -2,6 +2,7 @@
 #include "kernels/near/bench.hpp"
 #include "kernels/near/choose.hpp"
 #include "kernels/near/contenders.hpp"
+#include "kernels/near/mutual.hpp"
 
 #include "core/error.hpp"
 
@@ -92,6 +93,29 @@ TEST(NearChoose, MemoryFromTheDriverOfAGpuHasToBeWorthFivePercent) {
     EXPECT_EQ(choice_with_group(large, NearBackend::cuda, 0.94), Layout::replicated_group);
     EXPECT_EQ(choice_with_group(small, NearBackend::cuda, 0.99), Layout::replicated_group);
     EXPECT_EQ(choice_with_group(large, NearBackend::cpu, 0.99), Layout::replicated_group);
+}
+
+/// What boxes leave each other counts in the bytes of tiled, and against a deck's cap by half of it.
+TEST(NearChoose, SumsOfPairsOnceAreBytesOfTiled) {
+    Shape shape;
+    shape.targets = shape.sources = int64_t{1} << 20, shape.boxes = 1 << 14, shape.dimension = 3;
+    shape.neighbours = 27 * shape.boxes, shape.gathered = 27 * shape.targets,
+    shape.pairs = 64 * shape.gathered;
+    shape.most_targets = 64, shape.most_sources = 27 * 64;
+    shape.same = true, shape.components = 1, shape.precision = Precision::fp32;
+    const auto bytes = [&](bool once, double most_bytes) {
+        ChoiceOptions options;
+        options.way.backend = model::NearBackend::cuda;
+        options.way.pairs_once = once, options.way.most_bytes = most_bytes;
+        const Choice choice = choose(shape, {}, options);
+        return choice.candidates[static_cast<size_t>(Layout::tiled)].predicted.bytes;
+    };
+    const double sums = 16. * (26 / 2 + 1) * (1 << 20); // of later boxes' sources, and own ones
+    const double more = bytes(true, 0) - bytes(false, 0);
+    EXPECT_GT(more, sums);
+    EXPECT_LT(more, 1.1 * sums) << "with their lists";
+    EXPECT_EQ(bytes_of_pairs_once(shape, static_cast<int64_t>(2.1 * more)), more);
+    EXPECT_EQ(bytes_of_pairs_once(shape, static_cast<int64_t>(1.9 * more)), 0);
 }
 
 TEST(NearChoose, CapLeavesOutAndChunks) {

@@ -70,5 +70,23 @@ TEST(NearTile, blocks_of_64_targets_are_full) {
     EXPECT_LE(used / all, 1);
 }
 
+/// Pairs of boxes once: counted by hand for 64 targets in 8 lanes and 4 streams, and no T is better by count.
+TEST(NearTile, warps_that_sum_pairs_once) {
+    EXPECT_EQ(once_targets(64), 8);
+    EXPECT_EQ(once_slots(64, 64, 832, 9, 8), 32 * ((832 / 4 + 8) * (9 * 8 + 8) + 16 * (8 * 8 + 8)));
+    EXPECT_EQ(once_targets(once_unit), once_most) << "32 lanes";
+    for (int32_t n = 1; n <= once_unit; ++n) {
+        const int32_t t = once_targets(n);
+        EXPECT_GE(t, once_least);
+        EXPECT_LE(t, once_most);
+        EXPECT_LE(n, 32 * t) << "no lane is left for some";
+        const double bound = n * (12.4 * n * 19 + n * 17.); // each pair's instructions and nothing else
+        EXPECT_GT(once_slots(n, n, 12.4 * n, 19, 17), bound) << n;
+        if (n >= 16) { // and few that are idle or wait
+            EXPECT_LT(once_slots(n, n, 12.4 * n, 19, 17), 1.5 * bound) << n;
+        }
+    }
+}
+
 } // namespace
 } // namespace graft::model

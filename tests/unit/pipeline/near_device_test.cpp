@@ -86,6 +86,39 @@ class NearDeviceTest : public testing::Test {
 
 } // namespace
 
+/// Lists are looked at once, where it is tiled that is wanted, and the plan is told.
+TEST_F(NearDeviceTest, APlanIsToldWhetherPairsAreSummedOnce) {
+    constexpr int32_t boxes = 4096, points = 32;
+    std::vector<int64_t> offset(boxes + 1), neighbour_offset(boxes + 1, 0);
+    std::vector<int32_t> neighbour; // in a row
+    for (int32_t b = 0; b < boxes; ++b) {
+        offset[static_cast<size_t>(b) + 1] = int64_t{points} * (b + 1);
+        for (int32_t other = std::max(0, b - 1); other < std::min(boxes, b + 2); ++other)
+            neighbour.push_back(other);
+        neighbour_offset[static_cast<size_t>(b) + 1] = static_cast<int64_t>(neighbour.size());
+    }
+    near::Sums sums;
+    sums.precision = near::Precision::fp32;
+    const auto told = [&](Layout layout) {
+        structure = {};
+        structure.target_offset = structure.source_offset = offset, structure.same = true;
+        structure.neighbour_offset = neighbour_offset, structure.neighbour = neighbour;
+        shape = near::shape_of(structure, sums);
+        scene.request.options.layout = static_cast<int32_t>(layout);
+        const pipeline::NearSideInput input{memory, structure, shape, sums, scene.request.options};
+        (void)pipeline::make_near_one_device(input, table, 0, scene.request.points);
+        return device.pairs_once.back();
+    };
+    EXPECT_EQ(told(Layout::tiled), 1);
+    EXPECT_EQ(told(Layout::ranges), 0) << "nobody asked";
+    neighbour.erase(neighbour.begin() + 4); // box 1 no longer names box 2, which names it
+    for (size_t b = 2; b < neighbour_offset.size(); ++b)
+        --neighbour_offset[b];
+    EXPECT_EQ(told(Layout::tiled), -1);
+    sums.precision = near::Precision::fp64;
+    EXPECT_EQ(told(Layout::tiled), 0) << "its kind says no already";
+}
+
 TEST_F(NearDeviceTest, AShortJobIsNotTried) {
     const auto side = make(1);
     EXPECT_EQ(device.made, std::vector<Layout>{Layout::ranges});

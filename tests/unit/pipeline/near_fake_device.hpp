@@ -15,6 +15,7 @@ struct FakeDevice {
     std::set<int32_t> used;                      // devices
     std::map<near::Layout, double> kernel_s;     // that end() reports
     std::vector<near::Layout> made;              // in their order
+    std::vector<int32_t> pairs_once;             // as they were told
     std::set<near::Layout> too_large;            // not created while another plan lives
     std::set<near::Layout> too_large_for_points; // the same of set_points
     std::set<double> extents;                    // of all points, as parts are told
@@ -59,8 +60,9 @@ inline int32_t fake_create(const near::DeviceNearOptions* options, const near::S
         return refuse(error);
     auto made = std::make_unique<FakePlan>();
     made->sums = *sums, made->structure = *structure, made->name = options->layout;
-    made->layout =
-        near::make_layout<double>(options->layout, made->structure, made->sums, {0, 1}, made->memory);
+    if (sums->precision != near::Precision::fp32) // of floats plans are made, not executed
+        made->layout =
+            near::make_layout<double>(options->layout, made->structure, made->sums, {0, 1}, made->memory);
     made->nowhere.resize(static_cast<size_t>(structure->targets()));
     if (options->part != nullptr) {
         const near::PartPoints& part = *options->part;
@@ -73,7 +75,7 @@ inline int32_t fake_create(const near::DeviceNearOptions* options, const near::S
                          std::vector<double>(static_cast<size_t>(structure->targets())));
     }
     device.used.insert(options->device);
-    device.made.push_back(options->layout);
+    device.made.push_back(options->layout), device.pairs_once.push_back(options->pairs_once);
     device.most_alive = std::max(device.most_alive, ++device.alive);
     *plan = made.release();
     return 0;
