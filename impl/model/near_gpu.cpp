@@ -97,10 +97,10 @@ TileChains chains_of(const NearProblem& p, double full) {
     return chains;
 }
 
-/// Lane slots of tiled where pairs of boxes are summed once, of all warps, and those that pass while so many
-/// warps at once become fewer: the longest ones begin first, but only among those of one T.
+/// Lane slots of tiled where pairs of boxes are summed once: of all warps, and those that are left empty
+/// while the last warps end, of so many at once. The longest begin first, but only among those of one T.
 double slots_once(const NearProblem& p, double full, double warps) {
-    constexpr double last = 0.36; // of its share of the device: the fewer warps, the faster is one
+    constexpr double last = 0.36; // of the longest's, for the fewer run, the faster is each
     if (full <= 0 || p.targets <= 0)
         return 0;
     // d, r^2 and the root of a pair serve both; weights, potentials and gradients are each side's.

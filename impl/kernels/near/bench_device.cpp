@@ -122,7 +122,7 @@ std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names
     options.most_bytes = static_cast<int64_t>(way.most_bytes);
     options.collect_on_host = way.collect_on_host ? 1 : 0;
     options.host_threads = static_cast<int32_t>(way.threads);
-    options.pairs_once = way.pairs_once ? 0 : -1; // a plan asks for itself, too
+    options.pairs_once = way.pairs_once ? 0 : -1; // 0: the plan looks at the lists, as any does
     std::vector<BenchTimes> times(names.size());
     std::vector<size_t> order(names.size());
     std::iota(order.begin(), order.end(), size_t{0});
