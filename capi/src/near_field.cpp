@@ -42,12 +42,22 @@ Places near_places(const graft_context& context, const pipeline::NearPlan* plan)
     return places;
 }
 
+void refuse_gaps(const graft_array* const (&axes)[3], const char* name, int dimension) {
+    for (int a = 1; a < dimension; ++a)
+        if (axes[a] != nullptr && axes[a - 1] == nullptr)
+            fail(Status::argument,
+                 "%s[%d] is given, but %s[%d] is NULL; expected one array for each axis, or all in the first",
+                 name, a, name, a - 1);
+}
+
 void read_points(const graft_near_field& d, int dimension, const graft_context& context,
                  const pipeline::NearPlan* plan, pipeline::NearPoints& points) {
     const Places places = near_places(context, plan);
     if (d.targets < 0 || d.sources < 0)
         fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
              static_cast<long long>(d.targets), static_cast<long long>(d.sources));
+    refuse_gaps(d.target, "near_field.target", dimension);
+    refuse_gaps(d.source, "near_field.source", dimension);
     points.targets = d.targets;
     points.stream = context.stream;
     points.same = d.source[0] == nullptr && d.source_offset == nullptr;

@@ -1,5 +1,5 @@
-// The near-field entries called as a host that means no good might: arrays that claim what they have not, a
-// table at an odd address, a child after fork.
+// The near-field entries called as a host that means no good might: arrays that claim what they have not,
+// axes left out, a table at an odd address, a child after fork.
 #include "near_table.hpp"
 
 #include <algorithm>
@@ -30,6 +30,16 @@ TEST_F(NearTable, ArraysWithoutItemsMayClaimAnyComponents) {
                  "34359738352 components in all; expected 1");
     claim(3);
     expect_error(api->near_field_execute(context, plan, &sums), GRAFT_ERROR_ARGUMENT, "48 components in all");
+}
+
+TEST_F(NearTable, AxesHaveNoGaps) {
+    refused([&] { field.source[1] = &place; }, GRAFT_ERROR_ARGUMENT,
+            "source[1] is given, but near_field.source[0] is NULL");
+    refused([&] { field.target[2] = &place; }, GRAFT_ERROR_ARGUMENT,
+            "target[2] is given, but near_field.target[1] is NULL");
+    field.dimension = 2; // z is not read
+    field.target[2] = &place;
+    create();
 }
 
 /// The threads of the parent are not there: the child's sums are made by one, by old and new plans.
