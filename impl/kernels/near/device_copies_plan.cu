@@ -111,6 +111,11 @@ CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& r
         plan.entries = plan.entry_offset.back();
     } else {
         plan.entry_bytes = number;
+        constexpr int32_t most_counted = 1 << 24; // a record's count is a number of its type
+        if (number == 4 && runs.most() > most_counted)
+            core::fail(core::Status::unsupported,
+                       "near field on a GPU: %s in fp32 counts up to 2^24 sources a target, found %lld",
+                       std::string(name(layout)).c_str(), static_cast<long long>(runs.most()));
         if (layout == Layout::replicated)
             plan.length = words_of(sums, runs.most());
         else if (layout == Layout::replicated_packed)

@@ -105,7 +105,7 @@ class Plan final : public DeviceNear {
         static const char* const names[] = {"target x", "target y", "target z",
                                             "source x", "source y", "source z"};
         for (int32_t k = 0; k < first_charge; ++k)
-            refuse_bad(k, names[k]);
+            refuse_bad(k, names[k], most_coordinate(sums_.precision));
         for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
             inputs_.widen(axis, axis, all);
             if (!on_device_.host().same)
@@ -128,7 +128,8 @@ class Plan final : public DeviceNear {
         inputs_.forget();
         const int32_t together = sums_.kernel.kernel == Kernel::helmholtz ? 2 : 1;
         for (int32_t c = 0; c < sums_.components; ++c) {
-            inputs_.put(first_charge + c, charges[c], points_.sources_or_targets(), far_in_use_);
+            inputs_.put(first_charge + c, charges[c], most_charge(sums_.precision),
+                        points_.sources_or_targets(), far_in_use_);
             inputs_.look(first_charge + c, c % together + 1, scales_charges());
         }
         inputs_.fetch();
@@ -156,7 +157,8 @@ class Plan final : public DeviceNear {
         if (work_ == Work::begun)
             inputs_.wait_fetched();
         for (int32_t c = 0; c < sums_.components; ++c)
-            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
+            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str(),
+                       most_charge(sums_.precision));
     }
     /// Waits for events, not for the stream: the host may have begun to capture it, or destroyed it.
     void end(DeviceNearReport* report) override {
@@ -272,7 +274,7 @@ class Plan final : public DeviceNear {
     bool scales_charges() const { return sums_.precision != Precision::fp64 && !collects_on_host_; }
     void put_axes(const ArrayView* views, int32_t place, const SomePoints* some) {
         for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
-            inputs_.put(place + axis, views[axis], some, far_in_use_);
+            inputs_.put(place + axis, views[axis], most_coordinate(sums_.precision), some, far_in_use_);
             inputs_.look(place + axis, 0, false);
         }
     }
@@ -287,7 +289,7 @@ class Plan final : public DeviceNear {
         return to;
     }
     /// After a wait.
-    void refuse_bad(int32_t place, const char* what) {
+    void refuse_bad(int32_t place, const char* what, double most) {
         const int64_t bad = inputs_.first_bad(place);
         if (bad < 0)
             return;
@@ -297,8 +299,9 @@ class Plan final : public DeviceNear {
             queue_.wait();
         inputs_.waited();
         rest();
-        core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
-                   static_cast<long long>(bad));
+        core::fail(core::Status::value,
+                   "near field: %s[%lld] is not a finite number of at most %g in magnitude", what,
+                   static_cast<long long>(bad), most);
     }
     void fill(DeviceNearReport& report) {
         report = {};

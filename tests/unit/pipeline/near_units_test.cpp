@@ -24,6 +24,10 @@ TEST_F(NearUnits, AnyUnitOfLengthGivesTheSameBits) {
     any_unit_of_length_gives_the_same_bits(run);
 }
 
+TEST_F(NearUnits, AnyUnitOfChargeGivesTheSameBits) {
+    any_unit_of_charge_gives_the_same_bits(run);
+}
+
 TEST_F(NearUnits, LargeAndSmallChargesHaveTheirGradients) {
     large_and_small_charges_have_their_gradients(run);
 }
