@@ -15,8 +15,7 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
         16 * boxes + 8 * static_cast<double>(shape.runs) + 8; // offsets, runs, sources, own places
     const double lists = runs + 4 * (boxes + 1) +
                          4 * (targets + static_cast<double>(structure.target_index.size()) +
-                              static_cast<double>(structure.same ? structure.target_index.size()
-                                                                 : structure.source_index.size()));
+                              static_cast<double>(structure.same ? 0 : structure.source_index.size()));
     const double points =
         single ? DevicePoints<float>::bytes_of(structure, shape.components, layout != Layout::indexed)
                : DevicePoints<double>::bytes_of(structure, shape.components, layout != Layout::indexed);

@@ -6,6 +6,7 @@
 #include "kernels/near/near.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace graft::kernels::near {
@@ -39,8 +40,8 @@ template <typename T>
 class HostCollector {
   public:
     /// runs: begin, end pairs of box b at 2 * run_offset[b].
-    HostCollector(const Structure& structure, const Sums& sums, const std::vector<int64_t>& run_offset,
-                  const int32_t* runs, const std::vector<int32_t>& sources,
+    HostCollector(const Structure& structure, const Sums& sums, std::span<const int64_t> run_offset,
+                  const int32_t* runs, std::span<const int32_t> sources,
                   const std::vector<int64_t>& entry_offset, int32_t threads);
     /// Host arrays in the caller's order, copied by slot.
     void set_points(const T* const (&targets)[3], const T* const (&sources)[3]);
@@ -61,9 +62,9 @@ class HostCollector {
     void write_record(int64_t slot, int64_t box, int64_t stride, T* word) const;
     const Structure* structure_;
     int32_t dimension_, components_;
-    const std::vector<int64_t>* run_offset_;
+    std::span<const int64_t> run_offset_;
     const int32_t* runs_;
-    const std::vector<int32_t>* sources_of_;
+    std::span<const int32_t> sources_of_;
     const std::vector<int64_t>* entry_offset_; // of a box's sources
     mutable core::Memory memory_;
     backend::Executor executor_;

@@ -59,7 +59,7 @@ void place_groups(const Structure& s, const Runs& runs, const Sums& sums, CopyPl
         for (int64_t g = s.target_offset[b] / 32;
              s.target_offset[b] < s.target_offset[b + 1] && g <= (s.target_offset[b + 1] - 1) / 32; ++g)
             most[static_cast<size_t>(g)] =
-                std::max(most[static_cast<size_t>(g)], runs.host_sources()[static_cast<size_t>(b)]);
+                std::max(most[static_cast<size_t>(g)], runs.host().sources[static_cast<size_t>(b)]);
     plan.word_offset.assign(1, 0);
     for (const int32_t sources : most)
         plan.word_offset.push_back(plan.word_offset.back() + 32 * words_of(sums, sources));
@@ -70,7 +70,7 @@ void place_packed(const Structure& s, const Runs& runs, const Sums& sums, CopyPl
     plan.word_offset.reserve(static_cast<size_t>(s.targets()) + 1);
     plan.word_offset.assign(1, 0);
     for (int64_t b = 0; b < s.target_boxes(); ++b) {
-        const int64_t words = words_of(sums, runs.host_sources()[static_cast<size_t>(b)]);
+        const int64_t words = words_of(sums, runs.host().sources[static_cast<size_t>(b)]);
         for (int64_t slot = s.target_offset[b]; slot < s.target_offset[b + 1]; ++slot)
             plan.word_offset.push_back(plan.word_offset.back() + words);
     }
@@ -101,13 +101,13 @@ CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& r
     const int64_t number = sums.precision == Precision::fp32 ? 4 : 8;
     if (layout == Layout::indexed || by_group(layout)) {
         if (layout == Layout::replicated_group_padded)
-            plan.length = runs.most();
+            plan.length = runs.host().most;
         plan.entry_bytes =
             layout == Layout::indexed ? 4 : number * (4 + (sums.components > 1 ? sums.components : 0));
-        plan.entry_offset.assign(runs.host_sources().size() + 1, 0);
-        for (size_t b = 0; b < runs.host_sources().size(); ++b)
+        plan.entry_offset.assign(runs.host().sources.size() + 1, 0);
+        for (size_t b = 0; b < runs.host().sources.size(); ++b)
             plan.entry_offset[b + 1] =
-                plan.entry_offset[b] + (plan.length > 0 ? plan.length : runs.host_sources()[b]);
+                plan.entry_offset[b] + (plan.length > 0 ? plan.length : runs.host().sources[b]);
         plan.entries = plan.entry_offset.back();
     } else {
         plan.entry_bytes = number;
@@ -117,7 +117,7 @@ CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& r
                        "near field on a GPU: %s in fp32 counts up to 2^24 sources a target, found %lld",
                        std::string(name(layout)).c_str(), static_cast<long long>(runs.most()));
         if (layout == Layout::replicated)
-            plan.length = words_of(sums, runs.most());
+            plan.length = words_of(sums, runs.host().most);
         else if (layout == Layout::replicated_packed)
             place_packed(structure, runs, sums, plan);
         else

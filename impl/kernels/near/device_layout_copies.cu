@@ -157,10 +157,10 @@ class Copies final : public LayoutBase<precision> {
         queue.wait();
     }
     void start_host() {
-        const Runs& runs = this->structure_.all();
+        const HostRuns& runs = this->structure_.all().host();
         collector_ = std::make_unique<HostCollector<Stored>>(
-            this->structure_.host(), this->sums_, runs.host_offset(),
-            reinterpret_cast<const int32_t*>(runs.host_run().data()), runs.host_sources(), plan_.entry_offset,
+            this->structure_.host(), this->sums_, runs.offset.all(),
+            reinterpret_cast<const int32_t*>(runs.run.all().data()), runs.sources.all(), plan_.entry_offset,
             this->options_.host_threads);
         send_ = std::make_unique<SendStream>(this->queue_.memory());
         for (auto& buffer : staged_)

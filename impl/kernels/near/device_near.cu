@@ -1,4 +1,5 @@
 // The near field's part of libgraft_cuda.so's table: device_near.hpp.
+#include "kernels/near/device_copies.cuh"
 #include "kernels/near/device_near.cuh"
 
 #include "backend/device_cache.cuh"
@@ -31,12 +32,9 @@ DeviceLayoutOptions layout_options(const DeviceNearOptions& from) {
     return o;
 }
 
-double pairs_of(const Structure& s, const Runs& runs) {
-    double pairs = 0;
-    for (int64_t b = 0; b < s.target_boxes(); ++b)
-        pairs += static_cast<double>(s.target_offset[b + 1] - s.target_offset[b]) *
-                 runs.host_sources()[static_cast<size_t>(b)];
-    return pairs;
+/// Layouts that copy what every box has around it, with targets or without.
+bool copies_by_box(Layout layout) {
+    return layout == Layout::indexed || by_group(layout);
 }
 
 /// Asked once a device: the properties take milliseconds.
@@ -67,12 +65,12 @@ class Plan final : public DeviceNear {
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
         : memory_(options.device), keeps_blocks_(memory_), queue_(memory_, nullptr),
           begun_(memory_), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
-          sums_(sums), collects_on_host_(options.collect_on_host != 0), on_device_(structure, queue_),
+          sums_(sums), collects_on_host_(options.collect_on_host != 0),
+          on_device_(structure, queue_, copies_by_box(options.layout)),
           inputs_(queue_, executor_, first_charge + sums.components, collects_on_host_),
           points_(options.part, structure.same, queue_),
           outputs_(queue_, executor_, on_device_, points_.own.get()),
           layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
-          pairs_(pairs_of(structure, on_device_.all())),
           charge_scales_(static_cast<size_t>(sums.components), 1) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
@@ -314,7 +312,8 @@ class Plan final : public DeviceNear {
         report.launches = queue_.launches;
         if (far_ != nullptr)
             report.allocations += far_->allocations(), report.bytes_device += far_->bytes();
-        report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
+        report.pairs = static_cast<double>(on_device_.all().host().pairs), report.chunks = layout_->chunks(),
+        report.device = memory_.device();
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }
 
@@ -333,7 +332,6 @@ class Plan final : public DeviceNear {
     PartLists points_;
     NearOutputs<T> outputs_;
     std::unique_ptr<DeviceLayout<T>> layout_;
-    double pairs_;
     double scale_ = 1, units_[2] = {1, 1}; // of lengths; of the sums, where kernels leave them out
     std::vector<double> charge_scales_;
     std::unique_ptr<FarSide> far_; // of the last arrays on another device

@@ -14,6 +14,13 @@ namespace graft::kernels::near {
 struct RangesFeed {
     static constexpr bool by_box = false;
 };
+/// The same with 2^log_lanes neighbouring lanes of a warp a target: source k of it is lane k mod 2^log_lanes'
+/// own, and the lanes' sums are added in a tree. For few targets, whose threads would wait for one source
+/// after another on an empty device.
+struct SharedRangesFeed {
+    static constexpr bool by_box = false;
+    int32_t log_lanes;
+};
 /// One run a box, its own copy of all its sources: record.start(box) + k.
 struct GroupFeed {
     static constexpr bool by_box = false;
