@@ -1,5 +1,6 @@
 // The near field on this host: contiguous copies of the caller's arrays in the arithmetic's type, and a
 // layout, in units of their own (units.hpp).
+#include "backend/free_memory.hpp"
 #include "core/timer.hpp"
 #include "kernels/near/choose.hpp"
 #include "kernels/near/phases.hpp"
@@ -18,13 +19,16 @@ namespace {
 
 constexpr double usual_executes = 10;  // where the caller does not tell
 constexpr double worth_a_change = 0.8; // of the time: less is noise
+constexpr double share_of_free = 0.75; // of the memory, for a layout that nobody has limited
+constexpr double surely_there = 1e9;   // bytes for which the system is not asked
 
 template <typename T>
 class HostSide : public NearSide {
   public:
     explicit HostSide(const NearSideInput& input)
         : structure_(input.structure), shape_(input.shape), given_(input.sums), sums_(input.sums),
-          options_(input.options), executor_{input.memory, backend::resolve_threads(input.options.threads)} {
+          options_(input.options), executor_{input.memory, backend::resolve_threads(input.options.threads)},
+          most_bytes_(options_.most_bytes > 0 ? options_.most_bytes : share_of_memory()) {
         for (int i = 0; i < 6; ++i)
             coordinates_.emplace_back(input.memory, "coordinates of a near field");
         for (int c = 0; c < sums_.components; ++c)
@@ -105,7 +109,7 @@ class HostSide : public NearSide {
     near::ChoiceOptions choice_options() const {
         near::ChoiceOptions options;
         options.way.threads = executor_.threads;
-        options.way.most_bytes = options_.most_bytes;
+        options.way.most_bytes = most_bytes_;
         options.expected_executes = options_.executes > 0 ? options_.executes : usual_executes;
         return options;
     }
@@ -139,19 +143,32 @@ class HostSide : public NearSide {
         layout_.reset();
     }
 
+    /// The most that a layout may take where the caller sets no limit; 0: as much as it wants.
+    double share_of_memory() const {
+        if (options_.free_bytes > 0)
+            return share_of_free * options_.free_bytes;
+        double largest = 0;
+        for (int k = 0; k < near::layouts; ++k)
+            largest =
+                std::max(largest, near::bytes_of(static_cast<near::Layout>(k), shape_, executor_.threads));
+        return largest > surely_there ? share_of_free * backend::free_memory() : 0;
+    }
+
     void refuse_over_cap(near::Layout layout) const {
         const double least = near::least_bytes_of(layout, shape_, executor_.threads);
-        if (options_.most_bytes > 0 && least > options_.most_bytes)
+        if (most_bytes_ > 0 && least > most_bytes_)
             core::fail(core::Status::memory,
-                       "near field: layout %s needs at least %.4g bytes, but near_field.memory allows %.4g; "
-                       "allow more, "
-                       "or choose another layout",
-                       std::string(near::name(layout)).c_str(), least, options_.most_bytes);
+                       "near field: layout %s needs at least %.4g bytes, but %s %.4g; allow more, or choose "
+                       "another layout",
+                       std::string(near::name(layout)).c_str(), least,
+                       options_.most_bytes > 0 ? "near_field.memory allows"
+                                               : "three quarters of the memory that is free are",
+                       most_bytes_);
     }
 
     void make_layout() {
         near::LayoutOptions options;
-        options.most_bytes = static_cast<int64_t>(options_.most_bytes);
+        options.most_bytes = static_cast<int64_t>(most_bytes_);
         options.threads = executor_.threads;
         options.shape = &shape_;
         layout_ = near::make_layout<T>(choice_.layout, structure_, sums_, options, executor_.memory);
@@ -248,6 +265,7 @@ class HostSide : public NearSide {
     near::Sums sums_; // the kernel's lengths times scale_
     const NearOptions& options_;
     backend::Executor executor_;
+    double most_bytes_ = 0; // of the layout's arrays; 0: no limit
     std::vector<core::Buffer<T>> coordinates_, charges_, fields_;
     std::unique_ptr<near::HostLayout<T>> layout_;
     model::Machine built_in_; // empty: the model's built-in numbers

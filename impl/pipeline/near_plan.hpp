@@ -22,7 +22,8 @@ inline constexpr int32_t near_layout_auto = -1;
 
 struct NearOptions {
     int32_t layout = near_layout_auto; // else a near::Layout
-    double most_bytes = 0;             // of the layout's arrays; 0: no limit
+    double most_bytes = 0;             // of the layout's arrays; 0: no limit but the memory's
+    double free_bytes = 0;             // of the host's memory; 0: asked of the system where it matters
     double executes = 0; // executions to be expected for one set of coordinates; 0: unknown, taken as 10
     int threads = 0;     // 0: what the host's OpenMP would use
     int32_t devices = 1; // GPUs of this host, from `device` on

@@ -270,8 +270,9 @@ constexpr Key keys[] = {
     whole("near_field.box", "points", "most points in a box that a near-field plan makes; 0: 15",
           {0, largest_whole}, &Values::near_box),
     real("near_field.memory", "bytes",
-         "most bytes of a layout's own arrays, which are made in chunks beyond; 0: no limit", count,
-         &Values::near_memory_bytes),
+         "most bytes of a layout's own arrays, which are made in chunks beyond; 0: on a CPU three quarters "
+         "of the memory that is free",
+         count, &Values::near_memory_bytes),
     real("near_field.expected_executes", "",
          "executions for one set of coordinates, which share the cost of its collection; 0: unknown, taken "
          "as 10",

@@ -63,6 +63,18 @@ class Table(unittest.TestCase):
         self.assertEqual(made["Plummer 1e6, 64/64: tree, sort included"]["ok"], "yes")
         self.assertTrue(table_of(steps_1e6=STEPS)[1])
 
+    def test_near_fields_best_kernel_counts_and_the_papers_two_beside_ours(self):
+        def near(density, **kernels):
+            layouts = [{"layout": name, "time_s": {"kernel": s, "total": 3 * s}} for name, s in kernels.items()]
+            return {"n": 1000, "density": density, "pairs": 1.9e9, "layouts": layouts + [{"layout": "indexed", "refused": "too large"}]}
+        made, _ = table_of(near_64=near(64, tiled=1e-3), near_2=near(2, ranges=2e-3, replicated=1e-3), pairs=PAIRS)
+        tiled = made["near field, 64 a box: tiled, useful"]
+        self.assertEqual((tiled["ours"], tiled["ok"]), (1.9e12, "yes"))
+        self.assertAlmostEqual(tiled["share"], 1.9e12 * 9.5 / (13 * 2e12))
+        self.assertEqual(made["near field, 2 a box: replicated, useful"]["ok"], "")
+        self.assertEqual(made["near field, 2 a box: better of the paper's two / ours"]["ok"], "no")
+        self.assertEqual(table_of(near_64=near(64, tiled=2e-3))[0]["near field, 64 a box: tiled, useful"]["ok"], "no")
+
     def test_use_of_the_device_as_gaburov_counts_it(self):
         made, _ = table_of(steps_theta=STEPS)
         self.assertAlmostEqual(made["gaburov2010: leaf lists, 38 flops"]["ours"], 1e-9 * 38 * 1e9 / 6e-4)

@@ -8,6 +8,7 @@ row "pairs" of the same run, else an H200's. Derivations: impl/docs/gpu/engine.m
 H200 = {"mix_pairs_per_s": 2.297e12, "fma_fp64_per_s": 1.63e13, "read_bytes_per_s": 4.5e12, "copy_bytes_per_s": 4.2e12}
 SLOTS_OF_MIX = 13          # 12 multiply-adds and one reciprocal root
 PAIR_SLOTS = 12            # scaled form, evaluate.md
+ONCE_SLOTS = 9.5           # potential and gradient of a pair that is met once for both its points, near_pairs_once.md
 CELL_SLOTS = 30            # order 2, evaluate.md
 FAR_SLOTS = 283            # M2L of degree 5 in SASS, local.md
 ENTRY_SLOTS = 313          # two passes of the walk for an entry that it finds, lists.md
@@ -124,6 +125,7 @@ def limit_rows(answers):
         if s is not None:
             rows.append(row(f"P2P from lists, {s['leaf']}/{s['group']}, useful", name, s["n"], s["pairs"] / s["time_s"]["p2p"], "pairs/s",
                             first, 1.8e12, answers.slots() / PAIR_SLOTS, "more"))
+    rows += near_rows(answers)
     for name, first, goal in (("orb-2^27", None, None), ("orb-2^30", 150, 80)):
         orb = answers.first(name)
         if orb is not None:
@@ -139,6 +141,25 @@ def limit_rows(answers):
             best = max(one[f"{kernel}_bytes_per_s"] for one in left["count_left"])
             rows.append(row(f"count-left, {kernel}, of reading", "count-left", left["n"], best, "B/s",
                             0.9 * left["read_bytes_per_s"] if kernel == "warp" else None, None, left["read_bytes_per_s"], "more"))
+    return rows
+
+
+def near_rows(answers):
+    """The best layout's kernel, and what an execution with its collection takes beside the better of the paper's two."""
+    rows = []
+    for name, first, slots in (("near-64", 1.8e12, ONCE_SLOTS), ("near-2", None, SLOTS_OF_MIX + 1)):
+        near = answers.first(name)
+        if near is None:
+            continue
+        layouts = {one["layout"]: one["time_s"] for one in near["layouts"] if "time_s" in one}
+        best = min(layouts, key=lambda layout: layouts[layout]["kernel"])
+        rows.append(row(f"near field, {near['density']:.3g} a box: {best}, useful", name, near["n"],
+                        near["pairs"] / layouts[best]["kernel"], "pairs/s", first, None, answers.slots() / slots, "more"))
+        his = [layouts[layout]["total"] for layout in ("indexed", "replicated") if layout in layouts]
+        if his:
+            ours = min(time_s["total"] for layout, time_s in layouts.items() if layout not in ("indexed", "replicated"))
+            rows.append(row(f"near field, {near['density']:.3g} a box: better of the paper's two / ours", name, near["n"],
+                            min(his) / ours, "x", 1, better="more"))
     return rows
 
 

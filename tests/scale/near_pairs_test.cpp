@@ -1,4 +1,5 @@
-// A billion pairs of random structure: every layout against a plain nested loop over the caller's arrays.
+// A billion pairs of random structure: potentials and gradients of every layout against a plain nested loop
+// over the caller's arrays.
 //
 // 40,000 points at random places in 2,000 boxes of 0 to 40, each with some 1,250 boxes drawn at random: 1e9
 // pairs, some 25,000 sources a target. The nested loop is double throughout (its own rounding is far below
@@ -27,7 +28,8 @@ struct Random {
     std::vector<int64_t> offset{0}, neighbour_offset{0}, index;
     std::vector<int32_t> neighbour;
     std::array<std::vector<double>, 3> place;
-    std::vector<double> charge, expected, size, sources;
+    std::vector<double> charge, sources;
+    std::array<std::vector<double>, 4> expected, size; // of the potential and the gradient along each axis
 
     explicit Random(double share) {
         constexpr int boxes = 2000;
@@ -56,26 +58,31 @@ struct Random {
     }
 
     void sum() {
-        expected.assign(charge.size(), 0);
-        size = sources = expected;
+        sources.assign(charge.size(), 0);
+        expected.fill(sources), size.fill(sources);
         for (size_t b = 0; b + 1 < offset.size(); ++b)
             for (int64_t s = offset[b]; s < offset[b + 1]; ++s)
                 sum_target(b, static_cast<size_t>(index[static_cast<size_t>(s)]));
     }
     void sum_target(size_t b, size_t i) {
-        double total = 0, magnitude = 0, count = 0;
+        std::array<double, 4> total{}, magnitude{};
+        double count = 0;
         for (int64_t k = neighbour_offset[b]; k < neighbour_offset[b + 1]; ++k)
             for (int64_t t = offset[static_cast<size_t>(neighbour[static_cast<size_t>(k)])];
                  t < offset[static_cast<size_t>(neighbour[static_cast<size_t>(k)]) + 1]; ++t) {
                 const size_t j = static_cast<size_t>(index[static_cast<size_t>(t)]);
                 const double x = place[0][j] - place[0][i], y = place[1][j] - place[1][i],
                              z = place[2][j] - place[2][i], r2 = x * x + y * y + z * z;
-                const double term = r2 > 0 ? charge[j] / std::sqrt(r2) : 0;
-                total += term;
-                magnitude += std::abs(term);
+                const double over_r2 = r2 > 0 ? 1 / r2 : 0, term = charge[j] * std::sqrt(over_r2),
+                             slope = term * over_r2;
+                const std::array<double, 4> terms{term, slope * x, slope * y, slope * z};
+                for (size_t k = 0; k < 4; ++k)
+                    total[k] += terms[k], magnitude[k] += std::abs(terms[k]);
                 ++count;
             }
-        expected[i] = total, size[i] = magnitude, sources[i] = count;
+        sources[i] = count;
+        for (size_t k = 0; k < 4; ++k)
+            expected[k][i] = total[k], size[k][i] = magnitude[k];
     }
 };
 
@@ -95,6 +102,7 @@ double worst(near::Layout layout, near::Precision precision) {
     const near::Structure structure = random.structure();
     near::Sums sums;
     sums.precision = precision;
+    sums.outputs = near::potential | near::gradient;
     core::Memory memory;
     const double whole = near::bytes_of(layout, near::shape_of(structure, sums));
     const int64_t cap = whole > 4e8 ? int64_t{400000000} : 0;
@@ -103,11 +111,14 @@ double worst(near::Layout layout, near::Precision precision) {
     for (int axis = 0; axis < 3; ++axis)
         place[axis].assign(random.place[axis].begin(), random.place[axis].end());
     const std::vector<T> charge(random.charge.begin(), random.charge.end());
-    std::vector<T> found(charge.size());
+    std::array<std::vector<T>, 4> found;
+    found.fill(std::vector<T>(charge.size()));
     near::Charges<T> charges;
     near::Fields<T> fields;
     charges.component[0] = charge.data();
-    fields.potential[0] = found.data();
+    fields.potential[0] = found[0].data();
+    for (size_t axis = 0; axis < 3; ++axis)
+        fields.gradient[0][axis] = found[axis + 1].data();
     made->set_points({place[0].data(), place[1].data(), place[2].data()}, {});
     made->set_charges(charges);
     made->run(fields);
@@ -118,11 +129,12 @@ double worst(near::Layout layout, near::Precision precision) {
                            ? std::numeric_limits<double>::epsilon()
                            : static_cast<double>(std::numeric_limits<float>::epsilon());
     double most = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-        const double error = std::abs(static_cast<double>(found[i]) - random.expected[i]);
-        const double bound = 4 * std::sqrt(random.sources[i]) * eps * random.size[i];
-        most = std::max(most, error <= bound ? error / std::max(bound, 1e-300) : 1e300);
-    }
+    for (size_t k = 0; k < found.size(); ++k)
+        for (size_t i = 0; i < charge.size(); ++i) {
+            const double error = std::abs(static_cast<double>(found[k][i]) - random.expected[k][i]);
+            const double bound = 4 * std::sqrt(random.sources[i]) * eps * random.size[k][i];
+            most = std::max(most, error <= bound ? error / std::max(bound, 1e-300) : 1e300);
+        }
     return most;
 }
 

@@ -7,8 +7,9 @@
                                     points: figures 1 to 3; --repeats 20 is the paper's
   near.py measure threads [...]     every layout by 1, 2, 4 ... threads, as many as there are cores (wall time: an idle machine, please)
   near.py draw                      data/near_{sweep,steps,paper,gpu,gpu_steps,gpu_paper}.jsonl -> near_*.svg
-  near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, crossovers, speed-up of several threads,
-                                    our best layout against his, his constants fitted here
+  near.py table [--data NAME]       (near_gpu.jsonl: of study_near_sweep) prediction error, regret for E = 1, 10, 1000, the fastest layouts,
+                                    our best layout against his; without NAME also the speed-up of several threads, the paper's constants
+                                    fitted here, and where its replicated layout ceases to be the faster one
   near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
                                     and judged on the others, both ways; --rows: fitted to all, as rows of model/near_gpu.cpp
 
@@ -16,6 +17,7 @@ Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: 
 and the choice is that of the predictions alone.
 """
 import argparse
+import concurrent.futures
 import json
 import lzma
 import math
@@ -23,14 +25,10 @@ import os
 import statistics
 import subprocess
 
-from svg import chart
+from near_data import (DATA, DENSITIES, EXECUTES, HIS, HIS_CONSTANTS, LAYOUTS, by_layout, fits, lines, quantile, speed_ups)
+from near_draw import draw
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-DATA = os.path.join(HERE, "data")
 POINTS = (1000, 10000, 100000, 1000000)
-DENSITIES = (0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
-EXECUTES = (1, 10, 1000)
-HIS = ("indexed", "replicated")
 PAPER_HEIGHTS, PAPER_GROWTH = (4, 5, 6, 7, 8, 9, 10, 11), (-3, -2, -1, 0, 1, 2, 3)
 
 
@@ -62,7 +60,8 @@ def paper(options):
         for growth in PAPER_GROWTH:
             if not options.least_points <= n <= options.most_points:
                 continue
-            if height + growth >= 1 and 9 * max(n * 4.0 ** -growth, 4.0 ** (height + growth - 1)) <= options.most_pairs:
+            if height + growth >= 1 and \
+                    options.least_pairs < 9 * max(n * 4.0 ** -growth, 4.0 ** (height + growth - 1)) <= options.most_pairs:
                 yield ["--n", str(n), "--height", str(height + growth), "--dimension", "2", "--serial", "3",
                        "--layout", "indexed,replicated"]
 
@@ -81,10 +80,11 @@ def height_for(n, options, most=15):
 
 
 def steps(options):
+    known = {line["n"]: line["height"] for line in lines("near_steps.jsonl")}  # of the same points
     for n in (list(range(1000, 100001, 1000)) + list(range(150000, 1000001, 50000)))[::options.every]:
         if not options.least_points <= n <= options.most_points:
             continue
-        yield ["--n", str(n), "--height", str(height_for(n, options)), "--dimension", "2", "--serial", "3",
+        yield ["--n", str(n), "--height", str(known.get(n) or height_for(n, options)), "--dimension", "2", "--serial", "3",
                "--layout", "indexed,replicated"]
 
 
@@ -97,38 +97,12 @@ def threads(_):
 
 def measure(options):
     cases = {"sweep": sweep, "paper": paper, "steps": steps, "threads": threads}[options.what](options)
-    with open(options.out or os.path.join(DATA, "near_%s.jsonl" % options.what), "w", encoding="utf-8") as file:
-        for words in cases:
-            answer = bench(options, words)
+    with open(options.out or os.path.join(DATA, "near_%s.jsonl" % options.what), "w", encoding="utf-8") as file, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as several:
+        for answer in several.map(lambda words: bench(options, words), cases):
             if answer:
                 file.write(answer + "\n")
                 file.flush()
-
-
-def lines(name):
-    path = os.path.join(DATA, name)
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
-
-
-def quantile(values, share):
-    values = sorted(values)
-    return values[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
-
-
-def total(times, executes, chunked):
-    """Seconds of one of `executes` executions; chunked ones collect every time."""
-    rest = times["charges"] + times["transfer"] + times["kernel"] + times["scatter"]
-    return rest + (times["collection"] if chunked else times["collection"] / executes)
-
-
-def by_layout(line, executes, which="time_s"):
-    if line["backend"] == "cuda":  # phases of a GPU overlap: from call to return
-        return {one["layout"]: one[which]["total"] - (1 - (1 if one["chunks"] > 1 else 1 / executes)) * one[which]["collection"]
-                for one in line["layouts"] if not one.get("refused")}
-    return {one["layout"]: total(one[which], executes, one["chunks"] > 1) for one in line["layouts"] if not one.get("refused")}
 
 
 def regrets(data, executes):
@@ -140,51 +114,25 @@ def regrets(data, executes):
     return found
 
 
-def least_squares(rows, right):
-    """Normal equations by Gauss; few unknowns."""
-    n = len(rows[0])
-    a = [[sum(r[i] * r[j] for r in rows) for j in range(n)] + [sum(r[i] * b for r, b in zip(rows, right))] for i in range(n)]
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda k: abs(a[k][i]))
-        a[i], a[pivot] = a[pivot], a[i]
-        for k in range(n):
-            if k != i and a[i][i] != 0:
-                factor = a[k][i] / a[i][i]
-                a[k] = [x - factor * y for x, y in zip(a[k], a[i])]
-    return [a[i][n] / a[i][i] if a[i][i] else 0 for i in range(n)]
+def up_to(ups, key):
+    """The numbers of points between which replicated ceases to be the faster one (of ups by N), or that it is or is not everywhere."""
+    wins = [u["n"] for u in ups if u[key] > 1]
+    loses = [u["n"] for u in ups if u[key] <= 1 and (not wins or u["n"] > wins[-1])]
+    return "nowhere" if not wins else "%d ... %d" % (wins[-1], loses[0]) if loses else "to %d" % wins[-1]
 
 
-def his_phases(line, times):
-    """Seconds of collection, transfer and kernel, whose sum is the time of one execution from nothing. On a GPU what is neither of
-    the last two is the host's: collection, charges, making the plan."""
-    if line["backend"] == "cuda":
-        return {"collect": times["total"] - times["transfer"] - times["kernel"], "transfer": times["transfer"], "kernel": times["kernel"]}
-    return {"collect": times["collection"] + times["charges"], "kernel": times["kernel"]}
-
-
-def speed_ups(line):
-    """Measured speed-ups of replicated over indexed in each phase and in all, with what his equations 16, 15 and 28 say at lambda = 1."""
-    parts = {one["layout"]: one for one in line["layouts"] if not one.get("refused")}
-    if "indexed" not in parts or "replicated" not in parts or line["dimension"] != 2 or line["pairs"] == 0:
-        return None
-    if line["backend"] == "cuda" and parts["replicated"]["chunks"] > 1:
-        return None  # phases overlap
-    i, r = (his_phases(line, parts[name]["time_s"]) for name in HIS)
-    t, d, n = line["largest"], line["density"], line["n"]
-    ups = {phase: i[phase] / r[phase] for phase in i}
-    return {"n": n, "d": d, **ups, "total": sum(i.values()) / sum(r.values()), "model_collect": 1 / (21.6 * t * d),
-            "model_transfer": 1 / (21.6 * d), "model_kernel": 55.31 * t / (n * d)}
-
-
-def fits(data):
-    """His lambdas by least squares, and as he takes them (mean of measured over model), and the shares of equation 11."""
-    ups = [u for u in map(speed_ups, data) if u]
-    square = lambda k: (sum(u[k] * u["model_" + k] for u in ups) / sum(u["model_" + k] ** 2 for u in ups))
-    mean = lambda k: sum(u[k] / u["model_" + k] for u in ups) / len(ups)
-    phases = [phase for phase in ("collect", "kernel", "transfer") if phase in ups[0]]
-    shares = least_squares([[u[phase] for phase in phases] for u in ups], [u["total"] for u in ups])
-    return {"lambda_ram": square("collect"), "lambda_ram_mean": mean("collect"), "lambda_gpu": square("kernel"),
-            "lambda_gpu_mean": mean("kernel"), **dict(zip(("alpha", "beta", "gamma"), shares)), "points": len(ups)}
+def his_crossovers(data):
+    """Per density: the N up to which replicated is faster than indexed, by his equations 31 and 29 (his constants), and measured."""
+    c = HIS_CONSTANTS
+    ups = sorted((u for u in map(speed_ups, data) if u), key=lambda u: u["n"])
+    for u in ups:
+        u["model_total"] = (c["alpha"] * c["lambda_ram"] * u["model_collect"] + c["gamma"] * u["model_transfer"]
+                            + c["beta"] * c["lambda_gpu"] * u["model_kernel"])
+        u["model_kernel"] *= c["lambda_gpu"]
+    for density in sorted({u["d"] for u in ups}):
+        own = [u for u in ups if u["d"] == density]
+        print("points a box %9.6f, N with replicated faster: kernel %s (his 31: %s), in all %s (his 29: %s)" % (
+            density, up_to(own, "kernel"), up_to(own, "model_kernel"), up_to(own, "total"), up_to(own, "model_total")))
 
 
 def autos(data, executes):
@@ -267,16 +215,13 @@ def table(options):
             one, many = by_layout(alone[key], 1000), by_layout(line, 1000)
             print("%d threads n %d %d-D D %d:" % (line["threads"], *key),
                   " ".join("%s %.2f" % (k, one[k] / many[k]) for k in many if k in one))
-    everything = data + lines("near_steps.jsonl") + lines("near_paper.jsonl")
-    if any(map(speed_ups, everything)):
-        print("his constants here:", {k: round(v, 4) for k, v in fits(everything).items()})
-    on_gpu = [line for line in lines("near_gpu_steps.jsonl") if speed_ups(line)]
-    if on_gpu:
-        print("his constants on a GPU:", {k: round(v, 4) for k, v in fits(on_gpu).items()})
+    for where, prefix in (("a CPU", "near"), ("a GPU", "near_gpu")):
+        steps_of = [line for line in lines(prefix + "_steps.jsonl") if speed_ups(line)]
+        if steps_of:
+            print("his constants on %s:" % where, {k: round(v, 4) for k, v in fits(steps_of).items()}, "his own:", HIS_CONSTANTS)
+        his_crossovers(lines(prefix + "_paper.jsonl"))
 
 
-LAYOUTS = ("indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group", "tiled", "tiled_split",
-           "replicated_packed", "replicated_group_padded")
 TERMS, NUMBERS = 8, 13
 FAR, BYTES = 5, (4, 6, 7)  # of the terms of collection
 
@@ -359,7 +304,8 @@ def fits_of(structures):
         plain = without([one for _, one in whole(structures, size, (1,))], 0, BYTES)
         common = (fit_phase(plain, 0), fit_phase([one for _, one in whole(structures, size, range(len(LAYOUTS)))], 3))
         for layout in range(len(LAYOUTS)):
-            found[layout, size] = fit_layout(structures, size, layout, common)
+            if whole(structures, size, (layout,)):  # a recording may be older than a layout
+                found[layout, size] = fit_layout(structures, size, layout, common)
     return found
 
 
@@ -388,73 +334,7 @@ def halves(options):
             executes, quantile(values, 0.5), quantile(values, 0.9), sum(r[0] for r in regret) / len(regret),
             quantile([r[0] for r in regret], 0.5)), sorted(regret, reverse=True)[:3])
         print("   ", " ".join("%s %.2f/%.2f" % (name, quantile(own, 0.5), quantile(own, 0.9)) for name in LAYOUTS
-                              for own in [[e[0] for e in errors if e[1] == name]]))
-
-
-def figure(path, title, x, y, series):
-    series = [one for one in series if len(one[1]) > 0]
-    if sum(len(one[1]) for one in series) > 1:
-        chart(os.path.join(HERE, path), title, x, y, series)
-
-
-def draw_sweep(data, prefix="near", machine="one thread", precisions=("fp64", "fp64")):
-    for dimension in (2, 3):
-        chosen = [line for line in data if line["dimension"] == dimension and line["precision"] == precisions[dimension - 2]]
-        if not chosen:
-            continue
-        counts = [line["n"] for line in chosen]
-        n = max(set(counts), key=lambda k: (counts.count(k), k))
-        for executes in (1, 1000):
-            series = {}
-            for line in sorted((one for one in chosen if one["n"] == n), key=lambda one: one["density"]):
-                for name, seconds in by_layout(line, executes).items():
-                    series.setdefault(name, []).append((line["density"], 1e9 * seconds / line["pairs"]))
-            figure("%s_density_%dd_e%d.svg" % (prefix, dimension, executes), "%d-D, N = %d, E = %d: an execution with its "
-                   "share of the collection" % (dimension, n, executes), "points a box", "ns a pair, " + machine,
-                   [(name, points, "both") for name, points in series.items()])
-
-
-def draw_prediction(data, prefix="near"):
-    pairs = [(by_layout(line, 1), by_layout(line, 1, "predicted_s")) for line in data]
-    names = sorted({name for measured, _ in pairs for name in measured})
-    figure(prefix + "_prediction.svg", "Predicted over measured, E = 1, points not used for fitting", "measured, s",
-           "predicted / measured", [(name, [(m[name], p[name] / m[name]) for m, p in pairs if name in m], "dots")
-                                    for name in names])
-
-
-def draw_paper(his, data, prefix="near", machine="one thread of a CPU"):
-    ups = sorted((u for u in map(speed_ups, his) if u and 0.5 <= u["d"] <= 5), key=lambda u: u["n"])
-    if not ups:
-        return
-    c = fits(his)
-    for number, key, factor in ((1, "collect", c["lambda_ram"]), (2, "kernel", c["lambda_gpu"])):
-        figure("%s_paper_%d.svg" % (prefix, number), "Figure %d: replicated over indexed, %s" % (number, key), "N", "speed-up",
-               [("measured", [(u["n"], u[key]) for u in ups], "dots"),
-                ("his model, fitted", [(u["n"], factor * u["model_" + key]) for u in ups], "dots")])
-    shares = [(c[share], phase) for share, phase in (("alpha", "collect"), ("beta", "kernel"), ("gamma", "transfer")) if share in c]
-    figure("%s_paper_3.svg" % prefix, "Figure 3: replicated over indexed, all", "N", "speed-up",
-           [("measured", [(u["n"], u["total"]) for u in ups], "dots"),
-            ("equation 11, fitted", [(u["n"], sum(share * u[phase] for share, phase in shares)) for u in ups], "dots")])
-    for number, title, ratio in ((4, "indexed against the serial loop", lambda m, s: s / m["indexed"]),
-                                 (5, "replicated against the serial loop", lambda m, s: s / m["replicated"]),
-                                 (6, "replicated against indexed", lambda m, s: m["indexed"] / m["replicated"])):
-        series = {}
-        for line in data:
-            measured = by_layout(line, 1)
-            if line["height"] and "replicated" in measured and "indexed" in measured and "serial_s" in line:
-                base = round(1 + (len(bin(line["n"])) - 3) / 2)
-                series.setdefault(line["height"] - base, []).append((line["n"], ratio(measured, line["serial_s"])))
-        figure("%s_paper_%d.svg" % (prefix, number), "Figure %d: %s, %s" % (number, title, machine), "N = 4^(L-1)",
-               "speed-up", [("i = %d" % i, sorted(points), "both") for i, points in sorted(series.items())])
-
-
-def draw(_):
-    draw_sweep(lines("near_sweep.jsonl"))
-    draw_prediction(lines("near_sweep.jsonl"))
-    draw_paper(lines("near_steps.jsonl"), lines("near_paper.jsonl"))
-    draw_paper(lines("near_gpu_steps.jsonl"), lines("near_gpu_paper.jsonl"), "near_gpu", "one H200, collected by one thread")
-    draw_sweep(lines("near_gpu.jsonl"), "near_gpu", "one H200", ("fp64", "fp32"))
-    draw_prediction(lines("near_gpu.jsonl"), "near_gpu")
+                              for own in [[e[0] for e in errors if e[1] == name]] if own))
 
 
 def main():
@@ -467,11 +347,13 @@ def main():
     parser.add_argument("--collect", default="device", choices=["device", "host"], help="cuda: who collects; the paper's way is host")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time, each a process of its own")
     parser.add_argument("--memory", default="6e8", help="cap of a layout's arrays, bytes")
     parser.add_argument("--every", type=int, default=1, help="steps: take every so many of his N")
     parser.add_argument("--least-points", type=float, default=0, help="paper, steps: of his N those from here")
     parser.add_argument("--most-points", type=float, default=1e9, help="to here")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
+    parser.add_argument("--least-pairs", type=float, default=0, help="paper: cases of at most so many are left out")
     parser.add_argument("--out", default="", help="file for the answers")
     parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")
     parser.add_argument("--samples", default=os.path.join(DATA, "near_gpu_samples.txt.xz"), help="of study_near_sweep, for halves")

@@ -1,7 +1,7 @@
-"""Log-log line charts as SVG, with nothing but the standard library."""
+"""Log-log line charts, and maps of named cells, as SVG, with nothing but the standard library."""
 import math
 
-COLOURS = ["#1b6ca8", "#d1495b", "#2e8b57", "#e0a030", "#7b5ea7", "#555555", "#00a0b0", "#a05a2c"]
+COLOURS = ["#1b6ca8", "#d1495b", "#2e8b57", "#e0a030", "#7b5ea7", "#555555", "#00a0b0", "#a05a2c", "#b0408f"]
 
 
 def ticks(low, high):
@@ -64,6 +64,44 @@ def chart(path, title, x_name, y_name, series, width=640, height=440):
                    % (width - right + 10, y - 4, width - right + 30, y - 4, colour,
                       ' stroke-dasharray="5 4"' if style == "dashed" else ""))
         out.append('<text x="%d" y="%d">%s</text>' % (width - right + 35, y, name))
+    out.append("</svg>")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(out) + "\n")
+
+
+def cell_maps(path, title, x_name, y_name, panels, names, width=64, height=34):
+    """panels: [(title, [(x, y, name, text)])] beside each other on the same axes, a cell for each x and y that occurs; a cell has the
+    colour of its name, one of `names`, and the text."""
+    xs = sorted({cell[0] for _, cells in panels for cell in cells})
+    ys = sorted({cell[1] for _, cells in panels for cell in cells}, reverse=True)
+    left, top, gap = 70, 66, 24
+    panel = width * len(xs)
+    bottom = top + height * len(ys)
+    whole = left + (panel + gap) * len(panels)
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">'
+           % (whole, bottom + 78), '<rect width="100%" height="100%" fill="white"/>',
+           '<text x="%d" y="22" font-size="14">%s</text>' % (left, title)]
+    for k, (name, cells) in enumerate(panels):
+        begin = left + (panel + gap) * k
+        out.append('<text x="%d" y="%d">%s</text>' % (begin, top - 8, name))
+        for x, y, kind, text in cells:
+            at = (begin + width * xs.index(x), top + height * ys.index(y))
+            out.append('<rect x="%d" y="%d" width="%d" height="%d" fill="%s" stroke="white"/>'
+                       % (*at, width, height, COLOURS[names.index(kind) % len(COLOURS)]))
+            out.append('<text x="%d" y="%d" fill="white" text-anchor="middle">%s</text>'
+                       % (at[0] + width / 2, at[1] + height / 2 + 4, text))
+        out += ['<text x="%d" y="%d" text-anchor="middle">%s</text>' % (begin + width * (i + 0.5), bottom + 16, label(x))
+                for i, x in enumerate(xs)]
+        out.append('<text x="%d" y="%d" text-anchor="middle">%s</text>' % (begin + panel / 2, bottom + 34, x_name))
+    out += ['<text x="%d" y="%d" text-anchor="end">%s</text>' % (left - 6, top + height * (i + 0.5) + 4, label(y))
+            for i, y in enumerate(ys)]
+    out.append('<text x="18" y="%d" text-anchor="middle" transform="rotate(-90 18 %d)">%s</text>'
+               % ((top + bottom) / 2, (top + bottom) / 2, y_name))
+    at = left
+    for name in [n for n in names if any(cell[2] == n for _, cells in panels for cell in cells)]:
+        out.append('<rect x="%d" y="%d" width="12" height="12" fill="%s"/>' % (at, bottom + 50, COLOURS[names.index(name) % len(COLOURS)]))
+        out.append('<text x="%d" y="%d">%s</text>' % (at + 18, bottom + 60, name))
+        at += 40 + 7 * len(name)
     out.append("</svg>")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")

@@ -1,11 +1,13 @@
 // The plan: sums of any layout, precision and arrangement of arrays against a plain nested loop; new charges,
 // new coordinates, several right-hand sides; no allocation from the second execution on; every refusal.
+#include "backend/free_memory.hpp"
 #include "near_scene.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <limits>
+#include <unistd.h>
 
 using namespace graft;
 using namespace graft::test;
@@ -354,6 +356,33 @@ TEST_F(NearPlanTest, ALayoutOverTheCapIsRefusedNotTried) {
     scene.request.options.layout = 99;
     expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::argument,
                   "layout is 99");
+}
+
+TEST_F(NearPlanTest, WithoutACapTheFreeMemoryIsOne) {
+    const double free = backend::free_memory();
+    EXPECT_GT(free, 1e6);
+    EXPECT_LE(free,
+              static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)));
+
+    NearScene scene(4000, 0, 3);
+    scene.request.options.layout = static_cast<int32_t>(near::Layout::replicated);
+    pipeline::NearPlan whole(memory, log, scene.request);
+    EXPECT_EQ(whole.report().chunks, 1);
+    const double bytes = static_cast<double>(whole.report().bytes_layout);
+    scene.request.options.free_bytes = 0.5 * bytes;
+    {
+        pipeline::NearPlan plan(memory, log, scene.request);
+        plan.execute(scene.sums());
+        scene.expect_close("in chunks");
+        EXPECT_GT(plan.report().chunks, 2);
+        EXPECT_LE(static_cast<double>(plan.report().bytes_layout), 0.375 * bytes);
+    }
+    scene.request.options.free_bytes = 1000;
+    expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::memory,
+                  "memory that is free");
+    scene.request.options.most_bytes = bytes; // the caller's word counts
+    pipeline::NearPlan asked(memory, log, scene.request);
+    EXPECT_EQ(asked.report().chunks, 1);
 }
 
 /// A machine on which ranges is chosen for its collection, and replicated_group once that turns out quick and
