@@ -31,7 +31,8 @@ Arguments declare() {
         .value("density", "D", "8", "points a box: the grid has as many boxes along each axis")
         .value("height", "L", "the paper's tree instead: 2^(L-1) boxes along each axis")
         .value("dimension", "K", "3", "2 or 3")
-        .value("layout", "NAMES", "all", "all, or names with commas between them")
+        .value("layout", "NAMES", "all",
+               "all, or names with commas between them (near_field.layout in graft deck --explain)")
         .value("kernel", "NAME", "auto",
                "laplace, logarithm, yukawa, helmholtz, table; auto: logarithm in 2-D, else laplace")
         .value("precision", "P", "fp64", "fp64, mixed or fp32")
