@@ -114,6 +114,14 @@ double far_targets(const NearProblem& p) {
     return p.targets * beyond(2 * p.targets * 8, near_core_bytes);
 }
 
+/// Bytes of a table of offsets that the layout of which the numbers were measured has less (more: negative).
+double offset_bytes(NearLayout layout, const NearProblem& p) {
+    constexpr double offset = 8; // of a box
+    return layout == NearLayout::replicated_packed         ? offset * p.boxes
+           : layout == NearLayout::replicated_group_padded ? -offset * p.boxes
+                                                           : 0;
+}
+
 NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
@@ -122,7 +130,7 @@ NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGp
     return {1,
             turns_of_walk(p, full, machine.host_threads),
             p.targets,
-            table_bytes(p, full),
+            table_bytes(p, full) + offset_bytes(layout, p),
             tiles ? full : lines,
             far_targets(p),
             drivers ? lines : 0,
@@ -187,11 +195,12 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, d
 
 } // namespace
 
-NearTerms near_gpu_terms(NearLayout layout, NearPhaseName phase, const NearProblem& p,
+NearTerms near_gpu_terms(NearLayout given, NearPhaseName phase, const NearProblem& p,
                          const NearGpuSeconds& machine) {
+    const NearLayout layout = near_measured_as(given);
     switch (phase) {
     case NearPhaseName::collection:
-        return collection_terms(layout, p, machine);
+        return collection_terms(given, p, machine);
     case NearPhaseName::charges:
         return charges_terms(layout, p);
     case NearPhaseName::kernel:

@@ -32,9 +32,11 @@ struct NearGpuSeconds {
 ///   replicated, interleaved    -, steps of the longest thread beyond the second level, bytes of the records
 ///   group      -, slots of pairs beyond those that threads sum while the longest does, bytes of the records
 ///   tiled      runs that a lane steps through, steps through shared memory, slots of their pairs
-/// collection: call, unforeseen turns of the walk on the thread that ends last, targets, bytes of the tables,
-/// bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes), targets beyond a
-/// core's caches, and, where its bytes are more than the library keeps for the next plan, those / 64 and one.
+/// collection: call, unforeseen turns of the walk on the thread that ends last, targets, bytes of the tables
+/// (packed records: 8 a box more than the padded ones that are measured in their stead; a padded record a
+/// box: 8 less), bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes), targets
+/// beyond a core's caches, and, where its bytes are more than the library keeps for the next plan, those / 64
+/// and one.
 /// charges: call, sources of the longest record, which one thread or warp writes, targets (layouts without
 /// records: sources), then
 ///   replicated     runs of all targets, stores that do not hide behind what a warp takes for its record, -

@@ -329,7 +329,6 @@ bool near_records(NearLayout layout) {
 
 NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
                      const Machine& machine) {
-    layout = near_measured_as(layout);
     if (way.backend == NearBackend::cuda) {
         NearGpuSeconds gpu;
         gpu.kept_bytes = near_kept_bytes(machine);
@@ -340,6 +339,7 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
             gpu.chain_s = near_slot_s(problem, way, machine, true);
         return near_gpu_terms(layout, phase, problem, gpu);
     }
+    layout = near_measured_as(layout);
     const Levels levels = levels_of(machine);
     switch (phase) {
     case NearPhaseName::collection:

@@ -173,6 +173,30 @@ inline void softening_too_short_to_be_seen_counts_as_none(const NearRun& run) {
     }
 }
 
+/// Waves of so many radians across the points that sines and cosines would be those of rounding errors.
+inline void phases_that_are_lost_are_refused(const NearRun& run) {
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
+        NearScene scene(60, 0, 3, 2);
+        scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
+        scene.request.sums.precision = precision;
+        scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
+        const double most = precision == near::Precision::fp64 ? 1e15 : 3e6;
+        scene.request.sums.kernel.wave_number = most;
+        run(scene);
+        scene.expect_close("the longest phases");
+        scene.request.sums.kernel.wave_number = 2 * most;
+        try {
+            run(scene);
+            ADD_FAILURE() << "taken with " << 2 * most;
+        } catch (const core::Error& error) {
+            EXPECT_EQ(error.status(), core::Status::argument);
+            EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 inline void new_coordinates_may_be_in_another_unit(pipeline::Backend backend) {
     core::Memory memory;
     const core::Log log;
@@ -202,6 +226,7 @@ inline void expect_all_near_units(const NearRun& run) {
     large_and_small_charges_have_their_gradients(run);
     points_that_are_too_close_count_as_coincident(run);
     softening_too_short_to_be_seen_counts_as_none(run);
+    phases_that_are_lost_are_refused(run);
 }
 
 } // namespace graft::test

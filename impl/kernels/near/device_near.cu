@@ -6,6 +6,7 @@
 #include "backend/device_guard.cuh"
 #include "backend/host_stream.cuh"
 #include "backend/side_stream.cuh"
+#include "kernels/near/phases.hpp"
 
 #include <cstdio>
 #include <map>
@@ -112,7 +113,13 @@ class Plan final : public DeviceNear {
     }
     void take_points(const PointBounds& all) override {
         enter();
-        scale_ = collects_on_host_ ? 1 : length_scale(sums_, all.extent(sums_.dimension), scale_);
+        const double extent = all.extent(sums_.dimension);
+        if (loses_phases(sums_, extent)) {
+            queue_.wait();
+            rest();
+            fail_lost_phases(sums_, extent);
+        }
+        scale_ = collects_on_host_ ? 1 : length_scale(sums_, extent, scale_);
         const bool fold = can_be_folded(scale_);
         units_[0] = fold ? 1 : scale_, units_[1] = fold ? 1 : scale_ * scale_;
         layout_->set_units(scale_, fold ? scale_ : 1, fold ? scale_ * scale_ : 1);
