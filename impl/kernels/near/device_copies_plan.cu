@@ -86,7 +86,7 @@ int64_t CopyPlan::words_before(int64_t slot, const Structure& structure, const R
         return entries;
     const auto& offset = structure.target_offset;
     const int64_t box = std::upper_bound(offset.begin(), offset.end(), slot) - offset.begin() - 1;
-    return places(word_offset.data(), runs.host().sources.data()).of_target(slot, box);
+    return places(word_offset.data(), runs.host().sources.all().data()).of_target(slot, box);
 }
 
 int64_t CopyPlan::least_piece(const Structure& structure, const Runs& runs) const {
@@ -116,13 +116,13 @@ CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& r
     } else {
         plan.entry_bytes = number;
         constexpr int32_t most_counted = 1 << 24; // a record's count is a number of its type
-        if (number == 4 && runs.most() > most_counted)
+        if (number == 4 && runs.host().most > most_counted)
             core::fail(core::Status::unsupported,
                        "near field on a GPU: %s in fp32 counts up to 2^24 sources a target, found %lld",
-                       std::string(name(layout)).c_str(), static_cast<long long>(runs.most()));
+                       std::string(name(layout)).c_str(), static_cast<long long>(runs.host().most));
         plan.head = sums.dimension + 1, plan.each = sums.dimension + sums.components;
         if (layout == Layout::replicated)
-            plan.length = plan.head + int64_t{plan.each} * runs.most();
+            plan.length = plan.head + int64_t{plan.each} * runs.host().most;
         else if (layout == Layout::replicated_packed)
             place_packed(structure, runs, plan);
         else

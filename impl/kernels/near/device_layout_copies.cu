@@ -314,7 +314,7 @@ void Copies<precision>::collect_on_host(const CopyPiece& piece, int buffer) {
             plan_.largest_piece);
     else
         collector_->collect_records(
-            piece, plan_.places(plan_.word_offset.data(), this->structure_.all().host().sources.data()),
+            piece, plan_.places(plan_.word_offset.data(), this->structure_.all().host().sources.all().data()),
             reinterpret_cast<Stored*>(to));
 }
 
