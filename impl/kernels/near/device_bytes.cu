@@ -45,7 +45,7 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
         copies = targets * record;
         break;
     case Layout::replicated_packed:
-        fixed += 8 * (targets + 1);
+        fixed += 8 * boxes;
         copies = number * (targets * (shape.dimension + 1) + static_cast<double>(shape.pairs) * words);
         break;
     case Layout::replicated_interleaved: // at most: each 32 targets are as long as their longest

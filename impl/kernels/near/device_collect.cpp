@@ -134,7 +134,7 @@ void HostCollector<T>::collect_records(const CopyPiece& piece, const RecordPlace
         for (; slot < piece.first_target + end; ++slot) {
             while (offset[static_cast<size_t>(box) + 1] <= slot)
                 ++box;
-            write_record(slot, box, places.stride(), out + places.start(slot) - piece.base);
+            write_record(slot, box, places.stride(), out + places.of_target(slot, box) - piece.base);
         }
     });
 }

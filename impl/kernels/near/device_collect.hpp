@@ -22,16 +22,20 @@ struct CopyPiece {
     int64_t base, size; // entries of the layout's array: indices, points, words
 };
 
-/// Where the words of records stand, of targets or of boxes: padded records at s * length; length 0: from
-/// first[s] on; interleaved: those of 32 targets side by side from first[s / 32] on.
+/// Where the words of records stand. Of boxes: padded records at b * length; length 0: from first[b] on. Of
+/// targets: padded at s * length; interleaved: those of 32 targets side by side from first[s / 32] on;
+/// packed: those of a box are equally long, and would begin at first[b] if its targets were numbered from 0.
 struct RecordPlaces {
     int64_t length;
     const int64_t* first;
     bool interleaved;
-    GRAFT_HD int64_t start(int64_t slot) const {
+    const int32_t* sources = nullptr; // packed: of a box
+    int32_t head = 0, each = 0;       // packed: words of a record before its sources, and of a source
+    GRAFT_HD int64_t of_box(int64_t box) const { return length > 0 ? box * length : first[box]; }
+    GRAFT_HD int64_t of_target(int64_t slot, int64_t box) const {
         if (interleaved)
             return first[slot / 32] + slot % 32;
-        return length > 0 ? slot * length : first[slot];
+        return length > 0 ? slot * length : first[box] + slot * (head + int64_t{each} * sources[box]);
     }
     GRAFT_HD int64_t stride() const { return interleaved ? 32 : 1; }
 };

@@ -6,6 +6,7 @@
 #include "backend/device_guard.cuh"
 #include "backend/host_stream.cuh"
 #include "backend/side_stream.cuh"
+#include "kernels/near/phases.hpp"
 
 #include <cstdio>
 #include <map>
@@ -103,7 +104,7 @@ class Plan final : public DeviceNear {
         static const char* const names[] = {"target x", "target y", "target z",
                                             "source x", "source y", "source z"};
         for (int32_t k = 0; k < first_charge; ++k)
-            refuse_bad(k, names[k]);
+            refuse_bad(k, names[k], most_coordinate(sums_.precision));
         for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
             inputs_.widen(axis, axis, all);
             if (!on_device_.host().same)
@@ -112,7 +113,13 @@ class Plan final : public DeviceNear {
     }
     void take_points(const PointBounds& all) override {
         enter();
-        scale_ = collects_on_host_ ? 1 : length_scale(sums_, all.extent(sums_.dimension), scale_);
+        const double extent = all.extent(sums_.dimension);
+        if (loses_phases(sums_, extent)) {
+            queue_.wait();
+            rest();
+            fail_lost_phases(sums_, extent);
+        }
+        scale_ = collects_on_host_ ? 1 : length_scale(sums_, extent, scale_);
         const bool fold = can_be_folded(scale_);
         units_[0] = fold ? 1 : scale_, units_[1] = fold ? 1 : scale_ * scale_;
         layout_->set_units(scale_, fold ? scale_ : 1, fold ? scale_ * scale_ : 1);
@@ -126,7 +133,8 @@ class Plan final : public DeviceNear {
         inputs_.forget();
         const int32_t together = sums_.kernel.kernel == Kernel::helmholtz ? 2 : 1;
         for (int32_t c = 0; c < sums_.components; ++c) {
-            inputs_.put(first_charge + c, charges[c], points_.sources_or_targets(), far_in_use_);
+            inputs_.put(first_charge + c, charges[c], most_charge(sums_.precision),
+                        points_.sources_or_targets(), far_in_use_);
             inputs_.look(first_charge + c, c % together + 1, scales_charges());
         }
         inputs_.fetch();
@@ -154,7 +162,8 @@ class Plan final : public DeviceNear {
         if (work_ == Work::begun)
             inputs_.wait_fetched();
         for (int32_t c = 0; c < sums_.components; ++c)
-            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
+            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str(),
+                       most_charge(sums_.precision));
     }
     /// Waits for events, not for the stream: the host may have begun to capture it, or destroyed it.
     void end(DeviceNearReport* report) override {
@@ -270,7 +279,7 @@ class Plan final : public DeviceNear {
     bool scales_charges() const { return sums_.precision != Precision::fp64 && !collects_on_host_; }
     void put_axes(const ArrayView* views, int32_t place, const SomePoints* some) {
         for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
-            inputs_.put(place + axis, views[axis], some, far_in_use_);
+            inputs_.put(place + axis, views[axis], most_coordinate(sums_.precision), some, far_in_use_);
             inputs_.look(place + axis, 0, false);
         }
     }
@@ -285,7 +294,7 @@ class Plan final : public DeviceNear {
         return to;
     }
     /// After a wait.
-    void refuse_bad(int32_t place, const char* what) {
+    void refuse_bad(int32_t place, const char* what, double most) {
         const int64_t bad = inputs_.first_bad(place);
         if (bad < 0)
             return;
@@ -295,8 +304,9 @@ class Plan final : public DeviceNear {
             queue_.wait();
         inputs_.waited();
         rest();
-        core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
-                   static_cast<long long>(bad));
+        core::fail(core::Status::value,
+                   "near field: %s[%lld] is not a finite number of at most %g in magnitude", what,
+                   static_cast<long long>(bad), most);
     }
     void fill(DeviceNearReport& report) {
         report = {};

@@ -17,14 +17,14 @@ struct RangesFeed {
     static constexpr bool by_box = false;
     int32_t log_lanes;
 };
-/// One run a box, its own copy of all its sources: record.start(box) + k.
+/// One run a box, its own copy of all its sources: record.of_box(box) + k.
 struct GroupFeed {
     static constexpr bool by_box = false;
     RecordPlaces record;
     int64_t base; // subtracted: the chunk's first
 };
 /// The paper's record of a target, in words of the stored type: x y (z) n, then x y (z) q... of each source.
-/// Word w of target s is at record.start(s) + w * record.stride().
+/// Word w of target s is at record.of_target(s, box) + w * record.stride().
 struct RecordFeed {
     static constexpr bool by_box = false;
     const void* words;

@@ -86,7 +86,7 @@ __device__ __forceinline__ void feed_share(Loop& loop, int32_t box, int32_t lane
 template <int components, class Loop>
 __device__ __forceinline__ void feed_target(const GroupFeed& feed, Loop& loop, int32_t box) {
     const auto& v = loop.v;
-    const int64_t first = feed.record.start(box) - feed.base;
+    const int64_t first = feed.record.of_box(box) - feed.base;
     const int32_t m = v.runs.sources[box];
 #pragma unroll 4
     for (int32_t k = 0; k < m; ++k) {
@@ -98,11 +98,13 @@ __device__ __forceinline__ void feed_target(const GroupFeed& feed, Loop& loop, i
 }
 
 template <int components, class Loop>
-__device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, int32_t slot, int32_t self) {
+__device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, int32_t slot, int32_t box,
+                                            int32_t self) {
     using Stored = typename Loop::Stored;
     const auto& v = loop.v;
     const int64_t stride = feed.record.stride();
-    const Stored* word = static_cast<const Stored*>(feed.words) + (feed.record.start(slot) - feed.base);
+    const Stored* word =
+        static_cast<const Stored*>(feed.words) + (feed.record.of_target(slot, box) - feed.base);
     const bool solid = feed.dimension == 3;
     loop.begin(word[0], word[stride], solid ? word[2 * stride] : Stored(0), self);
     const auto m = static_cast<int32_t>(word[feed.dimension * stride]);
@@ -136,7 +138,7 @@ __global__ __launch_bounds__(256) void sum_by_target(SumView<precision> v, Feed 
     TargetLoop<form, precision, components, slope> loop{v};
     const int32_t self = self_of(v, box, slot);
     if constexpr (std::is_same_v<Feed, RecordFeed>) {
-        feed_record<components>(feed, loop, slot, self);
+        feed_record<components>(feed, loop, slot, box, self);
     } else {
         const auto t = v.target[slot];
         loop.begin(t.x, t.y, t.z, self);
