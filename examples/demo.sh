@@ -4,6 +4,7 @@
 # On ranks (MPICH where both are there) the same host runs with its MPI module; the energies are those of one rank.
 set -euo pipefail
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+usage="demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]"
 build="" particles="" ranks="" mpi=""
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -11,13 +12,18 @@ while [ $# -gt 0 ]; do
         [ $# -gt 1 ] || { echo "demo.sh: $1 needs a value" >&2; exit 2; }
         if [ "$1" = --ranks ]; then ranks=$2; else mpi=$2; fi
         shift ;;
-    -*) echo "demo.sh: $1 is not understood; usage: demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]" >&2
+    -*) echo "demo.sh: $1 is not understood; usage: $usage" >&2
         exit 2 ;;
     *) if [ -z "$build" ]; then build=$1; else particles=$1; fi ;;
     esac
     shift
 done
-build=$(cd "${build:?usage: demo.sh BUILD_FOLDER [PARTICLES] [--ranks P]}" && pwd)
+if [ -z "$build" ] || [ ! -x "$build/bin/graft" ] || [ ! -x "$build/bin/galaxy_demo" ]; then
+    [ -z "$build" ] || echo "demo.sh: $build is no build of Graft with its Fortran host (bin/graft, bin/galaxy_demo); ./bootstrap makes one" >&2
+    echo "usage: $usage" >&2
+    exit 2
+fi
+build=$(cd "$build" && pwd)
 particles=${particles:-100000}
 export GRAFT_LIBRARY="${GRAFT_LIBRARY:-$build/lib/libgraft.so.0}"
 

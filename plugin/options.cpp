@@ -204,6 +204,7 @@ int32_t context_create(const graft_options* options, const graft_allocator* allo
     const int32_t guarded = guard([&] {
         const Use use(options);
         options->settings.check_units();
+        options->settings.check_buffer();
         status =
             capi::context_create(options->settings.values(), allocator, context, texts_of(options->settings));
     });

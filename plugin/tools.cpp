@@ -73,6 +73,7 @@ std::string force_tool(const capi::ToolArguments& arguments) {
         else
             others.emplace_back(key, value);
     settings.check_units();
+    settings.check_buffer();
     for (const char* key : {"tree.sizes", "cuda.buffer"}) // no values of the struct
         if (settings.has(key))
             others.emplace_back(key, settings.get(key));

@@ -4,6 +4,7 @@
 #include "pipeline/calibrate.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace graft::capi {
 
@@ -41,12 +42,22 @@ Places near_places(const graft_context& context, const pipeline::NearPlan* plan)
     return places;
 }
 
+void refuse_gaps(const graft_array* const (&axes)[3], const char* name, int dimension) {
+    for (int a = 1; a < dimension; ++a)
+        if (axes[a] != nullptr && axes[a - 1] == nullptr)
+            fail(Status::argument,
+                 "%s[%d] is given, but %s[%d] is NULL; expected one array for each axis, or all in the first",
+                 name, a, name, a - 1);
+}
+
 void read_points(const graft_near_field& d, int dimension, const graft_context& context,
                  const pipeline::NearPlan* plan, pipeline::NearPoints& points) {
     const Places places = near_places(context, plan);
     if (d.targets < 0 || d.sources < 0)
         fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
              static_cast<long long>(d.targets), static_cast<long long>(d.sources));
+    refuse_gaps(d.target, "near_field.target", dimension);
+    refuse_gaps(d.source, "near_field.source", dimension);
     points.targets = d.targets;
     points.stream = context.stream;
     points.same = d.source[0] == nullptr && d.source_offset == nullptr;
@@ -72,9 +83,12 @@ void read_table(const graft_near_field& d, Description& out) {
     }
     const ArrayView view = read_array(d.table, "near_field.table", 2, Elements::reals, -1);
     const bool narrow = view.type == particles::ElementType::f32;
-    const auto value = [&](int64_t i, int32_t c) {
-        return narrow ? static_cast<double>(*reinterpret_cast<const float*>(view.at(i, c)))
-                      : *reinterpret_cast<const double*>(view.at(i, c));
+    const auto value = [&](int64_t i, int32_t c) { // at any address
+        float single = 0;
+        double wide = 0;
+        narrow ? std::memcpy(&single, view.at(i, c), sizeof single)
+               : std::memcpy(&wide, view.at(i, c), sizeof wide);
+        return narrow ? static_cast<double>(single) : wide;
     };
     for (int64_t i = 0; i < view.n; ++i) {
         out.table_value.push_back(value(i, 0));
@@ -203,7 +217,7 @@ void read_description(graft_context& context, const graft_near_field* given, Des
 template <size_t Length>
 void read_list(const graft_array* const (&list)[Length], const char* name, int64_t n, int32_t wanted,
                bool required, const Places& places, ArrayView* out) {
-    int32_t count = 0;
+    int64_t count = 0; // an array without items may have any number of components
     for (size_t k = 0; k < Length; ++k) {
         if (list[k] == nullptr)
             continue;
@@ -213,13 +227,13 @@ void read_list(const graft_array* const (&list)[Length], const char* name, int64
             fail(Status::argument,
                  "%s is given, but the one before it is NULL; expected arrays without a gap", item);
         const ArrayView view = read_array(list[k], item, 0, Elements::reals, n, places);
-        for (int32_t c = 0; c < view.components; ++c, ++count)
-            if (count < wanted)
-                out[count] = view.component(c);
+        for (int32_t c = 0; c < view.components && count + c < wanted; ++c)
+            out[count + c] = view.component(c);
+        count += view.components;
     }
     if (count != wanted && (count > 0 || required))
-        fail(Status::argument, "sums.%s: its arrays have %d components in all; expected %d", name, count,
-             wanted);
+        fail(Status::argument, "sums.%s: its arrays have %lld components in all; expected %d", name,
+             static_cast<long long>(count), wanted);
 }
 
 pipeline::NearSums read_near_sums(const graft_context& context, const pipeline::NearPlan& plan,

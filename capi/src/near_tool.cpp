@@ -58,6 +58,11 @@ kernels::near::Sums sums_of(ArgumentReader& reader, int32_t dimension) {
     return sums;
 }
 
+std::string_view trimmed(std::string_view text) {
+    const size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+    return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
 std::vector<Layout> layouts_of(const std::string& text) {
     std::vector<Layout> list;
     if (text == "all" || text == "auto") {
@@ -67,7 +72,8 @@ std::vector<Layout> layouts_of(const std::string& text) {
     }
     for (size_t begin = 0; begin <= text.size();) {
         const size_t comma = std::min(text.find(',', begin), text.size());
-        list.push_back(kernels::near::layout_named(std::string_view(text).substr(begin, comma - begin)));
+        list.push_back(
+            kernels::near::layout_named(trimmed(std::string_view(text).substr(begin, comma - begin))));
         begin = comma + 1;
     }
     return list;
@@ -90,6 +96,9 @@ NearRequest request_of(ArgumentReader& reader) {
     request.sums = sums_of(reader, request.grid.dimension);
     request.grid.components = request.sums.components;
     request.layouts = layouts_of(reader.text("layout", "all"));
+    request.choice.asked.fill(false);
+    for (const Layout layout : request.layouts)
+        request.choice.asked[static_cast<size_t>(layout)] = true;
     request.cuda = reader.word("backend", {"cpu", "cuda"}) == "cuda";
     request.device = static_cast<int32_t>(reader.whole("device", 0, 0, 1023));
     request.repeats = static_cast<int32_t>(reader.whole("repeats", 9, 1, 1000));
@@ -108,7 +117,7 @@ NearRequest request_of(ArgumentReader& reader) {
 
 bool wants_near_field(const ToolArguments& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
-        return argument.first == "density" || argument.first == "height";
+        return argument.first == "density" || argument.first == "height" || argument.first == "layout";
     });
 }
 

@@ -100,7 +100,9 @@ particles::ArrayView read_array(const graft_array* array, const char* name, int3
     view.type = static_cast<particles::ElementType>(a.dtype);
     view.components = components > 0 ? components : a.components;
     view.n = a.n;
-    view.component_stride = a.component_stride != 0 ? a.component_stride : particles::element_size(view.type);
+    view.component_stride = a.n == 0                  ? 0 // all where data is, which may be NULL
+                            : a.component_stride != 0 ? a.component_stride
+                                                      : particles::element_size(view.type);
     view.item_stride = a.item_stride != 0 ? a.item_stride : a.components * particles::element_size(view.type);
     particles::check_view(view, a.bytes, name);
     view.memory = find_place(a, name, places);

@@ -150,8 +150,15 @@ double far_targets(const NearProblem& p) {
     return p.targets * beyond(2 * p.targets * 8, near_core_bytes);
 }
 
-NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine,
-                           bool packed) {
+/// Bytes of a table of offsets that the layout of which the numbers were measured has less (more: negative).
+double offset_bytes(NearLayout layout, const NearProblem& p) {
+    constexpr double offset = 8; // of a box
+    return layout == NearLayout::replicated_packed         ? offset * p.boxes
+           : layout == NearLayout::replicated_group_padded ? -offset * p.boxes
+                                                           : 0;
+}
+
+NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
     const double lines = p.layout_bytes / line_bytes;
@@ -159,7 +166,7 @@ NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGp
     return {1,
             turns_of_walk(p, full, machine.host_threads),
             p.targets,
-            table_bytes(p, full) + (packed ? 8 * p.targets : 0), // where each record begins
+            table_bytes(p, full) + offset_bytes(layout, p),
             layout == NearLayout::tiled_once ? p.neighbours : (tiles ? full : lines),
             far_targets(p),
             drivers ? lines : 0,
@@ -239,7 +246,7 @@ NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem
     const NearLayout layout = near_measured_as(form);
     switch (phase) {
     case NearPhaseName::collection:
-        return collection_terms(layout, p, machine, form == NearLayout::replicated_packed);
+        return collection_terms(form, p, machine);
     case NearPhaseName::charges:
         return charges_terms(layout, p);
     case NearPhaseName::kernel:

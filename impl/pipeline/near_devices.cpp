@@ -6,6 +6,7 @@
 #include "kernels/near/mutual.hpp"
 #include "kernels/near/parts.hpp"
 #include "kernels/near/tile_rule.hpp"
+#include "model/near_lanes.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -39,6 +40,9 @@ class DevicesSide : public NearSide {
             options.pairs_once = near::sums_pairs_once(input.structure, sums_, options.most_bytes) ? 1 : -1;
             options.small_blocks = near::small_box_blocks(input.structure);
         }
+        if (layout == near::Layout::ranges)
+            options.source_lanes = model::near_target_lanes(static_cast<double>(input.shape.targets),
+                                                            static_cast<double>(input.shape.pairs));
         std::vector<near::StructurePart> parts = near::cut_structure(input.structure, count);
         const int32_t devices = require_devices(cuda, count);
         for (int32_t k = 0; k < count; ++k) {

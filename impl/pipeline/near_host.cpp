@@ -3,14 +3,13 @@
 #include "backend/free_memory.hpp"
 #include "core/timer.hpp"
 #include "kernels/near/choose.hpp"
-#include "kernels/near/units.hpp"
+#include "kernels/near/phases.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace graft::pipeline {
@@ -38,6 +37,7 @@ class HostSide : public NearSide {
     }
 
     void set_points(const NearPoints& points) override {
+        executor_.threads = backend::resolve_threads(executor_.threads); // fewer in a child after fork
         choose_scale(points);
         const near::Coordinates<T> targets = import_axes(points.target, 0);
         const near::Coordinates<T> sources = structure_.same ? targets : import_axes(points.source, 1);
@@ -54,12 +54,13 @@ class HostSide : public NearSide {
 
     void begin(const NearSums& sums, void*) override {
         core::Timer timer;
+        executor_.threads = backend::resolve_threads(executor_.threads);
         choose_charge_scales(sums);
         near::Charges<T> charges;
         for (int c = 0; c < sums_.components; ++c) {
             core::Buffer<T>& buffer = charges_[index(c)];
             buffer.resize(n_sources_);
-            import_values(executor_, sums.charge[index(c)], {"charge", c}, most_charge(sums_.precision),
+            import_values(executor_, sums.charge[index(c)], {"charge", c}, near::most_charge(sums_.precision),
                           buffer.data(), charge_scale_[index(c)]);
             charges.component[index(c)] = buffer.data();
         }
@@ -177,15 +178,8 @@ class HostSide : public NearSide {
     /// A new scale needs a layout with the new constants.
     void choose_scale(const NearPoints& points) {
         const double extent = extent_of(points);
-        const double phase = extent * given_.kernel.wave_number;
-        const double most = near::unit_exponents(given_.precision).phase;
-        if (given_.kernel.kernel == near::Kernel::helmholtz && phase > most)
-            core::fail(
-                core::Status::argument,
-                "near field: wave_number %g times the points' extent along an axis, %g, is %g radians; "
-                "expected at most %g in precision %s, where phases are lost beyond",
-                given_.kernel.wave_number, extent, phase, most,
-                std::string(near::name(given_.precision)).c_str());
+        if (near::loses_phases(given_, extent))
+            near::fail_lost_phases(given_, extent);
         const double scale = near::length_scale(given_, extent, scale_);
         if (layout_ != nullptr && scale == scale_)
             return;
@@ -223,8 +217,8 @@ class HostSide : public NearSide {
         for (int a = 0; a < sums_.dimension; ++a) {
             core::Buffer<T>& buffer = coordinates_[index(3 * set + a)];
             buffer.resize(view[a].n);
-            import_values(executor_, view[a], {near_axis_names[set][a]}, most_coordinate(sums_.precision),
-                          buffer.data(), scale_);
+            import_values(executor_, view[a], {near_axis_names[set][a]},
+                          near::most_coordinate(sums_.precision), buffer.data(), scale_);
             at[a] = buffer.data();
         }
         return {at[0], at[1], at[2]};
@@ -286,15 +280,6 @@ class HostSide : public NearSide {
 };
 
 } // namespace
-
-double most_coordinate(near::Precision precision) {
-    return precision == near::Precision::fp64 ? 1e150 : 1e18; // squares of differences must not overflow
-}
-
-double most_charge(near::Precision precision) {
-    return precision == near::Precision::fp64 ? std::numeric_limits<double>::max()
-                                              : static_cast<double>(std::numeric_limits<float>::max());
-}
 
 std::unique_ptr<NearSide> make_near_host(const NearSideInput& input) {
     if (input.sums.precision == near::Precision::fp32)

@@ -4,10 +4,12 @@
 #include "backend/cuda_library.hpp"
 #include "core/timer.hpp"
 #include "kernels/near/device_near.hpp"
+#include "kernels/near/units.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace graft::pipeline {
 
@@ -53,7 +55,7 @@ struct Range {
 };
 
 Range range_of(near::Precision precision) {
-    const double length = most_coordinate(precision);
+    const double length = near::most_coordinate(precision);
     if (precision == near::Precision::fp64)
         return {length, 1e306, 536870912.0, ""};
     return {length, 1e37, 16777216.0, " with pairs in single precision; take fp64, or other units"};
@@ -193,7 +195,7 @@ near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest&
                            near::OwnedStructure& structure) {
     wait_for(request.points);
     const int dimension = request.sums.dimension;
-    const double most = most_coordinate(request.sums.precision);
+    const double most = near::most_coordinate(request.sums.precision);
     Positions of_targets(executor.memory), of_sources(executor.memory);
     const NearPoints& p = request.points;
     const near::Points targets = of_targets.read(executor, p.target, p.targets, dimension, 0, most);
@@ -297,7 +299,7 @@ void require_same_points(const NearPoints& points, int64_t targets, int64_t sour
 }
 
 void check_coordinates(const backend::Executor& executor, const NearPoints& points, const near::Sums& sums) {
-    const double most = most_coordinate(sums.precision);
+    const double most = near::most_coordinate(sums.precision);
     for (int a = 0; a < sums.dimension; ++a) {
         if (points.target[a].on_host())
             import_values<double>(executor, points.target[a], {near_axis_names[0][a]}, most, nullptr);
@@ -368,8 +370,13 @@ void NearPlan::update(const NearPoints& points) {
     refuse_device_points(s.on_host, points);
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
-    s.has_points = false;
-    s.side->set_points(points);
+    const bool had_points = std::exchange(s.has_points, false);
+    try {
+        s.side->set_points(points);
+    } catch (const core::Error& error) { // what is refused is not taken
+        s.has_points = had_points && (error.status() == Status::argument || error.status() == Status::value);
+        throw;
+    }
     s.has_points = true;
     s.report.update_s = timer.seconds();
     ++s.report.updates;

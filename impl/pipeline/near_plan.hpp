@@ -98,8 +98,7 @@ class NearPlan {
     NearPlan& operator=(const NearPlan&) = delete;
 
     /// New coordinates of the same points in the same boxes. Throws as above; the plan then keeps the old
-    /// ones only where the arrays were refused before anything was copied, and has to be updated again
-    /// otherwise.
+    /// ones where the new ones were refused (argument, value), and has to be updated again otherwise.
     void update(const NearPoints& points);
     /// Sums for new charges. Throws Error(value) for a charge that is not finite, array for outputs that
     /// overlap each other or the charges, argument for a missing charge.

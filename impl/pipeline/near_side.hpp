@@ -9,7 +9,8 @@ class NearSide {
   public:
     virtual ~NearSide() = default;
     /// Checked by the plan on the host; arrays on a device are checked here. Throws Error(value, memory,
-    /// device).
+    /// device), and argument for points that the kernel cannot take; the points stay as they were with value
+    /// and argument.
     virtual void set_points(const NearPoints& points) = 0;
     virtual void begin(const NearSums& sums, void* stream) = 0;
     virtual void end() = 0;
@@ -34,11 +35,6 @@ std::unique_ptr<NearSide> make_near_host(const NearSideInput& input);
 /// NULL where the host shall compute: backend cpu, or auto without a GPU, or with too little work for one.
 /// Throws Error(device) when a GPU is needed, by the backend or the arrays, and there is none.
 std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points);
-
-/// Largest magnitude of a coordinate whose squared distances stay within the arithmetic.
-double most_coordinate(near::Precision precision);
-/// Largest magnitude of a charge.
-double most_charge(near::Precision precision);
 
 inline constexpr const char* near_axis_names[2][3] = {{"target x", "target y", "target z"},
                                                       {"source x", "source y", "source z"}};

@@ -249,9 +249,11 @@ constexpr Key keys[] = {
     whole("cuda.block_y", "", "height of the kernels that let one choose it; 0: chosen", {0, 1024},
           &Values::cuda_block_y),
     kept("cuda.buffer", Type::integer, "interactions",
-         "pairs-1d and tiles-2d on one rank: the host has the lists and feeds the kernels through buffers of "
+         "pairs-1d and tiles-2d on one rank, not periodic: the host has the lists and feeds the kernels "
+         "through buffers of "
          "so many (liu2022); -1: as many as a model of the first evaluation's lists, then trials over the "
-         "next ones find best; 0: the lists stay on the GPU",
+         "next ones find best; 0: the lists stay on the GPU. Refused with other kernels, which take no "
+         "buffers",
          {-1, 1 << 20}, "0"),
     choice("cuda.graph", "replay evaluations as a CUDA graph: auto does where it pays, at small n",
            cuda_graphs, &Values::cuda_graph),

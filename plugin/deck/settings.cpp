@@ -206,6 +206,24 @@ void Settings::check_units() const {
                          needed, any);
 }
 
+void Settings::check_buffer() const {
+    const std::string buffer = get("cuda.buffer");
+    const auto refuse = [&](const char* where, const char* expected) {
+        fail(Status::deck_range,
+             "key 'cuda.buffer': %s has no effect with %s '%s'; expected %s, or cuda.buffer 0",
+             buffer.c_str(), where, get(where).c_str(), expected);
+    };
+    if (buffer == "0")
+        return;
+    if (values_.cuda_kernel != GRAFT_CUDA_KERNEL_PAIRS_1D &&
+        values_.cuda_kernel != GRAFT_CUDA_KERNEL_TILES_2D)
+        refuse("cuda.kernel", "pairs-1d or tiles-2d");
+    if (values_.method != GRAFT_METHOD_TREE)
+        refuse("method", "tree");
+    if (values_.backend == GRAFT_BACKEND_CPU)
+        refuse("backend", "auto or cuda");
+}
+
 std::string Settings::get(std::string_view name) const {
     const Key* key = find_key(name);
     if (key != nullptr && key->is_engine())

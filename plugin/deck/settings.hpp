@@ -26,6 +26,8 @@ class Settings {
     bool has(std::string_view name) const { return texts_.contains(name); }
     /// Throws DECK_KEY when some units are given but not all that the force constant needs.
     void check_units() const;
+    /// Throws DECK_RANGE when cuda.buffer is given where no kernel takes buffers.
+    void check_buffer() const;
 
     const graft_options_values& values() const { return values_; }
     /// Takes over all engine values, each checked. Throws DECK_RANGE, naming the key.

@@ -234,6 +234,30 @@ TEST_F(Table, SizesOfTheTreeAreChosenAndTold) {
     EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
 }
 
+/// cuda.buffer where nothing takes buffers: said when the engine is made, once all keys are known.
+TEST_F(Table, BuffersThatNoKernelTakesDoNotMakeAContext) {
+    graft_context* context = nullptr;
+    const auto refused = [&](const char* why) {
+        expect_error(api->context_create(options, nullptr, &context), GRAFT_ERROR_DECK_RANGE, why);
+        EXPECT_EQ(context, nullptr);
+    };
+    ASSERT_EQ(api->options_set(options, "cuda.buffer", "-1"), GRAFT_OK);
+    refused("key 'cuda.buffer': -1 has no effect with cuda.kernel 'auto'; expected pairs-1d or tiles-2d");
+    for (const char* kernel : {"pairs-1d", "tiles-2d"}) {
+        ASSERT_EQ(api->options_set(options, "cuda.kernel", kernel), GRAFT_OK);
+        EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+        EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
+    }
+    ASSERT_EQ(api->options_set(options, "method", "direct"), GRAFT_OK);
+    refused("no effect with method 'direct'; expected tree");
+    ASSERT_EQ(api->options_set(options, "method", "tree"), GRAFT_OK);
+    ASSERT_EQ(api->options_set(options, "backend", "cpu"), GRAFT_OK);
+    refused("no effect with backend 'cpu'; expected auto or cuda");
+    ASSERT_EQ(api->options_set(options, "cuda.buffer", "0"), GRAFT_OK);
+    EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
+}
+
 TEST_F(Table, IncompleteUnitsDoNotMakeAContext) {
     graft_context* context = nullptr;
     EXPECT_EQ(api->options_set(options, "units.length", "kpc"), GRAFT_OK);

@@ -6,7 +6,7 @@
 
 namespace graft::test {
 
-/// With `devices` GPUs and nothing else; the parts are the caller's.
+/// With `devices` GPUs, which no pointer is of; the parts are the caller's.
 template <int32_t devices>
 backend::CudaTable fake_table() {
     backend::CudaTable table{};
@@ -14,6 +14,10 @@ backend::CudaTable fake_table() {
     table.build_id = backend::build_id;
     table.device_count = [](int32_t* count, backend::DeviceError*) {
         *count = devices;
+        return int32_t{0};
+    };
+    table.pointer_kind = [](const void*, int32_t* kind, int32_t* device, backend::DeviceError*) {
+        *kind = static_cast<int32_t>(backend::PointerKind::host), *device = -1;
         return int32_t{0};
     };
     return table;

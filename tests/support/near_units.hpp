@@ -85,6 +85,43 @@ inline void large_and_small_charges_have_their_gradients(const NearRun& run) {
                 }
 }
 
+/// Small charges that are far apart and large ones that are close, in units of 2^length and 2^charge: the
+/// same bits but for the units, although a charge over the cube of a distance leaves the range in most of
+/// them.
+inline void any_unit_of_charge_gives_the_same_bits(const NearRun& run) {
+    struct Units {
+        int length, charge;
+    };
+    const std::vector<Units> narrow{{0, 0}, {11, -39}, {34, -39}, {36, -20}, {-53, 126}, {0, -900}},
+        wide{{0, 0}, {99, -590}, {299, -300}, {-99, 590}, {-199, 590}};
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
+        for (const near::Kernel kernel : {near::Kernel::laplace, near::Kernel::helmholtz}) {
+            std::vector<double> first;
+            for (const Units& units : precision == near::Precision::fp64 ? wide : narrow) {
+                NearScene scene(200, 150, 3, 2);
+                scene.request.sums.kernel.kernel = kernel;
+                scene.request.sums.kernel.wave_number =
+                    kernel == near::Kernel::helmholtz ? std::ldexp(3, -units.length) : 0;
+                scene.request.sums.precision = precision;
+                scene.request.sums.outputs = near::potential | near::gradient;
+                scene.multiply(std::ldexp(1, units.length));
+                for (NearScene::Column& component : scene.charge)
+                    for (double& q : component)
+                        q = std::ldexp(q, units.charge);
+                run(scene);
+                std::vector<double> found = without_unit(scene, std::ldexp(1, units.length));
+                for (double& value : found)
+                    value = std::ldexp(value, -units.charge);
+                if (first.empty())
+                    first = found;
+                EXPECT_EQ(found, first)
+                    << "kernel " << static_cast<int>(kernel) << ", precision " << static_cast<int>(precision)
+                    << ", lengths 2^" << units.length << ", charges 2^" << units.charge;
+            }
+        }
+}
+
 /// Points closer than the pairs' arithmetic tells apart have the sums of coincident ones, not infinite
 /// gradients.
 inline void points_that_are_too_close_count_as_coincident(const NearRun& run) {
@@ -136,6 +173,30 @@ inline void softening_too_short_to_be_seen_counts_as_none(const NearRun& run) {
     }
 }
 
+/// Waves of so many radians across the points that sines and cosines would be those of rounding errors.
+inline void phases_that_are_lost_are_refused(const NearRun& run) {
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
+        NearScene scene(60, 0, 3, 2);
+        scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
+        scene.request.sums.precision = precision;
+        scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
+        const double most = precision == near::Precision::fp64 ? 1e15 : 3e6;
+        scene.request.sums.kernel.wave_number = most;
+        run(scene);
+        scene.expect_close("the longest phases");
+        scene.request.sums.kernel.wave_number = 2 * most;
+        try {
+            run(scene);
+            ADD_FAILURE() << "taken with " << 2 * most;
+        } catch (const core::Error& error) {
+            EXPECT_EQ(error.status(), core::Status::argument);
+            EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
+                << error.what();
+        }
+    }
+}
+
 inline void new_coordinates_may_be_in_another_unit(pipeline::Backend backend) {
     core::Memory memory;
     const core::Log log;
@@ -161,9 +222,11 @@ inline void new_coordinates_may_be_in_another_unit(pipeline::Backend backend) {
 
 inline void expect_all_near_units(const NearRun& run) {
     any_unit_of_length_gives_the_same_bits(run);
+    any_unit_of_charge_gives_the_same_bits(run);
     large_and_small_charges_have_their_gradients(run);
     points_that_are_too_close_count_as_coincident(run);
     softening_too_short_to_be_seen_counts_as_none(run);
+    phases_that_are_lost_are_refused(run);
 }
 
 } // namespace graft::test

@@ -7,30 +7,32 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace graft::cli {
 
 namespace {
 
-constexpr const char* passed[] = {"n",      "density",   "height",  "dimension",  "layout",
-                                  "kernel", "precision", "outputs", "components", "backend",
-                                  "device", "executes",  "repeats", "threads",    "memory",
-                                  "order",  "collect",   "serial",  "seed"};
+constexpr std::string_view of_pairs_too[] = {"n", "precision", "backend"};
+constexpr std::string_view of_boxes[] = {
+    "density",  "height",  "dimension", "layout", "kernel", "outputs", "components", "device",
+    "executes", "repeats", "threads",   "memory", "order",  "collect", "serial",     "seed"};
+constexpr std::string_view not_passed[] = {"help", "machine", "no-trial"};
 
 Arguments declare() {
-    Arguments arguments("bench p2p", "--n N --density D [options]",
-                        "Sums the near field of even points in boxes of a grid with every layout, and tells "
-                        "for each how long\n"
-                        "collection, charges, transfer, kernel and scatter take (medians), what the model "
-                        "predicts, and which\n"
-                        "layout would be chosen. Without --density and --height: the rates of all pairs "
-                        "(graft bench --help).",
-                        true);
+    Arguments arguments(
+        "bench p2p", "--n N --density D [options]",
+        "Sums the near field of even points in boxes of a grid with every layout, and tells for each how "
+        "long\ncollection, charges, transfer, kernel and scatter take (medians), what the model predicts, "
+        "and which\nlayout would be chosen. With no more than --n, --precision, --backend and --set: the "
+        "rates of all pairs\n(graft bench --help).",
+        true);
     arguments.value("n", "N", "1e5", "points")
-        .value("density", "D", "points a box (8): the grid has as many boxes along each axis")
+        .value("density", "D", "8", "points a box: the grid has as many boxes along each axis")
         .value("height", "L", "the paper's tree instead: 2^(L-1) boxes along each axis")
         .value("dimension", "K", "3", "2 or 3")
-        .value("layout", "NAMES", "all", "all, or names with commas between them")
+        .value("layout", "NAMES", "all",
+               "all, or names with commas between them (near_field.layout in graft deck --explain)")
         .value("kernel", "NAME", "auto",
                "laplace, logarithm, yukawa, helmholtz, table; auto: logarithm in 2-D, else laplace")
         .value("precision", "P", "fp64", "fp64, mixed or fp32")
@@ -50,16 +52,23 @@ Arguments declare() {
         .flag("no-trial", "choose by prediction alone");
     return arguments.epilogue(
         "JSON: layouts [{layout, time_s {collection, charges, transfer, kernel, scatter, total}, predicted_s "
-        "{the\nsame}, corrected_s: after a trial, bytes, chunks, pairs_per_s}], choice, best, regret = "
-        "t(choice)/t(best) - 1.\ntotal: of one execution with its share of the collection.\n\n"
+        "{the\nsame}, corrected_s: after a trial, bytes, chunks, pairs_per_s}], choice and best of those "
+        "named by --layout,\nregret = t(choice)/t(best) - 1. total: of one execution with its share of the "
+        "collection.\n\n"
         "  graft bench p2p --n 1e6 --density 4 --dimension 2 --executes 10");
 }
 
 } // namespace
 
 bool wants_bench_near(const std::vector<std::string>& words) {
-    return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-        return word.starts_with("--density") || word.starts_with("--height") || word == "--help";
+    return std::any_of(words.begin(), words.end(), [](std::string_view word) {
+        const std::string_view name = word.substr(0, word.find('='));
+        const auto in = [name](const auto& names) {
+            return std::any_of(std::begin(names), std::end(names), [name](std::string_view one) {
+                return name.starts_with("--") && name.substr(2) == one;
+            });
+        };
+        return in(of_boxes) || in(not_passed);
     });
 }
 
@@ -70,11 +79,13 @@ int bench_near_command(const std::vector<std::string>& words) {
     }
     use_fresh_memory();
     std::string yaml = "what: p2p\n";
-    for (const char* name : passed) {
-        if (const auto value = arguments.text(name)) {
+    const auto pass = [&](std::string_view name) {
+        if (const auto value = arguments.text(std::string(name))) {
             yaml += std::string(name) + ": " + json_string(*value) + "\n";
         }
-    }
+    };
+    std::for_each(std::begin(of_pairs_too), std::end(of_pairs_too), pass);
+    std::for_each(std::begin(of_boxes), std::end(of_boxes), pass);
     if (const auto file = arguments.text("machine")) {
         yaml += "machine: " + json_string(*file) + "\n";
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace graft::kernels::near {
 
@@ -45,7 +46,8 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
     Candidate one;
     one.layout = layout;
     one.possible =
-        options.way.most_bytes <= 0 || least_bytes_of(layout, shape, threads) <= options.way.most_bytes;
+        options.asked[static_cast<size_t>(layout)] &&
+        (options.way.most_bytes <= 0 || least_bytes_of(layout, shape, threads) <= options.way.most_bytes);
     one.predicted = model::near_time(static_cast<model::NearLayout>(layout),
                                      problem_of(layout, shape, options.way), options.way, machine);
     one.collection_s = one.predicted.collection_s * factor_of(layout, learned.collection);
@@ -63,10 +65,12 @@ double careful_s(const Candidate& one, const model::Machine& machine, const Choi
     return one.time_s * (gpu && one.predicted.bytes > model::near_kept_bytes(machine) ? risk : 1);
 }
 
-double least_bytes(const Shape& shape, int32_t threads) {
-    double least = least_bytes_of(Layout::indexed, shape, threads);
-    for (int k = 1; k < layouts; ++k)
-        least = std::min(least, least_bytes_of(static_cast<Layout>(k), shape, threads));
+double least_bytes(const Shape& shape, const ChoiceOptions& options) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < layouts; ++k)
+        if (options.asked[static_cast<size_t>(k)])
+            least = std::min(least, least_bytes_of(static_cast<Layout>(k), shape,
+                                                   static_cast<int32_t>(options.way.threads)));
     return least;
 }
 
@@ -114,7 +118,7 @@ Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOpt
         core::fail(core::Status::memory,
                    "near field: no layout works within %.4g bytes, not even in runs of one box; expected at "
                    "least %.17g; raise the cap or use smaller boxes",
-                   options.way.most_bytes, least_bytes(shape, static_cast<int32_t>(options.way.threads)));
+                   options.way.most_bytes, least_bytes(shape, options));
     choice.layout = best->layout;
     return choice;
 }

@@ -19,8 +19,10 @@
 namespace graft::kernels::near {
 
 struct ChoiceOptions {
+    ChoiceOptions() { asked.fill(true); }
     model::NearWay way;
-    double expected_executes = 1; // of one set of coordinates
+    std::array<bool, layouts> asked; // by number of layout: which may be chosen
+    double expected_executes = 1;    // of one set of coordinates
     bool trial = true;
     double most_trial_s = 0.25, trial_share = 0.05;
 };
@@ -32,7 +34,7 @@ struct Learned {
 
 struct Candidate {
     Layout layout = Layout::tiled;
-    bool possible = true; // fits under the cap, in chunks at least
+    bool possible = true; // is asked for, and fits under the cap, in chunks at least
     model::NearPrediction predicted;
     double collection_s = 0, execution_s = 0; // predicted, corrected by what was learned
     double time_s = 0;                        // of an execution with its share of the collection
@@ -53,8 +55,8 @@ model::NearProblem problem_of(Layout layout, const Shape& shape, const model::Ne
 
 /// By the model and what was learned alone. A layout over way.most_bytes counts as chunked (collected by
 /// every execution); over it even in chunks it is no candidate. Layouts that nobody learned about are
-/// corrected by the mean of those that were: a slow machine is slow for all. Throws Error(memory) when no
-/// layout fits.
+/// corrected by the mean of those that were: a slow machine is slow for all. Throws Error(memory) when
+/// none of those asked for fits.
 Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOptions& options,
               const Learned& learned = {});
 

@@ -15,8 +15,7 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
         16 * boxes + 8 * static_cast<double>(shape.runs) + 8; // offsets, runs, sources, own places
     const double lists = runs + 4 * (boxes + 1) +
                          4 * (targets + static_cast<double>(structure.target_index.size()) +
-                              static_cast<double>(structure.same ? structure.target_index.size()
-                                                                 : structure.source_index.size()));
+                              static_cast<double>(structure.same ? 0 : structure.source_index.size()));
     const double points =
         single ? DevicePoints<float>::bytes_of(structure, shape.components, layout != Layout::indexed)
                : DevicePoints<double>::bytes_of(structure, shape.components, layout != Layout::indexed);
@@ -46,7 +45,7 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
         copies = targets * record;
         break;
     case Layout::replicated_packed:
-        fixed += 8 * (targets + 1);
+        fixed += 8 * boxes;
         copies = number * (targets * (shape.dimension + 1) + static_cast<double>(shape.pairs) * words);
         break;
     case Layout::replicated_interleaved: // at most: each 32 targets are as long as their longest

@@ -25,11 +25,11 @@ void gather(const backend::Executor& executor, const T* const (&from)[3], bool f
 
 template <typename T>
 HostCollector<T>::HostCollector(const Structure& structure, const Sums& sums,
-                                const std::vector<int64_t>& run_offset, const int32_t* runs,
-                                const std::vector<int32_t>& sources, const std::vector<int64_t>& entry_offset,
+                                std::span<const int64_t> run_offset, const int32_t* runs,
+                                std::span<const int32_t> sources, const std::vector<int64_t>& entry_offset,
                                 int32_t threads)
     : structure_(&structure), dimension_(sums.dimension), components_(sums.components),
-      run_offset_(&run_offset), runs_(runs), sources_of_(&sources),
+      run_offset_(run_offset), runs_(runs), sources_of_(sources),
       entry_offset_(&entry_offset), executor_{memory_, backend::resolve_threads(threads)},
       target_(structure.same ? 0 : static_cast<size_t>(structure.targets())),
       source_(static_cast<size_t>(structure.sources())),
@@ -64,8 +64,8 @@ template <typename T>
 template <typename Body>
 void HostCollector<T>::for_sources(int64_t box, Body&& body) const {
     int64_t k = 0;
-    for (int64_t r = (*run_offset_)[static_cast<size_t>(box)];
-         r < (*run_offset_)[static_cast<size_t>(box) + 1]; ++r)
+    for (int64_t r = run_offset_[static_cast<size_t>(box)]; r < run_offset_[static_cast<size_t>(box) + 1];
+         ++r)
         for (int32_t slot = runs_[2 * r]; slot < runs_[2 * r + 1]; ++slot, ++k)
             body(k, slot);
 }
@@ -112,7 +112,7 @@ void HostCollector<T>::write_record(int64_t slot, int64_t box, int64_t stride, T
     put(target.x), put(target.y);
     if (dimension_ == 3)
         put(target.z);
-    put(static_cast<T>((*sources_of_)[static_cast<size_t>(box)]));
+    put(static_cast<T>(sources_of_[static_cast<size_t>(box)]));
     for_sources(box, [&](int64_t, int32_t s) {
         const Point<T>& p = source_[static_cast<size_t>(s)];
         put(p.x), put(p.y);
@@ -134,7 +134,7 @@ void HostCollector<T>::collect_records(const CopyPiece& piece, const RecordPlace
         for (; slot < piece.first_target + end; ++slot) {
             while (offset[static_cast<size_t>(box) + 1] <= slot)
                 ++box;
-            write_record(slot, box, places.stride(), out + places.start(slot) - piece.base);
+            write_record(slot, box, places.stride(), out + places.of_target(slot, box) - piece.base);
         }
     });
 }

@@ -6,6 +6,7 @@
 #include "kernels/near/near.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace graft::kernels::near {
@@ -21,16 +22,20 @@ struct CopyPiece {
     int64_t base, size; // entries of the layout's array: indices, points, words
 };
 
-/// Where the words of records stand, of targets or of boxes: padded records at s * length; length 0: from
-/// first[s] on; interleaved: those of 32 targets side by side from first[s / 32] on.
+/// Where the words of records stand. Of boxes: padded records at b * length; length 0: from first[b] on. Of
+/// targets: padded at s * length; interleaved: those of 32 targets side by side from first[s / 32] on;
+/// packed: those of a box are equally long, and would begin at first[b] if its targets were numbered from 0.
 struct RecordPlaces {
     int64_t length;
     const int64_t* first;
     bool interleaved;
-    GRAFT_HD int64_t start(int64_t slot) const {
+    const int32_t* sources = nullptr; // packed: of a box
+    int32_t head = 0, each = 0;       // packed: words of a record before its sources, and of a source
+    GRAFT_HD int64_t of_box(int64_t box) const { return length > 0 ? box * length : first[box]; }
+    GRAFT_HD int64_t of_target(int64_t slot, int64_t box) const {
         if (interleaved)
             return first[slot / 32] + slot % 32;
-        return length > 0 ? slot * length : first[slot];
+        return length > 0 ? slot * length : first[box] + slot * (head + int64_t{each} * sources[box]);
     }
     GRAFT_HD int64_t stride() const { return interleaved ? 32 : 1; }
 };
@@ -39,8 +44,8 @@ template <typename T>
 class HostCollector {
   public:
     /// runs: begin, end pairs of box b at 2 * run_offset[b].
-    HostCollector(const Structure& structure, const Sums& sums, const std::vector<int64_t>& run_offset,
-                  const int32_t* runs, const std::vector<int32_t>& sources,
+    HostCollector(const Structure& structure, const Sums& sums, std::span<const int64_t> run_offset,
+                  const int32_t* runs, std::span<const int32_t> sources,
                   const std::vector<int64_t>& entry_offset, int32_t threads);
     /// Host arrays in the caller's order, copied by slot.
     void set_points(const T* const (&targets)[3], const T* const (&sources)[3]);
@@ -61,9 +66,9 @@ class HostCollector {
     void write_record(int64_t slot, int64_t box, int64_t stride, T* word) const;
     const Structure* structure_;
     int32_t dimension_, components_;
-    const std::vector<int64_t>* run_offset_;
+    std::span<const int64_t> run_offset_;
     const int32_t* runs_;
-    const std::vector<int32_t>* sources_of_;
+    std::span<const int32_t> sources_of_;
     const std::vector<int64_t>* entry_offset_; // of a box's sources
     mutable core::Memory memory_;
     backend::Executor executor_;

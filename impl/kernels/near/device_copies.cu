@@ -30,7 +30,7 @@ __global__ void write_groups(CollectView<T> v, RecordPlaces records, int32_t wha
     if (i >= v.count_boxes)
         return;
     const int64_t box = v.first_box + i;
-    int64_t to = records.start(box) - v.base;
+    int64_t to = records.of_box(box) - v.base;
     for (int64_t r = v.runs.offset[box]; r < v.runs.offset[box + 1]; ++r) {
         const int2 run = v.runs.run[r];
         for (int32_t j = run.x + static_cast<int32_t>(threadIdx.x % 32); j < run.y; j += 32) {
@@ -76,7 +76,7 @@ __global__ void write_records(CollectView<T> v, RecordPlaces records, int32_t wh
     const int64_t slot = v.first_target + i;
     const int32_t box = v.boxes.box_of[slot], lane = threadIdx.x % lanes;
     const int64_t stride = lanes == 1 ? 32 : 1;
-    T* word = out + (records.start(slot) - v.base);
+    T* word = out + (records.of_target(slot, box) - v.base);
     if (lane == 0 && (what & places)) {
         const Point<T> p = v.target[slot];
         word[0] = p.x, word[stride] = p.y;

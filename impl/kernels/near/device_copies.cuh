@@ -18,19 +18,22 @@ struct CopyPlan {
     int64_t entry_bytes = 4;
     int64_t length = 0;                // padded records: words of a target's, points of a box's
     std::vector<int64_t> entry_offset; // indexed and records of boxes: of a box's first entry; boxes + 1
-    std::vector<int64_t> word_offset;  // of a target's first word (interleaved: of 32 targets'); one more
+    std::vector<int64_t> word_offset;  // interleaved: of 32 targets' first word, one more; packed: of a box,
+                                       // see RecordPlaces
+    int32_t head = 0, each = 0;        // words of a target's record before its sources, and of a source
     int64_t entries = 0;               // in all
     std::vector<CopyPiece> pieces;     // runs of boxes or targets of at most so many bytes
     int64_t largest_piece = 0;         // entries
 
-    /// `first`: the offsets where they are to be read.
-    RecordPlaces places(const int64_t* first) const {
-        return {length, first, layout == Layout::replicated_interleaved};
+    /// The offsets, and the numbers of sources of the boxes, where they are to be read.
+    RecordPlaces places(const int64_t* first, const int32_t* sources) const {
+        return {length, first, layout == Layout::replicated_interleaved, sources, head, each};
     }
-    /// Words of records before a slot, which begins 32 targets or is the end of all.
-    int64_t words_before(int64_t slot, int64_t targets) const;
+    /// Words of records before a slot, which begins 32 targets or is the end of all. Cost O(1), of packed
+    /// ones O(log boxes).
+    int64_t words_before(int64_t slot, const Structure& structure, const Runs& runs) const;
     /// Entries of the largest piece that cannot be cut: one box, or 32 targets.
-    int64_t least_piece(int64_t targets) const;
+    int64_t least_piece(const Structure& structure, const Runs& runs) const;
 };
 
 /// most_bytes of a piece. Throws Error(memory) when one box (or 32 targets) needs more.

@@ -22,7 +22,8 @@ struct DeviceLayoutOptions {
     int32_t host_threads = 0; // 0: OpenMP's
     int32_t threads = 128;    // of a block, a multiple of 32
     // tiled: a box's targets stand in BX lanes, BY lanes share its sources; 0: by the cost of each box.
-    // BY = 1 is the one-dimensional shape.
+    // BY = 1 is the one-dimensional shape. ranges: source_lanes share a target, 1, 2, 4 ... 32; 0: as
+    // near_target_lanes (model/near_lanes.hpp) says of the whole.
     int32_t target_lanes = 0, source_lanes = 0;
     int32_t window = 1 << 16; // tiled: boxes that are sorted by shape together
     // tiled: pairs of boxes are summed once for both sides, 1, or not, -1; 0: as sums_pairs_once (mutual.hpp)

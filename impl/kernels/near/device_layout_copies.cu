@@ -116,16 +116,16 @@ class Copies final : public LayoutBase<precision> {
     void make_plan() {
         const int64_t limit = this->options_.most_bytes;
         const Structure& s = this->structure_.host();
-        const int64_t offsets =
-            s.target_boxes() + 1 + s.targets() / (layout_ == Layout::replicated_packed ? 1 : 32);
-        const int64_t fixed = points_.bytes() + 8 * offsets + 4 * s.targets();
+        const int64_t fixed =
+            points_.bytes() + 8 * (s.target_boxes() + 1 + s.targets() / 32) + 4 * s.targets();
         int64_t room = limit > 0 ? std::max<int64_t>(1, limit - fixed) : INT64_MAX / 2;
         plan_ = make_copy_plan(layout_, s, this->structure_.all(), this->sums_, room);
         kept_ = plan_.pieces.size() <= 1;
         const bool host = this->options_.collect_on_host;
         if (host) {
             room = kept_ ? most_staged_bytes : std::min(room / buffers, most_staged_bytes);
-            room = std::max(room, kept_ ? plan_.least_piece(s.targets()) * plan_.entry_bytes : int64_t{1});
+            room = std::max(room, kept_ ? plan_.least_piece(s, this->structure_.all()) * plan_.entry_bytes
+                                        : int64_t{1});
             plan_ = make_copy_plan(layout_, s, this->structure_.all(), this->sums_, room);
         }
         device_entries_ =
@@ -157,10 +157,10 @@ class Copies final : public LayoutBase<precision> {
         queue.wait();
     }
     void start_host() {
-        const Runs& runs = this->structure_.all();
+        const HostRuns& runs = this->structure_.all().host();
         collector_ = std::make_unique<HostCollector<Stored>>(
-            this->structure_.host(), this->sums_, runs.host_offset(),
-            reinterpret_cast<const int32_t*>(runs.host_run().data()), runs.host_sources(), plan_.entry_offset,
+            this->structure_.host(), this->sums_, runs.offset.all(),
+            reinterpret_cast<const int32_t*>(runs.run.all().data()), runs.sources.all(), plan_.entry_offset,
             this->options_.host_threads);
         send_ = std::make_unique<SendStream>(this->queue_.memory());
         for (auto& buffer : staged_)
@@ -190,6 +190,9 @@ class Copies final : public LayoutBase<precision> {
                                          device_entries_ * static_cast<int64_t>(sizeof(Point<Stored>)));
     }
     int64_t base_of(const CopyPiece& piece) const { return kept_ ? 0 : piece.base; }
+    RecordPlaces places_of() const {
+        return plan_.places(offsets_.data(), this->structure_.all().view().sources);
+    }
 
     CollectView<Stored> collect_view(const CopyPiece& piece) const {
         return {this->structure_.view(),
@@ -215,11 +218,10 @@ class Copies final : public LayoutBase<precision> {
                 collect_indices(this->queue_, view.boxes, view.runs, whole, offsets_.data(),
                                 reinterpret_cast<int32_t*>(to));
         } else if (by_group(layout_)) {
-            collect_groups(this->queue_, view, plan_.places(offsets_.data()), what,
-                           reinterpret_cast<Point<Stored>*>(to), charges_of(to), device_entries_);
+            collect_groups(this->queue_, view, places_of(), what, reinterpret_cast<Point<Stored>*>(to),
+                           charges_of(to), device_entries_);
         } else {
-            collect_records(this->queue_, view, plan_.places(offsets_.data()), what,
-                            reinterpret_cast<Stored*>(to));
+            collect_records(this->queue_, view, places_of(), what, reinterpret_cast<Stored*>(to));
         }
     }
     void collect_all(int32_t what) {
@@ -270,12 +272,10 @@ void Copies<precision>::sum(const CopyPiece& piece, const char* copies, const Fi
                                     offsets_.data(), base},
                         threads);
         else if (by_group(layout_))
-            sum_targets(this->queue_, this->form_, gradient, view,
-                        GroupFeed{plan_.places(offsets_.data()), base}, threads);
+            sum_targets(this->queue_, this->form_, gradient, view, GroupFeed{places_of(), base}, threads);
         else
             sum_targets(this->queue_, this->form_, gradient, view,
-                        RecordFeed{copies, plan_.places(offsets_.data()), base, this->sums_.dimension,
-                                   this->sums_.components},
+                        RecordFeed{copies, places_of(), base, this->sums_.dimension, this->sums_.components},
                         threads);
     });
 }
@@ -313,8 +313,9 @@ void Copies<precision>::collect_on_host(const CopyPiece& piece, int buffer) {
             reinterpret_cast<Stored*>(to + plan_.largest_piece * static_cast<int64_t>(sizeof(Point<Stored>))),
             plan_.largest_piece);
     else
-        collector_->collect_records(piece, plan_.places(plan_.word_offset.data()),
-                                    reinterpret_cast<Stored*>(to));
+        collector_->collect_records(
+            piece, plan_.places(plan_.word_offset.data(), this->structure_.all().host().sources.all().data()),
+            reinterpret_cast<Stored*>(to));
 }
 
 /// The staged piece to its place, on the second stream.

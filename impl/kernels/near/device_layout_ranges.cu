@@ -1,6 +1,11 @@
-// ranges on the device: sorted points, runs of neighbour sources, a thread a target.
+// ranges on the device: sorted points, runs of neighbour sources, a thread a target, or a few where targets
+// are few (model/near_lanes.hpp).
 #include "kernels/near/device_base.cuh"
 #include "kernels/near/device_targets.cuh"
+#include "model/near_lanes.hpp"
+
+#include <algorithm>
+#include <bit>
 
 namespace graft::kernels::near {
 
@@ -13,7 +18,8 @@ class Ranges final : public LayoutBase<precision> {
     using Stored = typename Base::Stored;
     Ranges(const DeviceStructure& structure, const Sums& sums, const DeviceLayoutOptions& options,
            backend::Queue& queue)
-        : Base(structure, sums, options, queue), points_(structure, sums, true, queue) {
+        : Base(structure, sums, options, queue), points_(structure, sums, true, queue),
+          log_lanes_(log_lanes_of(structure, options)) {
         this->check_limit(Layout::ranges);
     }
     void set_points(const Coordinates<Stored>& targets, const Coordinates<Stored>& sources) override {
@@ -28,20 +34,31 @@ class Ranges final : public LayoutBase<precision> {
     }
     void run(const Fields<Stored>& fields) override {
         const cudaStream_t stream = this->queue_.stream();
-        this->clock_.begin(LayoutClock::total, stream);
         this->clock_.begin(LayoutClock::kernel, stream);
         this->passes(this->whole(this->structure_.all().view(), points_), fields, false, pass_components,
                      [&](const SumView<precision>& view, bool gradient) {
-                         sum_targets(this->queue_, this->form_, gradient, view, RangesFeed{},
-                                     this->options_.threads);
+                         const auto sum = [&](const auto& feed) {
+                             sum_targets(this->queue_, this->form_, gradient, view, feed,
+                                         this->options_.threads);
+                         };
+                         log_lanes_ > 0 ? sum(SharedRangesFeed{log_lanes_}) : sum(RangesFeed{});
                      });
         this->clock_.end(LayoutClock::kernel, stream);
-        this->clock_.end(LayoutClock::total, stream);
     }
+    Times times() override { return this->of_kernels(); }
     int64_t bytes() const override { return this->structure_.bytes() + points_.bytes(); }
 
   private:
+    static int32_t log_lanes_of(const DeviceStructure& structure, const DeviceLayoutOptions& options) {
+        const int32_t lanes =
+            options.source_lanes > 0
+                ? options.source_lanes
+                : model::near_target_lanes(static_cast<double>(structure.host().targets()),
+                                           static_cast<double>(structure.all().host().pairs));
+        return std::bit_width(static_cast<uint32_t>(std::min(lanes, 32))) - 1;
+    }
     DevicePoints<Stored> points_;
+    int32_t log_lanes_;
 };
 
 } // namespace

@@ -105,9 +105,10 @@ class Tiled final : public LayoutBase<precision> {
             return;
         }
         const TileCost cost = cost_of(sums, options);
-        const int32_t small = split || !cost.every        ? 0
-                              : options.small_blocks <= 1 ? options.small_blocks
-                                                          : small_box_blocks(structure.host());
+        const int32_t small = split || !cost.every ? 0
+                              : options.small_blocks <= 1
+                                  ? options.small_blocks
+                                  : small_box_blocks(structure.host(), structure.all().host().sources.all());
         if (cost.every && structure.host().targets() >= least_beside)
             side_ = std::make_unique<backend::SideStream>(queue.memory());
         if (!split || !structure.host().same) {
@@ -116,7 +117,7 @@ class Tiled final : public LayoutBase<precision> {
             return;
         }
         for (const Neighbours which : {Neighbours::own, Neighbours::others}) {
-            runs_.push_back(std::make_unique<Runs>(structure.host(), which, queue));
+            runs_.push_back(std::make_unique<Runs>(structure.host(), which, false, queue));
             parts_.push_back(std::make_unique<TilePart>(structure, *runs_.back(), cost, small, queue));
         }
         this->check_limit(Layout::tiled_split);
@@ -138,7 +139,6 @@ class Tiled final : public LayoutBase<precision> {
     }
     void run(const Fields<Stored>& fields) override {
         const cudaStream_t stream = this->queue_.stream();
-        this->clock_.begin(LayoutClock::total, stream);
         this->clock_.begin(LayoutClock::kernel, stream);
         bool add = false;
         for (const auto& part : parts_) {
@@ -154,8 +154,8 @@ class Tiled final : public LayoutBase<precision> {
                                  mutual_->run(this->queue_, this->sums_.dimension, view);
                              });
         this->clock_.end(LayoutClock::kernel, stream);
-        this->clock_.end(LayoutClock::total, stream);
     }
+    Times times() override { return this->of_kernels(); }
     int64_t bytes() const override {
         int64_t bytes = this->structure_.bytes() + points_.bytes();
         for (const auto& part : parts_)

@@ -15,7 +15,7 @@ constexpr int64_t aligned = 8; // sums that are written together begin at a whol
 /// The units, and where the sums of every box' targets begin.
 class Planner {
   public:
-    Planner(const Structure& structure, const LaterBoxes& later, const std::vector<int32_t>& sources)
+    Planner(const Structure& structure, const LaterBoxes& later, std::span<const int32_t> sources)
         : s_(structure), later_(later), sources_(sources), boxes_(static_cast<size_t>(s_.target_boxes())),
           list(boxes_ + 1, 0) {
         for (int64_t b = 0; b < s_.target_boxes(); ++b)
@@ -30,7 +30,7 @@ class Planner {
   private:
     const Structure& s_;
     const LaterBoxes& later_;
-    const std::vector<int32_t>& sources_;
+    std::span<const int32_t> sources_;
     size_t boxes_;
 
   public:
@@ -137,11 +137,11 @@ void put(backend::Queue& queue, const std::vector<T>& from, backend::DeviceBuffe
 } // namespace
 
 Mutual::Mutual(const DeviceStructure& structure, const LaterBoxes& later, backend::Queue& queue)
-    : structure_(structure), runs_(later.instead_of_lists(structure.host()), Neighbours::others, queue),
+    : structure_(structure), runs_(later.instead_of_lists(structure.host()), Neighbours::others, true, queue),
       unit_(queue.memory(), "near field: units"), check_(queue.memory(), "near field: meetings"),
       list_(queue.memory(), "near field: lists of sums"), from_(queue.memory(), "near field: places of sums"),
       sum_(queue.memory(), "near field: sums of boxes") {
-    const Planner plan(structure.host(), later, runs_.host_sources());
+    const Planner plan(structure.host(), later, runs_.host().sources.all());
     put(queue, plan.units, unit_), put(queue, plan.list, list_), put(queue, plan.from, from_);
     units_ = static_cast<int32_t>(plan.units.size());
     check_.resize(std::max<int64_t>(1, structure.host().target_boxes()));

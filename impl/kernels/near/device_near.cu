@@ -1,10 +1,12 @@
 // The near field's part of libgraft_cuda.so's table: device_near.hpp.
+#include "kernels/near/device_copies.cuh"
 #include "kernels/near/device_near.cuh"
 
 #include "backend/device_cache.cuh"
 #include "backend/device_guard.cuh"
 #include "backend/host_stream.cuh"
 #include "backend/side_stream.cuh"
+#include "kernels/near/phases.hpp"
 
 #include <cstdio>
 #include <map>
@@ -31,12 +33,9 @@ DeviceLayoutOptions layout_options(const DeviceNearOptions& from) {
     return o;
 }
 
-double pairs_of(const Structure& s, const Runs& runs) {
-    double pairs = 0;
-    for (int64_t b = 0; b < s.target_boxes(); ++b)
-        pairs += static_cast<double>(s.target_offset[b + 1] - s.target_offset[b]) *
-                 runs.host_sources()[static_cast<size_t>(b)];
-    return pairs;
+/// Layouts that copy what every box has around it, with targets or without.
+bool copies_by_box(Layout layout) {
+    return layout == Layout::indexed || by_group(layout);
 }
 
 /// Asked once a device: the properties take milliseconds.
@@ -67,12 +66,12 @@ class Plan final : public DeviceNear {
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
         : memory_(options.device), keeps_blocks_(memory_), queue_(memory_, nullptr),
           begun_(memory_), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
-          sums_(sums), collects_on_host_(options.collect_on_host != 0), on_device_(structure, queue_),
+          sums_(sums), collects_on_host_(options.collect_on_host != 0),
+          on_device_(structure, queue_, copies_by_box(options.layout)),
           inputs_(queue_, executor_, first_charge + sums.components, collects_on_host_),
           points_(options.part, structure.same, queue_),
           outputs_(queue_, executor_, on_device_, points_.own.get()),
           layout_(make_device_layout<T>(options.layout, on_device_, sums, layout_options(options), queue_)),
-          pairs_(pairs_of(structure, on_device_.all())),
           charge_scales_(static_cast<size_t>(sums.components), 1) {
         std::snprintf(name_, sizeof name_, "%s", device_name(options.device).c_str());
         queue_.wait();
@@ -105,7 +104,7 @@ class Plan final : public DeviceNear {
         static const char* const names[] = {"target x", "target y", "target z",
                                             "source x", "source y", "source z"};
         for (int32_t k = 0; k < first_charge; ++k)
-            refuse_bad(k, names[k]);
+            refuse_bad(k, names[k], most_coordinate(sums_.precision));
         for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
             inputs_.widen(axis, axis, all);
             if (!on_device_.host().same)
@@ -114,7 +113,13 @@ class Plan final : public DeviceNear {
     }
     void take_points(const PointBounds& all) override {
         enter();
-        scale_ = collects_on_host_ ? 1 : length_scale(sums_, all.extent(sums_.dimension), scale_);
+        const double extent = all.extent(sums_.dimension);
+        if (loses_phases(sums_, extent)) {
+            queue_.wait();
+            rest();
+            fail_lost_phases(sums_, extent);
+        }
+        scale_ = collects_on_host_ ? 1 : length_scale(sums_, extent, scale_);
         const bool fold = can_be_folded(scale_);
         units_[0] = fold ? 1 : scale_, units_[1] = fold ? 1 : scale_ * scale_;
         layout_->set_units(scale_, fold ? scale_ : 1, fold ? scale_ * scale_ : 1);
@@ -128,7 +133,8 @@ class Plan final : public DeviceNear {
         inputs_.forget();
         const int32_t together = sums_.kernel.kernel == Kernel::helmholtz ? 2 : 1;
         for (int32_t c = 0; c < sums_.components; ++c) {
-            inputs_.put(first_charge + c, charges[c], points_.sources_or_targets(), far_in_use_);
+            inputs_.put(first_charge + c, charges[c], most_charge(sums_.precision),
+                        points_.sources_or_targets(), far_in_use_);
             inputs_.look(first_charge + c, c % together + 1, scales_charges());
         }
         inputs_.fetch();
@@ -156,7 +162,8 @@ class Plan final : public DeviceNear {
         if (work_ == Work::begun)
             inputs_.wait_fetched();
         for (int32_t c = 0; c < sums_.components; ++c)
-            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str());
+            refuse_bad(first_charge + c, core::format("charge component %d", c).c_str(),
+                       most_charge(sums_.precision));
     }
     /// Waits for events, not for the stream: the host may have begun to capture it, or destroyed it.
     void end(DeviceNearReport* report) override {
@@ -272,7 +279,7 @@ class Plan final : public DeviceNear {
     bool scales_charges() const { return sums_.precision != Precision::fp64 && !collects_on_host_; }
     void put_axes(const ArrayView* views, int32_t place, const SomePoints* some) {
         for (int32_t axis = 0; axis < sums_.dimension; ++axis) {
-            inputs_.put(place + axis, views[axis], some, far_in_use_);
+            inputs_.put(place + axis, views[axis], most_coordinate(sums_.precision), some, far_in_use_);
             inputs_.look(place + axis, 0, false);
         }
     }
@@ -287,7 +294,7 @@ class Plan final : public DeviceNear {
         return to;
     }
     /// After a wait.
-    void refuse_bad(int32_t place, const char* what) {
+    void refuse_bad(int32_t place, const char* what, double most) {
         const int64_t bad = inputs_.first_bad(place);
         if (bad < 0)
             return;
@@ -297,8 +304,9 @@ class Plan final : public DeviceNear {
             queue_.wait();
         inputs_.waited();
         rest();
-        core::fail(core::Status::value, "near field: %s[%lld] is not a finite number", what,
-                   static_cast<long long>(bad));
+        core::fail(core::Status::value,
+                   "near field: %s[%lld] is not a finite number of at most %g in magnitude", what,
+                   static_cast<long long>(bad), most);
     }
     void fill(DeviceNearReport& report) {
         report = {};
@@ -311,7 +319,8 @@ class Plan final : public DeviceNear {
         report.launches = queue_.launches;
         if (far_ != nullptr)
             report.allocations += far_->allocations(), report.bytes_device += far_->bytes();
-        report.pairs = pairs_, report.chunks = layout_->chunks(), report.device = memory_.device();
+        report.pairs = static_cast<double>(on_device_.all().host().pairs), report.chunks = layout_->chunks(),
+        report.device = memory_.device();
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }
 
@@ -330,7 +339,6 @@ class Plan final : public DeviceNear {
     PartLists points_;
     NearOutputs<T> outputs_;
     std::unique_ptr<DeviceLayout<T>> layout_;
-    double pairs_;
     double scale_ = 1, units_[2] = {1, 1}; // of lengths; of the sums, where kernels leave them out
     std::vector<double> charge_scales_;
     std::unique_ptr<FarSide> far_; // of the last arrays on another device

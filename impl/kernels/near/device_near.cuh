@@ -45,7 +45,8 @@ class NearInputs {
   public:
     NearInputs(backend::Queue& queue, const backend::Executor& executor, int32_t arrays, bool on_host);
     /// Where it is part of one: its points of the caller's (`some`, else all), on this device or at `far`.
-    void put(int32_t place, const particles::ArrayView& view, const SomePoints* some = nullptr,
+    /// Numbers that are not finite or larger in magnitude than `most` are bad.
+    void put(int32_t place, const particles::ArrayView& view, double most, const SomePoints* some = nullptr,
              FarSide* far = nullptr);
     /// What is seen of `parts` <= 2 arrays up to this one, the last, gives the scale of their charges.
     /// count_scale: whether there is one. Enqueued.
@@ -59,8 +60,8 @@ class NearInputs {
     void fetch();  // enqueued
     void wait_fetched() const;
     void waited() { staging_.restart(); }
-    /// After fetch() and a wait: index (the caller's) of the first number that is not finite, or -1; the
-    /// numbers' bounds; the scale of charges.
+    /// After fetch() and a wait: index (the caller's) of the first bad number, or -1; the numbers' bounds;
+    /// the scale of charges.
     int64_t first_bad(int32_t place) const;
     void widen(int32_t place, int axis, PointBounds& bounds) const;
     double fetched_scale(int32_t place) const { return scale_of(&fetched_.data()[place].scale); }
@@ -70,6 +71,7 @@ class NearInputs {
         particles::ArrayView raw; // on the device, of the caller's type; n: of the part
         const SomePoints* some = nullptr;
         bool direct = false; // contiguous numbers of type T
+        double most = 0;
         backend::DeviceBuffer<char> sent;
         backend::PinnedBuffer<char> picked;
         backend::DeviceBuffer<T> copy;

@@ -112,6 +112,7 @@ NearInputs<T>::NearInputs(backend::Queue& queue, const backend::Executor& execut
         items_.push_back({{},
                           nullptr,
                           false,
+                          0,
                           backend::DeviceBuffer<char>(queue.memory(), "near field: caller's numbers"),
                           backend::PinnedBuffer<char>(queue.memory(), "near field: caller's numbers"),
                           backend::DeviceBuffer<T>(queue.memory(), "near field: caller's numbers"),
@@ -159,9 +160,10 @@ void NearInputs<T>::widen(int32_t place, int axis, PointBounds& bounds) const {
 }
 
 template <typename T>
-void NearInputs<T>::put(int32_t place, const ArrayView& view, const SomePoints* some, FarSide* far) {
+void NearInputs<T>::put(int32_t place, const ArrayView& view, double most, const SomePoints* some,
+                        FarSide* far) {
     Item& item = items_[static_cast<size_t>(place)];
-    item.some = some, item.raw = {}, item.direct = false;
+    item.some = some, item.raw = {}, item.direct = false, item.most = most;
     if (!view.present() || view.n == 0)
         return;
     if (on_host_)
@@ -232,8 +234,7 @@ void NearInputs<T>::look(int32_t place, int32_t parts, bool count_scale) {
     if (on_host_ || n == 0)
         return;
     const unsigned blocks = std::min(backend::blocks_for(n, threads), static_cast<unsigned>(most_blocks));
-    look_at<<<blocks, threads, 0, queue_.stream()>>>(device_view(item.raw), n,
-                                                     static_cast<double>(std::numeric_limits<T>::max()),
+    look_at<<<blocks, threads, 0, queue_.stream()>>>(device_view(item.raw), n, item.most,
                                                      count_scale ? parts : 0, seen_.data() + place);
     GRAFT_CUDA_LAUNCHED("look_at");
     ++queue_.launches;
@@ -282,7 +283,7 @@ void NearInputs<T>::put_on_host(Item& item, const ArrayView& view) {
             to[static_cast<size_t>(i)] = static_cast<T>(v);
         }
     });
-    const auto bad = std::find_if(to.begin(), to.end(), [](T v) { return !std::isfinite(v); });
+    const auto bad = std::find_if(to.begin(), to.end(), [&](T v) { return !(std::fabs(v) <= item.most); });
     item.host_bad = bad == to.end() ? -1 : bad - to.begin();
 }
 

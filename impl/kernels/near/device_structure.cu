@@ -1,10 +1,11 @@
 // See device_structure.cuh.
 #include "kernels/near/device_structure.cuh"
 
-#include "kernels/near/device_runs.hpp"
+#include "backend/executor.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace graft::kernels::near {
 
@@ -14,16 +15,21 @@ using backend::DeviceBuffer;
 using backend::Queue;
 
 template <typename T>
-void upload(Queue& queue, const std::vector<T>& from, DeviceBuffer<T>& to) {
+void upload(Queue& queue, std::span<const T> from, DeviceBuffer<T>& to) {
     to.resize(std::max<int64_t>(1, static_cast<int64_t>(from.size())));
     if (!from.empty())
-        GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice,
+        GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice,
                                    queue.stream()));
 }
 
-std::vector<int32_t> narrowed(std::span<const int64_t> from) {
-    std::vector<int32_t> to(from.size());
-    std::transform(from.begin(), from.end(), to.begin(), [](int64_t v) { return static_cast<int32_t>(v); });
+RawArray<int32_t> narrowed(std::span<const int64_t> from) {
+    RawArray<int32_t> to(from.size());
+    core::Memory memory;
+    const backend::Executor executor{memory, backend::resolve_threads(0)};
+    executor.for_each(
+        static_cast<int64_t>(from.size()),
+        [&](int64_t k) { to[static_cast<size_t>(k)] = static_cast<int32_t>(from[static_cast<size_t>(k)]); },
+        1 << 15);
     return to;
 }
 
@@ -46,50 +52,42 @@ __global__ void fill_boxes(const int32_t* offset, int32_t boxes, int32_t* box_of
 
 } // namespace
 
-Runs::Runs(const Structure& structure, Neighbours which, Queue& queue)
-    : offset_(queue.memory(), "near field: runs of boxes"), run_(queue.memory(), "near field: runs"),
+Runs::Runs(const Structure& structure, Neighbours which, bool empty, Queue& queue)
+    : host_(merge_runs(structure, {which != Neighbours::others, which != Neighbours::own, empty, 0})),
+      offset_(queue.memory(), "near field: runs of boxes"), run_(queue.memory(), "near field: runs"),
       sources_(queue.memory(), "near field: sources of boxes"),
       own_first_(queue.memory(), "near field: own places of boxes") {
-    merge(structure, which);
-    upload(queue, host_offset_, offset_);
-    upload(queue, host_run_, run_);
-    upload(queue, host_sources_, sources_);
-    if (own_)
-        upload(queue, host_own_, own_first_);
-}
-
-void Runs::merge(const Structure& s, Neighbours which) {
-    HostRuns runs = merge_runs(s, which != Neighbours::others, which != Neighbours::own, 0);
     static_assert(sizeof(SlotRun) == sizeof(int2));
-    host_run_.resize(runs.run.size());
-    std::copy_n(reinterpret_cast<const int2*>(runs.run.data()), runs.run.size(), host_run_.data());
-    host_offset_ = std::move(runs.offset), host_sources_ = std::move(runs.sources);
-    own_ = s.same && which != Neighbours::others;
-    host_own_ = std::move(runs.own);
-    most_ = runs.most, total_ = runs.total;
+    const std::span<const SlotRun> run = std::as_const(host_.run).all();
+    upload(queue, std::as_const(host_.offset).all(), offset_);
+    upload(queue, {reinterpret_cast<const int2*>(run.data()), run.size()}, run_);
+    upload(queue, std::as_const(host_.sources).all(), sources_);
+    if (!host_.own.empty())
+        upload(queue, std::as_const(host_.own).all(), own_first_);
 }
 
 RunsView Runs::view() const noexcept {
-    return {offset_.data(), run_.data(), sources_.data(), own_ ? own_first_.data() : nullptr};
+    return {offset_.data(), run_.data(), sources_.data(), own_first_.empty() ? nullptr : own_first_.data()};
 }
 
 int64_t Runs::bytes() const noexcept {
     return offset_.size() * 8 + run_.size() * 8 + sources_.size() * 4 + own_first_.size() * 4;
 }
 
-DeviceStructure::DeviceStructure(const Structure& structure, Queue& queue)
-    : structure_((check_sizes(structure), &structure)), all_(structure, Neighbours::all, queue),
+DeviceStructure::DeviceStructure(const Structure& structure, Queue& queue, bool empty_boxes)
+    : structure_((check_sizes(structure), &structure)), all_(structure, Neighbours::all, empty_boxes, queue),
       target_offset_(queue.memory(), "near field: offsets of boxes"),
       box_of_(queue.memory(), "near field: boxes of targets"),
       target_index_(queue.memory(), "near field: target index"),
       source_index_(queue.memory(), "near field: source index") {
-    const auto offset = narrowed(structure.target_offset), targets = narrowed(structure.target_index),
-               sources = narrowed(structure.same ? structure.target_index : structure.source_index);
-    upload(queue, offset, target_offset_);
+    const RawArray<int32_t> offset = narrowed(structure.target_offset),
+                            targets = narrowed(structure.target_index),
+                            sources = structure.same ? RawArray<int32_t>() : narrowed(structure.source_index);
+    upload(queue, offset.all(), target_offset_);
     if (!targets.empty())
-        upload(queue, targets, target_index_);
+        upload(queue, targets.all(), target_index_);
     if (!sources.empty())
-        upload(queue, sources, source_index_);
+        upload(queue, sources.all(), source_index_);
     const auto boxes = static_cast<int32_t>(structure.target_boxes());
     box_of_.resize(std::max<int64_t>(1, structure.targets()));
     if (boxes > 0) {
@@ -98,17 +96,18 @@ DeviceStructure::DeviceStructure(const Structure& structure, Queue& queue)
         GRAFT_CUDA_LAUNCHED("fill_boxes");
         ++queue.launches;
     }
-    queue.wait(); // the vectors go
+    queue.wait(); // the arrays go
 }
 
 StructureView DeviceStructure::view() const noexcept {
+    const auto& source_index = structure_->same ? target_index_ : source_index_;
     return {static_cast<int32_t>(structure_->targets()),
             static_cast<int32_t>(structure_->sources()),
             static_cast<int32_t>(structure_->target_boxes()),
             target_offset_.data(),
             box_of_.data(),
             target_index_.empty() ? nullptr : target_index_.data(),
-            source_index_.empty() ? nullptr : source_index_.data()};
+            source_index.empty() ? nullptr : source_index.data()};
 }
 
 int64_t DeviceStructure::bytes() const noexcept {

@@ -8,9 +8,7 @@
 #pragma once
 
 #include "backend/device.cuh"
-#include "kernels/near/near.hpp"
-
-#include <vector>
+#include "kernels/near/device_runs.hpp"
 
 namespace graft::kernels::near {
 
@@ -27,23 +25,14 @@ struct RunsView {
 /// The runs of every box, host and device.
 class Runs {
   public:
-    Runs(const Structure& structure, Neighbours which, backend::Queue& queue);
+    /// empty: boxes without targets have runs, too; else their m is 0.
+    Runs(const Structure& structure, Neighbours which, bool empty, backend::Queue& queue);
     RunsView view() const noexcept;
     int64_t bytes() const noexcept;
-    int32_t most() const noexcept { return most_; }   // largest m
-    int64_t total() const noexcept { return total_; } // sum of m
-    const std::vector<int64_t>& host_offset() const noexcept { return host_offset_; }
-    const std::vector<int2>& host_run() const noexcept { return host_run_; }
-    const std::vector<int32_t>& host_sources() const noexcept { return host_sources_; }
+    const HostRuns& host() const noexcept { return host_; }
 
   private:
-    void merge(const Structure& structure, Neighbours which);
-    std::vector<int64_t> host_offset_;
-    std::vector<int2> host_run_;
-    std::vector<int32_t> host_sources_, host_own_;
-    bool own_ = false;
-    int32_t most_ = 0;
-    int64_t total_ = 0;
+    HostRuns host_;
     backend::DeviceBuffer<int64_t> offset_;
     backend::DeviceBuffer<int2> run_;
     backend::DeviceBuffer<int32_t> sources_, own_first_;
@@ -60,7 +49,8 @@ struct StructureView {
 class DeviceStructure {
   public:
     /// Waits (uploads from pageable memory). Throws Error(unsupported) beyond 2^31 - 1 points or boxes.
-    DeviceStructure(const Structure& structure, backend::Queue& queue);
+    /// empty_boxes: those without targets have runs, too; for layouts that copy what every box has around it.
+    DeviceStructure(const Structure& structure, backend::Queue& queue, bool empty_boxes = true);
     StructureView view() const noexcept;
     const Structure& host() const noexcept { return *structure_; }
     const Runs& all() const noexcept { return all_; }
@@ -69,6 +59,7 @@ class DeviceStructure {
   private:
     const Structure* structure_;
     Runs all_;
+    /// source_index_: empty where points are the same, whose index stands in target_index_.
     backend::DeviceBuffer<int32_t> target_offset_, box_of_, target_index_, source_index_;
 };
 

@@ -14,14 +14,21 @@ namespace graft::kernels::near {
 struct RangesFeed {
     static constexpr bool by_box = false;
 };
-/// One run a box, its own copy of all its sources: record.start(box) + k.
+/// The same with 2^log_lanes neighbouring lanes of a warp a target: source k of it is lane k mod 2^log_lanes'
+/// own, and the lanes' sums are added in a tree. For few targets, whose threads would wait for one source
+/// after another on an empty device.
+struct SharedRangesFeed {
+    static constexpr bool by_box = false;
+    int32_t log_lanes;
+};
+/// One run a box, its own copy of all its sources: record.of_box(box) + k.
 struct GroupFeed {
     static constexpr bool by_box = false;
     RecordPlaces record;
     int64_t base; // subtracted: the chunk's first
 };
 /// The paper's record of a target, in words of the stored type: x y (z) n, then x y (z) q... of each source.
-/// Word w of target s is at record.start(s) + w * record.stride().
+/// Word w of target s is at record.of_target(s, box) + w * record.stride().
 struct RecordFeed {
     static constexpr bool by_box = false;
     const void* words;

@@ -21,11 +21,24 @@ struct TargetLoop {
     }
     __device__ __forceinline__ void add(int32_t k, Stored px, Stored py, Stored pz,
                                         const Real (&q)[components]) {
+        add(k, k, px, py, pz, q);
+    }
+    /// turn: of this thread's pairs.
+    __device__ __forceinline__ void add(int32_t k, int32_t turn, Stored px, Stored py, Stored pz,
+                                        const Real (&q)[components]) {
         const Real d[3] = {static_cast<Real>(px - x), static_cast<Real>(py - y), static_cast<Real>(pz - z)};
         if (k != self)
             sum.template add<true>(d, q, v.softening_square, v.constants);
-        if ((k & 15) == 15)
+        if ((turn & 15) == 15)
             sum.flush();
+    }
+    /// The sums of 2^log_lanes lanes, in all of them. By whole warps.
+    __device__ __forceinline__ void join(int32_t log_lanes) {
+        sum.flush();
+#pragma unroll
+        for (int c = 0; c < sum.values; ++c)
+            for (int32_t step = 0; step < log_lanes; ++step)
+                sum.result(c) += __shfl_xor_sync(~0u, sum.result(c), 1 << step);
     }
     __device__ __forceinline__ void write(int32_t slot) {
         sum.flush();
@@ -68,10 +81,29 @@ __device__ __forceinline__ void feed_target(const RangesFeed&, Loop& loop, int32
     }
 }
 
+/// Sources lane, lane + 2^log_lanes ... of a box's.
+template <int components, class Loop>
+__device__ __forceinline__ void feed_share(Loop& loop, int32_t box, int32_t lane, int32_t log_lanes) {
+    const auto& v = loop.v;
+    const int32_t m = v.runs.sources[box];
+    int64_t next = v.runs.offset[box];
+    int32_t end = 0, shift = 0; // k of the run's end; from a k in the run to its slot
+    for (int32_t k = lane, turn = 0; k < m; k += 1 << log_lanes, ++turn) {
+        while (k >= end) {
+            const int2 run = v.runs.run[next++];
+            shift = run.x - end, end += run.y - run.x;
+        }
+        const auto s = v.source[k + shift];
+        typename Loop::Real q[components];
+        load_charges<components>(v, k + shift, s.charge, q);
+        loop.add(k, turn, s.x, s.y, s.z, q);
+    }
+}
+
 template <int components, class Loop>
 __device__ __forceinline__ void feed_target(const GroupFeed& feed, Loop& loop, int32_t box) {
     const auto& v = loop.v;
-    const int64_t first = feed.record.start(box) - feed.base;
+    const int64_t first = feed.record.of_box(box) - feed.base;
     const int32_t m = v.runs.sources[box];
 #pragma unroll 4
     for (int32_t k = 0; k < m; ++k) {
@@ -83,11 +115,13 @@ __device__ __forceinline__ void feed_target(const GroupFeed& feed, Loop& loop, i
 }
 
 template <int components, class Loop>
-__device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, int32_t slot, int32_t self) {
+__device__ __forceinline__ void feed_record(const RecordFeed& feed, Loop& loop, int32_t slot, int32_t box,
+                                            int32_t self) {
     using Stored = typename Loop::Stored;
     const auto& v = loop.v;
     const int64_t stride = feed.record.stride();
-    const Stored* word = static_cast<const Stored*>(feed.words) + (feed.record.start(slot) - feed.base);
+    const Stored* word =
+        static_cast<const Stored*>(feed.words) + (feed.record.of_target(slot, box) - feed.base);
     const bool solid = feed.dimension == 3;
     loop.begin(word[0], word[stride], solid ? word[2 * stride] : Stored(0), self);
     const auto m = static_cast<int32_t>(word[feed.dimension * stride]);
@@ -121,13 +155,30 @@ __global__ __launch_bounds__(256) void sum_by_target(SumView<precision> v, Feed 
     TargetLoop<form, precision, components, slope> loop{v};
     const int32_t self = self_of(v, box, slot);
     if constexpr (std::is_same_v<Feed, RecordFeed>) {
-        feed_record<components>(feed, loop, slot, self);
+        feed_record<components>(feed, loop, slot, box, self);
     } else {
         const auto t = v.target[slot];
         loop.begin(t.x, t.y, t.z, self);
         feed_target<components>(feed, loop, box);
     }
     loop.write(slot);
+}
+
+template <Form form, Precision precision, int components, bool slope>
+__global__ __launch_bounds__(256) void sum_by_lanes(SumView<precision> v, int32_t log_lanes) {
+    const auto i = static_cast<int32_t>((int64_t{blockIdx.x} * blockDim.x + threadIdx.x) >> log_lanes);
+    const int32_t lane = threadIdx.x & ((1 << log_lanes) - 1), slot = v.first + i;
+    TargetLoop<form, precision, components, slope> loop{v};
+    loop.begin(0, 0, 0, -1);
+    if (i < v.count) {
+        const int32_t box = v.boxes.box_of[slot];
+        const auto t = v.target[slot];
+        loop.begin(t.x, t.y, t.z, self_of(v, box, slot));
+        feed_share<components>(loop, box, lane, log_lanes);
+    }
+    loop.join(log_lanes);
+    if (i < v.count && lane == 0)
+        loop.write(slot);
 }
 
 /// Algorithm 2 of the paper.
@@ -156,13 +207,16 @@ __global__ __launch_bounds__(256) void sum_by_box(SumView<precision> v, Feed fee
 
 template <class Feed, Form form, Precision precision, int components, bool slope>
 void launch_targets(backend::Queue& queue, const SumView<precision>& view, const Feed& feed, int threads) {
-    const unsigned blocks = backend::blocks_for(view.count, threads);
-    if constexpr (Feed::by_box)
+    if constexpr (std::is_same_v<Feed, SharedRangesFeed>)
+        sum_by_lanes<form, precision, components, slope>
+            <<<backend::blocks_for(int64_t{view.count} << feed.log_lanes, threads), threads, 0,
+               queue.stream()>>>(view, feed.log_lanes);
+    else if constexpr (Feed::by_box)
         sum_by_box<Feed, form, precision, components, slope>
-            <<<blocks, threads, 0, queue.stream()>>>(view, feed);
+            <<<backend::blocks_for(view.count, threads), threads, 0, queue.stream()>>>(view, feed);
     else
         sum_by_target<Feed, form, precision, components, slope>
-            <<<blocks, threads, 0, queue.stream()>>>(view, feed);
+            <<<backend::blocks_for(view.count, threads), threads, 0, queue.stream()>>>(view, feed);
     GRAFT_CUDA_LAUNCHED("near field, a thread a target");
     ++queue.launches;
 }

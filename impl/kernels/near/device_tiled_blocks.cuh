@@ -27,7 +27,7 @@ struct TilePlan {
     TileBlocks blocks;
 };
 
-/// small_blocks: of small_box_blocks (tile_rule.hpp). O(boxes log window).
+/// small_blocks: of small_box_blocks (tile_rule.hpp). O(boxes).
 TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const TileCost& cost,
                         int32_t small_blocks);
 

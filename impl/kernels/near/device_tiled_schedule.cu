@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace graft::kernels::near {
 
@@ -36,59 +37,97 @@ class Builder {
 
   private:
     struct Known { // a shape depends on nothing but its box: the same bits in any part of a structure
-        int32_t sources, block;
+        int32_t sources, block, kind;
+    };
+    /// Boxes of so many targets in one shape.
+    struct Kind {
+        uint32_t order;
+        int32_t targets;
         TileShape shape;
+        /// The fullest of the small blocks first: a long one at the end is 3 % of a kernel at 12 to 24 points
+        /// a box. Blocks of two warps lose as much as they gain.
+        int32_t later() const { return shape.block == 0 ? -targets : 0; }
+        bool operator<(const Kind& other) const {
+            return order != other.order ? order < other.order : later() < other.later();
+        }
+    };
+    struct Box {
+        int32_t kind, box;
     };
     struct Entry {
-        uint32_t order;
         int32_t box, first, end;
-        TileShape shape;
+        const TileShape& shape;
     };
-    /// By steps of a quarter in the number of sources.
-    const TileShape& shape_of(int32_t n, double m, int32_t block) {
-        const auto step = static_cast<int32_t>(std::lround(3 * std::log2(std::max(1.0, m))));
+    /// Of m sources, by steps of a quarter.
+    int32_t step_of(int32_t m) {
+        constexpr int32_t kept = 1 << 12, unknown = -1;
+        const auto step = [&] { return static_cast<int32_t>(std::lround(3 * std::log2(std::max(1, m)))); };
+        if (m >= kept)
+            return step();
+        steps_.resize(kept, unknown);
+        int32_t& known = steps_[static_cast<size_t>(m)];
+        return known != unknown ? known : known = step();
+    }
+    int32_t kind_of(int32_t n, int32_t m, int32_t block) {
+        const int32_t step = step_of(m);
         if (static_cast<size_t>(n) >= known_.size())
             known_.resize(static_cast<size_t>(n) + 1);
         auto& list = known_[static_cast<size_t>(n)];
         for (const Known& one : list)
             if (one.sources == step && one.block == block)
-                return one.shape;
-        list.push_back({step, block, model::best_tile_shape(n, std::exp2(step / 3.0), block, rule_)});
-        return list.back().shape;
+                return one.kind;
+        const TileShape shape = model::best_tile_shape(n, std::exp2(step / 3.0), block, rule_);
+        list.push_back({step, block, static_cast<int32_t>(kinds_.size())});
+        kinds_.push_back({order_of(shape), n, shape});
+        return list.back().kind;
     }
     int32_t block_of(int32_t n, double m, double neighbours) const {
         const bool small = n < model::tile_blocks[0].from;
         return small && small_blocks_ == 1 && m > 0 ? 0 : model::block_kind(n, m, neighbours);
     }
     void add_window(int32_t begin, int32_t end) {
-        entries_.clear();
+        boxes_.clear();
         for (int32_t b = begin; b < end; ++b) {
-            const auto first = static_cast<int32_t>(structure_.target_offset[b]);
-            const auto n = static_cast<int32_t>(structure_.target_offset[b + 1]) - first;
+            const auto n =
+                static_cast<int32_t>(structure_.target_offset[b + 1] - structure_.target_offset[b]);
             if (n == 0)
                 continue;
-            const double m = runs_.host_sources()[static_cast<size_t>(b)];
+            const int32_t m = runs_.host().sources[static_cast<size_t>(b)];
             const auto neighbours =
                 static_cast<double>(structure_.neighbour_offset[b + 1] - structure_.neighbour_offset[b]);
-            const TileShape& shape = shape_of(n, m, block_of(n, m, neighbours));
-            entries_.push_back({order_of(shape), b, first, first + n, shape});
+            boxes_.push_back({kind_of(n, m, block_of(n, m, neighbours)), b});
         }
-        // The fullest of the small blocks first: a long one at the end is 3 % of a kernel at 12 to 24 points
-        // a box. Blocks of two warps lose as much as they gain.
-        std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-            if (a.order != b.order)
-                return a.order < b.order;
-            return a.shape.block == 0 && a.end - a.first > b.end - b.first;
-        });
+        sort_boxes();
         uint32_t last = std::numeric_limits<uint32_t>::max();
-        for (const Entry& entry : entries_) {
-            if (entry.shape.block >= 0) {
+        for (const Box& box : sorted_) {
+            const Kind& kind = kinds_[static_cast<size_t>(box.kind)];
+            const Entry entry{box.box, static_cast<int32_t>(structure_.target_offset[box.box]),
+                              static_cast<int32_t>(structure_.target_offset[box.box + 1]), kind.shape};
+            if (kind.shape.block >= 0) {
                 add_blocks(entry);
                 continue;
             }
-            add_units(entry, entry.order != last);
-            last = entry.order;
+            add_units(entry, kind.order != last);
+            last = kind.order;
         }
+    }
+    /// By kind, those of one in their own order: kinds are few, so that they are counted.
+    void sort_boxes() {
+        std::vector<int32_t> by_rank(kinds_.size());
+        std::iota(by_rank.begin(), by_rank.end(), 0);
+        const auto kind = [&](int32_t k) -> const Kind& { return kinds_[static_cast<size_t>(k)]; };
+        std::sort(by_rank.begin(), by_rank.end(), [&](int32_t a, int32_t b) { return kind(a) < kind(b); });
+        std::vector<size_t> rank(kinds_.size()), place(kinds_.size() + 1, 0);
+        for (size_t k = 0; k < by_rank.size(); ++k) {
+            const bool as_before = k > 0 && !(kind(by_rank[k - 1]) < kind(by_rank[k]));
+            rank[static_cast<size_t>(by_rank[k])] = as_before ? rank[static_cast<size_t>(by_rank[k - 1])] : k;
+        }
+        for (const Box& box : boxes_)
+            ++place[rank[static_cast<size_t>(box.kind)] + 1];
+        std::partial_sum(place.begin(), place.end(), place.begin());
+        sorted_.resize(boxes_.size());
+        for (const Box& box : boxes_)
+            sorted_[place[rank[static_cast<size_t>(box.kind)]]++] = box;
     }
     /// Even pieces of boxes that are too large for one block.
     void add_blocks(const Entry& entry) {
@@ -123,7 +162,9 @@ class Builder {
     TileSchedule schedule_;
     TileBlocks blocks_;
     std::vector<std::vector<Known>> known_; // by targets
-    std::vector<Entry> entries_;
+    std::vector<Kind> kinds_;
+    std::vector<int32_t> steps_; // by sources
+    std::vector<Box> boxes_, sorted_;
 };
 
 } // namespace

@@ -75,6 +75,7 @@ void HostBase<T, V>::refuse(Layout layout, double bytes) const {
 template <typename T, typename V>
 void HostBase<T, V>::set_points(const Coordinates<T>& targets, const Coordinates<T>& sources) {
     core::Timer timer;
+    executor_.threads = backend::resolve_threads(executor_.threads); // fewer in a child after fork
     targets_ = targets;
     sources_ = structure_.same ? targets : sources;
     set_fixed_points();
@@ -86,6 +87,7 @@ void HostBase<T, V>::set_points(const Coordinates<T>& targets, const Coordinates
 template <typename T, typename V>
 void HostBase<T, V>::set_charges(const Charges<T>& charges) {
     core::Timer timer;
+    executor_.threads = backend::resolve_threads(executor_.threads);
     charges_ = charges;
     set_fixed_charges();
     if (chunks() == 1)

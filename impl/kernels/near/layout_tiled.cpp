@@ -96,7 +96,8 @@ class Tiled final : public SortedLayout<T, V> {
     /// Copies the runs one after the other; returns the number of sources and tells the tile where its
     /// targets' own are.
     int64_t gather(int64_t box, Part part, Tile<V>& tile, V* block) {
-        const auto [own, own_end] = this->own_of(box);
+        const std::pair<int64_t, int64_t> range = this->own_of(box);
+        const int64_t own = range.first, own_end = range.second; // clang 14 captures no bindings
         int64_t filled = 0;
         const auto copy = [&](int64_t first, int64_t end) {
             if (first >= end)

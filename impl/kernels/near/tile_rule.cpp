@@ -5,15 +5,15 @@
 
 namespace graft::kernels::near {
 
-int32_t small_box_blocks(const Structure& s) {
+int32_t small_box_blocks(const Structure& s, std::span<const int32_t> sources) {
     int64_t small = 0, blocks = 0;
     for (int64_t b = 0; b < s.target_boxes(); ++b) {
         const int64_t n = s.target_offset[b + 1] - s.target_offset[b];
         if (n == 0 || n >= model::tile_blocks[0].from)
             continue;
-        int64_t m = 0;
         const int64_t begin = s.neighbour_offset[b], end = s.neighbour_offset[b + 1];
-        for (int64_t e = begin; e < end; ++e)
+        int64_t m = sources.empty() ? 0 : sources[static_cast<size_t>(b)];
+        for (int64_t e = begin; e < end && sources.empty(); ++e)
             m += s.source_offset[s.neighbour[e] + 1] - s.source_offset[s.neighbour[e]];
         ++small;
         if (model::block_kind(static_cast<int32_t>(n), static_cast<double>(m),

@@ -8,7 +8,8 @@ namespace graft::kernels::near {
 
 /// Boxes whose surroundings decide whether they take a block of threads (model::block_kind): 1, all of them;
 /// 0, each for itself. Few warps beside many blocks end last: where four fifths take blocks, all do (8 points
-/// a box: 20 % faster). O(boxes + neighbours).
-int32_t small_box_blocks(const Structure& structure);
+/// a box: 20 % faster). sources: of each box with targets; empty: they are counted here. O(boxes), or
+/// O(boxes + neighbours).
+int32_t small_box_blocks(const Structure& structure, std::span<const int32_t> sources = {});
 
 } // namespace graft::kernels::near

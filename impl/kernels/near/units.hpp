@@ -16,22 +16,35 @@
 namespace graft::kernels::near {
 
 /// Exponents of the largest distance between which coordinates stay as they are, and the one that others get:
-/// so that 2^-48 of it (what the mixed pairs resolve) has a cube that is a number, and charges far from 1
-/// have most of the range. Of double: hardly any unit needs it. A softening below 2^softening counts as none.
+/// 2^-48 of it (what the mixed pairs resolve) has a cube that is a number, and so has a charge of 2^-40 over
+/// the cube of the largest one, with bits to spare for smaller charges. Of double: charges between 2^-600 and
+/// 2^600; hardly any unit needs it. A softening below 2^softening counts as none.
 struct UnitExponents {
     int least, most, wanted, softening;
     double phase; // most radians along an axis that the sine and cosine of vectors reduce
 };
 constexpr UnitExponents unit_exponents(Precision precision) {
-    return precision == Precision::fp64 ? UnitExponents{-200, 300, 0, -340, 1e15}
-                                        : UnitExponents{6, 36, 6, -42, 3e6};
+    return precision == Precision::fp64 ? UnitExponents{-100, 100, 0, -340, 1e15}
+                                        : UnitExponents{6, 12, 6, -42, 3e6};
 }
 
-/// 2^exponent, whose square times another is to be a double.
-GRAFT_HD inline double power_of_two(int exponent) {
-    constexpr int most = 400;
+/// Largest magnitude of a coordinate: squares of differences must not overflow.
+constexpr double most_coordinate(Precision precision) {
+    return precision == Precision::fp64 ? 1e150 : 1e18;
+}
+
+/// Largest magnitude of a charge.
+constexpr double most_charge(Precision precision) {
+    return precision == Precision::fp64 ? std::numeric_limits<double>::max()
+                                        : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+/// 2^exponent, or the end of +-most that it is beyond.
+GRAFT_HD inline double power_of_two(int exponent, int most) {
     return std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent));
 }
+constexpr int most_length_exponent = 400; // its square over the scale of any charge is a double
+constexpr int most_charge_exponent = 1022;
 
 /// The power of two that brings charges of the pairs' type float, the largest in magnitude of which is this,
 /// below 1, where they are not about that. 1 of no number.
@@ -39,7 +52,7 @@ GRAFT_HD inline double charge_scale(double largest) {
     if (!(largest > 0) || largest > 1.7976931348623157e308)
         return 1;
     const int have = std::ilogb(largest);
-    return have >= -40 && have <= 0 ? 1 : power_of_two(-1 - have);
+    return have >= -40 && have <= 0 ? 1 : power_of_two(-1 - have, most_charge_exponent);
 }
 
 /// The power of two that brings the largest distance along an axis, or the kernel's own length, to where the
@@ -55,7 +68,7 @@ inline double length_scale(const Sums& sums, double extent, double now) {
     if (have >= e.least && have <= e.most)
         return now;
     const int alone = std::ilogb(length);
-    return alone >= e.least && alone <= e.most ? 1 : power_of_two(e.wanted - alone);
+    return alone >= e.least && alone <= e.most ? 1 : power_of_two(e.wanted - alone, most_length_exponent);
 }
 
 /// The kernel of lengths that have been multiplied by `scale`.

@@ -67,6 +67,8 @@ program near_test
     call near%execute([graft_view(cq)], potential=[graft_view(cphi)])
     call expect(abs(cphi(1) - cq(2) * exp((0.0_real64, 6.0_real64)) / 3) < 1e-14_real64, 'helmholtz')
 
+    call waves_in_two_dimensions()
+
     x4 = real(xyz(1, :), real32)
     y4 = real(xyz(2, :), real32)
     z4 = 0
@@ -89,6 +91,31 @@ program near_test
     if (failures > 0) error stop 'near_test failed'
 
 contains
+
+    ! H0(kr) = J0(kr) + i Y0(kr) is no kernel of its own: two tables, two plans, complex charges as two components.
+    subroutine waves_in_two_dimensions()
+        integer, parameter :: knots = 2001
+        real(real64), parameter :: k = 2, from = 2, step = 0.0025_real64
+        real(real64), target :: table(2, knots)
+        complex(real64), target :: part(n, 2)
+        complex(real64) :: expected
+        real(real64) :: kr(knots)
+        integer :: i
+        kr = [(k * (from + (i - 1) * step), i=1, knots)]
+        cq = [(1.0_real64, 0.0_real64), (3.0_real64, 4.0_real64), (-1.0_real64, 2.0_real64), (5.0_real64, 0.0_real64)]
+        do i = 1, 2
+            table(1, :) = merge(bessel_j0(kr), bessel_y0(kr), i == 1)
+            table(2, :) = -k * merge(bessel_j1(kr), bessel_y1(kr), i == 1)
+            call near%create(g, dimension=2_c_int32_t, kernel=GRAFT_NEAR_TABLE, components=2_c_int32_t, &
+                precision=GRAFT_NEAR_PRECISION_FP64, table_begin=from, table_step=step, table=graft_view(table), &
+                boxes=GRAFT_NEAR_LEVEL, height=1_c_int32_t, x=graft_view(xyz(1, :)), y=graft_view(xyz(2, :)))
+            call near%execute([graft_view(cq)], potential=[graft_view(part(:, i))])
+        end do
+        ! Points 1 and 4 are at one place of the plane: nothing.
+        expected = cq(2) * cmplx(bessel_j0(3 * k), bessel_y0(3 * k), real64) &
+            + cq(3) * cmplx(bessel_j0(4 * k), bessel_y0(4 * k), real64)
+        call expect(abs(part(1, 1) + (0, 1) * part(1, 2) - expected) < 1e-11_real64, 'H0(kr)')
+    end subroutine waves_in_two_dimensions
 
     subroutine expect(good, what)
         logical, intent(in) :: good

@@ -369,6 +369,24 @@ TEST_F(HostileNear, CapturesAreNotDisturbed) {
     EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
+TEST_F(HostileNear, CoordinatesThatAreRefusedLeaveTheOldOnes) {
+    Dice dice(10);
+    const Resident r(*this, dice, 2000);
+    create();
+    ASSERT_NO_FATAL_FAILURE(make(r));
+    ASSERT_NO_FATAL_FAILURE(execute(r));
+    const std::vector<double> expected = r.out.get();
+    std::vector<double> bad = r.boxes.at;
+    bad[3 * 700 + 1] = std::nan("");
+    const OnDevice<double> spoilt(bad);
+    const graft_array x = spoilt.view(3);
+    graft_near_field field = r.field;
+    field.target[0] = &x;
+    expect_error(api->near_field_update(context, plan, &field), GRAFT_ERROR_VALUE, "target y[700]");
+    ASSERT_NO_FATAL_FAILURE(execute(r));
+    EXPECT_EQ(r.out.get(), expected);
+}
+
 /// A plan that goes with an execution still on its way gives back no memory that the kernels use.
 TEST_F(HostileNear, DestroyedBetweenBeginAndEnd) {
     Dice dice(9);

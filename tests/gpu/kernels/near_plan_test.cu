@@ -239,6 +239,66 @@ TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
     table.destroy(plan);
 }
 
+TEST_F(PlanTest, CoordinatesBeyondTheArithmeticAreRefusedAndTheOldOnesStay) {
+    NearScene scene = make_near_scene({});
+    const near::Structure structure = scene.structure();
+    const int64_t n = scene.target.n();
+    for (const near::Precision precision :
+         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
+        near::Sums sums;
+        sums.precision = precision;
+        void* plan = create(scene, structure, sums);
+        Rows<double> rows(scene);
+        ArrayView points[3];
+        for (int axis = 0; axis < 3; ++axis)
+            points[axis] = view(rows.in.data() + axis, ElementType::f64, n, 32, MemorySpace::host);
+        const ArrayView charge = view(rows.in.data() + 3, ElementType::f64, n, 32, MemorySpace::host);
+        near::DeviceNearOutputs outputs;
+        outputs.potential[0] = view(rows.out.data(), ElementType::f64, n, 32, MemorySpace::host);
+        near::DeviceNearReport report;
+        const auto execute = [&] {
+            ASSERT_EQ(table.begin(plan, &charge, &outputs, nullptr, &error), 0) << error.message;
+            ASSERT_EQ(table.end(plan, &report, &error), 0) << error.message;
+        };
+        ASSERT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), 0) << error.message;
+        execute();
+        const std::vector<double> before = rows.out;
+        rows.in[4 * 17 + 1] = 2 * near::most_coordinate(precision);
+        EXPECT_EQ(table.set_points(plan, points, nullptr, nullptr, &error),
+                  static_cast<int32_t>(core::Status::value));
+        EXPECT_NE(std::strstr(error.message, "target y[17]"), nullptr) << error.message;
+        std::fill(rows.out.begin(), rows.out.end(), 1);
+        execute();
+        EXPECT_EQ(rows.out, before) << "precision " << static_cast<int>(precision);
+        table.destroy(plan);
+    }
+}
+
+/// A record's count of sources is a number of its type.
+TEST_F(PlanTest, RecordsOfMoreSourcesThanAFloatCountsAreRefused) {
+    const std::vector<int64_t> targets{0, 1}, sources{0, (1 << 24) + 3}, list_offset{0, 1};
+    const std::vector<int32_t> list{0};
+    near::Structure structure;
+    structure.target_offset = targets, structure.source_offset = sources;
+    structure.neighbour_offset = list_offset, structure.neighbour = list;
+    structure.same = false;
+    near::Sums sums;
+    for (const near::Layout layout :
+         {near::Layout::replicated, near::Layout::replicated_packed, near::Layout::replicated_interleaved}) {
+        sums.precision = near::Precision::fp32;
+        near::DeviceNearOptions options;
+        options.layout = layout;
+        void* plan = nullptr;
+        EXPECT_EQ(table.create(&options, &structure, &sums, &plan, &error),
+                  static_cast<int32_t>(core::Status::unsupported));
+        EXPECT_NE(std::strstr(error.message, "up to 2^24 sources a target, found 16777219"), nullptr)
+            << error.message;
+        table.destroy(plan);
+    }
+    sums.precision = near::Precision::fp64;
+    table.destroy(create({}, structure, sums, near::Layout::replicated));
+}
+
 } // namespace
 
 } // namespace graft::test

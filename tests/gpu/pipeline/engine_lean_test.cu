@@ -13,12 +13,8 @@
 namespace {
 
 using namespace graft::test;
-using graft::core::Error;
-using graft::core::Status;
-using graft::pipeline::DeviceReport;
 using graft::pipeline::footprint_bytes;
 using graft::pipeline::footprint_shape;
-using graft::pipeline::Settings;
 
 class EngineLean : public OnDevice {
   protected:

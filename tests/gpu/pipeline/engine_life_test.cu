@@ -6,14 +6,6 @@
 namespace {
 
 using namespace graft::test;
-using graft::core::Error;
-using graft::core::Status;
-using graft::pipeline::DeviceReport;
-using graft::pipeline::MacType;
-using graft::pipeline::Method;
-using graft::pipeline::Precision;
-using graft::pipeline::Settings;
-using graft::pipeline::Softening;
 
 class EngineLife : public OnDevice {
   protected:

@@ -25,9 +25,19 @@
 
 namespace graft::test {
 
+using core::Error;
+using core::Status;
 using particles::ArrayView;
 using particles::ElementType;
 using particles::MemorySpace;
+using pipeline::DeviceReport;
+using pipeline::Interaction;
+using pipeline::Local;
+using pipeline::MacType;
+using pipeline::Method;
+using pipeline::Precision;
+using pipeline::Settings;
+using pipeline::Softening;
 
 /// Memory on either side, filled from the host; freed at the end.
 class Block {
@@ -239,13 +249,13 @@ class Call {
     std::unique_ptr<Table> points_in_;
 };
 
-inline Answer on_cpu(const pipeline::Settings& settings, const Cloud& cloud, const Wish& wish,
+inline Answer on_cpu(const Settings& settings, const Cloud& cloud, const Wish& wish,
                      Layout layout = Layout::soa64) {
     core::Memory memory;
-    pipeline::Settings copy = settings;
+    Settings copy = settings;
     copy.backend = pipeline::Backend::cpu;
-    if (copy.local == pipeline::Local::auto_) // which is off on a GPU
-        copy.local = pipeline::Local::off;
+    if (copy.local == Local::auto_) // which is off on a GPU
+        copy.local = Local::off;
     pipeline::Solver solver(copy, memory);
     Call call(cloud, wish, layout, MemorySpace::host);
     call.has_points() ? solver.field_at(call.input, call.points, call.outputs)
@@ -264,20 +274,20 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    void begin(const pipeline::Settings& settings, const Call& call, cudaStream_t stream = nullptr) {
+    void begin(const Settings& settings, const Call& call, cudaStream_t stream = nullptr) {
         backend::DeviceError error;
         backend::raise(table_.begin(engine_, &settings, &call.input,
                                     call.has_points() ? &call.points : nullptr, &call.outputs, stream,
                                     &error),
                        error);
     }
-    pipeline::DeviceReport end() {
-        pipeline::DeviceReport report;
+    DeviceReport end() {
+        DeviceReport report;
         backend::DeviceError error;
         backend::raise(table_.end(engine_, &report, &error), error);
         return report;
     }
-    Answer run(const pipeline::Settings& settings, const Cloud& cloud, const Wish& wish, Layout layout,
+    Answer run(const Settings& settings, const Cloud& cloud, const Wish& wish, Layout layout,
                MemorySpace space) {
         Call call(cloud, wish, layout, space);
         begin(settings, call);
@@ -290,7 +300,7 @@ class Engine {
         backend::raise(table_.work(engine_, expansion_pairs, values.data(), n, &error), error);
         return values;
     }
-    pipeline::DeviceReport report;
+    DeviceReport report;
 
   private:
     const pipeline::DeviceForceTable& table_;

@@ -12,10 +12,6 @@
 namespace {
 
 using namespace graft::test;
-using graft::pipeline::DeviceReport;
-using graft::pipeline::Method;
-using graft::pipeline::Precision;
-using graft::pipeline::Settings;
 
 __device__ double random_of(uint64_t i, uint64_t stream) {
     uint64_t h = (i * 5 + stream + 1) * 0x9e3779b97f4a7c15ull;

@@ -7,12 +7,6 @@
 namespace {
 
 using namespace graft::test;
-using graft::pipeline::Interaction;
-using graft::pipeline::MacType;
-using graft::pipeline::Method;
-using graft::pipeline::Precision;
-using graft::pipeline::Settings;
-using graft::pipeline::Softening;
 
 double tolerance(Precision precision) {
     return precision == Precision::fp64 ? 1e-11 : 3e-5;

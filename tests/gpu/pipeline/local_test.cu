@@ -6,12 +6,6 @@
 namespace {
 
 using namespace graft::test;
-using graft::pipeline::Local;
-using graft::pipeline::MacType;
-using graft::pipeline::Method;
-using graft::pipeline::Precision;
-using graft::pipeline::Settings;
-using graft::pipeline::Softening;
 
 Settings with(Local local) {
     Settings s;

@@ -9,13 +9,6 @@
 
 namespace graft::test {
 
-using pipeline::DeviceReport;
-using pipeline::Interaction;
-using pipeline::Method;
-using pipeline::Precision;
-using pipeline::Settings;
-using pipeline::Softening;
-
 inline const PeriodicBox cube{}, brick{{1, 1.5, 0.7}, {-3, 2, 10}},
     tilted{{1, 1, 1.2}, {0, 0, 0}, {0.4, -0.3, 0.5}};
 

@@ -196,11 +196,11 @@ std::string noise_json(const capi::NearRequest& request, const capi::NearAnswer&
         std::vector<double> totals;
         for (const near::Times& one : times.second)
             totals.push_back(one.total_s);
-        text += core::format("%s\"%s\":[%.3g,%.3g]", text.empty() ? "\"noise\":{" : ",",
+        text += core::format("%s\"%s\":[%.3g,%.3g]", text.empty() ? "" : ",",
                              std::string(near::name(request.layouts[k])).c_str(), error(times.once_s),
                              error(totals));
     }
-    return text + "},";
+    return "\"noise\":{" + text + "},";
 }
 
 std::string answer_of(const study::Words& words, const near::BenchGrid& grid, const near::BenchCase& one,

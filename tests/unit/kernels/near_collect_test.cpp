@@ -72,14 +72,17 @@ TEST_P(NearCollect, RecordsStandOneAfterTheOtherOrSideBySide) {
     const std::vector<int64_t> group{0, 32 * length};
     std::vector<double> rows(6 * length, -1), columns(32 * length, -1);
     const int64_t box_of[6] = {0, 0, 2, 2, 2, 3};
-    std::vector<int64_t> first{0};
-    for (const int64_t b : box_of)
-        first.push_back(first.back() + 4 + 5 * sources[static_cast<size_t>(b)]);
+    std::vector<int64_t> first{0}, of_box(sources.size()); // of targets; of boxes, were theirs from 0 on
+    for (const int64_t b : box_of) {
+        const int64_t words = 4 + 5 * sources[static_cast<size_t>(b)];
+        of_box[static_cast<size_t>(b)] = first.back() - words * (static_cast<int64_t>(first.size()) - 1);
+        first.push_back(first.back() + words);
+    }
     std::vector<double> packed(static_cast<size_t>(first.back() - first[1]), -1);
     collector.collect_records({0, 0, 1, 6, length, 5 * length}, {length, nullptr, false},
                               rows.data()); // without slot 0
-    collector.collect_records({0, 0, 1, 6, first[1], first.back() - first[1]}, {0, first.data(), false},
-                              packed.data());
+    collector.collect_records({0, 0, 1, 6, first[1], first.back() - first[1]},
+                              {0, of_box.data(), false, sources.data(), 4, 5}, packed.data());
     collector.collect_records({0, 0, 0, 6, 0, 32 * length}, {0, group.data(), true}, columns.data());
     EXPECT_EQ(std::count(packed.begin(), packed.end(), -1), 0) << "no padding";
     for (int64_t s = 1; s < 6; ++s) {

@@ -179,8 +179,8 @@ TEST(NearGpu, APlanCountsTablesAndUnits) {
         << "64 MB of runs are the system's";
     EXPECT_NEAR(terms(NearLayout::tiled, 1000)[4], 1000, 1e-6) << "units are made for each box with targets";
     EXPECT_NEAR(terms(NearLayout::replicated_packed, 1000)[3] - terms(NearLayout::replicated, 1000)[3],
-                8 * 100 * 1000, 1e-6)
-        << "where the record of each target begins";
+                8 * 1000, 1e-6)
+        << "where the records of each box begin";
     NearProblem sparse = problem(1000, 0.5, 3);
     EXPECT_NEAR(gpu_terms(NearLayout::tiled, NearPhaseName::collection, sparse)[4],
                 2000 * (1 - std::exp(-0.5)), 1e-6);

@@ -358,6 +358,25 @@ TEST_F(NearPlanTest, ALayoutOverTheCapIsRefusedNotTried) {
                   "layout is 99");
 }
 
+TEST_F(NearPlanTest, CoordinatesThatAreRefusedLeaveTheOldOnes) {
+    NearScene scene(60, 0, 3, 2);
+    scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
+    scene.request.sums.kernel.wave_number = 10;
+    pipeline::NearPlan plan(memory, log, scene.request);
+    plan.execute(scene.sums());
+    const auto before = scene.coordinate;
+    const double bad = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& [factor, status, words] :
+         {std::tuple{1e15, Status::argument, "where phases are lost"}, {bad, Status::value, "target x"}}) {
+        scene.multiply(factor);
+        expect_status([&] { plan.update(scene.request.points); }, status, words);
+        scene.coordinate = before;
+        scene.new_charges();
+        plan.execute(scene.sums());
+        scene.expect_close("after coordinates that were refused");
+    }
+}
+
 TEST_F(NearPlanTest, WithoutACapTheFreeMemoryIsOne) {
     const double free = backend::free_memory();
     EXPECT_GT(free, 1e6);

@@ -27,9 +27,11 @@ int32_t fake_kind(const void*, int32_t* kind, int32_t* device, backend::DeviceEr
 class NearBoxesOnDevice : public testing::Test {
   protected:
     NearBoxesOnDevice() {
-        backend::CudaTable& table = *fake_control<fake::Control>(GRAFT_FAKE_CUDA).table;
         table.copy = fake_copy, table.pointer_kind = fake_kind, table.near = &fake_near_table;
     }
+    ~NearBoxesOnDevice() override { table = before; }
+    backend::CudaTable& table = *fake_control<fake::Control>(GRAFT_FAKE_CUDA).table;
+    const backend::CudaTable before = table;
     core::Memory memory;
     core::Log log;
 };
@@ -75,6 +77,17 @@ TEST_F(NearBoxesOnDevice, AreThoseOfTheHostsPoints) {
                 scene.use(same.view());
                 scene.expect_close("boxes of a GPU's points");
             }
+}
+
+/// What tests do not make a GPU's is the host's: a library that stands in for a GPU can be asked for all.
+TEST(FakeCuda, AllMemoryIsTheHosts) {
+    const double here = 0;
+    int32_t kind = 0, device = 0;
+    backend::DeviceError error;
+    const backend::CudaTable& table = *fake_control<fake::Control>(GRAFT_FAKE_CUDA).table;
+    ASSERT_EQ(table.pointer_kind(&here, &kind, &device, &error), 0);
+    EXPECT_EQ(kind, static_cast<int32_t>(backend::PointerKind::host));
+    EXPECT_EQ(device, -1);
 }
 
 TEST_F(NearBoxesOnDevice, ComeWithAnyStride) {

@@ -1,4 +1,4 @@
-// `graft bench p2p --density`: what the JSON says is consistent, caps and names are kept, mistakes are named.
+// `graft bench p2p` of boxes: what the JSON says is consistent, caps and names are kept, mistakes are named.
 #include "program.hpp"
 
 #include <algorithm>
@@ -45,6 +45,33 @@ TEST_F(BenchNear, AllLayoutsHaveTimesPredictionsAndTheChoiceIsOneOfThem) {
     EXPECT_NEAR(answer["regret"].as<double>(), chosen_s / best_s - 1, 1e-3);
 }
 
+/// Of those named alone: each of them by itself, blanks around the names or not, and the density by default.
+TEST_F(BenchNear, TheChoiceIsOfTheLayoutsNamed) {
+    for (const char* name : {"indexed", "ranges", "replicated", "replicated_interleaved", "replicated_group",
+                             "tiled", "tiled_split", "replicated_packed", "replicated_group_padded"}) {
+        const YAML::Node answer = bench(std::string("--layout ") + name);
+        EXPECT_EQ(answer["choice"].as<std::string>(), name);
+        EXPECT_NEAR(answer["regret"].as<double>(), 0, 1e-9) << name;
+        EXPECT_NEAR(answer["density"].as<double>(), 8, 2) << "points a box, where nobody says";
+    }
+    const YAML::Node two = bench("--layout ' indexed , replicated' --executes 1e6");
+    ASSERT_EQ(two["layouts"].size(), 2u);
+    EXPECT_TRUE(two["choice"].as<std::string>() == "indexed" ||
+                two["choice"].as<std::string>() == "replicated");
+    EXPECT_TRUE(two["regret"].IsDefined());
+}
+
+/// With an option of boxes the near field is measured, without one the rate of all pairs.
+TEST_F(BenchNear, AnyOptionOfBoxesIsEnough) {
+    for (const char* words : {"--executes=7", "--kernel yukawa", "--dimension 2", "--no-trial"}) {
+        const YAML::Node answer = bench(words);
+        EXPECT_EQ(answer["layouts"].size(), 9u) << words;
+    }
+    const YAML::Node pairs = YAML::Load(ok("bench p2p --set repetitions=1"));
+    EXPECT_FALSE(pairs["layouts"].IsDefined());
+    EXPECT_TRUE(pairs["p2p"].IsDefined());
+}
+
 TEST_F(BenchNear, EveryKernel) {
     for (const char* kernel : {"laplace", "logarithm", "yukawa", "helmholtz", "table"}) {
         const YAML::Node answer = bench(std::string("--density 4 --layout ranges --kernel ") + kernel);
@@ -76,7 +103,8 @@ TEST_F(BenchNear, MistakesAreNamed) {
     for (const auto& [words, part] :
          {std::pair{"--layout nosuch", "nosuch"}, std::pair{"--dimension 4", "dimension"},
           std::pair{"--kernel gauss", "gauss"}, std::pair{"--executes 0", "executes"},
-          std::pair{"--machine /no/such/file.yaml", "/no/such/file.yaml"}}) {
+          std::pair{"--machine /no/such/file.yaml", "/no/such/file.yaml"},
+          std::pair{"--layout replicated,tiled --memory 100", "no layout works within 100 bytes"}}) {
         const Outcome outcome = graft(std::string("bench p2p --n 100 --density 4 ") + words);
         EXPECT_NE(outcome.status, 0) << words;
         EXPECT_NE(outcome.err.find(part), std::string::npos) << words << ": " << outcome.err;
