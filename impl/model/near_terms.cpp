@@ -17,8 +17,8 @@ constexpr double run_bytes = 8;           // of consecutive sources; as much whe
 constexpr double learned_branches = 5000; // that a processor remembers
 // Of the lines of a record the processor fetches some too late, at its beginning more than later: of n about
 // sqrt(n) are waited for, each as long as so many numbers of the memory at random take. Measured with 6 to
-// 400 lines in two and three dimensions (impl/docs/near-notes.md). What has just been written comes from the
-// memory where it is larger than so many times the second level.
+// 5,000 lines in two and three dimensions (impl/docs/near-notes.md). What has just been written comes from
+// the memory where it is larger than so many times the second level.
 constexpr double waited_numbers = 16, kept_levels = 8;
 
 enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random };
