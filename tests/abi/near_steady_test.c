@@ -53,16 +53,15 @@ static double place[points][3], charge[points], potential[points], gradient[poin
 static const graft_api_v1* api;
 static int failures = 0;
 
-static graft_array view(void* data, int32_t components) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = GRAFT_F64;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = points;
-    a.bytes = (int64_t)points * components * (int64_t)sizeof(double);
-    return a;
+static graft_array view(double* data, int32_t components) {
+    const int64_t bytes = (int64_t)points * components * (int64_t)sizeof(double);
+    return (graft_array){.struct_size = sizeof(graft_array),
+                         .data = data,
+                         .dtype = GRAFT_F64,
+                         .memory = GRAFT_MEMORY_HOST,
+                         .components = components,
+                         .n = points,
+                         .bytes = bytes};
 }
 
 static int failed(int32_t status, const char* what) {
@@ -86,8 +85,8 @@ static long executions(graft_context* context, graft_near_plan* plan, const graf
 }
 
 static void plan_of(graft_context* context, int32_t layout, int32_t precision, double bytes) {
-    const graft_array at = view(place, 3), q = view(charge, 1), phi = view(potential, 1),
-                      grad = view(gradient, 3);
+    const graft_array at = view(place[0], 3), q = view(charge, 1), phi = view(potential, 1),
+                      grad = view(gradient[0], 3);
     graft_near_field field = {0};
     field.struct_size = sizeof field;
     field.dimension = 3;
