@@ -1,6 +1,7 @@
 // Terms of a GPU's phases and the numbers of one, see near_gpu.hpp.
 #include "model/near_gpu.hpp"
 
+#include "model/near_lanes.hpp"
 #include "model/near_tile.hpp"
 
 #include <algorithm>
@@ -11,10 +12,10 @@ namespace graft::model {
 namespace {
 
 constexpr double line_bytes = 64;
-constexpr double level_one_bytes = 8e4; // of a multiprocessor's first level, for the sources of a warp
-constexpr double level_two_bytes = 5e7; // of the device's second level
-constexpr double piece_boxes = 4096;    // that a thread walks over at a time (device_runs.cpp)
-constexpr double learned_turns = 5000;  // of a walk that is done again and again, by the processor's branches
+constexpr double level_one_bytes = 8e4;      // of a multiprocessor's first level, for the sources of a warp
+constexpr double level_two_bytes = 5e7;      // of the device's second level
+constexpr double piece_boxes = 1024;         // that a thread walks over at a time (device_runs.cpp)
+constexpr double box_neighbours = 12;        // neighbours that a box's own part of the walk takes as long as
 constexpr double kept_block_bytes = 1 << 25; // the C library's most: larger blocks are the system's each time
 constexpr double near_core_bytes = 4e6;      // of the caller's arrays in a core's caches
 constexpr double threads_at_once = 6e4;      // that sum while the longest one does
@@ -124,24 +125,26 @@ double slots_once(const NearProblem& p, double full, double warps) {
     return all * full / weights + last * warps * longest;
 }
 
-/// Turns of the host's walk over the neighbours that a processor does not foresee, on the thread that ends
-/// last: a run begins where the slots before it are another box', and which boxes are empty is chance.
-double turns_of_walk(const NearProblem& p, double full, double threads) {
-    if (p.boxes <= 0)
-        return 0;
-    const double filled = full / p.boxes, pieces = std::ceil(p.boxes / piece_boxes);
-    const double turns =
-        (filled > 0 ? p.runs / filled : 0) + 2 * p.neighbours * filled * (1 - filled); // of all boxes
-    const double share = std::min(1.0, piece_boxes / p.boxes * std::ceil(pieces / std::max(1.0, threads)));
-    return turns * beyond(turns, learned_turns) * share;
+/// Whether the layout's plan knows what boxes without targets have around them.
+bool by_box(NearLayout layout) {
+    return layout == NearLayout::indexed || layout == NearLayout::replicated_group;
 }
 
-/// Bytes of the tables that the host makes and sends, of which one thread writes most twice: 8 a run;
-/// offsets, sources and own places of the boxes. Twice as many where the runs are a block that the system
-/// clears.
-double table_bytes(const NearProblem& p, double full) {
+/// Neighbours that the host's walk meets on the thread that ends last.
+double walk_of(NearLayout layout, const NearProblem& p, double full, double threads) {
+    if (p.boxes <= 0)
+        return 0;
+    const double pieces = std::ceil(p.boxes / piece_boxes);
+    const double share = std::min(1.0, piece_boxes / p.boxes * std::ceil(pieces / std::max(1.0, threads)));
+    return (p.neighbours + box_neighbours * p.boxes) * (by_box(layout) ? 1 : full / p.boxes) * share;
+}
+
+/// Bytes of the tables that the host makes and sends: 8 a run; offsets, sources and own places of the boxes.
+/// Twice as many where the runs are a block that the system clears.
+double table_bytes(NearLayout layout, const NearProblem& p, double full) {
     constexpr double box_bytes = 24, run_bytes = 8;
-    const double runs_bytes = full > 0 ? run_bytes * p.runs * p.boxes / full : 0;
+    const double boxes = by_box(layout) && full > 0 ? p.boxes / full : 1; // for each with targets
+    const double runs_bytes = run_bytes * p.runs * boxes;
     return (box_bytes * p.boxes + runs_bytes) * (runs_bytes > kept_block_bytes ? 2 : 1);
 }
 
@@ -158,15 +161,16 @@ double offset_bytes(NearLayout layout, const NearProblem& p) {
                                                            : 0;
 }
 
-NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+NearTerms collection_terms(NearLayout form, const NearProblem& p, const NearGpuSeconds& machine) {
+    const NearLayout layout = near_measured_as(form);
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
     const double lines = p.layout_bytes / line_bytes;
     const bool drivers = p.layout_bytes > machine.kept_bytes;
     return {1,
-            turns_of_walk(p, full, machine.host_threads),
+            walk_of(layout, p, full, machine.host_threads),
             p.targets,
-            table_bytes(p, full) + offset_bytes(layout, p),
+            table_bytes(layout, p, full) + offset_bytes(form, p),
             layout == NearLayout::tiled_once ? p.neighbours : (tiles ? full : lines),
             far_targets(p),
             drivers ? lines : 0,
@@ -208,10 +212,12 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const NearGpuSec
         terms[6] = beyond(warp_bytes, level_one_bytes) * terms[1];
         break;
     }
-    case NearLayout::ranges:
-        terms[3] = steps * waiting(p.targets), terms[5] = steps;
-        terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s;
+    case NearLayout::ranges: {
+        const double lanes = near_target_lanes(p.targets, p.pairs), own = chain / lanes;
+        terms[1] = own * chain_s, terms[3] = steps * waiting(p.targets * lanes), terms[5] = steps;
+        terms[6] = std::max(0.0, p.pairs - threads_at_once * own) * slot_s;
         break;
+    }
     case NearLayout::replicated:
     case NearLayout::replicated_interleaved:
         terms[3] = waiting(p.targets);
@@ -262,13 +268,14 @@ namespace {
 
 // backend, layout, bytes of a number, error; collection, charges, kernel, scatter. Fitted to 78 structures of
 // 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in fp32, and, at a weight of 0.3, to 30 of 2-D
-// in fp32 and 3-D in fp64 (impl/docs/gpu/near.md).
+// in fp32 and 3-D in fp64 (impl/docs/gpu/near.md). Collection, and ranges' kernels, since their walk and its
+// lanes changed: to 27 and 47 of each kind with 0.5 to 64 a box.
 constexpr NearLayoutCosts layout_costs[] = {
     {1,
      0,
      8,
      0.25,
-     {9.79e-05, 1.79e-08, 6.58e-09, 5.03e-10, 1.09e-09, 1.41e-10, 4.52e-11, 0},
+     {0.000101, 4.57e-09, 4.71e-09, 1.93e-10, 0, 7.12e-09, 4.52e-11, 0},
      {6.43e-06, 0, 5.08e-11, 0, 0, 0, 0, 0},
      {3.72e-06, 0.609, 0, 4.5e-11, 2.46, 0, 0.78, 0},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
@@ -277,16 +284,16 @@ constexpr NearLayoutCosts layout_costs[] = {
      1,
      8,
      0.25,
-     {8.47e-05, 1.79e-08, 5.51e-09, 4.48e-10, 0, 1.41e-10, 0, 0},
+     {8.85e-05, 4.26e-09, 2.97e-09, 1.66e-10, 0, 2.77e-09, 0, 0},
      {6.83e-06, 0, 5.79e-11, 0, 0, 0, 0, 0},
-     {5.29e-06, 1.14, 8.21e-12, 3.46e-11, 0.502, 2.22e-06, 0.477, 0},
+     {6.76e-06, 1.32, 3.28e-11, 3.29e-12, 0, 0, 0.799, 0},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
      {}},
     {1,
      2,
      8,
      0.25,
-     {8.79e-05, 1.82e-08, 5.51e-09, 4.5e-10, 3.83e-11, 1.41e-10, 0, 0.000291},
+     {9.25e-05, 5.1e-09, 1.5e-09, 1.85e-10, 4.8e-11, 3.44e-09, 0, 0.000291},
      {9e-06, 0, 2.72e-10, 4.1e-11, 1.47e-11, 0, 0, 0},
      {5.26e-06, 1.19, 1.1e-12, 9.16e-11, 0, 0, 0.245, 2.95e-13},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
@@ -295,7 +302,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      3,
      8,
      0.25,
-     {0.000119, 1.79e-08, 5.51e-09, 5.02e-10, 5.85e-11, 1.41e-10, 0, 0.000371},
+     {0.000124, 5.1e-09, 1.5e-09, 1.85e-10, 5.85e-11, 3.44e-09, 0, 0.000371},
      {1.01e-05, 2.02e-07, 2.26e-11, 0, 2.7e-12, 2e-11, 0, 0},
      {5.53e-06, 1, 3.31e-11, 3.03e-11, 0, 0, 0.196, 2.27e-13},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
@@ -304,7 +311,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      4,
      8,
      0.25,
-     {9.78e-05, 1.83e-08, 5.51e-09, 4.78e-10, 8.15e-11, 1.41e-10, 1.27e-10, 0.000348},
+     {0.000102, 4.05e-09, 3.27e-09, 1.95e-10, 0, 6.13e-09, 1.27e-10, 0.000348},
      {9.47e-06, 5.43e-09, 0, 3.36e-10, 2.29e-11, 0, 0, 0},
      {7.67e-06, 0.882, 7.11e-12, 2.64e-12, 0.172, 0, 0.595, 2.27e-13},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
@@ -313,7 +320,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      5,
      8,
      0.25,
-     {0.000103, 1.79e-08, 6.3e-09, 4.48e-10, 1.05e-07, 1.41e-10, 0, 0},
+     {0.000119, 6.2e-09, 3.58e-09, 6.96e-10, 6.89e-09, 6.87e-09, 0, 0},
      {7.04e-06, 0, 5.89e-11, 0, 0, 0, 0, 0},
      {5.12e-06, 1.04, 6.99e-11, 0, 0.711, 2.34e-06, 0.154, 3.23e+04},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
@@ -322,7 +329,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      6,
      8,
      0.25,
-     {0.000141, 3.81e-08, 6.34e-09, 6.7e-10, 2.34e-07, 1.41e-10, 0, 0},
+     {0.00015, 1.24e-08, 3.6e-09, 1.4e-09, 2e-08, 6.87e-09, 0, 0},
      {5.9e-06, 0, 6.46e-11, 0, 0, 0, 0, 0},
      {9.38e-06, 1.34, 1.06e-10, 0, 0.718, 2.01e-06, 0, 3.46e+04},
      {2.73e-05, 0, 4.41e-10, 0, 0, 4.4e-10, 0, 0},
@@ -331,7 +338,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      0,
      4,
      0.25,
-     {0.000125, 1.14e-08, 5.36e-09, 6.1e-10, 0, 0, 3.35e-10, 0},
+     {0.000122, 3.98e-09, 4.4e-09, 1.72e-10, 0, 0, 3.35e-10, 0},
      {6.71e-06, 0, 4.21e-11, 0, 0, 0, 0, 0},
      {6.28e-06, 0.447, 3.03e-11, 0, 11, 0, 1.53, 0},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
@@ -340,16 +347,16 @@ constexpr NearLayoutCosts layout_costs[] = {
      1,
      4,
      0.25,
-     {0.000102, 1.13e-08, 3.82e-09, 6.01e-10, 0, 0, 0, 0},
+     {0.000107, 3.17e-09, 1.76e-09, 1.39e-10, 0, 0, 0, 0},
      {7.51e-06, 0, 4.5e-11, 0, 0, 0, 0, 0},
-     {3.5e-06, 0.994, 0, 1.09e-11, 1.08, 1.41e-06, 0.284, 0},
+     {6.29e-06, 2.07, 4.47e-11, 9.88e-13, 0, 1.22e-07, 1.95, 0},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
      {}},
     {1,
      2,
      4,
      0.25,
-     {0.000111, 1.13e-08, 3.83e-09, 6.01e-10, 3.02e-11, 0, 0, 0.000269},
+     {0.000108, 3.73e-09, 5.49e-10, 1.94e-10, 4.9e-11, 0, 0, 0.000269},
      {1.1e-05, 0, 3e-10, 2.99e-11, 9.71e-12, 0, 0, 0},
      {3.74e-06, 2.52, 0, 7.57e-11, 0, 0, 1.36, 3.56e-13},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
@@ -358,7 +365,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      3,
      4,
      0.25,
-     {0.000158, 1.13e-08, 3.82e-09, 6.01e-10, 7.49e-11, 0, 2.02e-11, 0.000113},
+     {0.000155, 3.73e-09, 5.49e-10, 1.94e-10, 7.49e-11, 0, 2.02e-11, 0.000113},
      {1.55e-05, 1.28e-07, 0, 0, 1.78e-12, 1.51e-11, 0, 0},
      {5.31e-06, 2, 3.43e-11, 1.42e-11, 0, 0, 1.24, 2.27e-13},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
@@ -367,7 +374,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      4,
      4,
      0.25,
-     {0.00012, 1.13e-08, 4.15e-09, 6.02e-10, 0, 0, 5.2e-11, 0.000203},
+     {0.000116, 3.67e-09, 2.85e-09, 1.81e-10, 0, 0, 5.2e-11, 0.000203},
      {1.18e-05, 3.88e-09, 0, 3.13e-10, 1.12e-11, 2.65e-11, 0, 0},
      {7.46e-06, 0.907, 0, 3.58e-13, 0.334, 0, 0.862, 2.85e-13},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
@@ -376,7 +383,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      5,
      4,
      0.25,
-     {0.000128, 1.13e-08, 4.22e-09, 6.01e-10, 1.02e-07, 0, 0, 0},
+     {0.000137, 3.74e-09, 2.37e-09, 0, 6.97e-08, 0, 0, 0},
      {6.75e-06, 0, 4.64e-11, 0, 0, 0, 0, 0},
      {1e-05, 2.22, 5.94e-11, 1.24e-11, 0.911, 0, 0.234, 9.86e+03},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
@@ -385,7 +392,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      6,
      4,
      0.25,
-     {0.00017, 2.39e-08, 4.23e-09, 9.78e-10, 2.54e-07, 0, 0, 0},
+     {0.00018, 7.5e-09, 2.4e-09, 1.8e-10, 1.5e-07, 0, 0, 0},
      {6.19e-06, 0, 4.68e-11, 0, 0, 0, 0, 0},
      {1.72e-05, 2.04, 1.31e-10, 6.63e-12, 0.848, 0, 0.514, 0},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},
@@ -395,7 +402,7 @@ constexpr NearLayoutCosts layout_costs[] = {
      9,
      4,
      0.25,
-     {0.000102, 1.13e-08, 3.82e-09, 6.01e-10, 2.3e-08, 0, 5.2e-11, 0.000203},
+     {0.000107, 3.17e-09, 1.76e-09, 1.39e-10, 2.3e-08, 0, 5.2e-11, 0.000203},
      {6.75e-06, 0, 4.64e-11, 0, 0, 0, 0, 0},
      {2.17e-05, 0, 0, 0, 0.98, 0, 0, 4.2e-13},
      {2.92e-05, 0, 4.2e-10, 0, 0, 0, 0, 0},

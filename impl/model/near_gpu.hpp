@@ -1,10 +1,10 @@
 // The near field's model on a GPU: what the phases of a layout count there, and one H200's numbers.
 //
 // A kernel takes as long as its pairs, or as its longest thread: indexed sums t x m pairs one after another,
-// the others a target's m, tiled a part of them; each such step waits for memory and arithmetic (100 ns in
-// float, 400 in double: latency, not slots), and no other thread helps where there are few. Collection is
-// what the host takes to make a plan: its walk over the neighbours, whose every unforeseen turn empties a
-// processor's pipeline, and tables that one thread writes and sends; records are written by the device.
+// the others a target's m, tiled and ranges a part of them; each such step waits for memory and arithmetic
+// (100 ns in float, 400 in double: latency, not slots), and no other thread helps where there are few.
+// Collection is what the host takes to make a plan: its walk over the neighbours, 3 to 6 ns each, and tables
+// that it writes and sends; records are written by the device.
 // Charges are the kernels that bring them into the boxes' order and into records. Scatter is what is left of
 // an execution: calls and waits (30 us), and the host's copies beyond the link's numbers, alike for all
 // layouts.
@@ -37,7 +37,7 @@ struct NearGpuSeconds {
 ///   tiled_once (pairs of boxes once): in place of slots of all pairs the lanes' instructions at the device's
 ///              rate, with those that pass while the last warps end, and bytes of the sums that boxes leave
 ///              each other, written and read; no others but the call
-/// collection: call, unforeseen turns of the walk on the thread that ends last, targets, bytes of the tables
+/// collection: call, neighbours of the walk on the thread that ends last, targets, bytes of the tables
 /// (packed records: 8 a box more than the padded ones that are measured in their stead; a padded record a
 /// box: 8 less), bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes;
 /// tiled_once: neighbours, which it walks over to find each pair's first box), targets beyond a core's

@@ -1,5 +1,5 @@
-// ranges on the device: sorted points, runs of neighbour sources, a thread a target, or a few where targets
-// are few (model/near_lanes.hpp).
+// ranges on the device: sorted points, runs of neighbour sources, a few threads a target
+// (model/near_lanes.hpp).
 #include "kernels/near/device_base.cuh"
 #include "kernels/near/device_targets.cuh"
 #include "model/near_lanes.hpp"
@@ -37,11 +37,8 @@ class Ranges final : public LayoutBase<precision> {
         this->clock_.begin(LayoutClock::kernel, stream);
         this->passes(this->whole(this->structure_.all().view(), points_), fields, false, pass_components,
                      [&](const SumView<precision>& view, bool gradient) {
-                         const auto sum = [&](const auto& feed) {
-                             sum_targets(this->queue_, this->form_, gradient, view, feed,
-                                         this->options_.threads);
-                         };
-                         log_lanes_ > 0 ? sum(SharedRangesFeed{log_lanes_}) : sum(RangesFeed{});
+                         sum_targets(this->queue_, this->form_, gradient, view, RangesFeed{log_lanes_},
+                                     this->options_.threads);
                      });
         this->clock_.end(LayoutClock::kernel, stream);
     }

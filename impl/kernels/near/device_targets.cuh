@@ -1,6 +1,6 @@
-// Kernels with a thread a target (indexed: a thread a box), for the layouts that differ only in where a
-// thread finds its sources. A Feed calls add(k, x, y, z, charges) for the sources k = 0 ... m - 1 of a
-// target.
+// Kernels with a thread a target (indexed: a thread a box; ranges: a few a target), for the layouts that
+// differ only in where a thread finds its sources. A Feed calls add(k, x, y, z, charges) for the sources
+// k = 0 ... m - 1 of a target.
 //
 // Every pair is checked for distance zero and for being a point and itself: these kernels wait for memory.
 // Slots a pair, laplace in fp32 with the gradient: 14 + 2 of the check + the loop and addresses, 5 to 8.
@@ -11,13 +11,9 @@
 namespace graft::kernels::near {
 
 /// Sorted points, runs of them: 16 bytes (32 in double) a source, which neighbouring threads share.
+/// 2^log_lanes neighbouring lanes of a warp a target: source k of it is lane k mod 2^log_lanes' own, and the
+/// lanes' sums are added in a tree. A thread a target would wait for one source after another.
 struct RangesFeed {
-    static constexpr bool by_box = false;
-};
-/// The same with 2^log_lanes neighbouring lanes of a warp a target: source k of it is lane k mod 2^log_lanes'
-/// own, and the lanes' sums are added in a tree. For few targets, whose threads would wait for one source
-/// after another on an empty device.
-struct SharedRangesFeed {
     static constexpr bool by_box = false;
     int32_t log_lanes;
 };

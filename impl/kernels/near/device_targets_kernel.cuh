@@ -64,23 +64,6 @@ __device__ __forceinline__ void load_charges(const SumView<precision>& v, int64_
     }
 }
 
-template <int components, class Loop>
-__device__ __forceinline__ void feed_target(const RangesFeed&, Loop& loop, int32_t box) {
-    const auto& v = loop.v;
-    const int64_t end = v.runs.offset[box + 1];
-    int32_t k = 0;
-    for (int64_t r = v.runs.offset[box]; r < end; ++r) {
-        const int2 run = v.runs.run[r];
-#pragma unroll 2
-        for (int32_t j = run.x; j < run.y; ++j, ++k) {
-            const auto s = v.source[j];
-            typename Loop::Real q[components];
-            load_charges<components>(v, j, s.charge, q);
-            loop.add(k, s.x, s.y, s.z, q);
-        }
-    }
-}
-
 /// Sources lane, lane + 2^log_lanes ... of a box's.
 template <int components, class Loop>
 __device__ __forceinline__ void feed_share(Loop& loop, int32_t box, int32_t lane, int32_t log_lanes) {
@@ -207,7 +190,7 @@ __global__ __launch_bounds__(256) void sum_by_box(SumView<precision> v, Feed fee
 
 template <class Feed, Form form, Precision precision, int components, bool slope>
 void launch_targets(backend::Queue& queue, const SumView<precision>& view, const Feed& feed, int threads) {
-    if constexpr (std::is_same_v<Feed, SharedRangesFeed>)
+    if constexpr (std::is_same_v<Feed, RangesFeed>)
         sum_by_lanes<form, precision, components, slope>
             <<<backend::blocks_for(int64_t{view.count} << feed.log_lanes, threads), threads, 0,
                queue.stream()>>>(view, feed.log_lanes);

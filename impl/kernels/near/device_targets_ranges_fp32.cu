@@ -6,8 +6,5 @@ namespace graft::kernels::near {
 template void sum_targets<RangesFeed, Precision::fp32>(backend::Queue&, Form, bool,
                                                        const SumView<Precision::fp32>&, const RangesFeed&,
                                                        int);
-template void sum_targets<SharedRangesFeed, Precision::fp32>(backend::Queue&, Form, bool,
-                                                             const SumView<Precision::fp32>&,
-                                                             const SharedRangesFeed&, int);
 
 } // namespace graft::kernels::near

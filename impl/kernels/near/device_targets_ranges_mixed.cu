@@ -6,8 +6,5 @@ namespace graft::kernels::near {
 template void sum_targets<RangesFeed, Precision::mixed>(backend::Queue&, Form, bool,
                                                         const SumView<Precision::mixed>&, const RangesFeed&,
                                                         int);
-template void sum_targets<SharedRangesFeed, Precision::mixed>(backend::Queue&, Form, bool,
-                                                              const SumView<Precision::mixed>&,
-                                                              const SharedRangesFeed&, int);
 
 } // namespace graft::kernels::near

@@ -118,7 +118,7 @@ struct Fields {
 /// The layouts. A file near/layout_*.cpp has one, or one with and without padding (replicated, group).
 enum class Layout : int32_t {
     indexed,    // the paper's: index arrays of second order, a thread a box
-    ranges,     // sorted points, ranges instead of indices, a thread a target
+    ranges,     // sorted points, ranges instead of indices; GPU: a few lanes a target
     replicated, // the paper's: a padded record a target with all its neighbours, a thread a target
     replicated_interleaved, // the same, lane j of a warp (vector) reads column j
     replicated_group,       // one record for all targets of a box, without padding
