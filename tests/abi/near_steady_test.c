@@ -121,7 +121,7 @@ static void plan_of(graft_context* context, int32_t layout, int32_t precision, d
         !failed(api->query(context, "near.chunks", &chunks), "query")) {
         const long charges = executions(context, plan, NULL, &sums);
         /* new coordinates may let auto take another layout */
-        const long places = layout == GRAFT_NEAR_LAYOUT_AUTO ? 0 : executions(context, plan, &field, &sums);
+        const long places = layout <= 0 ? 0 : executions(context, plan, &field, &sums);
         if (charges != 0 || places != 0 ||
             (bytes > 0 && layout == GRAFT_NEAR_LAYOUT_REPLICATED && chunks < 2)) {
             printf("violated: layout %d, precision %d, %g chunks: %ld allocations in %d executions with new "
