@@ -61,22 +61,22 @@ TEST(NearTime, GapsBetweenRecordsBreakTheStreamOfTheirLines) {
               near_time(NearLayout::replicated_packed, p, {}, machine).kernel_s);
 }
 
-/// The tables' bytes, too: an offset a box finds records that are not padded.
+/// Their own bytes, and those of the tables: an offset a box finds records that are not padded.
 TEST(NearTime, WithAndWithoutPaddingOnlyBytesDifferOnAGpu) {
-    NearProblem p = problem(1e5, 10, 3);
-    NearWay way;
-    way.backend = NearBackend::cuda;
     struct Pair {
         NearLayout measured, other;
         double offset_bytes; // more, of a box
     };
+    NearProblem p = problem(1e5, 10, 3);
+    NearWay way;
+    way.backend = NearBackend::cuda;
     for (const auto& [one, other, offset_bytes] :
          {Pair{NearLayout::replicated, NearLayout::replicated_packed, 8},
           {NearLayout::replicated_group, NearLayout::replicated_group_padded, -8}}) {
         p.layout_bytes = 1e9;
         const NearPrediction here = near_time(one, p, way, {}), there = near_time(other, p, way, {});
-        bool measured = false;
-        const double byte_s = near_costs(one, p, way, {}, &measured).collection.run_s;
+        bool known = false;
+        const double byte_s = near_costs(one, p, way, {}, &known).collection.run_s;
         EXPECT_NEAR(there.collection_s, here.collection_s + offset_bytes * p.boxes * byte_s, 1e-15);
         EXPECT_EQ(here.execution_s(), there.execution_s());
         EXPECT_EQ(near_scalar(one), near_scalar(other));
