@@ -29,7 +29,8 @@ int bench_command(const Words& words) {
         "p2p with --backend cuda: all pairs on a GPU, thuering2023's stages and ours, beside the rate of "
         "the\n"
         "pure instruction mix and the bandwidths measured in the same run.\n"
-        "graft bench p2p --help: the near field of boxes, layout by layout (--density D).\n"
+        "graft bench p2p --help: the near field of boxes, layout by layout (any of its options: --density "
+        "D).\n"
         "graft bench force --help: whole force evaluations, on the GPU where there is one.\n"
         "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.",
         true);

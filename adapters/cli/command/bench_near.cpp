@@ -7,15 +7,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <string_view>
 
 namespace graft::cli {
 
 namespace {
 
-constexpr const char* passed[] = {"n",      "density",   "height",  "dimension",  "layout",
-                                  "kernel", "precision", "outputs", "components", "backend",
-                                  "device", "executes",  "repeats", "threads",    "memory",
-                                  "order",  "collect",   "serial",  "seed"};
+constexpr std::string_view passed[] = {"n",      "density",   "height",  "dimension",  "layout",
+                                       "kernel", "precision", "outputs", "components", "backend",
+                                       "device", "executes",  "repeats", "threads",    "memory",
+                                       "order",  "collect",   "serial",  "seed"};
 
 Arguments declare() {
     Arguments arguments("bench p2p", "--n N --density D [options]",
@@ -23,7 +25,7 @@ Arguments declare() {
                         "for each how long\n"
                         "collection, charges, transfer, kernel and scatter take (medians), what the model "
                         "predicts, and which\n"
-                        "layout would be chosen. Without --density and --height: the rates of all pairs "
+                        "layout would be chosen. Without an option of its own: the rates of all pairs "
                         "(graft bench --help).",
                         true);
     arguments.value("n", "N", "1e5", "points")
@@ -58,8 +60,15 @@ Arguments declare() {
 } // namespace
 
 bool wants_bench_near(const std::vector<std::string>& words) {
-    return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-        return word.starts_with("--density") || word.starts_with("--height") || word == "--help";
+    const auto is_own = [](const std::string& option) {
+        constexpr std::string_view shared[] = {"n", "precision", "backend"},
+                                   others[] = {"machine", "no-trial", "help"};
+        return std::ranges::find(others, option) != std::end(others) ||
+               (std::ranges::find(passed, option) != std::end(passed) &&
+                std::ranges::find(shared, option) == std::end(shared));
+    };
+    return std::ranges::any_of(words, [&](const std::string& word) {
+        return word.starts_with("--") && is_own(word.substr(2, word.find('=') - 2));
     });
 }
 
@@ -70,9 +79,13 @@ int bench_near_command(const std::vector<std::string>& words) {
     }
     use_fresh_memory();
     std::string yaml = "what: p2p\n";
-    for (const char* name : passed) {
+    if (!arguments.has("density") && !arguments.has("height")) {
+        yaml += "density: 8\n"; // one of them tells the library's tool what is meant
+    }
+    for (const std::string_view passed_on : passed) {
+        const std::string name(passed_on);
         if (const auto value = arguments.text(name)) {
-            yaml += std::string(name) + ": " + json_string(*value) + "\n";
+            yaml += name + ": " + json_string(*value) + "\n";
         }
     }
     if (const auto file = arguments.text("machine")) {
