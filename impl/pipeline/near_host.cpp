@@ -3,7 +3,7 @@
 #include "backend/free_memory.hpp"
 #include "core/timer.hpp"
 #include "kernels/near/choose.hpp"
-#include "kernels/near/units.hpp"
+#include "kernels/near/phases.hpp"
 #include "pipeline/near_side.hpp"
 #include "pipeline/near_views.hpp"
 
@@ -178,15 +178,7 @@ class HostSide : public NearSide {
     /// A new scale needs a layout with the new constants.
     void choose_scale(const NearPoints& points) {
         const double extent = extent_of(points);
-        const double phase = extent * given_.kernel.wave_number;
-        const double most = near::unit_exponents(given_.precision).phase;
-        if (given_.kernel.kernel == near::Kernel::helmholtz && phase > most)
-            core::fail(
-                core::Status::argument,
-                "near field: wave_number %g times the points' extent along an axis, %g, is %g radians; "
-                "expected at most %g in precision %s, where phases are lost beyond",
-                given_.kernel.wave_number, extent, phase, most,
-                std::string(near::name(given_.precision)).c_str());
+        near::require_phases(given_, extent);
         const double scale = near::length_scale(given_, extent, scale_);
         if (layout_ != nullptr && scale == scale_)
             return;

@@ -37,27 +37,7 @@ TEST_F(NearUnits, PointsThatAreTooCloseCountAsCoincident) {
 }
 
 TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
-    for (const near::Precision precision :
-         {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
-        NearScene scene(60, 0, 3, 2);
-        scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
-        scene.request.sums.precision = precision;
-        scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
-        const double most = precision == near::Precision::fp64 ? 1e15 : 3e6;
-        scene.request.sums.kernel.wave_number = most;
-        pipeline::NearPlan plan(memory, log, scene.request);
-        plan.execute(scene.sums());
-        scene.expect_close("the longest phases");
-        scene.request.sums.kernel.wave_number = 2 * most;
-        try {
-            pipeline::NearPlan lost(memory, log, scene.request);
-            ADD_FAILURE() << "taken with " << 2 * most;
-        } catch (const core::Error& error) {
-            EXPECT_EQ(error.status(), core::Status::argument);
-            EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
-                << error.what();
-        }
-    }
+    phases_that_are_lost_are_refused(pipeline::Backend::cpu, 1);
 }
 
 TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
