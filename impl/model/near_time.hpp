@@ -90,8 +90,9 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar);
 
 /// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
-/// without padding, which is not touched; what differs is their bytes (NearProblem::layout_bytes). Itself for
-/// all others. Only layouts that stand for themselves are measured by a calibration.
+/// without padding; what differs is their bytes (NearProblem::layout_bytes) and, on a CPU, that gaps between
+/// records break the stream of their lines, which their own seconds tell. Itself for all others. On a GPU
+/// only layouts that stand for themselves are measured by a calibration, on a CPU all.
 NearLayout near_measured_as(NearLayout layout);
 
 /// Whether a layout's loop is a plain one on the CPU.
