@@ -2,6 +2,7 @@
 #include "structs.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 namespace graft::capi {
@@ -133,12 +134,13 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
     }
     const bool split = given[1] != nullptr;
     for (int a = 0; a < dimension; ++a) {
-        const std::string axis_name = core::format("%s[%d]", name, split ? a : 0);
+        char axis_name[128]; // not a string: new coordinates of a near field's plan allocate nothing
+        std::snprintf(axis_name, sizeof axis_name, "%s[%d]", name, split ? a : 0);
         if (split && given[a] == nullptr)
-            fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name.c_str(),
+            fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name,
                  dimension);
-        const particles::ArrayView view = read_array(given[split ? a : 0], axis_name.c_str(),
-                                                     split ? 1 : dimension, Elements::reals, n, places);
+        const particles::ArrayView view =
+            read_array(given[split ? a : 0], axis_name, split ? 1 : dimension, Elements::reals, n, places);
         axes[a] = split ? view : view.component(a);
     }
 }

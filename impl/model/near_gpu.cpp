@@ -127,7 +127,7 @@ double slots_once(const NearProblem& p, double full, double warps) {
 
 /// Whether the layout's plan knows what boxes without targets have around them.
 bool by_box(NearLayout layout) {
-    return layout == NearLayout::indexed || near_measured_as(layout) == NearLayout::replicated_group;
+    return layout == NearLayout::indexed || layout == NearLayout::replicated_group;
 }
 
 /// Neighbours that the host's walk meets on the thread that ends last.
@@ -161,7 +161,8 @@ double offset_bytes(NearLayout layout, const NearProblem& p) {
                                                            : 0;
 }
 
-NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+NearTerms collection_terms(NearLayout form, const NearProblem& p, const NearGpuSeconds& machine) {
+    const NearLayout layout = near_measured_as(form);
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
     const double lines = p.layout_bytes / line_bytes;
@@ -169,7 +170,7 @@ NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearGp
     return {1,
             walk_of(layout, p, full, machine.host_threads),
             p.targets,
-            table_bytes(layout, p, full) + offset_bytes(layout, p),
+            table_bytes(layout, p, full) + offset_bytes(form, p),
             layout == NearLayout::tiled_once ? p.neighbours : (tiles ? full : lines),
             far_targets(p),
             drivers ? lines : 0,

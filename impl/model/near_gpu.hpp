@@ -37,11 +37,11 @@ struct NearGpuSeconds {
 ///   tiled_once (pairs of boxes once): in place of slots of all pairs the lanes' instructions at the device's
 ///              rate, with those that pass while the last warps end, and bytes of the sums that boxes leave
 ///              each other, written and read; no others but the call
-/// collection: call, neighbours of the walk on the thread that ends last, targets, bytes of the tables (packed
-/// records: 8 a box more than the padded ones that are measured in their stead; a padded record a box: 8
-/// less), bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes; tiled_once:
-/// neighbours, which it walks over to find each pair's first box), targets beyond a core's caches, and, where
-/// its bytes are more than the library keeps for the next plan, those / 64 and one.
+/// collection: call, neighbours of the walk on the thread that ends last, targets, bytes of the tables
+/// (packed records: 8 a box more than the padded ones that are measured in their stead; a padded record a
+/// box: 8 less), bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes;
+/// tiled_once: neighbours, which it walks over to find each pair's first box), targets beyond a core's
+/// caches, and, where its bytes are more than the library keeps for the next plan, those / 64 and one.
 /// charges: call, sources of the longest record, which one thread or warp writes, targets (layouts without
 /// records: sources), then
 ///   replicated     runs of all targets, stores that do not hide behind what a warp takes for its record, -

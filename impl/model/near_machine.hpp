@@ -44,7 +44,7 @@ struct NearKernelCosts {                           // seconds of one pair, sourc
     double scalar_s = 0;                           // of a plain loop; GPU: a thread's step, 0: in slots
 };
 
-constexpr int most_near_layouts = 43, most_near_kernels = 48;
+constexpr int most_near_layouts = 55, most_near_kernels = 48;
 
 struct NearMachine {
     std::array<NearLayoutCosts, most_near_layouts> layouts;

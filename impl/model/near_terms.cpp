@@ -13,9 +13,13 @@ constexpr double line_bytes = 64;
 constexpr double usual_second_level = 1 << 20, usual_last_level = 32 << 20; // bytes, where nothing is known
 // Larger blocks are fresh from the system, cleared at their first touch: the C library's usual threshold.
 constexpr double fresh_bytes = 1 << 17;
+constexpr double run_bytes = 8;           // of consecutive sources; as much where a box's begin
 constexpr double learned_branches = 5000; // that a processor remembers
-// The first lines of a record are waited for: as long as so many numbers take whose places are known.
-constexpr double record_start = 16;
+// Of the lines of a record the processor fetches some too late, at its beginning more than later: of n about
+// sqrt(n) are waited for, each as long as so many numbers of the memory at random take. Measured with 6 to
+// 5,000 lines in two and three dimensions (impl/docs/near-notes.md). What has just been written comes from
+// the memory where it is larger than so many times the second level.
+constexpr double waited_numbers = 16, kept_levels = 8;
 
 enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random };
 
@@ -216,7 +220,7 @@ double fresh_bytes_of(NearLayout layout, const NearProblem& p) {
         return counted(p.layout_bytes);
     const double axis = p.number_bytes() * p.sources, targets = p.same ? 0 : p.number_bytes() * p.targets;
     return (p.dimension + p.components) * counted(axis) + p.dimension * counted(targets) +
-           counted(8 * p.runs) + counted(8 * p.boxes);
+           counted(run_bytes * p.runs) + counted(run_bytes * p.boxes);
 }
 
 /// Into arrays that have been filled before, whole or by chunks: their lines are read and written at the
@@ -274,7 +278,9 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, c
                     0};
     const double source_bytes = (p.dimension + p.components) * p.number_bytes();
     const double points_bytes = p.sources * source_bytes;
-    Lines lines{points_bytes / line_bytes, points_bytes, 0, 0};
+    const double sorted_bytes =
+        points_bytes + run_bytes * (p.runs + p.boxes); // points, runs, where a box's begin
+    Lines lines{sorted_bytes / line_bytes, sorted_bytes, 0, 0};
     if (layout == NearLayout::indexed) // the points of a neighbourhood: most of them just met
         lines = {p.gathered * 4 / line_bytes, p.gathered * 4, p.sources * (p.dimension + p.components),
                  points_bytes};
@@ -282,12 +288,15 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, c
         lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
         lines.stream_bytes = p.layout_bytes;
     add_lines(terms, lines, levels);
-    if (near_records(layout)) { // arithmetic goes on while the next lines come: the longer of both, nearly
+    if (near_records(layout)) { // arithmetic and waits go on while the next lines come: the longer, nearly
         const auto arrays = arrays_of(*levels.cpu);
-        const double line_s = arrays.back().line_s, hidden = line_s > 0 ? terms[entry] / line_s : 0;
+        const double line_s = arrays.back().line_s;
+        const double wait_s = waited_numbers * std::sqrt(records_of(layout, p) * lines.streamed) *
+                              missing(p.layout_bytes, kept_levels * levels.second) *
+                              longer_s(&ArrayReads::random_s, arrays.back().bytes, arrays);
+        const double hidden = line_s > 0 ? (terms[entry] + wait_s) / line_s : 0;
         terms[memory] = std::hypot(terms[memory], hidden) - hidden;
-        terms[random] +=
-            record_start * records_of(layout, p) * longer_s(&ArrayReads::random_s, p.layout_bytes, arrays);
+        terms[random] += wait_s;
     }
     // Sums go to the caller's arrays in the order of the boxes.
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;

@@ -92,9 +92,10 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
 double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar);
 
 /// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
-/// without padding, which is not touched; what differs is their bytes (NearProblem::layout_bytes), and a
-/// GPU's table of where packed records of targets begin. Itself for all others. Only layouts that stand for
-/// themselves are measured by a calibration.
+/// without padding; what differs is their bytes (NearProblem::layout_bytes), on a GPU a table of where
+/// records begin and, on a CPU, that gaps between records break the stream of their lines, which their own
+/// seconds tell. Itself for all others. On a GPU only layouts that stand for themselves are measured by a
+/// calibration, on a CPU all.
 NearLayout near_measured_as(NearLayout layout);
 
 /// tiled_once for tiled where that is what runs; else itself.

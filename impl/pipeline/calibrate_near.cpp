@@ -173,23 +173,32 @@ double typical(const Bench& bench, const std::vector<near::Times>& times, double
     return bench.cuda() ? median(times, field) : least(times, field);
 }
 
+/// Those that are measured: on a GPU not what padding's bytes tell from the layout without it; with pairs
+/// once tiled, and what its plan is compared with.
+std::vector<near::Layout> layouts_of(const Bench& bench) {
+    if (bench.way.pairs_once)
+        return {near::Layout::ranges, near::Layout::tiled};
+    std::vector<near::Layout> list;
+    for (int k = 0; k < near::layouts; ++k)
+        if (!bench.cuda() || model::near_measured_as(model::NearLayout{k}) == model::NearLayout{k})
+            list.push_back(static_cast<near::Layout>(k));
+    return list;
+}
+
 /// Of each form of a layout.
 using Samples = std::vector<std::vector<model::NearSample>>;
 
+/// Those of `layouts` that take less than `most_bytes`.
 void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
-                 const near::Sums& sums, int repetitions, double most_bytes, Samples& samples) {
+                 const near::Sums& sums, std::span<const near::Layout> layouts, int repetitions,
+                 double most_bytes, Samples& samples) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
     std::vector<near::Layout> names;
-    const auto for_itself = [&](int k) { // with pairs once: tiled, and what its plan is compared with
-        const auto layout = static_cast<near::Layout>(k);
-        return bench.way.pairs_once ? layout == near::Layout::tiled || layout == near::Layout::ranges
-                                    : model::near_measured_as(model::NearLayout{k}) == model::NearLayout{k};
-    };
-    for (int k = 0; k < near::layouts; ++k)
-        if (for_itself(k) && near::bytes_of(static_cast<near::Layout>(k), shape, 1) < most_bytes &&
-            (static_cast<near::Layout>(k) != near::Layout::indexed ||
+    for (const near::Layout layout : layouts)
+        if (near::bytes_of(layout, shape, 1) < most_bytes &&
+            (layout != near::Layout::indexed ||
              static_cast<double>(shape.most_targets * shape.most_sources) < bench.most_chain))
-            names.push_back(static_cast<near::Layout>(k));
+            names.push_back(layout);
     const auto times = bench.run(names, one, sums, repetitions);
     double plain_s = 0;
     for (size_t k = 0; k < names.size() && bench.cuda(); ++k)
@@ -236,8 +245,20 @@ void measure_size(const model::Machine& machine, const Bench& bench, int32_t dim
         return;
     const Kernel kernel = dimension == 2 ? Kernel::logarithm : Kernel::laplace;
     add_samples(machine, bench, one, sums_of(kernel, dimension, precision, near::potential),
-                less ? std::min(size.repetitions, aside_repetitions) : size.repetitions, bench.most_bytes,
-                samples);
+                layouts_of(bench), less ? std::min(size.repetitions, aside_repetitions) : size.repetitions,
+                bench.most_bytes, samples);
+}
+
+/// One structure whose points leave the caches, without the layouts of a record a target. What it says of
+/// ranges and tiles decides for all larger ones: more than once.
+void measure_large(const model::Machine& machine, const Bench& bench, const near::Sums& sums,
+                   Samples& samples) {
+    constexpr near::Layout once[] = {near::Layout::indexed, near::Layout::replicated_group,
+                                     near::Layout::replicated_group_padded},
+                           often[] = {near::Layout::ranges, near::Layout::tiled, near::Layout::tiled_split};
+    const near::BenchCase large = case_of(bench.large_points, 3, sums.dimension, 1, false);
+    add_samples(machine, bench, large, sums, once, 1, large_bytes, samples);
+    add_samples(machine, bench, large, sums, often, 2, large_bytes, samples);
 }
 
 void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
@@ -246,10 +267,9 @@ void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t 
     const std::vector<near::BenchCase> cases = cases_of(bench, dimension, sizes);
     for (size_t k = 0; k < cases.size(); ++k)
         measure_size(machine, bench, dimension, precision, sizes[k], cases[k], samples);
-    if (dimension == 2) // without the layouts of a record a target
-        add_samples(machine, bench, case_of(bench.large_points, 3, dimension, 1, false),
-                    sums_of(Kernel::logarithm, dimension, precision, near::potential), 1, large_bytes,
-                    samples);
+    if (dimension == 2)
+        measure_large(machine, bench, sums_of(Kernel::logarithm, dimension, precision, near::potential),
+                      samples);
 }
 
 void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
@@ -278,6 +298,9 @@ Bench cpu_bench(int rounds) {
                 if (pairs < most_pairs && points > 4 * density)
                     bench.sizes[neighbours > 9].push_back({points, density, pairs > once_pairs ? 1 : rounds});
             }
+    // Records of tens of megabytes, of many sources and of few.
+    bench.sizes[0].insert(bench.sizes[0].end(), {{12000, 10, 1}, {12000, 40, 1}});
+    bench.sizes[1].insert(bench.sizes[1].end(), {{12000, 1.6, 1}, {12000, 10, 1}, {40000, 2.5, 1}});
     return bench;
 }
 

@@ -178,8 +178,7 @@ class HostSide : public NearSide {
     /// A new scale needs a layout with the new constants.
     void choose_scale(const NearPoints& points) {
         const double extent = extent_of(points);
-        if (near::loses_phases(given_, extent))
-            near::fail_lost_phases(given_, extent);
+        near::require_phases(given_, extent);
         const double scale = near::length_scale(given_, extent, scale_);
         if (layout_ != nullptr && scale == scale_)
             return;

@@ -44,9 +44,6 @@ TEST_F(NearTable, AxesHaveNoGaps) {
 
 /// The threads of the parent are not there: the child's sums are made by one, by old and new plans.
 TEST_F(NearTable, AChildAfterForkSumsAlone) {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "the thread sanitizer does not go with the child";
-#endif
     ASSERT_EQ(api->options_set(options, "threads", "2"), GRAFT_OK);
     ASSERT_EQ(api->context_destroy(&context), GRAFT_OK);
     ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();

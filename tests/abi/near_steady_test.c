@@ -1,7 +1,7 @@
-/* Executions of a near field's plan allocate nothing: counted is each call of the C library's allocator in
- * this process, of any thread, from the second execution on, for all layouts and precisions, whole and in
- * chunks, on one thread and on two. Exit status 0: as expected; 77: not with this C library. GRAFT_REAL is
- * defined by CMake. */
+/* Executions of a near field's plan allocate nothing, new charges or new coordinates: counted is each call of
+ * the C library's allocator in this process, of any thread, from the second execution on, for all layouts and
+ * precisions, whole and in chunks, on one thread and on two. Exit status 0: as expected; 77: not with this C
+ * library. GRAFT_REAL is defined by CMake. */
 #include <graft/graft.h>
 #include <graft_loader.h>
 
@@ -53,16 +53,15 @@ static double place[points][3], charge[points], potential[points], gradient[poin
 static const graft_api_v1* api;
 static int failures = 0;
 
-static graft_array view(void* data, int32_t components) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = GRAFT_F64;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = points;
-    a.bytes = (int64_t)points * components * (int64_t)sizeof(double);
-    return a;
+static graft_array view(double* data, int32_t components) {
+    const int64_t bytes = (int64_t)points * components * (int64_t)sizeof(double);
+    return (graft_array){.struct_size = sizeof(graft_array),
+                         .data = data,
+                         .dtype = GRAFT_F64,
+                         .memory = GRAFT_MEMORY_HOST,
+                         .components = components,
+                         .n = points,
+                         .bytes = bytes};
 }
 
 static int failed(int32_t status, const char* what) {
@@ -73,12 +72,16 @@ static int failed(int32_t status, const char* what) {
     return status != GRAFT_OK;
 }
 
-/* Calls of the allocator by `rounds` executions with new charges; -1 where one failed. */
-static long executions(graft_context* context, graft_near_plan* plan, const graft_near_sums* sums) {
+/* Calls of the allocator by `rounds` executions with new charges and, if `field` is given, new coordinates;
+ * -1 where one failed. */
+static long executions(graft_context* context, graft_near_plan* plan, const graft_near_field* field,
+                       const graft_near_sums* sums) {
     const long before = calls;
     for (int round = 0; round < rounds; ++round) {
         for (int i = 0; i < points; ++i)
-            charge[i] += 0.25;
+            charge[i] += 0.25, place[i][0] *= 0.999;
+        if (field != NULL && failed(api->near_field_update(context, plan, field), "update"))
+            return -1;
         if (failed(api->near_field_execute(context, plan, sums), "execute"))
             return -1;
     }
@@ -86,8 +89,8 @@ static long executions(graft_context* context, graft_near_plan* plan, const graf
 }
 
 static void plan_of(graft_context* context, int32_t layout, int32_t precision, double bytes) {
-    const graft_array at = view(place, 3), q = view(charge, 1), phi = view(potential, 1),
-                      grad = view(gradient, 3);
+    const graft_array at = view(place[0], 3), q = view(charge, 1), phi = view(potential, 1),
+                      grad = view(gradient[0], 3);
     graft_near_field field = {0};
     field.struct_size = sizeof field;
     field.dimension = 3;
@@ -116,10 +119,15 @@ static void plan_of(graft_context* context, int32_t layout, int32_t precision, d
     double chunks = 0;
     if (!failed(api->near_field_execute(context, plan, &sums), "first execution") &&
         !failed(api->query(context, "near.chunks", &chunks), "query")) {
-        const long counted = executions(context, plan, &sums);
-        if (counted != 0 || (bytes > 0 && layout == GRAFT_NEAR_LAYOUT_REPLICATED && chunks < 2)) {
-            printf("violated: layout %d, precision %d, %g chunks: %ld allocations in %d executions\n",
-                   (int)layout, (int)precision, chunks, counted, rounds);
+        const long charges = executions(context, plan, NULL, &sums);
+        /* new coordinates may let auto take another layout */
+        const long places = layout <= 0 ? 0 : executions(context, plan, &field, &sums);
+        if (charges != 0 || places != 0 ||
+            (bytes > 0 && layout == GRAFT_NEAR_LAYOUT_REPLICATED && chunks < 2)) {
+            printf("violated: layout %d, precision %d, %g chunks: %ld allocations in %d executions with new "
+                   "charges, %ld with new "
+                   "coordinates\n",
+                   (int)layout, (int)precision, chunks, charges, rounds, places);
             ++failures;
         }
     }

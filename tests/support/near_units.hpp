@@ -173,27 +173,39 @@ inline void softening_too_short_to_be_seen_counts_as_none(const NearRun& run) {
     }
 }
 
-/// Waves of so many radians across the points that sines and cosines would be those of rounding errors.
-inline void phases_that_are_lost_are_refused(const NearRun& run) {
+/// By a new plan, and by one that has coordinates, which it keeps.
+inline void phases_that_are_lost_are_refused(pipeline::Backend backend, double slack) {
+    core::Memory memory;
+    const core::Log log;
     for (const near::Precision precision :
          {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
         NearScene scene(60, 0, 3, 2);
+        scene.slack = slack;
         scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
         scene.request.sums.precision = precision;
         scene.request.options.layout = static_cast<int32_t>(near::Layout::tiled);
+        scene.request.options.backend = backend;
         const double most = precision == near::Precision::fp64 ? 1e15 : 3e6;
-        scene.request.sums.kernel.wave_number = most;
-        run(scene);
-        scene.expect_close("the longest phases");
+        const auto expect_refused = [](const std::function<void()>& call) {
+            try {
+                call();
+                ADD_FAILURE() << "taken";
+            } catch (const core::Error& error) {
+                EXPECT_EQ(error.status(), core::Status::argument);
+                EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
+                    << error.what();
+            }
+        };
         scene.request.sums.kernel.wave_number = 2 * most;
-        try {
-            run(scene);
-            ADD_FAILURE() << "taken with " << 2 * most;
-        } catch (const core::Error& error) {
-            EXPECT_EQ(error.status(), core::Status::argument);
-            EXPECT_NE(std::string(error.what()).find("where phases are lost"), std::string::npos)
-                << error.what();
-        }
+        expect_refused([&] { pipeline::NearPlan lost(memory, log, scene.request); });
+        scene.request.sums.kernel.wave_number = most;
+        pipeline::NearPlan plan(memory, log, scene.request);
+        const auto before = scene.coordinate;
+        scene.multiply(2);
+        expect_refused([&] { plan.update(scene.request.points); });
+        scene.coordinate = before;
+        plan.execute(scene.sums());
+        scene.expect_close("the longest phases");
     }
 }
 
@@ -226,7 +238,6 @@ inline void expect_all_near_units(const NearRun& run) {
     large_and_small_charges_have_their_gradients(run);
     points_that_are_too_close_count_as_coincident(run);
     softening_too_short_to_be_seen_counts_as_none(run);
-    phases_that_are_lost_are_refused(run);
 }
 
 } // namespace graft::test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The near field's layouts swept over points, density and executions, and p2p-data-replication's figures. Standard library only.
 
-  near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|cuda] [--most-pairs P] [--out FILE]
+  near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|cuda] [--most-pairs P] [--passes N] [--out FILE]
   near.py measure paper [...]       quadtrees of height 3 + i ..., N = 4^(L-1): figures 4 to 6; --repeats 20 is the paper's
   near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
                                     points: figures 1 to 3; --repeats 20 is the paper's
@@ -49,7 +49,7 @@ def sweep(options):
     for dimension, neighbours in ((2, 9), (3, 27)):
         for n in POINTS:
             for density in DENSITIES:
-                if n * density * neighbours <= options.most_pairs and n >= 4 * density:
+                if options.least_pairs < n * density * neighbours <= options.most_pairs and n >= 4 * density:
                     yield ["--n", str(n), "--density", str(density), "--dimension", str(dimension), "--serial", "3"]
 
 
@@ -95,14 +95,38 @@ def threads(_):
                 yield ["--n", str(n), "--density", str(density), "--dimension", str(dimension), "--threads", str(count)]
 
 
+def middle(answers):
+    """One case answered several times: each layout's seconds and the serial loop's are medians over the answers, the choice is the first's."""
+    line = answers[0]
+    measured = [{one["layout"]: one for one in answer["layouts"]} for answer in answers]
+    for one in line["layouts"]:
+        if not one.get("refused"):
+            own = [layouts[one["layout"]]["time_s"] for layouts in measured]
+            one["time_s"] = {phase: statistics.median(times[phase] for times in own) for phase in own[0]}
+            one["pairs_per_s"] = line["pairs"] / one["time_s"]["total"]
+    if "serial_s" in line:
+        line["serial_s"] = statistics.median(answer["serial_s"] for answer in answers)
+    totals = {one["layout"]: one["time_s"]["total"] for one in line["layouts"] if not one.get("refused")}
+    line["best"] = min(totals, key=totals.get)
+    if line["choice"] in totals:
+        line["regret"] = (totals[line["choice"]] + line["trial_s"]) / totals[line["best"]] - 1
+    line["passes"] = len(answers)
+    return line
+
+
 def measure(options):
-    cases = {"sweep": sweep, "paper": paper, "steps": steps, "threads": threads}[options.what](options)
-    with open(options.out or os.path.join(DATA, "near_%s.jsonl" % options.what), "w", encoding="utf-8") as file, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as several:
-        for answer in several.map(lambda words: bench(options, words), cases):
-            if answer:
-                file.write(answer + "\n")
-                file.flush()
+    cases = list({"sweep": sweep, "paper": paper, "steps": steps, "threads": threads}[options.what](options))
+    answers = [[] for _ in cases]
+    out = options.out or os.path.join(DATA, "near_%s.jsonl" % options.what)
+    for _ in range(options.passes):
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as several:
+            for own, answer in zip(answers, several.map(lambda words: bench(options, words), cases)):
+                own += [answer] if answer else []
+                lines_so_far = (found[0] if len(found) == 1 else json.dumps(middle(list(map(json.loads, found))), separators=(",", ":"))
+                                for found in answers if found)
+                with open(out + ".new", "w", encoding="utf-8") as file:
+                    file.writelines(line + "\n" for line in lines_so_far)
+                os.replace(out + ".new", out)  # whoever stops it keeps what there is
 
 
 def regrets(data, executes):
@@ -347,6 +371,8 @@ def main():
     parser.add_argument("--backend", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--collect", default="device", choices=["device", "host"], help="cuda: who collects; the paper's way is host")
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--passes", type=int, default=1, help="over all cases, whose times are medians over the passes: a slow "
+                        "minute of the machine then meets one of several")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="cases at a time, each a process of its own")
     parser.add_argument("--memory", default="6e8", help="cap of a layout's arrays, bytes")
@@ -354,7 +380,7 @@ def main():
     parser.add_argument("--least-points", type=float, default=0, help="paper, steps: of his N those from here")
     parser.add_argument("--most-points", type=float, default=1e9, help="to here")
     parser.add_argument("--most-pairs", type=float, default=1e8, help="larger cases are left out")
-    parser.add_argument("--least-pairs", type=float, default=0, help="paper: cases of at most so many are left out")
+    parser.add_argument("--least-pairs", type=float, default=0, help="paper, sweep: cases of at most so many are left out")
     parser.add_argument("--out", default="", help="file for the answers")
     parser.add_argument("--data", default="near_sweep.jsonl", help="of data/, for table")
     parser.add_argument("--samples", default=os.path.join(DATA, "near_gpu_samples.txt.xz"), help="of study_near_sweep, for halves")

@@ -1,6 +1,7 @@
 // The near field's part of libgraft_cuda.so's table: device_near.hpp.
 #include "kernels/near/device_copies.cuh"
 #include "kernels/near/device_near.cuh"
+#include "kernels/near/phases.hpp"
 
 #include "backend/device_cache.cuh"
 #include "backend/device_guard.cuh"
@@ -114,10 +115,11 @@ class Plan final : public DeviceNear {
     void take_points(const PointBounds& all) override {
         enter();
         const double extent = all.extent(sums_.dimension);
-        if (loses_phases(sums_, extent)) {
-            queue_.wait();
-            rest();
-            fail_lost_phases(sums_, extent);
+        try {
+            require_phases(sums_, extent);
+        } catch (...) {
+            drop_call();
+            throw;
         }
         scale_ = collects_on_host_ ? 1 : length_scale(sums_, extent, scale_);
         const bool fold = can_be_folded(scale_);
@@ -293,17 +295,21 @@ class Plan final : public DeviceNear {
         to.scale = direct ? scale_ : 1;
         return to;
     }
-    /// After a wait.
-    void refuse_bad(int32_t place, const char* what, double most) {
-        const int64_t bad = inputs_.first_bad(place);
-        if (bad < 0)
-            return;
+    /// What a call that is refused has begun comes to its end.
+    void drop_call() {
         if (work_ == Work::begun)
             GRAFT_CUDA(cudaEventSynchronize(begun_));
         else
             queue_.wait();
         inputs_.waited();
         rest();
+    }
+    /// After a wait.
+    void refuse_bad(int32_t place, const char* what, double most) {
+        const int64_t bad = inputs_.first_bad(place);
+        if (bad < 0)
+            return;
+        drop_call();
         core::fail(core::Status::value,
                    "near field: %s[%lld] is not a finite number of at most %g in magnitude", what,
                    static_cast<long long>(bad), most);

@@ -77,6 +77,10 @@ TEST_F(NearUnits, NewCoordinatesMayBeInAnotherUnit) {
     graft::test::new_coordinates_may_be_in_another_unit(pipeline::Backend::cuda);
 }
 
+TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
+    graft::test::phases_that_are_lost_are_refused(pipeline::Backend::cuda, 8);
+}
+
 /// Sums of one set of charges in single precision and of another 2^96 times as large, in turns by one plan.
 TEST_F(NearUnits, ChargesMayChangeTheirUnitFromExecutionToExecution) {
     NearScene scene(500, 0, 3);

@@ -48,31 +48,41 @@ TEST(NearTime, SlotsOfEachLoop) {
     EXPECT_DOUBLE_EQ(slots(NearLayout::tiled_split), p.pairs + 1000 * 7.);
 }
 
-/// On a GPU the tables' bytes, too: an offset a box finds records that are not padded.
-TEST(NearTime, WithAndWithoutPaddingOnlyBytesDiffer) {
+TEST(NearTime, GapsBetweenRecordsBreakTheStreamOfTheirLines) {
     NearProblem p = problem(1e5, 10, 3);
-    for (const NearBackend backend : {NearBackend::cpu, NearBackend::cuda}) {
-        NearWay way;
-        way.backend = backend;
-        struct Pair {
-            NearLayout measured, other;
-            double offset_bytes; // more, of a box
-        };
-        for (const auto& [one, other, offset_bytes] :
-             {Pair{NearLayout::replicated, NearLayout::replicated_packed, 8},
-              {NearLayout::replicated_group, NearLayout::replicated_group_padded, -8}}) {
-            p.layout_bytes = 1e9;
-            const NearPrediction here = near_time(one, p, way, {}), there = near_time(other, p, way, {});
-            bool measured = false;
-            const double byte_s = near_costs(one, p, way, {}, &measured).collection.run_s;
-            const double table_s = backend == NearBackend::cuda ? offset_bytes * p.boxes * byte_s : 0;
-            EXPECT_NEAR(there.collection_s, here.collection_s + table_s, 1e-15);
-            EXPECT_EQ(here.execution_s(), there.execution_s());
-            EXPECT_EQ(near_scalar(one), near_scalar(other));
-            EXPECT_TRUE(near_records(other));
-            p.layout_bytes = 2e9;
-            EXPECT_GT(near_time(other, p, way, {}).collection_s, there.collection_s);
-        }
+    p.layout_bytes = 1e9; // alike: only where the records stand differs
+    const auto kernel_s = [&](NearLayout layout) { return near_time(layout, p, {}, {}).kernel_s; };
+    EXPECT_GT(kernel_s(NearLayout::replicated), 1.1 * kernel_s(NearLayout::replicated_packed));
+    EXPECT_GT(kernel_s(NearLayout::replicated_group_padded), 1.1 * kernel_s(NearLayout::replicated_group));
+    Machine machine; // of before they were measured each by itself
+    bool measured = true;
+    machine.near.layouts[0] = near_costs(NearLayout::replicated, p, {}, machine, &measured);
+    EXPECT_EQ(near_time(NearLayout::replicated, p, {}, machine).kernel_s,
+              near_time(NearLayout::replicated_packed, p, {}, machine).kernel_s);
+}
+
+/// Their own bytes, and those of the tables: an offset a box finds records that are not padded.
+TEST(NearTime, WithAndWithoutPaddingOnlyBytesDifferOnAGpu) {
+    struct Pair {
+        NearLayout measured, other;
+        double offset_bytes; // more, of a box
+    };
+    NearProblem p = problem(1e5, 10, 3);
+    NearWay way;
+    way.backend = NearBackend::cuda;
+    for (const auto& [one, other, offset_bytes] :
+         {Pair{NearLayout::replicated, NearLayout::replicated_packed, 8},
+          {NearLayout::replicated_group, NearLayout::replicated_group_padded, -8}}) {
+        p.layout_bytes = 1e9;
+        const NearPrediction here = near_time(one, p, way, {}), there = near_time(other, p, way, {});
+        bool known = false;
+        const double byte_s = near_costs(one, p, way, {}, &known).collection.run_s;
+        EXPECT_NEAR(there.collection_s, here.collection_s + offset_bytes * p.boxes * byte_s, 1e-15);
+        EXPECT_EQ(here.execution_s(), there.execution_s());
+        EXPECT_EQ(near_scalar(one), near_scalar(other));
+        EXPECT_TRUE(near_records(other));
+        p.layout_bytes = 2e9;
+        EXPECT_GT(near_time(other, p, way, {}).collection_s, there.collection_s);
     }
     Machine machine; // that knows better
     bool measured = true;
@@ -244,6 +254,7 @@ TEST(NearTime, RandomReadsAndStreamsByTheSizeOfTheArray) {
     for (size_t k = 0; k < 4; ++k) // 1, 8, 64, 512 MB: in the caches, half, beyond
         machine.cpu.arrays[k] = {1e6 * std::pow(8, static_cast<double>(k)), k < 2 ? 1e-9 : 7e-9,
                                  k < 2 ? 1e-9 : (k == 2 ? 2e-9 : 3e-9)};
+    machine.cpu.caches[1].bytes = 1e9;                       // records keep their first lines
     machine.near.kernels[0] = {0, 1, 2, 2, 1, 1e-15, 1e-15}; // of no time
     const auto terms = [&](double points, double bytes) {
         NearProblem p = problem(points, 4, 2);
@@ -258,25 +269,48 @@ TEST(NearTime, RandomReadsAndStreamsByTheSizeOfTheArray) {
     machine.near.kernels[0] = {0, 1, 2, 2, 1, 1e-9, 1e-9};
     EXPECT_NEAR(terms(10000, 6e8)[6] / lines, 0.13, 0.05)
         << "arithmetic goes on meanwhile: 0.4 ms, lines 0.1 ms";
+    machine.cpu.caches[1].bytes = 1e6;
+    EXPECT_LT(terms(10000, 6e8)[6] / lines, 0.08) << "so do waits for a record's first lines";
     EXPECT_NEAR(terms(64e6 / 8, 5e6)[7], 64e6 / 8 * 6e-9, 1e-6) << "a sum a target";
 }
 
-TEST(NearTime, TheFirstLinesOfARecordAreWaitedFor) {
+TEST(NearTime, SomeLinesOfEveryRecordAreWaitedFor) {
     Machine machine;
     machine.cpu.arrays[0] = {1e6, 1e-9, 1e-9}, machine.cpu.arrays[1] = {64e6, 7e-9, 3e-9};
+    machine.cpu.caches[1].bytes = 1e6;
     NearProblem p = problem(10000, 4, 2); // 2500 boxes, sums in a cache
     p.lane_targets = 16000;               // 2000 vectors of 8 doubles
-    p.full_boxes = 2400;
+    p.full_boxes = 2400, p.group_slots = p.pairs;
     const auto random_s = [&](NearLayout layout, double bytes) {
         p.layout_bytes = bytes;
         return near_terms(layout, NearPhaseName::kernel, p, {}, machine)[7];
     };
-    const double wait_s = 16 * (7e-9 - 1e-9);
-    EXPECT_EQ(random_s(NearLayout::replicated, 9e5), 0) << "in a cache";
-    EXPECT_NEAR(random_s(NearLayout::replicated, 64e6), 10000 * wait_s, 1e-9) << "a record a target";
-    EXPECT_NEAR(random_s(NearLayout::replicated_interleaved, 64e6), 2000 * wait_s, 1e-9) << "a vector";
-    EXPECT_NEAR(random_s(NearLayout::replicated_group, 64e6), 2400 * wait_s, 1e-9) << "a box";
+    const double all_s = 16 * (7e-9 - 1e-9) * (1 - 8. / 64); // beyond eight times the second level
+    const double lines = p.pairs * 3 * 8 / 64;               // of two coordinates and a charge
+    EXPECT_EQ(random_s(NearLayout::replicated, 8e6), 0) << "in a cache";
+    EXPECT_NEAR(random_s(NearLayout::replicated, 64e6), 10000 * std::sqrt(lines / 10000) * all_s, 1e-9)
+        << "a record a target";
+    EXPECT_NEAR(random_s(NearLayout::replicated_group, 64e6), 2400 * std::sqrt(lines / 2400) * all_s, 1e-9)
+        << "a box";
+    p.lane_pairs = 8 * p.pairs;
+    EXPECT_NEAR(random_s(NearLayout::replicated_interleaved, 64e6),
+                2000 * std::sqrt(8 * lines / 2000) * all_s, 1e-9)
+        << "a vector";
     EXPECT_EQ(random_s(NearLayout::ranges, 64e6), 0) << "points in order, no records";
+}
+
+TEST(NearTime, RunsOfSortedPointsPassWithThePoints) {
+    Machine machine;
+    machine.cpu.arrays[0] = {1e6, 1e-9, 1e-9}, machine.cpu.arrays[1] = {64e6, 7e-9, 3e-9};
+    machine.near.kernels[0] = {0, 1, 2, 2, 1, 1e-9, 1e-9};
+    NearProblem p = problem(1e6, 0.5, 2); // 2e6 boxes, points of 24 bytes
+    p.runs = 3e6;
+    const auto lines = [&] {
+        return near_terms(NearLayout::ranges, NearPhaseName::kernel, p, {}, machine)[6];
+    };
+    EXPECT_NEAR(lines(), (24e6 + 8 * 3e6 + 8 * 2e6) / 64, 1e-3) << "all from the memory";
+    p.runs = 1e6;
+    EXPECT_LT(lines(), (24e6 + 8 * 1e6 + 8 * 2e6) / 64) << "48 MB: some stay in a cache";
 }
 
 TEST(NearTime, RecordsBeyondTheSamplesStreamAtTheBandwidth) {

@@ -37,7 +37,7 @@ TEST_F(NearUnits, PointsThatAreTooCloseCountAsCoincident) {
 }
 
 TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
-    phases_that_are_lost_are_refused(run);
+    phases_that_are_lost_are_refused(pipeline::Backend::cpu, 1);
 }
 
 TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
