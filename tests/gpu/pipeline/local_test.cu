@@ -168,7 +168,7 @@ TEST_F(EngineLocal, AccelerationsByRecordsAreThoseOfTheField) {
     const Cloud cloud = make_cloud((1 << 18) + 1017, 30), points = make_cloud((1 << 18) + 5, 31);
     for (const Local local : {Local::on, Local::off})
         for (const Cloud* at : {static_cast<const Cloud*>(nullptr), &points}) {
-            if (small_inputs() && at != nullptr)
+            if (small_inputs() && (at != nullptr || local == Local::off))
                 continue;
             Wish wish;
             wish.potential = wish.sums = false;
