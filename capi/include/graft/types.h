@@ -208,7 +208,7 @@ typedef struct graft_near_field {
     double table_begin;          /* table: radius of the first knot, and */
     double table_step;           /* from knot to knot */
     const graft_array *table;    /* table: a knot an item, 2 components f(r) and f'(r); F32 or F64, on the host; cubic
-                                    between knots, 0 beyond the last */
+                                    between knots and before the first, 0 beyond the last; f(0) at distance 0, but not to itself */
     int32_t boxes;               /* GRAFT_NEAR_LISTS ... */
     int32_t most;                /* level, leaves: most points in a box; 0: deck key near_field.box */
     int32_t height;              /* level: height of the tree (its leaf boxes are 2^(height - 1) along an edge); 0: from 3
@@ -425,7 +425,7 @@ typedef struct graft_options_values {
     int32_t near_precision; /* 0 = as `precision`, else GRAFT_NEAR_PRECISION_* */
     int32_t near_box;       /* most points in a box that the library makes; 0 = 15 */
     int32_t near_devices;   /* as many GPUs at most, from cuda.device on, sum one plan, up to 64; 0 = one */
-    double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit */
+    double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit on a GPU, CPU: 3/4 of the free memory */
     double near_expected_executes; /* for one set of coordinates; 0 = unknown, taken as 10 */
     /* Since minor 4: periodic boxes (deck keys ewald.*, box.*). The first four took the reserved words of minor 3. The box
      * is the one that a new context has; context_set_box gives it another. */
