@@ -173,7 +173,7 @@ const MachineKey keys[] = {
     near_layout<&NearLayoutCosts::backend>("near.layouts.#.backend", "", "0 CPU, 1 GPU", most_near_layouts),
     near_layout<&NearLayoutCosts::layout>(
         "near.layouts.#.layout", "",
-        "0 indexed ... 8 replicated_group_padded, see types.h; 9 tiled, pairs of boxes once",
+        "0 indexed ... 8 replicated_group_padded (types.h's numbers less one); 9 tiled, pairs of boxes once",
         most_near_layouts),
     near_layout<&NearLayoutCosts::number_bytes>("near.layouts.#.number_bytes", "B", "4 fp32, 8 else",
                                                 most_near_layouts),

@@ -101,7 +101,7 @@ def middle(answers):
     measured = [{one["layout"]: one for one in answer["layouts"]} for answer in answers]
     for one in line["layouts"]:
         if not one.get("refused"):
-            own = [layouts[one["layout"]]["time_s"] for layouts in measured]
+            own = [layouts[one["layout"]]["time_s"] for layouts in measured if not layouts[one["layout"]].get("refused")]
             one["time_s"] = {phase: statistics.median(times[phase] for times in own) for phase in own[0]}
             one["pairs_per_s"] = line["pairs"] / one["time_s"]["total"]
     if "serial_s" in line:

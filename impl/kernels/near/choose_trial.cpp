@@ -208,7 +208,8 @@ std::vector<const Candidate*> contenders(const Choice& choice) {
     }
     std::sort(list.begin(), list.end(),
               [](const Candidate* a, const Candidate* b) { return a->time_s < b->time_s; });
-    // With and without padding a layout has one prediction but for its bytes: the quicker stands for both.
+    // With and without padding a layout is the same work, and on a GPU one prediction but for its bytes: the
+    // one that is predicted quicker stands for both.
     const auto alike = [](const Candidate* one) {
         return model::near_measured_as(static_cast<model::NearLayout>(one->layout));
     };

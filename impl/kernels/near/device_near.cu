@@ -7,7 +7,6 @@
 #include "backend/device_guard.cuh"
 #include "backend/host_stream.cuh"
 #include "backend/side_stream.cuh"
-#include "kernels/near/phases.hpp"
 
 #include <cstdio>
 #include <map>

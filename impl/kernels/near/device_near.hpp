@@ -51,8 +51,9 @@ struct DeviceNearTable {
                       void** plan, backend::DeviceError* error);
     void (*destroy)(void* plan);
     /// Views of one component each; [2] is not read in two dimensions, sources not where the structure is the
-    /// same. stream: a cudaStream_t or NULL. Host arrays may go when it returns. Not finite: Error(value)
-    /// that names the first index (of device arrays, too: it waits).
+    /// same. stream: a cudaStream_t or NULL. Host arrays may go when it returns. Not finite or beyond
+    /// what the arithmetic holds: Error(value) that names the first index (of device arrays, too: it waits);
+    /// waves whose phases are lost: Error(argument).
     int32_t (*set_points)(void* plan, const particles::ArrayView* targets,
                           const particles::ArrayView* sources, void* stream, backend::DeviceError* error);
     int32_t (*begin)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,

@@ -16,7 +16,7 @@ constexpr int64_t piece_boxes = 1024; // that a thread takes at a time
 struct Piece {
     RawArray<SlotRun> run;
     int32_t most = 0;
-    int64_t total = 0, pairs = 0;
+    int64_t pairs = 0;
     int64_t place = 0; // of its first run in the whole
 };
 
@@ -40,7 +40,7 @@ class Walk {
             runs_.sources[static_cast<size_t>(b)] = m;
             runs_.offset[static_cast<size_t>(b) + 1] = last - before;
             piece.most = std::max(piece.most, m);
-            piece.total += m, piece.pairs += m * n;
+            piece.pairs += m * n;
         }
         piece.run = RawArray<SlotRun>(static_cast<size_t>(last - room.data()));
         std::copy(room.data(), last, piece.run.all().begin());
@@ -104,7 +104,7 @@ HostRuns merge_runs(const Structure& s, const RunsOptions& options) {
     for (Piece& piece : pieces) {
         piece.place = all, all += static_cast<int64_t>(piece.run.size());
         runs.most = std::max(runs.most, piece.most);
-        runs.total += piece.total, runs.pairs += piece.pairs;
+        runs.pairs += piece.pairs;
     }
     runs.run = RawArray<SlotRun>(static_cast<size_t>(all));
     runs.offset[0] = 0;

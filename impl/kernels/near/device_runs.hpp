@@ -42,7 +42,6 @@ struct HostRuns {
     RawArray<int32_t> sources; // of a box: m
     RawArray<int32_t> own; // k of the box's first own point, -1: not in the list; empty: no box has its own
     int32_t most = 0;      // largest m
-    int64_t total = 0;     // sum of m
     int64_t pairs = 0;     // sum of m times the box's targets
 };
 

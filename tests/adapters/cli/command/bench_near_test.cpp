@@ -80,11 +80,6 @@ TEST_F(BenchNear, EveryKernel) {
     }
 }
 
-TEST_F(BenchNear, AnyOptionOfItsOwnAsksForIt) {
-    for (const char* option : {"--layout ranges", "--executes=3", "--dimension 2"})
-        EXPECT_GT(bench(option)["boxes"].as<int>(), 0) << option;
-}
-
 TEST_F(BenchNear, NamedLayoutsUnderACapAreMadeInChunks) {
     const YAML::Node free = bench("--density 8 --layout ranges,tiled,replicated_group --precision fp32");
     ASSERT_EQ(free["layouts"].size(), 3u);
