@@ -53,8 +53,8 @@ double left_in_groups() {
             continue;
         const std::string controllers = "," + line.substr(begin + 1, end - begin - 1) + ",";
         std::string path = line.substr(end + 1);
-        while (path.ends_with('/'))
-            path.pop_back();
+        if (path == "/" || !path.starts_with('/'))
+            path.clear();
         if (controllers == ",,")
             least = std::min(least, left_in(second, path));
         else if (controllers.find(",memory,") != std::string::npos)
