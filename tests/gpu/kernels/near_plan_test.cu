@@ -51,6 +51,21 @@ struct Rows {
     }
 };
 
+/// Rows of doubles in host memory with the views of a call for their potentials.
+struct HostRows : Rows<double> {
+    ArrayView points[3], charge;
+    near::DeviceNearOutputs outputs;
+    explicit HostRows(const NearScene& scene) : Rows<double>(scene) {
+        const auto host = [&](double* first) {
+            return PlanTest::view(first, ElementType::f64, scene.target.n(), 32, MemorySpace::host);
+        };
+        for (int axis = 0; axis < 3; ++axis)
+            points[axis] = host(in.data() + axis);
+        charge = host(in.data() + 3);
+        outputs.potential[0] = host(out.data());
+    }
+};
+
 template <typename T>
 void run_rows(PlanTest& test, near::Precision precision, bool on_device, bool add, bool in_place) {
     NearSceneOptions o;
@@ -212,28 +227,21 @@ TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
     const near::Structure structure = scene.structure();
     near::Sums sums;
     void* plan = create(scene, structure, sums);
-    Rows<double> rows(scene);
-    const int64_t n = scene.target.n();
-    ArrayView points[3];
-    for (int axis = 0; axis < 3; ++axis)
-        points[axis] = view(rows.in.data() + axis, ElementType::f64, n, 32, MemorySpace::host);
-    const ArrayView charge = view(rows.in.data() + 3, ElementType::f64, n, 32, MemorySpace::host);
-    near::DeviceNearOutputs outputs;
-    outputs.potential[0] = view(rows.out.data(), ElementType::f64, n, 32, MemorySpace::host);
+    HostRows rows(scene);
     rows.in[4 * 17 + 1] = rows.in[4 * 300 + 1] = std::nan("");
-    EXPECT_EQ(table.set_points(plan, points, nullptr, nullptr, &error),
+    EXPECT_EQ(table.set_points(plan, rows.points, nullptr, nullptr, &error),
               static_cast<int32_t>(core::Status::value));
     EXPECT_NE(std::strstr(error.message, "target y[17]"), nullptr) << error.message;
     rows.in[4 * 17 + 1] = rows.in[4 * 300 + 1] = 0.5;
-    ASSERT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), 0) << error.message;
+    ASSERT_EQ(table.set_points(plan, rows.points, nullptr, nullptr, &error), 0) << error.message;
     rows.in[4 * 5 + 3] = HUGE_VAL;
-    ASSERT_EQ(table.begin(plan, &charge, &outputs, nullptr, &error), 0) << error.message;
+    ASSERT_EQ(table.begin(plan, &rows.charge, &rows.outputs, nullptr, &error), 0) << error.message;
     near::DeviceNearReport report;
     EXPECT_EQ(table.end(plan, &report, &error), static_cast<int32_t>(core::Status::value));
     EXPECT_NE(std::strstr(error.message, "charge component 0[5]"), nullptr) << error.message;
     EXPECT_EQ(rows.out[0], 1) << "sums of bad charges were written";
     rows.in[4 * 5 + 3] = 1;
-    ASSERT_EQ(table.begin(plan, &charge, &outputs, nullptr, &error), 0);
+    ASSERT_EQ(table.begin(plan, &rows.charge, &rows.outputs, nullptr, &error), 0);
     EXPECT_EQ(table.end(plan, &report, &error), 0) << error.message;
     EXPECT_NE(rows.out[0], 1);
     table.destroy(plan);
@@ -242,29 +250,22 @@ TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
 TEST_F(PlanTest, CoordinatesBeyondTheArithmeticAreRefusedAndTheOldOnesStay) {
     NearScene scene = make_near_scene({});
     const near::Structure structure = scene.structure();
-    const int64_t n = scene.target.n();
     for (const near::Precision precision :
          {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {
         near::Sums sums;
         sums.precision = precision;
         void* plan = create(scene, structure, sums);
-        Rows<double> rows(scene);
-        ArrayView points[3];
-        for (int axis = 0; axis < 3; ++axis)
-            points[axis] = view(rows.in.data() + axis, ElementType::f64, n, 32, MemorySpace::host);
-        const ArrayView charge = view(rows.in.data() + 3, ElementType::f64, n, 32, MemorySpace::host);
-        near::DeviceNearOutputs outputs;
-        outputs.potential[0] = view(rows.out.data(), ElementType::f64, n, 32, MemorySpace::host);
+        HostRows rows(scene);
         near::DeviceNearReport report;
         const auto execute = [&] {
-            ASSERT_EQ(table.begin(plan, &charge, &outputs, nullptr, &error), 0) << error.message;
+            ASSERT_EQ(table.begin(plan, &rows.charge, &rows.outputs, nullptr, &error), 0) << error.message;
             ASSERT_EQ(table.end(plan, &report, &error), 0) << error.message;
         };
-        ASSERT_EQ(table.set_points(plan, points, nullptr, nullptr, &error), 0) << error.message;
+        ASSERT_EQ(table.set_points(plan, rows.points, nullptr, nullptr, &error), 0) << error.message;
         execute();
         const std::vector<double> before = rows.out;
         rows.in[4 * 17 + 1] = 2 * near::most_coordinate(precision);
-        EXPECT_EQ(table.set_points(plan, points, nullptr, nullptr, &error),
+        EXPECT_EQ(table.set_points(plan, rows.points, nullptr, nullptr, &error),
                   static_cast<int32_t>(core::Status::value));
         EXPECT_NE(std::strstr(error.message, "target y[17]"), nullptr) << error.message;
         std::fill(rows.out.begin(), rows.out.end(), 1);
