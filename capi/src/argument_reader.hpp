@@ -3,7 +3,7 @@
 #pragma once
 
 #include "entries.hpp"
-#include "kernels/near/choose.hpp" // model::Machine
+#include "near/choice/choose.hpp" // model::Machine
 
 #include <initializer_list>
 #include <map>

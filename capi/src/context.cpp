@@ -1,7 +1,7 @@
 // graft_context: life, settings, and the two entries that compute forces.
 #include "context.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "entries.hpp"
 
 #include <algorithm>

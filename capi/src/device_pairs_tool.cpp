@@ -1,9 +1,9 @@
 // All pairs on a GPU as JSON, see device_pairs_tool.hpp.
 #include "device_pairs_tool.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "core/error.hpp"
-#include "kernels/device_bench.hpp"
+#include "study/bench/bench_table.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* precision_names[] = {"fp32", "mixed", "fp64"};
 constexpr const char* stage_names[] = {"stage_0", "stage_1", "stage_2", "best"};
-constexpr double fp64_instructions = 16; // multiply-adds and the like of a pair, kernels/device_pair.cuh
+constexpr double fp64_instructions = 16; // multiply-adds and the like of a pair, forces/p2p/pair_gpu.cuh
 
 struct Request {
     kernels::PairsRequest pairs{262144, 0, 0, 0, 5};

@@ -1,7 +1,7 @@
 // The devices of CUDA's table as JSON.
 #include "device_tool.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "json_string.hpp"
 
 namespace graft::capi {

@@ -1,10 +1,10 @@
 // Arguments of a measurement from text, its result as JSON.
 #include "force_tool.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "context.hpp"
 #include "json_string.hpp"
-#include "pipeline/bench_force.hpp"
+#include "study/bench/bench_force.hpp"
 #include "structs.hpp"
 
 #include <cmath>

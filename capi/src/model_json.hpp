@@ -1,7 +1,7 @@
 // Answers of the models as text.
 #pragma once
 
-#include "pipeline/calibrate.hpp"
+#include "study/calibrate/calibrate.hpp"
 
 #include <string>
 

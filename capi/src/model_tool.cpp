@@ -5,7 +5,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "model_json.hpp"
-#include "pipeline/calibrate.hpp"
+#include "study/calibrate/calibrate.hpp"
 
 #include <cmath>
 

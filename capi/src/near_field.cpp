@@ -1,7 +1,7 @@
 // The near-field entries: the caller's structs in the plan's terms.
 #include "context.hpp"
 #include "entries.hpp"
-#include "pipeline/calibrate.hpp"
+#include "study/calibrate/calibrate.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include "entries.hpp"
 #include "figures.hpp"
 
-#include "pipeline/near_plan.hpp"
+#include "near/plan/near_plan.hpp"
 
 #include <graft/types.h>
 

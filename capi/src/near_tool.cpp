@@ -4,8 +4,8 @@
 #include "argument_reader.hpp"
 #include "backend/executor.hpp"
 #include "core/error.hpp"
-#include "kernels/near/bench.hpp"
-#include "kernels/near/mutual.hpp"
+#include "study/bench/bench_near.hpp"
+#include "near/mutual.hpp"
 #include "near_tool_json.hpp"
 
 #include <algorithm>

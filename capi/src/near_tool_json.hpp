@@ -1,8 +1,8 @@
 // What bench p2p --density was asked and found, and that as JSON.
 #pragma once
 
-#include "kernels/near/bench.hpp"
-#include "kernels/near/choose.hpp"
+#include "study/bench/bench_near.hpp"
+#include "near/choice/choose.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // Memory kinds of arrays, and the options of the GPU.
 #include "places.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 
 namespace graft::capi {
 

@@ -1,7 +1,7 @@
 // query and query_text: the figures of the last computation, and those of ranks, decompose, balance, migrate.
 #include "context.hpp"
 #include "entries.hpp"
-#include "pipeline/buffer_tuning.hpp"
+#include "study/papers/liu_buffer_tuning.hpp"
 
 namespace graft::capi {
 

@@ -1,9 +1,9 @@
 // Arguments of a study from text, its result as JSON.
 #include "simulate_tool.hpp"
 
-#include "balance/simulate.hpp"
+#include "study/simulate/simulate_balance.hpp"
 #include "core/error.hpp"
-#include "pipeline/simulate_forces.hpp"
+#include "study/simulate/simulate_forces.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 
 #include "places.hpp"
 
-#include "pipeline/solver.hpp"
+#include "engine/solver.hpp"
 
 #include <graft/types.h>
 

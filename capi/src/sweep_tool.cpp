@@ -3,8 +3,8 @@
 
 #include "backend/executor.hpp"
 #include "core/error.hpp"
-#include "decompose/bench.hpp"
-#include "kernels/simd.hpp"
+#include "study/bench/bench_sweep.hpp"
+#include "forces/simd.hpp"
 
 namespace graft::capi {
 namespace {

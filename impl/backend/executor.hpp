@@ -5,7 +5,7 @@
 // a block ends the loop early and is thrown again on the calling thread.
 #pragma once
 
-#include "backend/work.hpp"
+#include "backend/step_count.hpp"
 #include "core/memory.hpp"
 
 #include <algorithm>

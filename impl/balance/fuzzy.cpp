@@ -4,7 +4,7 @@
 #include "balance/candidates.hpp"
 #include "balance/owner_table.hpp"
 #include "balance/peers.hpp"
-#include "decompose/left_filled.hpp"
+#include "decompose/orb/left_filled.hpp"
 
 namespace graft::balance {
 

@@ -7,7 +7,7 @@
 // the host's.
 #include "comm/thread_group.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "core/error.hpp"
 
 #include <cstring>

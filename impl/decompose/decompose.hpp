@@ -55,7 +55,7 @@ struct Options {
     int bins = 0; // histogram and halving; 0: chosen
     /// GPU that strategy level may use on a rank with at least device_least points (a rank alone: with
     /// tolerance 0): the same cells, owners and order. What the GPU refuses at the start (its memory) the
-    /// CPU does; ranks need not agree. device_by_rank: ranks go round the GPUs (backend/device_choice.hpp).
+    /// CPU does; ranks need not agree. device_by_rank: ranks go round the GPUs (backend/gpu_choice.hpp).
     int32_t device = no_device;
     int64_t device_least = 1 << 20;
 };

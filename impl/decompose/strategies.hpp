@@ -6,7 +6,7 @@
 // working memory in a State of its own (Decomposer::State holds them all).
 #pragma once
 
-#include "decompose/problem.hpp"
+#include "decompose/checked_points.hpp"
 
 namespace graft::decompose {
 

@@ -10,7 +10,7 @@
 #include "backend/executor.hpp"
 #include "comm/communicator.hpp"
 #include "core/host_device.hpp"
-#include "decompose/left_filled.hpp"
+#include "decompose/orb/left_filled.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // Which accepted cells are so far away, compared with a group, that their field over the whole group may be
-// one polynomial about the group's centre (kernels/local.hpp): the body that host and device share.
+// one polynomial about the group's centre (forces/m2l/m2l.hpp): the body that host and device share.
 //
 // A cell of sum |q| = m at distance d from the centre of a group of radius r: the first term that its
 // polynomial of degree N leaves out is about m (r/d)^N / d^2. With the error MAC a cell's own error may be

@@ -1,7 +1,7 @@
 // See tree_sizes.hpp.
 #include "model/tree_sizes.hpp"
 
-#include "model/paper_feed.hpp"
+#include "model/liu_feed.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 // matter once an evaluation has been timed. Source of the question: liu2022, figures 4.2, 4.4, 4.7.
 #pragma once
 
-#include "model/paper_blocks.hpp"
+#include "model/liu_blocks.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -2,7 +2,7 @@
 #include "moments/moments.hpp"
 
 #include "core/error.hpp"
-#include "moments/node_moments.hpp"
+#include "moments/p2m_m2m.hpp"
 
 namespace graft::moments {
 

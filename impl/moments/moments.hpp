@@ -10,7 +10,7 @@
 #pragma once
 
 #include "backend/executor.hpp"
-#include "moments/terms.hpp"
+#include "moments/moment_terms.hpp"
 #include "tree/tree.hpp"
 
 namespace graft::moments {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
-#include "moments/terms.hpp"
+#include "moments/moment_terms.hpp"
 
 namespace graft::moments {
 

@@ -3,7 +3,7 @@
 //
 //     phi(x) = sum over alpha of w_alpha d^alpha (1/s)(x - c),  w_alpha = (-1)^|alpha| M_alpha / alpha!
 //
-// in units of rho^|alpha|, in the order of terms.hpp. Unsoftened, the traces of the moments meet derivatives
+// in units of rho^|alpha|, in the order of moment_terms.hpp. Unsoftened, the traces of the moments meet derivatives
 // that vanish, and the traceless parts stand for the moments; softened, the record's traces are put back.
 #pragma once
 

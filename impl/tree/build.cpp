@@ -4,7 +4,7 @@
 #include "backend/reduce.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
-#include "tree/detail.hpp"
+#include "tree/build_steps.hpp"
 
 #include <limits>
 

@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "geometry/morton.hpp"
-#include "tree/detail.hpp"
+#include "tree/build_steps.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 // Threads put the levels of their subtrees into arenas of their own; by (level, subtree) these stretches are
 // then in level order, which is the order that the level-by-level construction makes: the same tree.
 #include "geometry/morton.hpp"
-#include "tree/detail.hpp"
+#include "tree/build_steps.hpp"
 
 #include <algorithm>
 #include <atomic>

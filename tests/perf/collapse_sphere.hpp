@@ -2,7 +2,7 @@
 // tree forces of one process that move it. Free fall takes 1.11.
 #pragma once
 
-#include "pipeline/solver.hpp"
+#include "engine/solver.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #include "balance/balance.hpp"
 #include "balance/migrate.hpp"
 #include "collapse_sphere.hpp"
-#include "comm/simulated.hpp"
+#include "study/simulate/simulated_ranks.hpp"
 
 #include <memory>
 #include <string>

@@ -7,9 +7,9 @@
 // (`objdump -d`, AVX-512: potential 13, gradient 16, both 19 in float, see impl/docs/near-notes.md). usage:
 // near_study [points] [outputs 1|2|3] [rounds] [threads] [densities...]
 #include "core/error.hpp"
-#include "kernels/bench.hpp"
-#include "kernels/near/layout.hpp"
-#include "kernels/simd.hpp"
+#include "study/bench/bench_p2p.hpp"
+#include "near/layouts/layout.hpp"
+#include "forces/simd.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,8 +11,8 @@
 // time, rms and 99 % error (of the rms force) of all pairs, cells and replicas at several accuracies, at 400
 // particles against all pairs in fp64 to 1e-9.
 #include "array_view.hpp"
-#include "pipeline/periodic.hpp"
-#include "pipeline/solver.hpp"
+#include "periodic/periodic.hpp"
+#include "engine/solver.hpp"
 
 #include <algorithm>
 #include <array>

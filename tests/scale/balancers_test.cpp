@@ -1,5 +1,5 @@
 // The four balancers of liu2022, unchanged, on more ranks than any machine here has.
-#include "balance/simulate.hpp"
+#include "study/simulate/simulate_balance.hpp"
 #include "rank_memory.hpp"
 
 #include <gtest/gtest.h>

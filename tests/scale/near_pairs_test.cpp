@@ -5,7 +5,7 @@
 // pairs, some 25,000 sources a target. The nested loop is double throughout (its own rounding is far below
 // what is asked of float; of double it takes its part of the bound). Records are far larger than the cap, so
 // that chunks are tested with it. GRAFT_NEAR_SHARE (0...1, 0.625) sets another share of all boxes a list.
-#include "kernels/near/layout.hpp"
+#include "near/layouts/layout.hpp"
 
 #include <gtest/gtest.h>
 

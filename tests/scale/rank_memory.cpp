@@ -1,7 +1,7 @@
 // operator new with a header that says whose the memory is.
 #include "rank_memory.hpp"
 
-#include "comm/simulated.hpp"
+#include "study/simulate/simulated_ranks.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "array_view.hpp"
-#include "kernels/cloud_points.hpp"
-#include "pipeline/solver.hpp"
+#include "study/bench/cloud_points.hpp"
+#include "engine/solver.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // A library that stands in for libgraft_cuda.so in tests without a GPU, and its switches.
 #pragma once
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

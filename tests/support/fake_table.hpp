@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/build_id.hpp"
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 
 namespace graft::test {
 

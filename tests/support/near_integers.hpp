@@ -1,7 +1,7 @@
 // A vector of integers as a near field's offsets, lists or indices.
 #pragma once
 
-#include "kernels/near/boxes.hpp"
+#include "near/boxes.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // An even structure for tests of the near field's model.
 #pragma once
 
-#include "model/near_time.hpp"
+#include "near/choice/near_time.hpp"
 
 namespace graft::model {
 

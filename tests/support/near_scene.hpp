@@ -3,7 +3,7 @@
 #pragma once
 
 #include "near_integers.hpp"
-#include "pipeline/near_plan.hpp"
+#include "near/plan/near_plan.hpp"
 
 #include <gtest/gtest.h>
 

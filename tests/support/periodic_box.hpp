@@ -4,7 +4,7 @@
 
 #include "particle_cloud.hpp"
 
-#include "pipeline/settings.hpp"
+#include "forces/settings.hpp"
 #include "reference/ewald_sum.hpp"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
                                     our best layout against his; without NAME also the speed-up of several threads, the paper's constants
                                     fitted here, and where its replicated layout ceases to be the faster one
   near.py halves [--samples FILE]   what `study_near_sweep --samples FILE` measured on a GPU: the model fitted to every second structure
-                                    and judged on the others, both ways; --rows: fitted to all, as rows of model/near_gpu.cpp
+                                    and judged on the others, both ways; --rows: fitted to all, as rows of near/choice/near_terms_gpu.cpp
 
 Each line of data is one answer of `graft bench p2p --density ... ` with E = 1: for other E the collection's share is 1/E
 and the choice is that of the predictions alone.
@@ -282,7 +282,7 @@ def not_negative(rows, right, rounds=3000):
 
 
 def fit_phase(samples, phase, known=None):
-    """Seconds of each term, by least squares of relative errors (as model/near_calibrate.cpp); `known`: of a part of each sample."""
+    """Seconds of each term, by least squares of relative errors (as study/calibrate/near_fit.cpp); `known`: of a part of each sample."""
     rows, right = [], []
     for k, one in enumerate(samples):
         weight = 1 / max(one["s"][phase], 0.05 * sum(one["s"][1 if phase else 0:]), 1e-12)
@@ -323,7 +323,7 @@ def seconds_of(one, executes, fitted=None):
 
 
 def fits_of(structures):
-    """Without the bytes of ranges in what is common, as model/near_calibrate.cpp."""
+    """Without the bytes of ranges in what is common, as study/calibrate/near_fit.cpp."""
     found = {}
     for size in {4 if key[3] == 0 else 8 for key in structures}:
         plain = without([one for _, one in whole(structures, size, (1,))], 0, BYTES)

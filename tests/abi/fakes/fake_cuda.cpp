@@ -1,6 +1,6 @@
 // Libraries that stand for libgraft_cuda.so; FAKE_CUDA chooses which. Marks the process when it is opened.
 #include "backend/build_id.hpp"
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 
 #include <cstdio>
 

@@ -282,7 +282,7 @@ struct Allowed {
 /// and, in single precision, of places, whose distance is wrong by 2^-25 an axis of the edge of the frame of
 /// the target's block. The frame is no larger than all targets (`edge`). Where the targets are the sources it
 /// is no larger than 2^14 distances to the nearest particle beside it in target order, either
-/// (kernels/frame_resolution.hpp), and that is rarely further than 64 times the nearest of all.
+/// (forces/frame_resolution.hpp), and that is rarely further than 64 times the nearest of all.
 Allowed allowed_of_pairs(const Wish& wish, const Scene& s, const Exact& e, double edge) {
     const double rounding = wish.fp64 ? 1e-12 : 1e-5;
     const bool all = !s.by_points && s.active.empty() && s.target.empty();

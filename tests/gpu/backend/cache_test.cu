@@ -1,9 +1,9 @@
 // Memory that the library keeps for the next owner: given out again, bounded, given back when memory is
 // short.
-#include "backend/device_cache.cuh"
+#include "backend/block_cache_gpu.cuh"
 
-#include "backend/device_context.cuh"
-#include "backend/device_guard.cuh"
+#include "backend/context_gpu.cuh"
+#include "backend/guard_gpu.cuh"
 #include "device_fixture.cuh"
 #include "driver.hpp"
 #include "own_process.hpp"

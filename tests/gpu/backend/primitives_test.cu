@@ -1,5 +1,5 @@
 // Device primitives against the standard library.
-#include "backend/device_primitives.cuh"
+#include "backend/primitives_gpu.cuh"
 
 #include "device_fixture.cuh"
 

@@ -1,5 +1,5 @@
 // Order between a queue's stream and one beside it, which one event makes for all of their meetings.
-#include "backend/side_stream.cuh"
+#include "backend/side_stream_gpu.cuh"
 
 #include "device_fixture.cuh"
 

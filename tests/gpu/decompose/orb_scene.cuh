@@ -1,8 +1,8 @@
 // Point sets, and device ORB against the CPU's level strategy on them.
 #pragma once
 
-#include "decompose/device_orb.cuh"
-#include "decompose/device_orb.hpp"
+#include "decompose/orb/gpu/orb_gpu.cuh"
+#include "decompose/orb/orb_table.hpp"
 
 #include "backend/executor.hpp"
 #include "comm/communicator.hpp"

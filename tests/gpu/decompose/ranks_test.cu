@@ -2,7 +2,7 @@
 // round the GPUs there are. Needs libgraft_cuda.so beside the program (or GRAFT_CUDA_LIBRARY).
 #include "../../unit/decompose/device_runs.hpp"
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "device_fixture.cuh"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // All pairs on the device against the reference sum on the host, which shares no code with it.
-#include "kernels/device_evaluate.cuh"
+#include "forces/evaluate_gpu.cuh"
 #include "reference/direct_sum.hpp"
 
 #include "device_fixture.cuh"

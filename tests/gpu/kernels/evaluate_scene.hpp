@@ -3,12 +3,12 @@
 #pragma once
 
 #include "backend/executor.hpp"
-#include "kernels/cells.hpp"
-#include "kernels/device_evaluate.cuh"
-#include "kernels/gather.hpp"
-#include "kernels/local.hpp"
-#include "kernels/m2p.hpp"
-#include "kernels/p2p.hpp"
+#include "forces/m2p/cell_rows.hpp"
+#include "forces/evaluate_gpu.cuh"
+#include "forces/p2p/gather.hpp"
+#include "forces/m2l/m2l.hpp"
+#include "forces/m2p/m2p.hpp"
+#include "forces/p2p/p2p.hpp"
 #include "lists/far_cells.hpp"
 #include "lists/lists.hpp"
 #include "moments/expansion.hpp"

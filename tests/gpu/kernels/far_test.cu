@@ -1,8 +1,8 @@
 // Far cells as polynomials on the device: the cut is the CPU's, entry by entry, and so are the sums.
 #include "device_fixture.cuh"
 #include "evaluate_scene.hpp"
-#include "kernels/device_local.cuh"
-#include "lists/device_far.cuh"
+#include "forces/m2l/m2l_gpu.cuh"
+#include "lists/far_cells_gpu.cuh"
 
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // Every near-field layout on the device against a plain nested loop.
 #include "near_scene.cuh"
 
-#include "kernels/near/mutual.hpp"
-#include "kernels/near/parts.hpp"
+#include "near/mutual.hpp"
+#include "near/parts.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -2,7 +2,7 @@
 // refusals.
 #include "near_scene.cuh"
 
-#include "kernels/near/device_near.hpp"
+#include "near/plan/near_table.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // The hardware's rates are what a GPU of our day can have, and fit together.
 #include "device_fixture.cuh"
-#include "kernels/device_bench.hpp"
+#include "study/bench/bench_table.hpp"
 
 namespace graft::kernels {
 namespace {

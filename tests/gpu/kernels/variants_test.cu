@@ -1,7 +1,7 @@
 // The papers' list kernels against the CPU's kernels in double over the same lists.
 #include "device_fixture.cuh"
 #include "evaluate_scene.hpp"
-#include "kernels/device_fed.cuh"
+#include "study/papers/liu_fed_lists_gpu.cuh"
 
 #include <cstring>
 

@@ -3,7 +3,7 @@
 
 #include "../../unit/lists/scene.hpp"
 #include "device_fixture.cuh"
-#include "lists/device_lists.cuh"
+#include "lists/lists_gpu.cuh"
 
 #include <algorithm>
 #include <cstring>

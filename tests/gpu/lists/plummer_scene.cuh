@@ -4,8 +4,8 @@
 #include "device_scene.cuh"
 
 #include "moments/moments.hpp"
-#include "pipeline/error_reach.hpp"
-#include "pipeline/estimate.hpp"
+#include "lists/error_reach.hpp"
+#include "lists/field_estimate.hpp"
 
 #include <cmath>
 #include <numbers>

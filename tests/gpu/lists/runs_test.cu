@@ -1,7 +1,7 @@
 // Lists as runs hold what the lists hold, in fewer and longer pieces.
 #include "complete.cuh"
 
-#include "lists/device_runs.cuh"
+#include "lists/lists_runs_gpu.cuh"
 
 namespace graft::test {
 namespace {

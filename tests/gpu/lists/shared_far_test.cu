@@ -1,8 +1,8 @@
 // Far cells that super groups share: in no group's list, far for the box around all their groups, and with
 // the groups' own lists just what the lists are without sharing. Lists that are cut while they are built.
 #include "device_scene.cuh"
-#include "lists/device_far.cuh"
-#include "lists/device_walk.cuh"
+#include "lists/far_cells_gpu.cuh"
+#include "lists/walk_gpu.cuh"
 #include "lists/far_cells.hpp"
 
 namespace graft::test {

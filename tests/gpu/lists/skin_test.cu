@@ -1,7 +1,7 @@
 // Lists with a skin stay right while particles move within it, and the watch sees when they do not.
 #include "device_scene.cuh"
 
-#include "lists/device_skin.cuh"
+#include "lists/skin_gpu.cuh"
 
 namespace graft::test {
 namespace {

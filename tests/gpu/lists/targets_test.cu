@@ -2,7 +2,7 @@
 #include "device_scene.cuh"
 
 #include "geometry/morton.hpp"
-#include "lists/device_groups.cuh"
+#include "lists/groups_gpu.cuh"
 
 namespace graft::test {
 namespace {

@@ -2,7 +2,7 @@
 // gpu_lists --gtest_also_run_disabled_tests --gtest_filter='*Times*'
 #include "plummer_scene.cuh"
 
-#include "lists/device_runs.cuh"
+#include "lists/lists_runs_gpu.cuh"
 
 #include <cstdio>
 

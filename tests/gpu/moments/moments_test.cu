@@ -1,5 +1,5 @@
 // Moments and expansions on the device, every number byte for byte as the CPU makes them.
-#include "moments/device_moments.cuh"
+#include "moments/moments_gpu.cuh"
 
 #include "../tree/same_tree.cuh"
 #include "../tree/tree_inputs.cuh"

@@ -1,5 +1,5 @@
 // Host moments to the device and back: nothing changes.
-#include "moments/device_moments.cuh"
+#include "moments/moments_gpu.cuh"
 
 #include "../tree/same_tree.cuh"
 #include "../tree/tree_inputs.cuh"

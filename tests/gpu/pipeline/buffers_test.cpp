@@ -2,7 +2,7 @@
 // predicted and measured is there.
 #include "bodies.hpp"
 #include "library_fixture.hpp"
-#include "pipeline/buffer_tuning.hpp"
+#include "study/papers/liu_buffer_tuning.hpp"
 #include "small.hpp"
 
 #include <set>

@@ -3,7 +3,7 @@
 // full size: GRAFT_LEAN="1.3e8 2.7e8" gpu_pipeline --gtest_filter='EngineLean.Model' prints model and peak.
 #include "engine_scene.cuh"
 
-#include "pipeline/device_footprint.hpp"
+#include "engine/gpu/tight_memory.hpp"
 
 #include <cstdio>
 #include <cstdlib>

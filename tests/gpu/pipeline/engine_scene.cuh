@@ -2,9 +2,9 @@
 // solver beside it.
 #pragma once
 
-#include "backend/device.cuh"
-#include "pipeline/device_table.hpp"
-#include "pipeline/solver.hpp"
+#include "backend/queue_gpu.cuh"
+#include "engine/gpu/force_table_gpu.hpp"
+#include "engine/solver.hpp"
 
 #include "device_fixture.cuh"
 #include "particle_cloud.hpp"

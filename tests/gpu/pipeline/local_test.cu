@@ -1,7 +1,7 @@
 // Deck key local on the GPU, through the engine: the CPU's field, the error it is without, and everything the
 // engine promises (batches, graphs, kept lists, subsets, points) with it.
 #include "engine_scene.cuh"
-#include "lists/device_lists.cuh"
+#include "lists/lists_gpu.cuh"
 
 namespace {
 

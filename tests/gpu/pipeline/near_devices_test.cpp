@@ -1,8 +1,8 @@
 // A near-field plan on one and on several GPUs of this host: the same bits, the times of both, arrays of the
 // host and of any of the GPUs, nothing allocated from the second execution on.
-#include "kernels/near/bench.hpp"
-#include "kernels/near/device_near.hpp"
-#include "pipeline/near_devices.hpp"
+#include "study/bench/bench_near.hpp"
+#include "near/plan/near_table.hpp"
+#include "near/plan/gpu_plans.hpp"
 
 #include "core/timer.hpp"
 

@@ -1,7 +1,7 @@
 // Periodic boxes on the GPU: the oracle's Ewald sum, Madelung constants, and the CPU's solver.
 #include "crystals.hpp"
-#include "kernels/reciprocal.hpp"
-#include "kernels/wave_tiles.hpp"
+#include "periodic/ewald_waves.hpp"
+#include "periodic/wave_tiles.hpp"
 #include "library_fixture.hpp"
 #include "periodic_scene.cuh"
 

@@ -4,10 +4,10 @@
 // devices'. A line of JSON, with the split of the slowest rank between sums on the device, exchange, and
 // waiting in communication, and a line a rank on stderr with all of it. Every rank has its share of the
 // cores. Exit status 77: no GPU.
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 #include "comm/threads.hpp"
 #include "core/timer.hpp"
-#include "pipeline/solver.hpp"
+#include "engine/solver.hpp"
 #include "ranks/ranks.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Arrays of the host on their way to the device: every byte arrives, also where slots are used again; and the
 // host packs a chunk while those before it travel.
 #include "core/timer.hpp"
-#include "particles/device_staging.cuh"
+#include "particles/staging_gpu.cuh"
 
 #include "device_fixture.cuh"
 

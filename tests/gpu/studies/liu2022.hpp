@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../kernels/evaluate_scene.hpp"
-#include "kernels/device_fed.cuh"
-#include "kernels/device_variants.cuh"
+#include "study/papers/liu_fed_lists_gpu.cuh"
+#include "study/papers/paper_variants_gpu.cuh"
 
 #include <algorithm>
 #include <cstdio>

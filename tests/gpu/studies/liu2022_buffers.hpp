@@ -2,7 +2,7 @@
 #pragma once
 
 #include "liu2022.hpp"
-#include "pipeline/buffer_tuning.hpp"
+#include "study/papers/liu_buffer_tuning.hpp"
 
 #include <map>
 

@@ -10,11 +10,11 @@
 // terms, for fits).
 #include "study.hpp"
 
-#include "backend/cuda_library.hpp"
-#include "kernels/near/bench.hpp"
-#include "kernels/near/mutual.hpp"
+#include "backend/gpu_library.hpp"
+#include "study/bench/bench_near.hpp"
+#include "near/mutual.hpp"
 #include "near_tool_json.hpp"
-#include "pipeline/calibrate.hpp"
+#include "study/calibrate/calibrate.hpp"
 
 #include "core/error.hpp"
 

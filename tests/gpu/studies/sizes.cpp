@@ -8,8 +8,8 @@
 #include "study.hpp"
 
 #include "model/tree_sizes.hpp"
-#include "pipeline/bench_force.hpp"
-#include "pipeline/local_choice.hpp"
+#include "study/bench/bench_force.hpp"
+#include "forces/m2l/m2l_choice.hpp"
 
 #include <algorithm>
 #include <cmath>

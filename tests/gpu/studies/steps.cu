@@ -10,10 +10,10 @@
 // one whose lists hold no leaves: each with its own cutting into units and gathering. --walks: the three
 // walks beside each other, too (gaburov2010's is "thread"). Points are made on the device, with other random
 // numbers than `graft bench force`; times of import and output are measured there.
-#include "backend/device_primitives.cuh"
-#include "kernels/device_evaluate.cuh"
-#include "pipeline/device_estimate.cuh"
-#include "pipeline/forest.hpp"
+#include "backend/primitives_gpu.cuh"
+#include "forces/evaluate_gpu.cuh"
+#include "lists/field_estimate_gpu.cuh"
+#include "essential/forest.hpp"
 #include "study.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // Milliseconds by events, medians after two to warm up. His (GP100, 1,216,869 bodies): the top about 85 ms
 // with 128 work-items, best with 640, 3.8 ms more with 1,024; subtrees best with 1,024.
 #include "study.hpp"
-#include "tree/device_tree.cuh"
+#include "tree/tree_gpu.cuh"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // What a GPU test needs: a queue on device 0, or a skip where there is none.
 #pragma once
 
-#include "backend/device.cuh"
+#include "backend/queue_gpu.cuh"
 
 #include "small.hpp"
 

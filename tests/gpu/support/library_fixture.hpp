@@ -2,7 +2,7 @@
 // devices, or a skip where there is none.
 #pragma once
 
-#include "backend/cuda_library.hpp"
+#include "backend/gpu_library.hpp"
 
 #include <gtest/gtest.h>
 

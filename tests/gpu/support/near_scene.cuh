@@ -4,7 +4,7 @@
 
 #include "device_fixture.cuh"
 
-#include "kernels/near/device_layout.cuh"
+#include "near/layouts/layout_gpu.cuh"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Trees built on the device, every array byte for byte as the CPU builds them.
 #include "geometry/morton.hpp"
-#include "tree/device_buckets.hpp"
-#include "tree/device_tree.cuh"
+#include "tree/buckets.hpp"
+#include "tree/tree_gpu.cuh"
 
 #include "device_fixture.cuh"
 #include "same_tree.cuh"

@@ -1,7 +1,7 @@
 // Time of a build by events, step by step, beside the sort alone. Skipped unless GRAFT_TEST_SPEED is set to
 // the number of particles.
-#include "backend/device_primitives.cuh"
-#include "tree/device_tree.cuh"
+#include "backend/primitives_gpu.cuh"
+#include "tree/tree_gpu.cuh"
 
 #include "device_fixture.cuh"
 #include "tree_inputs.cuh"

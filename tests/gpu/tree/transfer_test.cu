@@ -1,5 +1,5 @@
 // A host tree to the device and back: nothing changes, for both tree types.
-#include "tree/device_tree.cuh"
+#include "tree/tree_gpu.cuh"
 
 #include "device_fixture.cuh"
 #include "same_tree.cuh"

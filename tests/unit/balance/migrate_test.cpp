@@ -1,6 +1,6 @@
 // Migration: any layout, nothing lost or doubled, the way back bit for bit, failures that leave no trace.
 #include "balance/migrate.hpp"
-#include "comm/simulated.hpp"
+#include "study/simulate/simulated_ranks.hpp"
 
 #include "ranks.hpp"
 

@@ -1,6 +1,6 @@
 // Ranges: every collective against what it must deliver, and the price, on simulated ranks.
-#include "comm/range.hpp"
-#include "comm/simulated.hpp"
+#include "comm/rank_range.hpp"
+#include "study/simulate/simulated_ranks.hpp"
 #include "core/error.hpp"
 
 #include <gtest/gtest.h>

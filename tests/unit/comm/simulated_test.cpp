@@ -1,7 +1,7 @@
 // Simulated ranks: clocks against closed forms, data against what MPI would deliver, failures and deadlocks.
-#include "comm/simulated.hpp"
+#include "study/simulate/simulated_ranks.hpp"
 
-#include "backend/work.hpp"
+#include "backend/step_count.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 

@@ -1,5 +1,5 @@
 // The shortest of a few rounds, and when it is found.
-#include "core/best_of.hpp"
+#include "study/bench/best_of.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The measuring of the loops: rates that can be, for the bytes asked for.
-#include "decompose/bench.hpp"
+#include "study/bench/bench_sweep.hpp"
 
 #include "core/memory.hpp"
 

@@ -1,7 +1,7 @@
 // What a rank holds and sends in the distributed strategies: set by its points, not by the number of ranks.
 #include "sets_on_ranks.hpp"
 
-#include "comm/simulated.hpp"
+#include "study/simulate/simulated_ranks.hpp"
 
 using namespace sets;
 

@@ -2,7 +2,7 @@
 // doubles, keys, heaps, any number of bins.
 #include "sets_on_ranks.hpp"
 
-#include "decompose/group_cut.hpp"
+#include "decompose/halving/group_cut.hpp"
 
 using namespace sets;
 

@@ -1,5 +1,5 @@
 // The arithmetic of the left-filled tree against a tree that is built.
-#include "decompose/left_filled.hpp"
+#include "decompose/orb/left_filled.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "decompose/decompose.hpp"
-#include "decompose/left_filled.hpp"
+#include "decompose/orb/left_filled.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The order of points, its integer images, and the cut rule against a plain search.
-#include "decompose/cut_goal.hpp"
+#include "decompose/orb/cut_goal.hpp"
 #include "decompose/ordering.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The loops over records against plain loops, on every SIMD instruction set, and keys against their promises.
-#include "decompose/sweep.hpp"
+#include "decompose/points/sweep.hpp"
 
-#include "kernels/simd.hpp"
+#include "forces/simd.hpp"
 
 #include <gtest/gtest.h>
 

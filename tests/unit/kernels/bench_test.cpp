@@ -1,7 +1,7 @@
 // The measurements are numbers that can be true; how large they must be is tests/perf's business. The bound
 // and the rate are measured one after the other: where other processes take turns on the cores, one try may
 // show anything.
-#include "kernels/bench.hpp"
+#include "study/bench/bench_p2p.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Distances from neighbours in target order.
-#include "kernels/frame_resolution.hpp"
+#include "forces/frame_resolution.hpp"
 
 #include <gtest/gtest.h>
 

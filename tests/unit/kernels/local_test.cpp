@@ -1,9 +1,9 @@
 // Local expansions of groups: M2L and L2P against M2P, whose mathematics is another.
 #include "cloud.hpp"
-#include "kernels/cells.hpp"
-#include "kernels/gather.hpp"
-#include "kernels/local.hpp"
-#include "kernels/simd.hpp"
+#include "forces/m2p/cell_rows.hpp"
+#include "forces/p2p/gather.hpp"
+#include "forces/m2l/m2l.hpp"
+#include "forces/simd.hpp"
 #include "moments/expansion.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Cells of periodic boxes against the plain sum of erfc(alpha s) / s in long double.
 #include "cloud.hpp"
-#include "kernels/cells.hpp"
-#include "kernels/gather.hpp"
-#include "kernels/m2p.hpp"
+#include "forces/m2p/cell_rows.hpp"
+#include "forces/p2p/gather.hpp"
+#include "forces/m2p/m2p.hpp"
 #include "moments/expansion.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Moments and M2P together against the plain sum: error falls with order and distance as the expansion says.
 #include "cloud.hpp"
-#include "kernels/cells.hpp"
-#include "kernels/gather.hpp"
-#include "kernels/m2p.hpp"
-#include "kernels/simd.hpp"
+#include "forces/m2p/cell_rows.hpp"
+#include "forces/p2p/gather.hpp"
+#include "forces/m2p/m2p.hpp"
+#include "forces/simd.hpp"
 #include "moments/expansion.hpp"
 #include "reference/direct_sum.hpp"
 

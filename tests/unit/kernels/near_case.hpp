@@ -2,7 +2,7 @@
 // what the sums are. The loop shares no code with the layouts: kernels are written out again, in long double.
 #pragma once
 
-#include "kernels/near/layout.hpp"
+#include "near/layouts/layout.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // layout: auto: what is chosen, under a cap, after learning, after a trial; and the serial baseline.
-#include "kernels/near/bench.hpp"
-#include "kernels/near/choose.hpp"
-#include "kernels/near/contenders.hpp"
-#include "kernels/near/mutual.hpp"
+#include "study/bench/bench_near.hpp"
+#include "near/choice/choose.hpp"
+#include "near/choice/contenders.hpp"
+#include "near/mutual.hpp"
 
 #include "core/error.hpp"
 

@@ -1,5 +1,5 @@
 // Copies of sources that host threads make for the device's layouts: what stands where.
-#include "kernels/near/device_collect.hpp"
+#include "near/copies/collect.hpp"
 
 #include <gtest/gtest.h>
 

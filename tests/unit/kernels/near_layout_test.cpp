@@ -5,8 +5,8 @@
 // gradient its derivative along the axis), in kernels whose value depends on r through a phase, an exponent
 // or a logarithm times 1 + (what a relative error of r makes of it).
 #include "core/error.hpp"
-#include "kernels/near/body.hpp"
-#include "kernels/simd.hpp"
+#include "near/near_pair.hpp"
+#include "forces/simd.hpp"
 #include "near_case.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Sine, cosine, exponential, logarithm and roots of the near field's vectors against the C library in long
 // double, on every SIMD target: error bounds that the kernels' accuracy rests on.
-#include "kernels/simd.hpp"
+#include "forces/simd.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/near/vector_math.hpp"
+#include "near/tiles/vector_math.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace near_math::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 // Neighbour boxes as runs of consecutive sources, which host threads make for a GPU: against what stands in
 // the lists, slot by slot.
-#include "kernels/near/device_runs.hpp"
+#include "near/source_runs.hpp"
 #include "near_case.hpp"
 
 #include <gtest/gtest.h>

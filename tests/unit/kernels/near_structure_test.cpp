@@ -1,6 +1,6 @@
 // Structures of callers: what is taken, and each way to be wrong, refused by array and item. Boxes made here:
 // complete (every pair of touching boxes), disjoint, in the paper's case with its L, t and D.
-#include "kernels/near/boxes.hpp"
+#include "near/boxes.hpp"
 #include "near_integers.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Which structures may sum each pair of boxes once, and their lists of later boxes, against loops over all
 // pairs.
-#include "kernels/near/mutual.hpp"
-#include "kernels/near/parts.hpp"
-#include "kernels/near/tile_rule.hpp"
+#include "near/mutual.hpp"
+#include "near/parts.hpp"
+#include "near/tiles/tile_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 //
 // Tolerances: float pairs carry 3 roundings of coordinates and about 12 of arithmetic (6e-8 each) and the
 // sums grow by their square root, hence 2e-6 of the sum of absolute terms; double likewise, hence 4e-15.
-#include "kernels/gather.hpp"
-#include "kernels/p2p.hpp"
-#include "kernels/simd.hpp"
+#include "forces/p2p/gather.hpp"
+#include "forces/p2p/p2p.hpp"
+#include "forces/simd.hpp"
 #include "reference/direct_sum.hpp"
 
 #include <gtest/gtest.h>

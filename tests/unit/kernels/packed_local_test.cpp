@@ -1,9 +1,9 @@
-// The GPU's M2L and L2P, a lane at a time, on the host: the same text (kernels/local.inc, packed_cell.hpp) in
+// The GPU's M2L and L2P, a lane at a time, on the host: the same text (forces/m2l/m2l.inc, packed_cell.hpp) in
 // plain numbers, against the CPU's kernels in double.
 #include "cloud.hpp"
-#include "kernels/local.hpp"
-#include "kernels/local_terms.hpp"
-#include "kernels/packed_cell.hpp"
+#include "forces/m2l/m2l.hpp"
+#include "forces/m2l/m2l_terms.hpp"
+#include "forces/m2p/packed_cell.hpp"
 #include "moments/expansion.hpp"
 
 #include <gtest/gtest.h>
@@ -28,12 +28,12 @@ struct PlainOps {
     static float fnma(float a, float b, float c) { return std::fma(-a, b, c); }
 };
 #define GRAFT_LOCAL_BODY inline
-#include "kernels/local.inc"
+#include "forces/m2l/m2l.inc"
 #undef GRAFT_LOCAL_BODY
 
 constexpr double charge_scale = 256;
 
-/// As device_cells_fast.cu packs.
+/// As m2p_fast_gpu.cu packs.
 PackedCell pack(const moments::Moments& m, const float* record, int64_t k, bool softened) {
     PackedCell cell{m.cx[k], m.cy[k], m.cz[k], 0, 0, {}, 0, 0};
     const double q = record[0] * charge_scale, size = std::abs(q), factor = charge_scale / (q * size);

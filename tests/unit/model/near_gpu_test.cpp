@@ -1,6 +1,6 @@
 // The near field's model on a GPU: terms counted by hand, times as one H200 took them, and its calibration
 // against a machine that follows the model.
-#include "model/near_calibrate.hpp"
+#include "study/calibrate/near_fit.hpp"
 #include "near_problem.hpp"
 
 #include "core/error.hpp"
@@ -214,7 +214,7 @@ TEST(NearGpu, NumbersOfAnOlderFileStandBack) {
     EXPECT_TRUE(near_time(NearLayout::ranges, p, way, machine).measured);
 }
 
-/// At 8 points a box the emptiest neighbourhoods fall below what blocks of threads take (near_tile.hpp), and
+/// At 8 points a box the emptiest neighbourhoods fall below what blocks of threads take (tile_shapes.hpp), and
 /// their warps, which read source by source, end last.
 TEST(NearGpu, FewWarpsBesideBlocksAreLate) {
     const auto direct = [](double density) {

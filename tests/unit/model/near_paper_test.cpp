@@ -1,5 +1,5 @@
 // p2p-data-replication's printed numbers from its formulas, and the formulas derived again against counting.
-#include "model/near_paper.hpp"
+#include "study/papers/near_paper.hpp"
 
 #include "core/error.hpp"
 #include "model/least_squares.hpp"

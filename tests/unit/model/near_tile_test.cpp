@@ -1,5 +1,5 @@
 // Which lanes sum which targets of a box on a GPU.
-#include "model/near_tile.hpp"
+#include "near/tiles/tile_shapes.hpp"
 
 #include <gtest/gtest.h>
 

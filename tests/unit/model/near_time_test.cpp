@@ -1,7 +1,7 @@
 // The near field's model against terms counted by hand, and its calibration against a machine that follows
 // it.
-#include "model/near_calibrate.hpp"
-#include "model/near_time.hpp"
+#include "study/calibrate/near_fit.hpp"
+#include "near/choice/near_time.hpp"
 #include "near_problem.hpp"
 
 #include "core/error.hpp"

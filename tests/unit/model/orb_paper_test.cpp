@@ -1,5 +1,5 @@
 // rehmann2022's numbers from his formulas: equations 9 to 11 and 17 to 21, and figure 15's machines in order.
-#include "model/orb_paper.hpp"
+#include "study/papers/orb_paper.hpp"
 
 #include "core/error.hpp"
 #include "model/roofline.hpp"

@@ -1,5 +1,5 @@
 // The model put right: against counting by hand, and against what rehmann2022 measured.
-#include "model/orb_rounds.hpp"
+#include "study/papers/orb_rounds.hpp"
 
 #include "core/error.hpp"
 

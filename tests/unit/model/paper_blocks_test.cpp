@@ -1,6 +1,6 @@
 // Counts of liu2022's kernels against a walk through their blocks and warps, thread by thread; choices
 // against times that were measured.
-#include "model/paper_blocks.hpp"
+#include "model/liu_blocks.hpp"
 
 #include "model/machine.hpp"
 

@@ -1,5 +1,5 @@
 // The times of fed buffers against a play of host and device, buffer by buffer; which buffers are best where.
-#include "model/paper_feed.hpp"
+#include "model/liu_feed.hpp"
 
 #include <gtest/gtest.h>
 

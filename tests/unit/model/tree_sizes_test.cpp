@@ -2,7 +2,7 @@
 // taken.
 #include "model/tree_sizes.hpp"
 
-#include "model/paper_feed.hpp"
+#include "model/liu_feed.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What travels to and from a device: packed from any layout and back.
 #include "particles/charge_scale.hpp"
-#include "particles/pack.hpp"
+#include "particles/staging.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Where a computation runs, and computations in two halves, as far as a machine without a GPU can tell.
-#include "backend/cuda_library.hpp"
-#include "pipeline/solver.hpp"
+#include "backend/gpu_library.hpp"
+#include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
 

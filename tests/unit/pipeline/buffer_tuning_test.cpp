@@ -1,5 +1,5 @@
 // Buffers of the feed by model and trial, with numbers in the place of a GPU.
-#include "pipeline/buffer_tuning.hpp"
+#include "study/papers/liu_buffer_tuning.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Single precision where the frame of a block of targets is too coarse for it, against the reference.
 #include "array_view.hpp"
-#include "pipeline/solver.hpp"
+#include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
 

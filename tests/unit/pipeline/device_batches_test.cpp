@@ -1,6 +1,6 @@
 // How many batches a GPU's memory asks for: what is planned fits, is not less than needed, and comes to an
 // end.
-#include "pipeline/device_batches.hpp"
+#include "engine/gpu/memory_cap.hpp"
 
 #include <gtest/gtest.h>
 

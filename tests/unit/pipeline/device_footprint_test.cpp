@@ -1,5 +1,5 @@
 // The memory model of a GPU: what 2^30 particles take, and that no product in it is computed in 32 bits.
-#include "pipeline/device_footprint.hpp"
+#include "engine/gpu/tight_memory.hpp"
 
 #include <gtest/gtest.h>
 

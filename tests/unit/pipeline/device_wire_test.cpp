@@ -4,7 +4,7 @@
 #include "lists/criterion.hpp"
 #include "lists/groups.hpp"
 #include "moments/moments.hpp"
-#include "pipeline/device_wire.hpp"
+#include "essential/message_gpu.hpp"
 #include "ranks_scene.hpp"
 #include "tree/build.hpp"
 

@@ -1,8 +1,8 @@
 // A near field on several GPUs of one host, with GPUs that are this host's layouts behind libgraft_cuda's
 // table: parts of a structure, arrays to and from them, the same bits for any number of parts.
-#include "pipeline/near_devices.hpp"
+#include "near/plan/gpu_plans.hpp"
 
-#include "kernels/near/parts.hpp"
+#include "near/parts.hpp"
 #include "near_fake_device.hpp"
 
 #include <gtest/gtest.h>

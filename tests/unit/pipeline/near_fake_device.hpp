@@ -2,7 +2,7 @@
 // near field. Tests tell what each layout's kernel takes (as events would), and when memory is refused.
 #pragma once
 
-#include "kernels/near/device_near.hpp"
+#include "near/plan/near_table.hpp"
 #include "near_scene.hpp"
 
 #include <cstring>

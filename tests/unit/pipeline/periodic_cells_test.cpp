@@ -1,7 +1,7 @@
 // Periodic boxes with the tree's cells: the error asked for, whatever the order, precision, box and number of
 // ranks.
 #include "periodic_scene.hpp"
-#include "pipeline/periodic.hpp"
+#include "periodic/periodic.hpp"
 
 namespace graft::pipeline::testing {
 namespace {

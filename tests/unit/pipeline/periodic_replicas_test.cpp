@@ -1,7 +1,7 @@
 // Periodic boxes by replicas: near images through the tree, far ones by moments of the box, against Ewald's
 // sum.
 #include "periodic_scene.hpp"
-#include "pipeline/far_images.hpp"
+#include "periodic/replicas/replica_field.hpp"
 
 namespace graft::pipeline::testing {
 namespace {

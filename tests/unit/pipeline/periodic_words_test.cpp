@@ -2,7 +2,7 @@
 // function makes the words of what the device has found (tests/gpu/pipeline/ranks_box_test.cu).
 #include "periodic_scene.hpp"
 
-#include "pipeline/periodic_words.hpp"
+#include "periodic/periodic_log.hpp"
 
 namespace graft::pipeline::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include "particle_cloud.hpp"
 #include "ranks_in_turns.hpp"
 
-#include "pipeline/solver.hpp"
+#include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
 

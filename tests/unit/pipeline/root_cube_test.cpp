@@ -1,5 +1,5 @@
 // The root cube of trees over ranks: around all particles, with planes that part the ranks in its middle.
-#include "pipeline/root_cube.hpp"
+#include "essential/root_cube.hpp"
 #include "ranks_scene.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Who chooses N_leaf and N_group: the turns of a trial with times as the test makes them, and a real solver
 // whose forces stay right all the while.
-#include "pipeline/device_footprint.hpp"
-#include "pipeline/report.hpp"
-#include "pipeline/solver.hpp"
+#include "engine/gpu/tight_memory.hpp"
+#include "engine/report.hpp"
+#include "engine/solver.hpp"
 
 #include "bodies.hpp"
 

@@ -1,8 +1,8 @@
 // Work per particle: adds up to the interactions that the report counts, and lies where they were evaluated.
 #include "array_view.hpp"
-#include "pipeline/forest.hpp"
-#include "pipeline/local_choice.hpp"
-#include "pipeline/solver.hpp"
+#include "essential/forest.hpp"
+#include "forces/m2l/m2l_choice.hpp"
+#include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
 

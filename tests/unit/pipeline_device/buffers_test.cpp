@@ -4,8 +4,8 @@
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
-#include "pipeline/buffer_tuning.hpp"
-#include "pipeline/solver.hpp"
+#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "../pipeline/near_fake_device.hpp"
 #include "fake/force_cuda.hpp"
 #include "fake_library.hpp"
-#include "pipeline/near_views.hpp"
+#include "near/plan/caller_views.hpp"
 
 #include <numeric>
 

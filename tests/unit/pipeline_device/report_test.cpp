@@ -3,8 +3,8 @@
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
-#include "kernels/device_kernel.hpp"
-#include "pipeline/solver.hpp"
+#include "forces/gpu_kernel.hpp"
+#include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
-#include "pipeline/bench_force.hpp"
+#include "study/bench/bench_force.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Numbers of buckets, and the particles that tell where they begin.
-#include "tree/device_buckets.hpp"
+#include "tree/buckets.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-// A libgraft_cuda.so without a GPU: the questions of device_records.hpp answered by plain loops, one device
+// A libgraft_cuda.so without a GPU: the questions of point_records_table.hpp answered by plain loops, one device
 // a rank, so that the host's end can be tested anywhere. Lists and candidates come in reverse order.
 #include "records_cuda.hpp"
 
-#include "backend/device_errors.hpp"
-#include "decompose/device_orb.hpp"
-#include "decompose/device_records.hpp"
+#include "backend/gpu_errors.hpp"
+#include "decompose/orb/orb_table.hpp"
+#include "decompose/points/point_records_table.hpp"
 
 #include "fake_table.hpp"
 

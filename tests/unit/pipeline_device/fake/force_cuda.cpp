@@ -2,8 +2,8 @@
 // the host does with a GPU's sizes can be tested anywhere.
 #include "force_cuda.hpp"
 
-#include "backend/device_errors.hpp"
-#include "pipeline/device_force.hpp"
+#include "backend/gpu_errors.hpp"
+#include "engine/gpu/force_table.hpp"
 
 #include "fake_table.hpp"
 

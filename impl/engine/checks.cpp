@@ -1,0 +1,77 @@
+// See checks.hpp.
+#include "engine/checks.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace graft::pipeline {
+
+using core::fail;
+using core::Status;
+
+void check_count(int64_t n, const char* what) {
+    if (n < 0)
+        fail(Status::argument, "%s: n = %lld; expected n >= 0", what, static_cast<long long>(n));
+    if (n > std::numeric_limits<int32_t>::max())
+        fail(Status::argument,
+             "%s: n = %lld; one process of this version takes at most 2^31 - 1 = 2147483647 particles. "
+             "Split them over ranks",
+             what, static_cast<long long>(n));
+}
+
+void check_charge_all(double charge) {
+    if (!std::isfinite(charge))
+        fail(Status::value, "charge_all is %g; expected a finite number", charge);
+}
+
+void refuse_infinite_charge() {
+    fail(Status::value,
+         "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
+}
+
+void refuse_needless_softening() {
+    fail(Status::argument,
+         "particles.softening is given but softening.kind is none; expected plummer or spline. "
+         "Set softening.kind in the deck, or pass NULL");
+}
+
+void refuse_two_target_sets() {
+    fail(Status::argument,
+         "particles.active and particles.target are both given; expected at most one of them");
+}
+
+void refuse_virial_of_some() {
+    fail(Status::unsupported, "results.virial in a periodic box is that of all particles, but only some are "
+                              "active or targets; compute all, or leave the virial away");
+}
+
+void refuse_plummer_slab() {
+    fail(Status::unsupported, "softening.kind plummer in a slab or wire: its tail reaches the images across, "
+                              "which this version does "
+                              "not take off; expected spline or none, or a box with images along three axes "
+                              "that has a vacuum of its "
+                              "own");
+}
+
+void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {
+    fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %lld to %lld",
+         static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),
+         static_cast<long long>(n - 1 + base));
+}
+
+void refuse_target_twice(int64_t k, int64_t given) {
+    fail(Status::value,
+         "target: %lld stands twice, again at entry %lld (counted from 0); expected each "
+         "particle at most once",
+         static_cast<long long>(given), static_cast<long long>(k));
+}
+
+void refuse_work() {
+    fail(Status::call_order,
+         "there is no work to weigh particles by: the last call was no compute that succeeded; compute "
+         "the forces first, or balance by count");
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,34 @@
+// The methods without a tree: all pairs by the SIMD kernels, or by the reference.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "lists/targets.hpp"
+#include "particles/problem.hpp"
+#include "forces/settings.hpp"
+#include "forces/workspace.hpp"
+
+namespace graft::pipeline {
+
+/// Charged points that act: this rank's particles, or a block of another's.
+using Sources = kernels::ParticleArrays;
+
+Sources own_sources(const Problem& problem);
+
+/// The targets in compact blocks. Throws core::Error(memory), and Error(value) for targets that span more
+/// than 1e150.
+void set_direct_targets(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+                        lists::TargetSet& targets);
+
+/// All pairs of the sources and the targets, in blocks of each; overwrites the field, or adds to it. In float
+/// each block has its own frame, so the targets come from set_direct_targets: one far particle must not cost
+/// the others their digits. Cost sources * targets. Throws core::Error(memory).
+void evaluate_direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+                     const Sources& sources, bool with_potential, bool add, const lists::TargetSet& targets,
+                     AllWorkspaces& workspaces, RawField& field);
+
+/// The compensated sum of reference/, in double whatever the precision. `scratch` is used when adding.
+void evaluate_reference(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+                        const Sources& sources, bool with_potential, bool add, RawField& scratch,
+                        RawField& field);
+
+} // namespace graft::pipeline

@@ -1,0 +1,212 @@
+// Solver, first part: the host's arrays to a validated Problem.
+#include "engine/solver.hpp"
+
+#include "backend/executor.hpp"
+#include "core/timer.hpp"
+#include "particles/charge_scale.hpp"
+#include "particles/transfer.hpp"
+#include "engine/checks.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr double largest = std::numeric_limits<double>::max();
+constexpr int64_t sum_block = 16384;
+
+void import_positions(const backend::Executor& executor, const ParticleInput& input, int dimension,
+                      core::Buffer<double>* const (&axes)[3]) {
+    particles::RealImport imports[3];
+    for (int a = 0; a < 3; ++a) {
+        axes[a]->resize(input.n);
+        imports[a] = {input.position[a], axis_names[a], axes[a]->data()};
+    }
+    for (int a = dimension; a < 3; ++a)
+        std::fill(axes[a]->begin(), axes[a]->end(), 0.0);
+    particles::import_reals(executor, dimension, imports, -largest_position, largest_position);
+}
+
+/// Sum of |q| over fixed blocks in fixed order: the same bits for any thread count.
+double sum_of_magnitudes(const backend::Executor& executor, const double* q, int64_t n,
+                         core::Buffer<double>& sums) {
+    sums.resize((n + sum_block - 1) / sum_block);
+    executor.for_blocks(n, sum_block, [&](int64_t begin, int64_t end, int) {
+        double sum = 0;
+        for (int64_t i = begin; i < end; ++i)
+            sum += std::abs(q[i]);
+        sums[begin / sum_block] = sum;
+    });
+    double total = 0;
+    for (double sum : sums)
+        total += sum;
+    return total;
+}
+
+/// Throws Error(value) for a sum that is not finite.
+double power_of_two_scale(double total) {
+    const double scale = particles::charge_scale(total);
+    if (scale == 0)
+        refuse_infinite_charge();
+    return scale;
+}
+
+} // namespace
+
+void Solver::import_sources(const ParticleInput& input, const backend::Executor& executor) {
+    check_count(input.n, "particles");
+    problem_.n = input.n;
+    import_positions(executor, input, settings_.dimension, {&problem_.x, &problem_.y, &problem_.z});
+    wrap(executor, {&problem_.x, &problem_.y, &problem_.z});
+    problem_.charge.resize(input.n);
+    double* q = problem_.charge.data();
+    if (input.charge.present() || input.n == 0) {
+        particles::import_reals(executor, input.charge, "charge", -largest, largest, q);
+    } else {
+        check_charge_all(input.charge_all);
+        executor.for_each(input.n, [&](int64_t i) { q[i] = input.charge_all; });
+    }
+    magnitude_ = sum_of_magnitudes(executor, q, input.n, sums_);
+
+    problem_.softening.resize(0);
+    problem_.per_particle_softening = input.softening.present();
+    if (!input.softening.present())
+        return;
+    if (settings_.softening == Softening::none)
+        refuse_needless_softening();
+    problem_.softening.resize(input.n);
+    particles::import_reals(executor, input.softening, "softening", 0.0, largest_position,
+                            problem_.softening.data());
+}
+
+void Solver::import_targets(const ParticleInput& input) {
+    problem_.points = false;
+    problem_.all_targets = !input.has_active && !input.has_target;
+    problem_.target.resize(0);
+    if (input.has_active && input.has_target)
+        refuse_two_target_sets();
+    if (input.has_target)
+        list_targets(input);
+    for (int64_t i = 0; i < input.n && input.has_active; ++i)
+        if (particles::integer_at(input.active, i) != 0)
+            problem_.target.push_back(static_cast<int32_t>(i));
+}
+
+void Solver::list_targets(const ParticleInput& input) {
+    const int64_t base = input.target_from_1 ? 1 : 0;
+    seen_.resize(input.n);
+    std::fill(seen_.begin(), seen_.end(), char{0});
+    problem_.target.resize(input.target.n);
+    for (int64_t k = 0; k < input.target.n; ++k) {
+        const int64_t given = particles::integer_at(input.target, k);
+        if (given < base || given - base >= input.n)
+            refuse_target(k, given, base, input.n);
+        if (seen_[given - base] != 0)
+            refuse_target_twice(k, given);
+        seen_[given - base] = 1;
+        problem_.target[k] = static_cast<int32_t>(given - base);
+    }
+}
+
+/// Positions and softening of the targets that are some of the particles; points bring their own positions
+/// and take part in per-particle softening with a length of zero of their own.
+void Solver::gather_targets(const backend::Executor& executor) {
+    if (problem_.all_targets)
+        return;
+    const int64_t count = problem_.target_count();
+    const bool lengths = problem_.per_particle_softening;
+    problem_.target_softening.resize(lengths ? count : 0);
+    if (problem_.points) {
+        std::fill(problem_.target_softening.begin(), problem_.target_softening.end(), 0.0);
+        return;
+    }
+    for (core::Buffer<double>* axis : {&problem_.point_x, &problem_.point_y, &problem_.point_z})
+        axis->resize(count);
+    executor.for_each(count, [&](int64_t k) {
+        const int32_t i = problem_.target[k];
+        problem_.point_x[k] = problem_.x[i], problem_.point_y[k] = problem_.y[i],
+        problem_.point_z[k] = problem_.z[i];
+        if (lengths)
+            problem_.target_softening[k] = problem_.softening[i];
+    });
+}
+
+/// One power of two for the charges of all ranks, and lengths for all particles if any rank's have their own.
+void Solver::scale_sources(const backend::Executor& executor, double magnitude) {
+    const double scale = power_of_two_scale(magnitude);
+    double* q = problem_.charge.data();
+    problem_.charge_scale = scale;
+    executor.for_each(problem_.n, [&](int64_t i) { q[i] *= scale; });
+    if (problem_.per_particle_softening && problem_.softening.empty()) {
+        problem_.softening.resize(problem_.n);
+        std::fill(problem_.softening.begin(), problem_.softening.end(), settings_.softening_length);
+    }
+}
+
+void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
+    require_nothing_begun("field_at");
+    if (wants_gpu(input, &points, outputs))
+        return compute_on_gpu(input, &points, outputs);
+    run(Call::field_at, outputs, [&](const backend::Executor& executor) {
+        if (!comm_->alone())
+            choose_gpu(input, &points, outputs); // refuses what several ranks cannot do
+        import_sources(input, executor);
+        check_count(points.n, "points");
+        import_positions(executor, points, settings_.dimension,
+                         {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+        wrap(executor, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+        problem_.points = true;
+        problem_.all_targets = false;
+    });
+}
+
+void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
+    require_nothing_begun("compute");
+    if (wants_gpu(input, nullptr, outputs))
+        compute_on_gpu(input, nullptr, outputs);
+    else
+        compute_on_cpu(input, outputs);
+}
+
+void Solver::compute_on_cpu(const ParticleInput& input, const Outputs& outputs) {
+    run(Call::compute, outputs, [&](const backend::Executor& executor) {
+        if (!comm_->alone())
+            choose_gpu(input, nullptr, outputs);
+        import_sources(input, executor);
+        import_targets(input);
+    });
+}
+
+/// What both calls share. `import` fills the problem from this rank's arrays.
+void Solver::run(Call call, const Outputs& outputs,
+                 const std::function<void(const backend::Executor&)>& import) {
+    core::Timer total;
+    const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
+    if (!settings_.tuned) { // a cut-off wants small boxes: what is met beyond it is lost
+        settings_.leaf = settings_.periodic ? 16 : Settings().leaf;
+        settings_.group = settings_.periodic ? 32 : Settings().group;
+    }
+    report_.valid = false;
+    report_.backend = "cpu";
+    on_gpu_ = false;
+    const auto body = [&] {
+        comm_->together([&] { import(executor); });
+        agree_on(call, outputs);
+        comm_->together([&] {
+            scale_sources(executor, magnitude_);
+            gather_targets(executor);
+        });
+        report_.time_s = {};
+        report_.time_s.import = total.seconds();
+        evaluate(executor);
+        comm_->conclude();
+        write(outputs, executor);
+        report_.time_s.total = total.seconds();
+        finish_report();
+    };
+    comm_->guarded(body);
+}
+
+} // namespace graft::pipeline

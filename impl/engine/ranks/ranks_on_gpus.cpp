@@ -1,0 +1,203 @@
+// See ranks_on_gpus.hpp.
+#include "engine/ranks/ranks_on_gpus.hpp"
+
+#include "comm/sparse_exchange.hpp"
+#include "core/timer.hpp"
+#include "particles/charge_scale.hpp"
+#include "engine/checks.hpp"
+#include "essential/root_cube.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr int tag = 12;
+constexpr double smallest_box = 1e-280; // below it all trees are points
+constexpr int64_t most_runs = 2048;     // that domains are covered from
+
+/// A step of the device's, whose error is thrown.
+template <typename Function, typename... Arguments>
+void call(Function function, const Arguments&... arguments) {
+    backend::DeviceError error;
+    backend::raise(function(arguments..., &error), error);
+}
+
+/// The first particle of the lowest rank that has any.
+void find_centre(comm::Communicator& comm, const RankFacts& own, double (&centre)[3]) {
+    std::copy_n(own.first, 3, centre);
+    const int32_t lowest = comm.min<int32_t>(own.n > 0 ? comm.rank() : comm.size());
+    if (lowest < comm.size())
+        comm.broadcast(centre, 3, lowest);
+    else
+        std::fill(centre, centre + 3, 0.0);
+}
+
+} // namespace
+
+RanksOnDevice::RanksOnDevice(core::Memory& memory)
+    : domains_(memory), regions_(memory), groups_(memory, "runs of groups"), headers_(memory, "headers") {}
+
+RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
+    if (job.settings.periodic)
+        return evaluate_box(comm, job);
+    times_ = {};
+    begin(comm, job);
+    core::Timer timer;
+    find_pieces(comm, job);
+    meet_ranks(comm, job);
+    pack(comm, job, RankContent::all);
+    comm.together([&] { call(job.table.evaluate_own, job.engine); });
+    start(comm, job, RankContent::all);
+    finish(comm, job, RankContent::all);
+    times_.exchange_s = timer.lap();
+    RankOutcome outcome{};
+    comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
+    comm.allreduce(outcome.totals, 7, comm::Operation::sum);
+    return outcome;
+}
+
+void RanksOnDevice::write(const Job& job, const RankOutcome& outcome) {
+    const double* totals = outcome.totals;
+    call(job.table.write, job.engine, totals);
+}
+
+/// Collective: the import, and the scale of all ranks' charges. Throws, the same on all ranks.
+RankFrame RanksOnDevice::agree_on_charges(comm::Communicator& comm, const Job& job) {
+    comm.together([&] {
+        call(job.table.begin, job.engine, &job.settings, &job.particles, job.points, &job.outputs, job.stream,
+             &job.wish, &facts_);
+    });
+    RankFrame frame{};
+    const double magnitude = comm.sum(facts_.magnitude);
+    frame.all_particles = comm.sum(facts_.n);
+    find_centre(comm, facts_, frame.centre);
+    comm.together([&] {
+        frame.scale = particles::charge_scale(magnitude);
+        if (frame.scale == 0)
+            refuse_infinite_charge();
+    });
+    return frame;
+}
+
+void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
+    RankFrame frame = agree_on_charges(comm, job);
+    if (frame.all_particles > 0) {
+        const KeyRange root =
+            find_root(comm, job.settings, TreeScope::local, facts_.corners, [](const KeyRange&) {});
+        frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
+        for (int a = 0; a < 3; ++a)
+            frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];
+    }
+    comm.together([&] { call(job.table.build, job.engine, &frame, &shape_); });
+}
+
+/// Cells of the common root cube that several ranks have particles in: their nodes are pieces.
+void RanksOnDevice::find_pieces(comm::Communicator& comm, const Job& job) {
+    comm.together([&] {
+        groups_.resize(most_runs);
+        int64_t count = 0;
+        call(job.table.cover_particles, job.engine, groups_.data(), most_runs, &count);
+        groups_.resize(count);
+        regions_.cover(groups_, Domains::most_boxes(comm.size()));
+    });
+    regions_.exchange(comm);
+    comm.together([&] {
+        std::vector<geometry::Box> others;
+        for (int r = 0; r < comm.size(); ++r)
+            for (int k = 0; k < regions_.count(r) && r != comm.rank(); ++k)
+                others.push_back(regions_.boxes(r)[k].box);
+        call(job.table.keep_off, job.engine, others.data(), static_cast<int64_t>(others.size()));
+    });
+}
+
+void RanksOnDevice::cover_targets(const Job& job) {
+    groups_.resize(most_runs);
+    int64_t count = 0;
+    call(job.table.cover_targets, job.engine, groups_.data(), most_runs, &count);
+    groups_.resize(count);
+}
+
+/// Where everyone's targets are, and how much error their groups may have.
+void RanksOnDevice::meet_ranks(comm::Communicator& comm, const Job& job) {
+    comm.together([&] {
+        cover_targets(job);
+        domains_.cover(groups_, Domains::most_boxes(comm.size()));
+    });
+    if (job.settings.mac == MacType::error) {
+        const bool use_last = comm.min<int32_t>(facts_.has_last) != 0;
+        if (!use_last) {
+            domains_.exchange(comm);
+            pack(comm, job, RankContent::masses);
+            start(comm, job, RankContent::masses);
+            finish(comm, job, RankContent::masses);
+        }
+        comm.together([&] {
+            call(job.table.scale_targets, job.engine, use_last);
+            cover_targets(job);
+            domains_.update(groups_);
+        });
+    }
+    domains_.exchange(comm);
+}
+
+/// What every other rank needs.
+void RanksOnDevice::pack(comm::Communicator& comm, const Job& job, RankContent content) {
+    shape_.content = content;
+    comm.together([&] {
+        parcels_.clear();
+        for (int step = 1; step < comm.size(); ++step) { // not all to the same rank at once
+            const int to = (comm.rank() + step) % comm.size();
+            RankHeader header{};
+            call(job.table.pack, job.engine, content, static_cast<int32_t>(to), domains_.boxes(to),
+                 static_cast<int32_t>(domains_.count(to)), comm.device_aware(), &header);
+            if (header.nodes > 0)
+                parcels_.push_back({to, header, nullptr});
+        }
+    });
+}
+
+/// Tells the headers, then starts the messages.
+void RanksOnDevice::start(comm::Communicator& comm, const Job& job, RankContent content) {
+    const bool on_device = comm.device_aware();
+    std::vector<comm::Outgoing> outgoing;
+    std::vector<comm::Incoming> incoming;
+    comm.together([&] {
+        for (const Parcel& parcel : parcels_)
+            outgoing.push_back({parcel.to, &parcel.header, sizeof(RankHeader)});
+    });
+    comm::sparse_exchange(comm, outgoing, headers_, incoming);
+    comm.together([&] {
+        arrivals_.clear(), senders_.clear();
+        int64_t bytes = 0;
+        for (const comm::Incoming& message : incoming) {
+            RankArrival arrival{{}, bytes};
+            std::memcpy(&arrival.header, message.data, sizeof arrival.header);
+            arrivals_.push_back(arrival), senders_.push_back(message.from);
+            bytes += message_bytes(shape_, arrival.header);
+        }
+        call(job.table.receive, job.engine, bytes, on_device, &room_);
+        for (Parcel& parcel : parcels_)
+            call(job.table.packed, job.engine, static_cast<int32_t>(parcel.to), on_device, &parcel.data);
+        requests_.reserve(parcels_.size() + arrivals_.size());
+    });
+    const int own_tag = tag + static_cast<int>(content);
+    for (size_t i = 0; i < arrivals_.size(); ++i)
+        requests_.push_back(comm.irecv(static_cast<char*>(room_) + arrivals_[i].offset,
+                                       message_bytes(shape_, arrivals_[i].header), senders_[i], own_tag));
+    for (const Parcel& parcel : parcels_)
+        requests_.push_back(
+            comm.isend(parcel.data, message_bytes(shape_, parcel.header), parcel.to, own_tag));
+}
+
+void RanksOnDevice::finish(comm::Communicator& comm, const Job& job, RankContent content) {
+    comm.wait_all(requests_);
+    comm.together([&] {
+        call(job.table.take, job.engine, content, comm.device_aware(), arrivals_.data(),
+             static_cast<int32_t>(arrivals_.size()));
+    });
+}
+
+} // namespace graft::pipeline

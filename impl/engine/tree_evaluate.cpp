@@ -1,0 +1,239 @@
+// Tree method, last part: lists and sums, group by group.
+#include "forces/m2p/cell_rows.hpp"
+#include "forces/p2p/gather.hpp"
+#include "forces/m2p/m2p.hpp"
+#include "forces/p2p/p2p.hpp"
+#include "lists/far_cells.hpp"
+#include "forces/p2p/coarse_targets.hpp"
+#include "forces/m2l/m2l_choice.hpp"
+#include "periodic/periodic.hpp"
+#include "engine/tree_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace graft::pipeline {
+
+namespace {
+
+/// Lists of this many groups are built and evaluated at a time: they stay in the last-level cache, and memory
+/// is bounded.
+constexpr int64_t batch_groups = 2048;
+constexpr int64_t groups_per_block = 8;
+/// Sources gathered before the kernel runs: they stay in the first-level cache.
+constexpr int64_t source_batch = 2048;
+
+lists::WalkKind walk_kind(Walk walk) {
+    return walk == Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
+}
+
+} // namespace
+
+/// P2P with the particles of lists.leaves[entry_begin ... entry_end), in batches that stay in cache.
+template <typename T>
+void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
+                              const kernels::PairVariant& variant, double length, int64_t chunk,
+                              const kernels::Screening& screening, Workspace<T>& work, int64_t& sources) {
+    work.sources.clear();
+    for (int64_t e = entry_begin; e < entry_end; ++e) {
+        const Forest::Source source = forest.source_of(lists.leaves[e]);
+        work.sources.append(source.from, source.first, source.count, frame, variant);
+        if (work.sources.particle_count() < source_batch && e + 1 < entry_end)
+            continue;
+        sources += work.sources.particle_count();
+        kernels::p2p(variant, length, work.sources.view(), work.targets.view(), chunk, work.targets.sums(),
+                     screening);
+        work.sources.clear();
+    }
+}
+
+/// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where
+/// every source is at that place, and for groups with an extent, which need no other length.
+double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const {
+    const geometry::Box& box = group.target.box;
+    if (box.longest_edge() > 0)
+        return 0;
+    double nearest = std::numeric_limits<double>::infinity();
+    const auto look_at = [&](int32_t node) {
+        const double length = forest.tree.boxes[node].furthest(box.lower);
+        nearest = length > 0 ? std::min(nearest, length) : nearest;
+    };
+    std::for_each(lists.leaves.data() + lists.leaf_offset[in_batch],
+                  lists.leaves.data() + lists.leaf_offset[in_batch + 1], look_at);
+    std::for_each(lists.nodes.data() + lists.node_offset[in_batch], lists.nodes.data() + node_end, look_at);
+    return std::isfinite(nearest) ? nearest : 0;
+}
+
+/// What the virial needs of an image: the force on all targets of the group.
+void TreeForce::State::add_image_force(const Job& job, int64_t g, const kernels::Frame& frame,
+                                       const kernels::FieldSums& sums) {
+    if (job.problem.points)
+        return;
+    const lists::Group& group = targets.groups()[g];
+    const double square = frame.scale * frame.scale;
+    double* const to = image_force.data() + 3 * g;
+    for (int64_t k = 0; k < group.count; ++k) {
+        const double q = job.problem.charge[targets.origin()[group.first + k]] * square;
+        to[0] += q * sums.ax[k], to[1] += q * sums.ay[k], to[2] += q * sums.az[k];
+    }
+}
+
+/// Puts the cells that must be summed target by target first; returns their end.
+int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
+                                    const kernels::CellVariant& variant, int32_t* begin, int32_t* end) const {
+    if (why_not_local(job.settings, variant.per_particle, LocalPlace::cpu) != nullptr ||
+        group.count < lists::least_far_targets)
+        return end;
+    const lists::FarLimit limit =
+        lists::far_limit(group.target, variant.order, kernels::local_order(variant.order));
+    const moments::Moments& m = forest.moments;
+    return lists::put_far_last(begin, end, [&](int32_t k) {
+        return lists::is_far(limit, m.magnitude[k], m.cx[k], m.cy[k], m.cz[k]);
+    });
+}
+
+/// The group's polynomial, from its far cells, at its targets.
+template <typename T>
+void TreeForce::State::sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
+                                     const kernels::Frame& frame, const kernels::CellVariant& variant,
+                                     double length, Workspace<T>& work) {
+    if (count == 0)
+        return;
+    kernels::LocalExpansion local;
+    for (int a = 0; a < 3; ++a)
+        local.centre[a] = (group.target.box.centre(a) - frame.centre[a]) * frame.scale;
+    for (int64_t e = 0; e < count; e += kernels::LocalSources<T>::capacity) {
+        work.far.fill(forest.moments, forest.expansion<T>().data(), nodes + e,
+                      std::min(kernels::LocalSources<T>::capacity, count - e), frame, variant);
+        kernels::m2l(variant, length, work.far, local);
+    }
+    kernels::l2p(variant, local, work.targets.view(), work.targets.sums());
+}
+
+/// The cells [begin, end) of a group's list, which it reorders; near_count: those that met targets one by
+/// one.
+template <typename T>
+void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+                                 const kernels::Frame& frame, double length, Workspace<T>& work,
+                                 int64_t& near_count) {
+    const kernels::PairVariant pair = pair_variant(job.settings, job.problem, job.with_potential);
+    const bool plummer = pair.softening == kernels::Softening::plummer;
+    const PeriodicSum* const periodic = job.problem.periodic;
+    const kernels::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
+                                       pair.potential, periodic != nullptr && periodic->screened()};
+    int32_t* const far_begin = near_end(job, group, variant, begin, end);
+    sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
+    near_count = far_begin - begin;
+    for (int64_t e = 0; e < near_count; e += kernels::CellBuffer<T>::capacity) {
+        work.cells.fill(forest.moments, forest.expansion<T>().data(), begin + e,
+                        std::min(kernels::CellBuffer<T>::capacity, near_count - e), frame, variant);
+        if (variant.screened)
+            kernels::m2p_screened(variant, length, periodic->alpha() / frame.scale, work.cells.view(),
+                                  work.targets.view(), 0, work.targets.sums());
+        else
+            kernels::m2p(variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
+    }
+}
+
+/// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
+/// Returns the number of sources.
+int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
+                                          int64_t entry_end, const kernels::ParticleArrays& all,
+                                          double nearest, double reach, const kernels::PairVariant& variant,
+                                          bool add, Workspace<double>& work) {
+    const kernels::Frame frame = kernels::make_frame<double>(group.target.box, nearest, reach);
+    work.targets.fill(all, group.first, group.count, frame, variant);
+    int64_t sources = 0;
+    gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
+           sum_chunk(job.settings), kernels::Screening(), work, sources);
+    work.store(frame, group.count, variant.potential, add, job.field,
+               [&](int64_t k) { return group.first + k; });
+    return sources;
+}
+
+/// `full` serves groups that T's frames are too coarse for.
+template <typename T>
+void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
+                                      const kernels::PairVariant& variant, Workspace<T>& work,
+                                      Workspace<double>& full) {
+    const Settings& settings = job.settings;
+    const lists::Group& group = targets.groups()[g];
+    const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
+    const int64_t node_begin = lists.node_offset[in_batch];
+    int64_t node_end = lists.node_offset[in_batch + 1];
+    if (remote) // branches that were accepted as a whole have been summed in the first pass
+        node_end = std::remove_if(lists.nodes.data() + node_begin, lists.nodes.data() + node_end,
+                                  [&](int32_t node) { return node < forest.top_end; }) -
+                   lists.nodes.data();
+    const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
+    const double nearest = nearest_length(group, in_batch, node_end);
+    const PeriodicSum* const periodic = job.problem.periodic;
+    const kernels::Frame frame = periodic != nullptr
+                                     ? periodic->frame<T>(group.target.box, nearest, reach)
+                                     : kernels::make_frame<T>(group.target.box, nearest, reach);
+    const double length = settings.softening_length * frame.scale;
+    const kernels::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
+                                      nullptr,     targets.softening(), targets.count()};
+    kernels::Frame place = frame; // of the targets: moved to where they meet the sources
+    for (int a = 0; a < 3 && !shifts.empty(); ++a)
+        place.centre[a] -= shifts[g][a];
+    const kernels::Screening screening =
+        periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
+    work.targets.fill(all, group.first, group.count, place, variant);
+    int64_t sources = 0;
+    bool add = remote || !leads(g);
+    if (sizeof(T) == sizeof(float) && periodic == nullptr &&
+        is_coarse(frame, targets, group, nearest, variant, settings.softening_length, job.problem.n)) {
+        sources = pairs_in_double(job, group, leaf_begin, leaf_end, all, nearest, reach, variant, add, full);
+        add = true;
+    } else {
+        gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);
+    }
+    int64_t near_count = 0;
+    sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_end, frame, length, work,
+              near_count);
+    if (!shifts.empty())
+        add_image_force(job, g, frame, work.targets.sums());
+    work.store(frame, group.count, variant.potential, add, job.field,
+               [&](int64_t k) { return group.first + k; });
+    pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
+    cells[g] = (remote ? cells[g] : 0) + near_count * group.count;
+    far[g] = (remote ? far[g] : 0) + node_end - node_begin - near_count;
+}
+
+template <typename T>
+void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int64_t groups_end,
+                                       bool remote) {
+    core::Timer timer;
+    const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
+    Workspaces<T>& workspaces = job.workspaces.of<T>();
+    workspaces.prepare(job.executor.threads);
+    job.workspaces.full.prepare(job.executor.threads);
+    Report& report = job.report;
+    for (int64_t begin = groups_begin; begin < groups_end; begin += batch_groups) {
+        const int64_t count = std::min(batch_groups, groups_end - begin);
+        list_builder.build(job.executor, forest.tree, forest.criterion, targets.groups().data() + begin,
+                           count, walk_kind(job.settings.walk), lists);
+        report.time_s.lists += timer.lap();
+        job.executor.for_blocks(count, groups_per_block, [&](int64_t first, int64_t end, int thread) {
+            while (first < end && !leads(begin + first) && first > 0) // images stay with the first of them
+                ++first;
+            while (end < count && first < end && !leads(begin + end))
+                ++end;
+            for (int64_t k = first; k < end; ++k)
+                evaluate_group(job, begin + k, k, remote, variant, workspaces[thread],
+                               job.workspaces.full[thread]);
+        });
+        report.bytes_lists = std::max(report.bytes_lists, 4 * (lists.nodes.size() + lists.leaves.size()) +
+                                                              16 * (lists.group_count() + 1));
+        report.time_s.forces += timer.lap();
+    }
+}
+
+void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {
+    job.settings.precision == Precision::fp64 ? evaluate_groups<double>(job, begin, end, remote)
+                                              : evaluate_groups<float>(job, begin, end, remote);
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,36 @@
+// The tree method, step by step: build, moments, targets, criterion, lists, evaluation.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "comm/communicator.hpp"
+#include "core/log.hpp"
+#include "particles/problem.hpp"
+#include "engine/report.hpp"
+#include "forces/settings.hpp"
+#include "forces/workspace.hpp"
+
+#include <memory>
+
+namespace graft::pipeline {
+
+class TreeForce {
+  public:
+    explicit TreeForce(core::Memory& memory);
+    ~TreeForce();
+
+    /// Collective. Fills `field` in an order of its own and returns target k -> host item (valid until the
+    /// next call). Adds times and counts to the report. Throws core::Error, the same on all ranks.
+    const int32_t* evaluate(const backend::Executor& executor, comm::Communicator& comm,
+                            const Settings& settings, const Problem& problem, bool with_potential,
+                            AllWorkspaces& workspaces, RawField& field, Report& report, const core::Log& log);
+
+    /// work[i] += the interactions of the last evaluate() for host item i, an expansion counting as
+    /// expansion_pairs; targets only.
+    void add_work(double expansion_pairs, double* work) const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace graft::pipeline

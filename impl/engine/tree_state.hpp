@@ -1,0 +1,121 @@
+// What the steps of the tree method share; tree_force.cpp builds, tree_ranks.cpp meets the other ranks,
+// tree_evaluate.cpp walks and sums.
+#pragma once
+
+#include "core/timer.hpp"
+#include "lists/lists.hpp"
+#include "lists/targets.hpp"
+#include "essential/target_domain.hpp"
+#include "essential/fetch.hpp"
+#include "essential/forest.hpp"
+#include "essential/essential_tree.hpp"
+#include "essential/top_tree.hpp"
+#include "engine/tree_force.hpp"
+#include "tree/build.hpp"
+
+namespace graft::pipeline {
+
+struct TreeForce::State {
+    explicit State(core::Memory& memory)
+        : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
+          acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
+          cells(memory, "cell counts"), far(memory, "far cell counts"), shifts(memory, "image shifts"),
+          image_force(memory, "image forces"), moved(memory, "images of groups"), top(memory),
+          domains(memory), regions(memory), patches(memory, "patches of the region"), let(memory),
+          fetcher(memory), coarse(memory) {}
+
+    tree::TreeBuilder builder;
+    Forest forest;
+    lists::TargetSet targets;
+    lists::ListBuilder list_builder;
+    lists::InteractionLists lists;
+    core::Buffer<double> acceleration;  // error MAC: per group
+    core::Buffer<int64_t> pairs, cells; // per group
+    core::Buffer<int64_t> far;          // cells of each group that went into its polynomial
+    // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
+    // other.
+    core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
+    core::Buffer<double> image_force;    // x y z per group: sum of charge * field
+    core::Buffer<lists::Group> moved;    // scratch
+
+    // Many ranks.
+    bool has_warned = false; // of domains that overlap
+    TopTree top;
+    Domains domains;                    // where the targets are
+    Domains regions;                    // where the particles are
+    core::Buffer<lists::Group> patches; // of the own region
+    LetExchange let;
+    Fetcher fetcher;
+    lists::Criterion coarse; // own nodes: what the estimate of accelerations opens
+
+    /// What stays the same in all steps of one computation.
+    struct Job {
+        const backend::Executor& executor;
+        const Settings& settings;
+        const Problem& problem;
+        bool with_potential;
+        AllWorkspaces& workspaces;
+        RawField& field;
+        Report& report;
+        comm::Communicator& comm;
+        const core::Log& log;
+    };
+
+    // tree_force.cpp
+    void build_own(const Job& job);
+    void build_tree(const Job& job);
+    void choose_targets(const Job& job);
+    void choose_images(const Job& job);
+    void sum_images(const Job& job) const;
+    bool has_last(const Job& job) const;
+    bool has_traces(const Job& job) const;
+    void scale_groups(const Job& job, bool use_last);
+    void count(Report& report) const;
+
+    // tree_ranks.cpp
+    /// Collective: the top, the factors of the error MAC, and all that the own groups need of other ranks;
+    /// between sending and receiving it does the first pass. The forest is then ready for the second.
+    void evaluate_over_ranks(const Job& job);
+    void find_pieces(const Job& job);
+    void meet_ranks(const Job& job, const LetExchange::Frame& frame);
+    void estimate_over_ranks(const Job& job, const LetExchange::Frame& frame);
+    void fill_coarse(const Job& job);
+    void push(const Job& job, const LetExchange::Frame& frame);
+    void fetch(const Job& job, const LetExchange::Frame& frame);
+    void tell_cost(const Job& job);
+
+    // tree_evaluate.cpp
+    /// Lists and sums of the groups [begin, end). On many ranks the first pass takes own nodes and accepted
+    /// branches, the second (`remote`) nodes from other ranks alone, and adds.
+    void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
+    template <typename T>
+    void evaluate_groups(const Job& job, int64_t begin, int64_t end, bool remote);
+    template <typename T>
+    void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
+                        const kernels::PairVariant& variant, Workspace<T>& work, Workspace<double>& full);
+    int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
+                            const kernels::ParticleArrays& all, double nearest, double reach,
+                            const kernels::PairVariant& variant, bool add, Workspace<double>& work);
+    template <typename T>
+    void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
+                const kernels::PairVariant& variant, double length, int64_t chunk,
+                const kernels::Screening& screening, Workspace<T>& work, int64_t& sources);
+    void add_image_force(const Job& job, int64_t group, const kernels::Frame& frame,
+                         const kernels::FieldSums& sums);
+    /// The first of the groups that are images of one.
+    bool leads(int64_t group) const {
+        return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
+    }
+    template <typename T>
+    void sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+                   const kernels::Frame& frame, double length, Workspace<T>& work, int64_t& near_count);
+    template <typename T>
+    void sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
+                       const kernels::Frame& frame, const kernels::CellVariant& variant, double length,
+                       Workspace<T>& work);
+    int32_t* near_end(const Job& job, const lists::Group& group, const kernels::CellVariant& variant,
+                      int32_t* begin, int32_t* end) const;
+    double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
+};
+
+} // namespace graft::pipeline

@@ -1,0 +1,13 @@
+// All pairs in single precision: the instances of direct_kernel_gpu.cuh.
+#include "forces/direct/direct_kernel_gpu.cuh"
+
+namespace graft::kernels {
+
+void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input) {
+    if (is_wide(kind, potential, input.cut.targets))
+        launch_direct_kernel<DirectShapeWide, DevicePair::constant, false>(queue, input);
+    else
+        launch_direct<DirectShapeFp32>(queue, kind, potential, input);
+}
+
+} // namespace graft::kernels

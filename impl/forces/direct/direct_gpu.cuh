@@ -1,0 +1,83 @@
+// What the all-pairs kernels share: sources as they are read, frames of blocks of targets, partial sums.
+//
+// Targets are cut into blocks of consecutive ones, each with a frame of its own, and sources into equal
+// parts; a thread block takes one block of targets and one part. Its sums go to `partial` (frame units), and
+// direct_combine adds the parts in order. The cut depends on the two counts alone, not on the device.
+#pragma once
+
+#include "forces/evaluate_gpu.cuh"
+#include "forces/p2p/pair_gpu.cuh"
+#include "forces/frame.hpp"
+
+namespace graft::kernels {
+
+struct DirectCut {
+    int64_t targets = 0, sources = 0;
+    int64_t block = 1;  // targets a block
+    int64_t blocks = 0; // of targets
+    int64_t part = 1;   // sources a part
+    int64_t parts = 1;
+};
+
+struct DirectInput {
+    DeviceSources sources, targets;
+    DirectCut cut;
+    const Frame* frames = nullptr; // one a block of targets
+    /// One a block: distance of the nearest source of targets at one place; else, or where there is none, 0.
+    const double* nearest = nullptr;
+    double length = 0; // one for all, host units
+    bool plummer = false;
+    double charge_scale = 1; // a power of two near the number of sources: fp32 charges then are near 1
+    void* partial = nullptr; // float (fp32) or double: [part][component][target]
+    const backend::DeviceStatus* status = nullptr;
+};
+
+/// Place of a partial sum.
+__host__ __device__ inline int64_t partial_place(const DirectCut& cut, int64_t part, int component,
+                                                 int components, int64_t target) {
+    return (part * components + component) * cut.targets + target;
+}
+
+/// Sources as threads read them from shared memory: one 128-bit word (two in double), the same for a warp.
+template <typename T>
+struct alignas(16) DirectSource {
+    T x, y, z, q;
+};
+
+/// Calls body<kind>().
+template <typename Body>
+void with_pair_kind(DevicePair kind, const Body& body) {
+    kind == DevicePair::constant  ? body.template operator()<DevicePair::constant>()
+    : kind == DevicePair::plummer ? body.template operator()<DevicePair::plummer>()
+                                  : body.template operator()<DevicePair::spline>();
+}
+
+/// fp32 alone: whether many targets take the shape of 2,048 targets a block.
+inline bool is_wide(DevicePair kind, bool potential, int64_t targets) {
+    return kind == DevicePair::constant && !potential && targets >= 131072;
+}
+
+/// Targets and threads a block of the `best` kernel.
+struct DirectBlock {
+    int64_t targets, threads;
+};
+DirectBlock direct_block(const DeviceEvaluation& how, int64_t targets);
+
+/// Launch the `best` kernel for input.cut; one file a precision.
+void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
+void launch_direct_mixed(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
+void launch_direct_fp64(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
+
+/// thuering2023's stages: a target a thread, one part, one frame for all. `packed`: room for sources then
+/// targets (each aligned to 32 bytes).
+template <typename T>
+void launch_direct_stage(backend::Queue& queue, DirectStage stage, int threads, bool potential,
+                         DirectSource<T>* packed, const DirectInput& input);
+
+/// Frames of the blocks of targets, and `nearest` as in DirectInput: boxes of `bound_blocks` pieces of the
+/// sources, then a block a frame. `one`: the same frame for all, about the centre of the sources.
+inline constexpr int direct_bound_blocks = 128;
+void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const DirectInput& input,
+                          double* source_boxes, Frame* frames, double* nearest);
+
+} // namespace graft::kernels

@@ -1,0 +1,314 @@
+// The class DeviceEvaluator: buffers, the order of launches, and which kernels serve which settings.
+#include "forces/evaluate_gpu.cuh"
+
+#include "backend/side_stream_gpu.cuh"
+#include "forces/m2p/m2p_gpu.cuh"
+#include "forces/m2l/m2l_gpu.cuh"
+#include "forces/p2p/p2p_gpu.cuh"
+#include "study/papers/paper_variants_gpu.cuh"
+#include "lists/far_cells_gpu.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::kernels {
+
+struct DeviceEvaluator::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : entries(memory, "entries of source lists"), sizes(memory, "sizes of sources"),
+          large(memory, "groups of many units"), frames(memory, "group frames"),
+          pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
+          slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
+          far(memory), expansions(memory, "polynomials of groups"),
+          shared_expansions(memory, "polynomials of super groups"),
+          shared_frames(memory, "frames of super groups"), variants(memory), side(memory) {}
+    backend::DeviceBuffer<SourceEntry> entries;
+    backend::DeviceBuffer<float> sizes; // where the fast pairs serve
+    backend::DeviceBuffer<int32_t> large;
+    backend::DeviceBuffer<GroupFrame> frames;
+    backend::DeviceBuffer<Unit> pairs, cells;
+    backend::DeviceBuffer<UnitCounters> counters;
+    backend::DeviceBuffer<Slot<float>> slots; // two make a Slot<double>
+    backend::DeviceBuffer<PackedCell> packed;
+    backend::DeviceBuffer<ChargeSigns> signs;
+    lists::DeviceFarLists far;
+    backend::DeviceBuffer<float> expansions, shared_expansions;
+    backend::DeviceBuffer<GroupFrame> shared_frames;
+    VariantWork variants;
+    EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
+    int64_t reserved_units = 0, reserved_slots = 0;
+    // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
+    backend::SideStream side;
+
+    void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t targets,
+                int64_t node_entries, int64_t leaf_entries);
+    void give(const EvaluatorRoom& to);
+    UnitView view(const DeviceEvaluation& how) const;
+    void see_far(EvaluationView& view) const;
+};
+
+namespace {
+
+/// 2^k near the number of particles: charges, whose sum is near 1, become numbers near 1.
+double charge_scale(int64_t n) {
+    return n > 0 ? std::ldexp(1.0, std::ilogb(static_cast<double>(n))) : 1.0;
+}
+
+template <typename T>
+const T* pointer(const backend::DeviceBuffer<T>& buffer) {
+    return buffer.empty() ? nullptr : buffer.data();
+}
+
+void view_sources(const tree::DeviceTree& tree, const moments::DeviceMoments& moments, EvaluationView& v) {
+    v.nodes = tree.nodes.data(), v.boxes = tree.boxes.data();
+    v.x = tree.x.data(), v.y = tree.y.data(), v.z = tree.z.data(), v.charge = tree.charge.data();
+    v.softening = pointer(tree.softening);
+    v.leaf = tree.options.leaf;
+    v.heaps = tree.softening.empty(); // they may differ in their lengths
+    v.cx = moments.cx.data(), v.cy = moments.cy.data(), v.cz = moments.cz.data();
+    v.radius = moments.radius.data(), v.rho = moments.rho.data(), v.magnitude = moments.magnitude.data();
+    v.softening_square = pointer(moments.softening_square);
+    v.values = moments.values.data();
+    v.single = pointer(moments.single), v.full = pointer(moments.full);
+    v.terms = moments::term_count(moments.order);
+    v.charge_scale = charge_scale(tree.n);
+    v.charge_scale_single = static_cast<float>(v.charge_scale);
+}
+
+EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& how,
+                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists) {
+    EvaluationView v{};
+    v.status = queue.status();
+    view_sources(tree, moments, v);
+    v.groups = targets.groups.data(), v.group_count = targets.group_count.data();
+    v.target_x = targets.x, v.target_y = targets.y, v.target_z = targets.z;
+    v.target_softening = targets.softening, v.target_count = targets.n;
+    v.same_places = targets.x == tree.x.data();
+    v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
+    v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
+    v.batch = lists.batch, v.batches = lists.batches;
+    v.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
+    v.length = how.softening_length;
+    v.single_precision = how.precision != DevicePrecision::fp64;
+    return v;
+}
+
+/// Whether the fast kernel of pairs serves.
+bool fast_pairs_serve(const DeviceEvaluation& how) {
+    return how.precision != DevicePrecision::fp64 &&
+           (how.pairs.softening == Softening::none ||
+            (how.pairs.softening == Softening::plummer && !how.pairs.per_particle));
+}
+
+/// Whether the fast kernel of order 2 may serve; the charges' signs decide on the device.
+bool fast_cells_serve(const DeviceEvaluation& how) {
+    return how.precision != DevicePrecision::fp64 && how.order == 2 &&
+           !(how.pairs.softening == Softening::plummer && how.pairs.per_particle);
+}
+
+/// Whether far cells become polynomials, as far as the settings say.
+bool local_serves(const DeviceEvaluation& how) {
+    return how.local && fast_cells_serve(how) && how.order == device_local_order;
+}
+
+void check(const DeviceEvaluation& how, const moments::DeviceMoments& moments) {
+    if (how.order != moments.order || how.order < 0 || how.order > moments::max_order)
+        core::fail(core::Status::internal, "evaluation on the device: order %d, but moments of order %d",
+                   how.order, moments.order);
+    if ((how.precision == DevicePrecision::fp64 ? moments.full.empty() : moments.single.empty()) &&
+        moments.cx.size() > 0)
+        core::fail(core::Status::internal, "evaluation on the device: no expansions of this precision");
+}
+
+void sum_pairs(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+               const UnitView& units) {
+    if (how.precision == DevicePrecision::fp64)
+        sum_pairs_double(queue, view, units, how.pairs);
+    else if (fast_pairs_serve(how))
+        sum_pairs_fast(queue, view, units, how.pairs);
+    else
+        sum_pairs_float(queue, view, units, how.pairs);
+}
+
+void sum_cells(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
+               const UnitView& units, const PackedCell* packed, const ChargeSigns* signs) {
+    const bool softened = how.pairs.softening == Softening::plummer, potential = how.pairs.potential;
+    const bool per_particle = softened && how.pairs.per_particle;
+    const bool fast = fast_cells_serve(how);
+    if (fast)
+        sum_cells_fast(queue, view, units, packed, signs, softened, potential);
+    const auto general = how.precision == DevicePrecision::fp64 ? sum_cells_double : sum_cells_float;
+    general(queue, view, units, fast ? signs : nullptr, how.order, softened, per_particle, potential);
+}
+
+} // namespace
+
+DeviceEvaluator::DeviceEvaluator(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
+DeviceEvaluator::~DeviceEvaluator() {
+    delete work_;
+}
+
+void DeviceEvaluator::reserve(int64_t units, int64_t slots) {
+    work_->reserved_units = std::max(work_->reserved_units, units + units / 8);
+    work_->reserved_slots = std::max(work_->reserved_slots, slots + slots / 8);
+}
+
+void DeviceEvaluator::set_room(const EvaluatorRoom& room) {
+    Work& w = *work_;
+    w.room = {};
+    w.give(room);
+    w.room = room;
+}
+
+void DeviceEvaluator::release_room() {
+    Work& w = *work_;
+    w.room = {};
+    w.entries.release(), w.large.release();
+    w.frames.release(), w.pairs.release(), w.cells.release(), w.slots.release();
+    w.far.entries.release(), w.far.near_count.release(), w.expansions.release();
+    w.shared_expansions.release(), w.shared_frames.release();
+}
+
+void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::DeviceTree& tree) {
+    work_->packed.resize(fast_cells_serve(how) ? tree.nodes.size() : 0);
+    work_->sizes.resize(fast_pairs_serve(how) ? tree.charge.size() : 0); // a forest's n is that of all ranks
+    work_->counters.resize(1), work_->signs.resize(1);
+    work_->far.nodes.resize(local_serves(how) ? tree.nodes.size() : 0);
+}
+
+void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
+    entries.resize(to.leaf_entries + to.groups);
+    frames.resize(to.groups), large.resize(to.groups);
+    pairs.resize(to.units), cells.resize(to.units);
+    slots.resize(to.in_double ? 2 * to.slots : to.slots);
+    const int64_t far_groups = to.node_entries > 0 ? to.groups : 0;
+    far.entries.resize(to.node_entries);
+    far.near_count.resize(far_groups), expansions.resize(far_groups * device_local_terms);
+    const int64_t supers = to.node_entries > 0 ? most_super_groups(to.groups) : 0;
+    shared_expansions.resize(supers * device_local_terms), shared_frames.resize(supers);
+}
+
+/// Room as it was set; else for what full lists of leaves that are two thirds full make. A computation that
+/// needs more says so.
+void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups,
+                                   int64_t targets, int64_t node_entries, int64_t leaf_entries) {
+    EvaluatorRoom wanted{groups,
+                         leaf_entries,
+                         room.units,
+                         room.slots,
+                         how.precision == DevicePrecision::fp64,
+                         local_serves(how) ? node_entries : 0};
+    if (room.units == 0) {
+        const int64_t near = local_serves(how) ? node_entries / near_part : node_entries;
+        const UnitCount count =
+            count_units(size, groups, targets, near, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
+        wanted.units = std::max({count.units, reserved_units, int64_t{1024}});
+        wanted.slots = std::max({count.slots, reserved_slots, int64_t{65536}});
+    }
+    give(wanted);
+}
+
+UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
+    return {frames.data(), pairs.data(),
+            cells.data(),  counters.data(),
+            large.data(),  entries.data(),
+            pairs.size(),  how.precision == DevicePrecision::fp64 ? slots.size() / 2 : slots.size(),
+            slots.data()};
+}
+
+/// The lists as they are cut: near cells first.
+void DeviceEvaluator::Work::see_far(EvaluationView& view) const {
+    view.node_list = far.entries.data();
+    view.near_count = far.near_count.data();
+    view.one_sign = &signs.data()->one_sign;
+    view.expansions = expansions.data();
+}
+
+lists::DeviceFarChoice DeviceEvaluator::pack(backend::Queue& queue, const DeviceEvaluation& how,
+                                             const tree::DeviceTree& tree,
+                                             const moments::DeviceMoments& moments) {
+    EvaluationView view{};
+    view.status = queue.status();
+    view_sources(tree, moments, view);
+    pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), how.pairs.softening == Softening::plummer,
+               work_->packed.data(), work_->signs.data());
+    lists::pack_far_nodes(queue, tree, moments, work_->far);
+    if (!work_->sizes.empty())
+        size_sources(queue, view, work_->sizes.size(), work_->sizes.data());
+    return {moments.magnitude.data(), &work_->signs.data()->one_sign, how.order, device_local_degree,
+            &work_->far};
+}
+
+void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how,
+                               const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                               const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
+                               DeviceField& field) {
+    if (how.kernel == DeviceKernel::block_per_group)
+        return evaluate_block_per_group(work_->variants, queue, how, tree, moments, targets, lists, field);
+    if (how.kernel == DeviceKernel::pairs_1d)
+        return evaluate_pairs_1d(work_->variants, queue, how, tree, moments, targets, lists, field);
+    if (how.kernel == DeviceKernel::tiles_2d)
+        return evaluate_tiles_2d(work_->variants, queue, how, tree, moments, targets, lists, field);
+    check(how, moments);
+    Work& w = *work_;
+    const int64_t groups = targets.groups.size() / lists.batches + 1, leaf_entries = lists.leaves.size();
+    const UnitSize size = unit_size(targets.n, local_serves(how));
+    w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
+    hold_cells(how, tree);
+    EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
+    view.size = w.sizes.data();
+    const UnitView units = w.view(how);
+    const bool fast = fast_cells_serve(how), local = local_serves(how);
+    const bool softened = how.pairs.softening == Softening::plummer, shared = view.shared.any();
+    const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
+    const auto pack = [&] {
+        if (!first || how.packed)
+            return;
+        pack_cells(queue, view, tree.counts.data(), tree.nodes.size(), softened, w.packed.data(),
+                   w.signs.data());
+    };
+    w.side.follow(queue.stream());
+    {
+        const backend::OnSide on_side(queue, w.side);
+        if (first && !how.packed && !w.sizes.empty())
+            size_sources(queue, view, w.sizes.size(), w.sizes.data());
+        if (fast && !local)
+            pack();
+        else if (fast && !lists.cut)
+            lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
+    }
+    if (local)
+        w.see_far(view);
+    GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
+    find_sources(queue, view, groups, w.entries.data());
+    if (local)
+        pack();
+    w.side.join(queue.stream());
+    if (shared) {
+        const backend::OnSide on_side(queue, w.side);
+        sum_shared(queue, view, w.packed.data(), softened, w.shared_frames.size(), w.shared_frames.data(),
+                   w.shared_expansions.data());
+    }
+    cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
+    w.side.follow(queue.stream());
+    {
+        const backend::OnSide on_side(queue, w.side);
+        if (view.single_precision)
+            find_coarse(queue, view, how.pairs, groups, w.frames.data());
+        if (local)
+            sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
+                    w.expansions.data());
+        if (shared)
+            spread_shared(queue, view, units, groups, w.shared_frames.data(), w.shared_expansions.data(),
+                          w.expansions.data());
+        sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
+        if (view.single_precision)
+            sum_coarse(queue, view, units, how, targets.origin, field);
+    }
+    sum_pairs(queue, how, view, units);
+    w.side.join(queue.stream());
+    gather_slots(queue, how, view, units, groups, targets.origin, field);
+}
+
+} // namespace graft::kernels

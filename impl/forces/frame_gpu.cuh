@@ -1,0 +1,31 @@
+// make_frame() of frame.hpp in a CUDA thread: the same numbers, bit for bit.
+#pragma once
+
+#include "forces/frame.hpp"
+
+#include <cuda_runtime.h>
+
+namespace graft::kernels {
+
+/// As make_frame<T>(box, fallback_length, reach); the box as two corners. An empty box gives the unit frame.
+template <typename T>
+__device__ inline Frame make_device_frame(const double (&lower)[3], const double (&upper)[3],
+                                          double fallback_length, double reach) {
+    Frame frame;
+    if (!(lower[0] <= upper[0]))
+        return frame;
+    double length = fmax(fmax(upper[0] - lower[0], upper[1] - lower[1]), upper[2] - lower[2]);
+    if (!(length > 0))
+        length = fallback_length;
+    int exponent = 0;
+    if (length > 0 && isfinite(length))
+        frexp(length, &exponent); // length = [0.5, 1) * 2^exponent
+    if (reach > 0 && isfinite(reach))
+        exponent = max(exponent, ilogb(reach) - (sizeof(T) == 4 ? 40 : 300));
+    frame.scale = ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));
+    for (int axis = 0; axis < 3; ++axis)
+        frame.centre[axis] = sizeof(T) == 4 ? __dadd_rn(0.5 * lower[axis], 0.5 * upper[axis]) : 0.0;
+    return frame;
+}
+
+} // namespace graft::kernels

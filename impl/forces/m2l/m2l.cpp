@@ -1,0 +1,261 @@
+// M2L and L2P, compiled once per SIMD target; m2l.hpp says what they do, m2l_terms.hpp the mathematics.
+// Loops over terms are folds: every index is known to the compiler.
+#include "forces/m2l/m2l.hpp"
+
+#include "moments/source_terms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "forces/m2l/m2l.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "forces/vector_ops.hpp"
+#include "forces/transpose.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::HWY_NAMESPACE {
+
+#define GRAFT_LOCAL_BODY HWY_INLINE
+#include "forces/m2l/m2l.inc"
+#undef GRAFT_LOCAL_BODY
+
+/// M2L of cells of `order`, in the lanes of vectors.
+template <typename T, int order, bool softened>
+struct LocalKernel {
+    using Ops = VectorOps<T>;
+    using Real = typename Ops::Real;
+    using Body = LocalBody<Ops, order, softened, true>;
+    static constexpr Ops ops{};
+    static constexpr moments::SourceMatrix<order, softened> matrix{};
+
+    /// Number k of the cells' series from their records.
+    template <int k, int... j>
+    static HWY_INLINE void source(const T* records, Real* w, std::integer_sequence<int, j...>) {
+        bool first = true;
+        const auto add = [&]<int i>() HWY_ATTR {
+            constexpr double factor = matrix.value[k][i];
+            if constexpr (factor != 0) {
+                const Real number = hn::Load(typename Ops::D(), records + i * LocalSources<T>::stride);
+                w[k] = first ? ops.mul(ops.set(factor), number) : ops.fma(ops.set(factor), number, w[k]);
+                first = false;
+            }
+        };
+        (add.template operator()<j>(), ...);
+    }
+    template <int... k>
+    static HWY_INLINE void read_sources(const T* records, Real* w, std::integer_sequence<int, k...>) {
+        constexpr int numbers = moments::record_terms(order, softened);
+        (source<k>(records, w, std::make_integer_sequence<int, numbers>()), ...);
+    }
+
+    static HWY_INLINE void add_cells(const LocalSources<T>& cells, int64_t j, const Real (&centre)[3],
+                                     Real square, Real* sum) {
+        const typename Ops::D d;
+        const auto row = [&](int k) HWY_ATTR { return hn::Load(d, cells.row(k) + j); };
+        Real u[3] = {ops.sub(centre[0], row(0)), ops.sub(centre[1], row(1)), ops.sub(centre[2], row(2))};
+        const Real s2 = ops.fma(
+            u[0], u[0], ops.fma(u[1], u[1], softened ? ops.fma(u[2], u[2], square) : ops.mul(u[2], u[2])));
+        const Real inverse = ops.inverse_root(s2);
+        for (Real& x : u)
+            x = ops.mul(x, inverse);
+        Real w[Body::sources];
+        read_sources(cells.row(4) + j, w, std::make_integer_sequence<int, Body::sources>());
+        Body::add(u, inverse, ops.mul(row(3), inverse), w, sum);
+    }
+
+    static HWY_NOINLINE void run(double length, const LocalSources<T>& cells, LocalExpansion& local) {
+        const typename Ops::D d;
+        const Real centre[3] = {ops.set(local.centre[0]), ops.set(local.centre[1]), ops.set(local.centre[2])};
+        const Real square = ops.set(length * length);
+        Real sum[Body::count];
+        for (Real& value : sum)
+            value = hn::Zero(d);
+        for (int64_t j = 0; j < cells.count(); j += static_cast<int64_t>(hn::Lanes(d)))
+            add_cells(cells, j, centre, square, sum);
+        double value[Body::count];
+        for (int k = 0; k < Body::count; ++k)
+            value[k] = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum[k])));
+        if constexpr (!softened)
+            complete_terms(Body::degree, value);
+        for (int k = 0; k < Body::count; ++k)
+            local.value[static_cast<size_t>(k)] += value[k];
+    }
+};
+
+/// L2P of an expansion of this degree, targets in lanes, in double.
+template <int degree>
+struct PointKernel {
+    using Ops = VectorOps<double>;
+    using Real = typename Ops::Real;
+    using Body = PointBody<Ops, degree>;
+
+    template <typename T>
+    static HWY_NOINLINE void run(bool with_potential, const LocalExpansion& local, const Targets<T>& targets,
+                                 const FieldSums& out) {
+        const typename Ops::D d;
+        const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+        const T* const from[3] = {targets.x, targets.y, targets.z};
+        double* const to[4] = {out.ax, out.ay, out.az, out.potential};
+        for (int64_t k = 0; k < targets.count; k += lanes) {
+            const int64_t n = std::min(lanes, targets.count - k);
+            alignas(64) double place[3][8] = {}, value[8];
+            Real h[3], sum[4];
+            for (int a = 0; a < 3; ++a) {
+                for (int64_t i = 0; i < n; ++i)
+                    place[a][i] = static_cast<double>(from[a][k + i]) - local.centre[a];
+                h[a] = hn::Load(d, place[a]);
+            }
+            for (Real& s : sum)
+                s = hn::Zero(d);
+            with_potential ? Body::template add<true>(local.value.data(), h, sum)
+                           : Body::template add<false>(local.value.data(), h, sum);
+            for (int a = 0; a < (with_potential ? 4 : 3); ++a) {
+                hn::Store(sum[a], d, value);
+                for (int64_t i = 0; i < n; ++i)
+                    to[a][k + i] += value[i];
+            }
+        }
+    }
+};
+
+template <typename T>
+void m2l_any(const CellVariant& v, double length, const LocalSources<T>& cells, LocalExpansion& local) {
+    const auto run = [&]<int order>() {
+        if (v.softened)
+            LocalKernel<T, order, true>::run(length, cells, local);
+        else
+            LocalKernel<T, order, false>::run(length, cells, local);
+    };
+    switch (v.order) {
+    case 0:
+        return run.template operator()<0>();
+    case 1:
+        return run.template operator()<1>();
+    case 2:
+        return run.template operator()<2>();
+    case 3:
+        return run.template operator()<3>();
+    default:
+        return run.template operator()<4>();
+    }
+}
+
+template <typename T>
+void l2p_any(const CellVariant& v, const LocalExpansion& local, const Targets<T>& targets,
+             const FieldSums& out) {
+    switch (v.order) {
+    case 0:
+        return PointKernel<local_order(0)>::run(v.potential, local, targets, out);
+    case 1:
+        return PointKernel<local_order(1)>::run(v.potential, local, targets, out);
+    case 2:
+        return PointKernel<local_order(2)>::run(v.potential, local, targets, out);
+    case 3:
+        return PointKernel<local_order(3)>::run(v.potential, local, targets, out);
+    default:
+        return PointKernel<local_order(4)>::run(v.potential, local, targets, out);
+    }
+}
+
+void m2l_float(const CellVariant& v, double length, const LocalSources<float>& cells, LocalExpansion& local) {
+    m2l_any(v, length, cells, local);
+}
+void m2l_double(const CellVariant& v, double length, const LocalSources<double>& cells,
+                LocalExpansion& local) {
+    m2l_any(v, length, cells, local);
+}
+void l2p_float(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
+               const FieldSums& out) {
+    l2p_any(v, local, targets, out);
+}
+void l2p_double(const CellVariant& v, const LocalExpansion& local, const Targets<double>& targets,
+                const FieldSums& out) {
+    l2p_any(v, local, targets, out);
+}
+
+template <typename T>
+void transpose_records(const T* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
+                       T* rows) {
+    alignas(64) static constexpr T zeros[64] = {};
+    transpose(expansion, size, nodes, count, zeros, rows, LocalSources<T>::stride, padded);
+}
+void transpose_float(const float* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
+                     float* rows) {
+    transpose_records(expansion, size, nodes, count, padded, rows);
+}
+void transpose_double(const double* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
+                      double* rows) {
+    transpose_records(expansion, size, nodes, count, padded, rows);
+}
+
+} // namespace graft::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::kernels {
+
+HWY_EXPORT(m2l_float);
+HWY_EXPORT(m2l_double);
+HWY_EXPORT(l2p_float);
+HWY_EXPORT(l2p_double);
+
+template <>
+void m2l<float>(const CellVariant& v, double length, const LocalSources<float>& cells,
+                LocalExpansion& local) {
+    HWY_DYNAMIC_DISPATCH(m2l_float)(v, length, cells, local);
+}
+template <>
+void m2l<double>(const CellVariant& v, double length, const LocalSources<double>& cells,
+                 LocalExpansion& local) {
+    HWY_DYNAMIC_DISPATCH(m2l_double)(v, length, cells, local);
+}
+template <>
+void l2p<float>(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
+                const FieldSums& sums) {
+    HWY_DYNAMIC_DISPATCH(l2p_float)(v, local, targets, sums);
+}
+template <>
+void l2p<double>(const CellVariant& v, const LocalExpansion& local, const Targets<double>& targets,
+                 const FieldSums& sums) {
+    HWY_DYNAMIC_DISPATCH(l2p_double)(v, local, targets, sums);
+}
+
+namespace {
+
+HWY_EXPORT(transpose_float);
+HWY_EXPORT(transpose_double);
+
+} // namespace
+
+template <typename T>
+void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
+                           int64_t count, const Frame& frame, const CellVariant& variant) {
+    constexpr int rows = 4 + moments::record_size(moments::max_order, true);
+    values_.resize(rows * stride);
+    padded_ = (count + source_pad - 1) / source_pad * source_pad;
+    if (count == 0)
+        return;
+    T* const to = values_.data();
+    for (int64_t j = 0; j < padded_; ++j) { // filled up by the last cell without its charges
+        const int32_t node = nodes[std::min(j, count - 1)];
+        to[j] = static_cast<T>((moments.cx[node] - frame.centre[0]) * frame.scale);
+        to[stride + j] = static_cast<T>((moments.cy[node] - frame.centre[1]) * frame.scale);
+        to[2 * stride + j] = static_cast<T>((moments.cz[node] - frame.centre[2]) * frame.scale);
+        to[3 * stride + j] = static_cast<T>(moments.rho[node] * frame.scale);
+    }
+    const int size = moments::record_size(variant.order, variant.softened);
+    if constexpr (sizeof(T) == 4)
+        HWY_DYNAMIC_DISPATCH(transpose_float)(expansion, size, nodes, count, padded_, to + 4 * stride);
+    else
+        HWY_DYNAMIC_DISPATCH(transpose_double)(expansion, size, nodes, count, padded_, to + 4 * stride);
+}
+
+template class LocalSources<float>;
+template class LocalSources<double>;
+
+} // namespace graft::kernels
+#endif

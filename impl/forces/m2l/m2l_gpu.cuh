@@ -1,0 +1,50 @@
+// Polynomials of groups on the device: M2L from packed cells, L2P in the gathering of partial sums.
+//
+// Order 2, single precision, charges of one sign (m2p_gpu.cuh: PackedCell); polynomials of degree
+// local_order(2) = 5 about the group's centre, in the group's frame, charges times charge_scale as
+// everywhere. Their centre is the frame's, which in single precision is that of the group's box.
+#pragma once
+
+#include "forces/m2p/m2p_gpu.cuh"
+#include "forces/m2l/m2l_terms.hpp"
+
+namespace graft::kernels {
+
+inline constexpr int device_local_order = 2;
+inline constexpr int device_local_degree = local_order(device_local_order);
+inline constexpr int device_local_terms = moments::term_count(device_local_degree);
+static_assert(device_local_terms * 4 == local_bytes_a_group);
+static_assert(sharing_groups == lists::least_sharing_groups);
+
+/// Enqueued: the polynomials of the batch's groups that have far cells (view.near_count), from the entries
+/// behind the near ones. Charges of both signs: stop-free, nothing is done, and gather_slots() adds nothing,
+/// as cut_units() then counts every cell as near. `length`: Plummer's, for all, softened only.
+void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+             const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
+             float* expansions);
+
+/// What super groups share (view.shared, from lists of which `any()`): their polynomials, each about the
+/// centre of its own box, with their frames. Enqueued, after pack_cells(); buffers have an entry a super
+/// group. Status: far_cells.
+void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedCell* cells, bool softened,
+                int64_t super_capacity, GroupFrame* frames, float* expansions);
+/// Adds them, moved to the groups' centres, to the groups' polynomials, or makes these of them; after
+/// sum_far(). A thread a group: 462 products.
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                   int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions);
+
+/// The arithmetic of m2l.inc in a CUDA thread.
+struct DeviceLocalOps {
+    using Real = float;
+    static __device__ __forceinline__ float set(double v) { return static_cast<float>(v); }
+    static __device__ __forceinline__ float add(float a, float b) { return a + b; }
+    static __device__ __forceinline__ float mul(float a, float b) { return a * b; }
+    static __device__ __forceinline__ float fma(float a, float b, float c) { return fmaf(a, b, c); }
+    static __device__ __forceinline__ float fnma(float a, float b, float c) { return fmaf(-a, b, c); }
+};
+
+#define GRAFT_LOCAL_BODY __device__ __forceinline__
+#include "forces/m2l/m2l.inc"
+#undef GRAFT_LOCAL_BODY
+
+} // namespace graft::kernels

@@ -1,0 +1,38 @@
+// Cells from the tree's moments into a frame, packed for the M2P kernel.
+#pragma once
+
+#include "core/buffer.hpp"
+#include "forces/frame.hpp"
+#include "forces/m2p/m2p.hpp"
+#include "moments/expansion.hpp"
+
+#include <cstdint>
+
+namespace graft::kernels {
+
+template <typename T>
+class CellBuffer {
+  public:
+    /// Most cells in one filling: with all coefficients of order 4 they stay in the first-level cache.
+    static constexpr int64_t capacity = 128;
+
+    explicit CellBuffer(core::Memory& memory)
+        : values_(memory, "M2P cells"), scratch_(memory, "M2P records") {}
+
+    /// Packs `count` <= capacity nodes; variant.order is moments.order. `expansion` holds record_size(order,
+    /// variant.traces()) numbers a node.
+    void fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes, int64_t count,
+              const Frame& frame, const CellVariant& variant);
+    Cells<T> view() const { return {values_.data(), padded_}; }
+
+  private:
+    void fill_places(const moments::Moments& moments, const int32_t* nodes, int64_t count, const Frame& frame,
+                     const CellVariant& variant);
+    // One row more than a power of two, so that the rows of one cell fall into different cache sets.
+    static constexpr int64_t stride = capacity + source_pad;
+    core::Buffer<T> values_;
+    core::Buffer<T> scratch_; // the records, transposed
+    int64_t padded_ = 0;
+};
+
+} // namespace graft::kernels

@@ -1,0 +1,356 @@
+// The M2P kernel: one template over orders, softening and screening, compiled once per SIMD target by m2p.cpp
+// and m2p_screened.cpp; m2p.hpp says what it does, moments/expansion.hpp the mathematics, screened_root.hpp
+// that of periodic boxes.
+//
+// G = grad_u P is a sum over orders of traceless polynomials. Degree 2 is spanned by x^2 - z^2, y^2 - z^2,
+// xy, xz, yz of u, degree 3 by x(x^2-3z^2), x(y^2-z^2), y(y^2-3z^2), y(x^2-z^2), z(3x^2-z^2), z(3y^2-z^2),
+// xyz: 5 and 7 multiply-adds a component instead of 6 and 10. By Euler u G_l = l P_l; with W = P + 2 u G, a =
+// (rho G - x W) / s^3.
+//
+// The chain of dependent operations is long (some 150 cycles at order 4) and bounds the speed when fewer than
+// two cells fit into the processor's window: so roots are taken for a batch of vectors first, then
+// polynomials. Read once per SIMD target, see pair.hpp.
+#if defined(GRAFT_KERNELS_CELL_KERNEL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRAFT_KERNELS_CELL_KERNEL_HPP
+#undef GRAFT_KERNELS_CELL_KERNEL_HPP
+#else
+#define GRAFT_KERNELS_CELL_KERNEL_HPP
+#endif
+
+#include "forces/m2p/m2p.hpp"
+#include "forces/vector_ops.hpp"
+#include "forces/p2p/pair.hpp"
+#include "forces/lane_sums.hpp"
+#include "forces/m2p/screened_root.hpp"
+
+#include <algorithm>
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::HWY_NAMESPACE {
+
+template <typename T, int order, bool softened, bool per_particle, bool with_potential, bool screened>
+struct CellKernel {
+    static_assert(!(screened && per_particle), "screened cells have one length for all");
+    using Ops = VectorOps<T>;
+    using Real = typename Ops::Real;
+    static constexpr Ops ops{};
+    static constexpr int block = target_pad;
+
+    struct Vector {
+        Real x, y, z;
+    };
+    static HWY_INLINE Real dot(const Vector& a, const Vector& b) {
+        return ops.fma(a.z, b.z, ops.fma(a.y, b.y, ops.mul(a.x, b.x)));
+    }
+
+    /// The rows of one vector of cells: constant distances, so that every load is part of an operation.
+    struct Rows {
+        const T* first;
+        HWY_INLINE Real operator()(int k) const {
+            return hn::Load(typename Ops::D(), first + k * source_pad);
+        }
+        HWY_INLINE Vector vector(int k) const { return {(*this)(k), (*this)(k + 1), (*this)(k + 2)}; }
+    };
+
+    struct Quadratics {
+        Real a, b, xy, xz, yz, twice_zz; // a = x^2 - z^2, b = y^2 - z^2
+    };
+    static HWY_INLINE Quadratics quadratics(const Vector& u) {
+        const Real zz = ops.mul(u.z, u.z);
+        return {hn::MulSub(u.x, u.x, zz), hn::MulSub(u.y, u.y, zz), ops.mul(u.x, u.y),
+                ops.mul(u.x, u.z),        ops.mul(u.y, u.z),        ops.add(zz, zz)};
+    }
+
+    /// sum row_k value_k from the row `first` on, in two chains.
+    static HWY_INLINE Real combine(const Rows& rows, int first, const Real (&v)[5]) {
+        const Real even = ops.fma(rows(first + 2), v[2], ops.mul(rows(first), v[0]));
+        const Real odd = ops.fma(rows(first + 3), v[3], ops.mul(rows(first + 1), v[1]));
+        return ops.add(ops.fma(rows(first + 4), v[4], even), odd);
+    }
+    static HWY_INLINE Real combine(const Rows& rows, int first, const Real (&v)[7]) {
+        const Real even = ops.fma(rows(first + 2), v[2], ops.mul(rows(first), v[0]));
+        const Real odd = ops.fma(rows(first + 3), v[3], ops.mul(rows(first + 1), v[1]));
+        return ops.add(ops.fma(rows(first + 6), v[6], ops.fma(rows(first + 4), v[4], even)),
+                       ops.fma(rows(first + 5), v[5], odd));
+    }
+    template <int count>
+    static HWY_INLINE Vector combine_all(const Rows& rows, int first, const Real (&value)[count]) {
+        return {combine(rows, first, value), combine(rows, first + count, value),
+                combine(rows, first + 2 * count, value)};
+    }
+
+    /// Symmetric matrix (6 rows) times u.
+    static HWY_INLINE Vector product(const Rows& rows, int first, const Vector& u) {
+        const Real xy = rows(first + 1), xz = rows(first + 2), yz = rows(first + 4);
+        return {ops.fma(xz, u.z, ops.fma(xy, u.y, ops.mul(rows(first), u.x))),
+                ops.fma(yz, u.z, ops.fma(rows(first + 3), u.y, ops.mul(xy, u.x))),
+                ops.fma(rows(first + 5), u.z, ops.fma(yz, u.y, ops.mul(xz, u.x)))};
+    }
+
+    /// What the polynomials need of one target and one vector of cells, kept in memory between the two
+    /// passes.
+    struct alignas(64) Stage {
+        T u[3][source_pad], across[source_pad],
+            along[source_pad];                               // rho / s^3; 1 / (s rho): along u = x / s^3
+        T inverse[source_pad], e[source_pad], t[source_pad]; // 1 / s; E and t as in moments/expansion.hpp
+        ScreenedFactors<T, screened ? order : -1> screen;
+    };
+    static HWY_INLINE void put(Real v, T* to) { hn::Store(v, typename Ops::D(), to); }
+    static HWY_INLINE Real get(const T* from) { return hn::Load(typename Ops::D(), from); }
+
+    struct Value {
+        Real p, w; // P and W = P + 2 u G, without and with E R
+        Vector g;
+    };
+
+    /// `value` times what the screen leaves of its order.
+    static HWY_INLINE Real left(const Stage& stage, int l, Real value) {
+        if constexpr (screened)
+            return ops.mul(value, get(stage.screen.beta[l]));
+        else
+            return value;
+    }
+
+    /// Adds order l, whose gradient is g_l: l P_l = u g_l.
+    template <int l>
+    static HWY_INLINE void add_order(const Stage& stage, const Vector& g_l, const Vector& u, Value& v) {
+        const Real value = dot(u, g_l);
+        v.w = ops.fma(left(stage, l + 1, value), ops.set(2 + 1.0 / l), v.w);
+        if constexpr (with_potential)
+            v.p = ops.fma(left(stage, l, value), ops.set(1.0 / l), v.p);
+        v.g = {ops.add(v.g.x, left(stage, l, g_l.x)), ops.add(v.g.y, left(stage, l, g_l.y)),
+               ops.add(v.g.z, left(stage, l, g_l.z))};
+    }
+
+    static HWY_INLINE Value polynomial(const Rows& rows, const Stage& stage, const Vector& u) {
+        Value v{left(stage, 0, rows(row_charge)), left(stage, 1, rows(row_charge)), {}};
+        Quadratics q{};
+        if constexpr (order >= 1) {
+            const Vector dipole = rows.vector(row_dipole);
+            const Real value = dot(u, dipole);
+            v.g = {left(stage, 1, dipole.x), left(stage, 1, dipole.y), left(stage, 1, dipole.z)};
+            v.w = ops.fma(left(stage, 2, value), ops.set(3), v.w);
+            if constexpr (with_potential)
+                v.p = ops.add(v.p, left(stage, 1, value));
+        }
+        if constexpr (order >= 2)
+            add_order<2>(stage, product(rows, row_quadrupole, u), u, v);
+        if constexpr (order >= 3) {
+            q = quadratics(u);
+            const Real square[5] = {q.a, q.b, q.xy, q.xz, q.yz};
+            add_order<3>(stage, combine_all(rows, row_octupole, square), u, v);
+        }
+        if constexpr (order >= 4) {
+            const Real three = ops.set(3);
+            const Real cubic[7] = {ops.mul(u.x, ops.sub(q.a, q.twice_zz)),
+                                   ops.mul(u.x, q.b),
+                                   ops.mul(u.y, ops.sub(q.b, q.twice_zz)),
+                                   ops.mul(u.y, q.a),
+                                   ops.mul(u.z, ops.fma(three, q.a, q.twice_zz)),
+                                   ops.mul(u.z, ops.fma(three, q.b, q.twice_zz)),
+                                   ops.mul(u.z, q.xy)};
+            add_order<4>(stage, combine_all(rows, row_hexadecapole, cubic), u, v);
+        }
+        return v;
+    }
+
+    /// E R, its gradient and its share of W: each power of E counts 4 more in W.
+    static HWY_INLINE void add_traces(const Rows& rows, const Vector& u, Real e, Real t, Value& v) {
+        constexpr int first = gradient_rows(order);
+        const Real c = rows(first);
+        Real r = c, w = ops.mul(c, ops.set(5)); // R, and 5 R + 2 u grad R
+        if constexpr (order >= 3) {
+            Vector h = rows.vector(first + 1);
+            const Real linear = dot(u, h);
+            r = ops.add(r, linear);
+            w = ops.fma(linear, ops.set(7), w);
+            if constexpr (order >= 4) {
+                const Vector twice = product(rows, first + 4, u);
+                const Real square = dot(u, twice); // twice c2 u^2
+                h = {ops.add(h.x, twice.x), ops.add(h.y, twice.y), ops.add(h.z, twice.z)};
+                r = ops.fma(square, ops.set(0.5), r);
+                w = ops.fma(square, ops.set(4.5), w);
+                const Real twice_trace = rows(first + 10);
+                r = ops.fma(twice_trace, ops.fma(e, ops.set(0.875), ops.mul(t, ops.set(-0.5))), r);
+                w = ops.fma(twice_trace, ops.fma(e, ops.set(7.875), ops.mul(t, ops.set(-3.5))), w);
+            }
+            v.g.x = ops.fma(e, h.x, v.g.x);
+            v.g.y = ops.fma(e, h.y, v.g.y);
+            v.g.z = ops.fma(e, h.z, v.g.z);
+        }
+        v.p = ops.fma(e, r, v.p);
+        v.w = ops.fma(e, w, v.w);
+    }
+
+    /// What the traces give in a screened cell: each order has a factor of its own (screened_root.hpp).
+    static HWY_INLINE void add_screened_traces(const Rows& rows, const Vector& u, const Stage& stage,
+                                               Value& v) {
+        constexpr int first = gradient_rows(order);
+        const auto tau = [&](int n) { return get(stage.screen.tau[n - 2]); };
+        const Real c = rows(first);
+        v.p = ops.fma(tau(2), c, v.p);
+        v.w = ops.fma(tau(3), ops.mul(c, ops.set(5)), v.w);
+        if constexpr (order >= 3) {
+            Vector h = rows.vector(first + 1);
+            const Real linear = dot(u, h), factor = tau(3);
+            v.p = ops.fma(factor, linear, v.p);
+            v.w = ops.fma(tau(4), ops.mul(linear, ops.set(7)), v.w);
+            v.g = {ops.fma(factor, h.x, v.g.x), ops.fma(factor, h.y, v.g.y), ops.fma(factor, h.z, v.g.z)};
+        }
+        if constexpr (order >= 4) {
+            const Vector h = product(rows, first + 4, u);
+            const Real square = dot(u, h), factor = tau(4), twice_trace = rows(first + 10);
+            v.p = ops.fma(factor, ops.mul(square, ops.set(0.5)), v.p);
+            v.p = ops.fma(twice_trace, get(stage.screen.trace_p), v.p);
+            v.w = ops.fma(tau(5), ops.mul(square, ops.set(4.5)), v.w);
+            v.w = ops.fma(twice_trace, get(stage.screen.trace_w), v.w);
+            v.g = {ops.fma(factor, h.x, v.g.x), ops.fma(factor, h.y, v.g.y), ops.fma(factor, h.z, v.g.z)};
+        }
+    }
+
+    static HWY_INLINE void take_root(const Rows& rows, const Vector& target, Real own, double alpha,
+                                     Stage& stage) {
+        const Vector x{ops.sub(target.x, rows(row_x)), ops.sub(target.y, rows(row_y)),
+                       ops.sub(target.z, rows(row_z))};
+        const Real soft = softened && per_particle ? ops.add(own, rows(row_softening)) : own;
+        const Real s2 =
+            ops.fma(x.x, x.x, ops.fma(x.y, x.y, softened ? ops.fma(x.z, x.z, soft) : ops.mul(x.z, x.z)));
+        const Real inverse = ops.inverse_root(s2);
+        const Real scale = ops.mul(rows(row_rho), ops.mul(inverse, inverse));
+        put(ops.mul(x.x, scale), stage.u[0]);
+        put(ops.mul(x.y, scale), stage.u[1]);
+        put(ops.mul(x.z, scale), stage.u[2]);
+        put(ops.mul(scale, inverse), stage.across);
+        put(ops.mul(inverse, rows(row_inverse_rho)), stage.along);
+        if constexpr (with_potential)
+            put(inverse, stage.inverse);
+        if constexpr (screened) {
+            const Real ratio = softened ? ops.mul(soft, ops.mul(inverse, inverse)) : ops.set(0);
+            screen_root<T, order, softened>(ops, ops.mul(ops.mul(s2, inverse), ops.set(alpha)),
+                                            ops.mul(rows(row_rho), scale), ratio, stage.screen);
+        } else if constexpr (softened && order >= 2) {
+            put(ops.mul(soft, ops.mul(scale, scale)), stage.e);
+            put(ops.mul(rows(row_rho), scale), stage.t);
+        }
+    }
+
+    static HWY_INLINE void add_cell(const Rows& rows, const Stage& stage, PairSum<Real>& sum) {
+        const Vector u{get(stage.u[0]), get(stage.u[1]), get(stage.u[2])};
+        Value v = polynomial(rows, stage, u);
+        if constexpr (screened && order >= 2)
+            add_screened_traces(rows, u, stage, v);
+        else if constexpr (softened && order >= 2)
+            add_traces(rows, u, get(stage.e), get(stage.t), v);
+        const Real along = ops.mul(v.w, get(stage.along));
+        if constexpr (order >= 1) {
+            const Real across = get(stage.across);
+            sum.x = ops.fma(v.g.x, across, sum.x);
+            sum.y = ops.fma(v.g.y, across, sum.y);
+            sum.z = ops.fma(v.g.z, across, sum.z);
+        }
+        sum.x = ops.fnma(along, u.x, sum.x);
+        sum.y = ops.fnma(along, u.y, sum.y);
+        sum.z = ops.fnma(along, u.z, sum.z);
+        if constexpr (with_potential)
+            sum.potential = ops.fma(v.p, get(stage.inverse), sum.potential);
+    }
+
+    static HWY_INLINE Rows rows_of(const Cells<T>& cells, int64_t j) {
+        constexpr int64_t block_size = row_count(order, softened || screened) * source_pad;
+        return {cells.rows + j / source_pad * block_size + j % source_pad};
+    }
+
+    /// One target against cells begin..end, at most `batch` vectors at a time.
+    static HWY_INLINE void run_target(Real common, double alpha, const Cells<T>& cells, int64_t begin,
+                                      int64_t end, const Targets<T>& targets, int64_t k, PairSum<Real>& sum) {
+        constexpr int64_t batch = 8;
+        const typename Ops::D d;
+        const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+        const Vector place{hn::Set(d, targets.x[k]), hn::Set(d, targets.y[k]), hn::Set(d, targets.z[k])};
+        const Real own = softened && per_particle ? hn::Set(d, targets.s[k]) : common;
+        PairSum<Real> total{hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+        Stage stages[batch];
+        for (int64_t first = begin; first < end; first += batch * lanes) {
+            const int64_t last = std::min(end, first + batch * lanes);
+            Stage* stage = stages;
+            for (int64_t j = first; j < last; j += lanes)
+                take_root(rows_of(cells, j), place, own, alpha, *stage++);
+            stage = stages;
+            for (int64_t j = first; j < last; j += lanes)
+                add_cell(rows_of(cells, j), *stage++, total);
+        }
+        sum = total;
+    }
+
+    static HWY_NOINLINE void run(double length, double alpha, const Cells<T>& cells,
+                                 const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
+        const Real common = ops.set(length * length);
+        for (int64_t begin = 0; begin < cells.count; begin += chunk) {
+            const int64_t end = std::min(cells.count, begin + chunk);
+            for (int64_t first = 0; first < targets.count; first += block) {
+                PairSum<Real> sum[block];
+                for (int k = 0; k < block; ++k)
+                    run_target(common, alpha, cells, begin, end, targets, first + k, sum[k]);
+                add_sums(sum, &PairSum<Real>::x, out.ax + first);
+                add_sums(sum, &PairSum<Real>::y, out.ay + first);
+                add_sums(sum, &PairSum<Real>::z, out.az + first);
+                if constexpr (with_potential)
+                    add_sums(sum, &PairSum<Real>::potential, out.potential + first);
+            }
+        }
+    }
+
+    static HWY_INLINE void add_sums(const PairSum<Real> (&sum)[block], Real PairSum<Real>::*member,
+                                    double* out) {
+        const Real gather[block] = {sum[0].*member, sum[1].*member, sum[2].*member, sum[3].*member};
+        add_lane_sums(typename Ops::D(), gather, 1.0, out);
+    }
+};
+
+/// A call of the kernel that the variant asks for; `alpha` is that of the screen.
+template <typename T, bool screened>
+struct CellCall {
+    const CellVariant& variant;
+    double length, alpha;
+    const Cells<T>& cells;
+    const Targets<T>& targets;
+    int64_t chunk;
+    const FieldSums& out;
+
+    template <int order, bool softened, bool per_particle>
+    void run() const {
+        if (variant.potential)
+            CellKernel<T, order, softened, per_particle, true, screened>::run(length, alpha, cells, targets,
+                                                                              chunk, out);
+        else
+            CellKernel<T, order, softened, per_particle, false, screened>::run(length, alpha, cells, targets,
+                                                                               chunk, out);
+    }
+    template <int order>
+    void of_order() const {
+        if (!variant.softened)
+            return run<order, false, false>();
+        if constexpr (!screened)
+            if (variant.per_particle)
+                return run<order, true, true>();
+        run<order, true, false>();
+    }
+    void operator()() const {
+        switch (variant.order) {
+        case 0:
+            return of_order<0>();
+        case 1:
+            return of_order<1>();
+        case 2:
+            return of_order<2>();
+        case 3:
+            return of_order<3>();
+        default:
+            return of_order<4>();
+        }
+    }
+};
+
+} // namespace graft::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,12 @@
+// Pairs of units in double, see p2p_general_gpu.cuh.
+#include "forces/p2p/p2p_gpu.cuh"
+#include "forces/p2p/p2p_general_gpu.cuh"
+
+namespace graft::kernels {
+
+void sum_pairs_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                      const PairVariant& variant) {
+    general_pairs::launch_any<double>(queue, view, units, variant);
+}
+
+} // namespace graft::kernels

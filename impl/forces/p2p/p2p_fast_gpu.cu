@@ -1,0 +1,23 @@
+// See p2p_fast_gpu.cuh: without the potential, and the choice.
+#include "forces/p2p/p2p_gpu.cuh"
+#include "forces/p2p/p2p_fast_gpu.cuh"
+
+namespace graft::kernels {
+
+namespace fast_pairs {
+extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&);
+extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const UnitView&);
+} // namespace fast_pairs
+
+void sum_pairs_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                    const PairVariant& variant) {
+    const bool softened = variant.softening == Softening::plummer;
+    if (variant.potential)
+        softened ? fast_pairs::launch<true, true>(queue, view, units)
+                 : fast_pairs::launch<false, true>(queue, view, units);
+    else
+        softened ? fast_pairs::launch<true, false>(queue, view, units)
+                 : fast_pairs::launch<false, false>(queue, view, units);
+}
+
+} // namespace graft::kernels

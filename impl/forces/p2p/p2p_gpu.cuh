@@ -1,0 +1,18 @@
+// P2P of units on the device: one launcher for each precision and kind of softening.
+#pragma once
+
+#include "forces/warp_tasks_gpu.cuh"
+
+namespace graft::kernels {
+
+/// float, no softening or one Plummer length for all.
+void sum_pairs_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                    const PairVariant& variant);
+/// float, everything else.
+void sum_pairs_float(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                     const PairVariant& variant);
+/// double.
+void sum_pairs_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+                      const PairVariant& variant);
+
+} // namespace graft::kernels

@@ -1,0 +1,58 @@
+// Coarse walk, one group at a time.
+#include "lists/field_estimate.hpp"
+
+#include "lists/estimate_step.hpp"
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr int stack_size = 2048; // levels times seven siblings, for any depth of a tree in double coordinates
+
+struct Walker {
+    const tree::Tree& tree;
+    const moments::Moments& moments;
+    int32_t root;
+
+    /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
+    double size_at(const double (&at)[3], double extent) const {
+        int32_t stack[stack_size];
+        int top = 0;
+        CoarseSum sum;
+        stack[top++] = root;
+        while (top > 0) {
+            const int32_t node = stack[--top];
+            const double edge = tree.boxes[node].longest_edge();
+            const double x = moments.cx[node] - at[0], y = moments.cy[node] - at[1],
+                         z = moments.cz[node] - at[2];
+            const double r2 = x * x + y * y + z * z;
+            const tree::Node& n = tree.nodes[node];
+            if (n.child_count > 0 && coarse_opens(edge, r2) && top + n.child_count <= stack_size) {
+                for (int32_t k = 0; k < n.child_count; ++k)
+                    stack[top++] = n.first_child + k;
+                continue;
+            }
+            coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2, sum);
+        }
+        return coarse_size(sum);
+    }
+};
+
+} // namespace
+
+void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
+                            const moments::Moments& moments, int32_t root,
+                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size) {
+    size.resize(groups.size());
+    const Walker walker{tree, moments, root};
+    executor.for_each(
+        groups.size(),
+        [&](int64_t g) {
+            const geometry::Box& box = groups[g].target.box;
+            const double at[3] = {box.centre(0), box.centre(1), box.centre(2)};
+            size[g] = walker.size_at(at, box.longest_edge());
+        },
+        64);
+}
+
+} // namespace graft::pipeline

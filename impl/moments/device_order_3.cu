@@ -1,8 +1,0 @@
-// The moments' kernels of order 3, see device_compute.cuh.
-#include "moments/device_compute.cuh"
-
-namespace graft::moments::device {
-
-template void compute_order<3>(backend::Queue&, const Problem&, int64_t);
-
-} // namespace graft::moments::device

@@ -1,0 +1,32 @@
+// The loops of tile.hpp for double, compiled once per SIMD target: laplace and softened.
+#include "near/tiles/tile_choice.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "near/instances/tile_double_laplace.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "near/tiles/tile_kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::near::HWY_NAMESPACE {
+
+static TileFunction<double> choose_double_laplace(const Variant& v) {
+    return v.form == Form::laplace ? choose_dimension<double, false, Form::laplace>(v)
+                              : choose_dimension<double, false, Form::softened>(v);
+}
+
+} // namespace graft::kernels::near::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::kernels::near {
+
+HWY_EXPORT(choose_double_laplace);
+
+TileFunction<double> double_laplace(const Variant& variant) {
+    return HWY_DYNAMIC_DISPATCH(choose_double_laplace)(variant);
+}
+
+} // namespace graft::kernels::near
+#endif

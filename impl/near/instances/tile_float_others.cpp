@@ -1,0 +1,32 @@
+// The loops of tile.hpp for float, compiled once per SIMD target: logarithm and table.
+#include "near/tiles/tile_choice.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "near/instances/tile_float_others.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "near/tiles/tile_kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::kernels::near::HWY_NAMESPACE {
+
+static TileFunction<float> choose_float_others(const Variant& v) {
+    return v.form == Form::logarithm ? choose_dimension<float, false, Form::logarithm>(v)
+                              : choose_dimension<float, false, Form::table>(v);
+}
+
+} // namespace graft::kernels::near::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::kernels::near {
+
+HWY_EXPORT(choose_float_others);
+
+TileFunction<float> float_others(const Variant& variant) {
+    return HWY_DYNAMIC_DISPATCH(choose_float_others)(variant);
+}
+
+} // namespace graft::kernels::near
+#endif

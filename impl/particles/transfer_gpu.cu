@@ -1,0 +1,395 @@
+// One thread an item; what is a type or a choice at run time is the same for all threads of a launch.
+#include "particles/scatter_gpu.cuh"
+
+#include "particles/charge_scale.hpp"
+#include "particles/array_view_gpu.cuh"
+
+#include <cub/block/block_reduce.cuh>
+
+#include <algorithm>
+
+namespace graft::particles {
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int per_thread = 8; // charges a thread adds up
+constexpr int64_t partial_block = threads * per_thread;
+constexpr int sum_threads = 1024;
+constexpr uint64_t no_bad = ~uint64_t{0};
+constexpr int item_bits = 40;
+
+__device__ void note_bad(DeviceImportState* state, ImportArray array, int64_t item) {
+    atomicMin(reinterpret_cast<unsigned long long*>(&state->first_bad),
+              (static_cast<unsigned long long>(array) << item_bits) | static_cast<unsigned long long>(item));
+}
+
+struct ImportBatch {
+    DeviceView view[most_device_imports];
+    double least[most_device_imports], most[most_device_imports];
+    double* out[most_device_imports];
+    ImportArray array[most_device_imports];
+    int count;
+    int64_t n, offset;
+};
+
+__global__ void clear_kernel(DeviceImportState* state) {
+    *state = {no_bad, 0, 0, 0, 1, 0};
+}
+
+__global__ void import_kernel(const ImportBatch batch, DeviceImportState* state) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= batch.n)
+        return;
+#pragma unroll
+    for (int a = 0; a < most_device_imports; ++a) {
+        if (a >= batch.count)
+            break;
+        const double value = load_real(batch.view[a], i);
+        batch.out[a][i] = value;
+        if (!(value >= batch.least[a] && value <= batch.most[a]))
+            note_bad(state, batch.array[a], batch.offset + i);
+    }
+}
+
+__global__ void fill_kernel(double* out, double value, int64_t n) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = value;
+}
+
+__global__ void magnitude_kernel(const double* charge, int64_t n, double* partial) {
+    using Reduce = cub::BlockReduce<double, threads>;
+    __shared__ typename Reduce::TempStorage storage;
+    double sum = 0, net = 0;
+    for (int k = 0; k < per_thread; ++k) {
+        const int64_t i = int64_t{blockIdx.x} * partial_block + k * threads + threadIdx.x;
+        const double value = i < n ? charge[i] : 0.0;
+        sum += fabs(value), net += value;
+    }
+    sum = Reduce(storage).Sum(sum);
+    __syncthreads(); // the storage is free again
+    net = Reduce(storage).Sum(net);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = sum, partial[gridDim.x + blockIdx.x] = net;
+}
+
+/// The first bad value, if any, stops the computation.
+__device__ void conclude(const DeviceImportState* state, backend::DeviceStatus* status) {
+    const uint64_t first_bad = __ldcg(&state->first_bad);
+    if (first_bad == no_bad)
+        return;
+    status->first_bad = static_cast<int64_t>(first_bad & ((uint64_t{1} << item_bits) - 1));
+    status->bad_array = static_cast<int64_t>(first_bad >> item_bits);
+    backend::stop_with(status, backend::bad_value);
+}
+
+__global__ void conclude_kernel(const DeviceImportState* state, backend::DeviceStatus* status) {
+    conclude(state, status);
+}
+
+/// The scale from all blocks' sums, to `state` where `keep`; thread 0 has it.
+__device__ double find_scale(const double* partial, int64_t count, bool keep, DeviceImportState* state) {
+    using Reduce = cub::BlockReduce<double, sum_threads>;
+    __shared__ typename Reduce::TempStorage storage;
+    double sum = 0, net = 0;
+    for (int64_t b = threadIdx.x; b < count; b += sum_threads)
+        sum += partial[b], net += partial[count + b];
+    sum = Reduce(storage).Sum(sum);
+    __syncthreads(); // the storage is free again
+    net = Reduce(storage).Sum(net);
+    const double scale = charge_scale(sum);
+    if (threadIdx.x == 0 && keep) {
+        state->magnitude = sum, state->net = net;
+        state->scale = scale == 0 ? 1 : scale;
+        if (scale == 0)
+            note_bad(state, ImportArray::charge_sum, 0);
+    }
+    return scale == 0 ? 1 : scale;
+}
+
+__global__ void scale_kernel(const double* partial, int64_t count, DeviceImportState* state) {
+    find_scale(partial, count, true, state);
+}
+
+__global__ void scale_charges_kernel(double* charge, int64_t n, const DeviceImportState* state,
+                                     backend::DeviceStatus* status) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n)
+        charge[i] *= state->scale;
+    if (i == 0)
+        conclude(state, status);
+}
+
+/// Both at once where there are few sums: every block finds the scale for itself.
+constexpr int64_t few_sums = 128;
+__global__ void __launch_bounds__(sum_threads)
+    scale_few_kernel(const double* partial, int64_t count, double* charge, int64_t n,
+                     DeviceImportState* state, backend::DeviceStatus* status) {
+    __shared__ double common;
+    const int64_t i = int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+    const double value = i < n ? charge[i] : 0;
+    const double scale = find_scale(partial, count, blockIdx.x == 0, state);
+    if (threadIdx.x == 0)
+        common = scale;
+    __syncthreads();
+    if (i < n)
+        charge[i] = value * common;
+    if (i == 0)
+        conclude(state, status);
+}
+
+__global__ void mask_kernel(const DeviceView view, int64_t n, uint8_t* active, DeviceImportState* state) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const bool set = i < n && load_integer(view, i) != 0;
+    if (i < n)
+        active[i] = set;
+    const int count = __syncthreads_count(set);
+    if (threadIdx.x == 0 && count > 0)
+        atomicAdd(reinterpret_cast<unsigned long long*>(&state->active),
+                  static_cast<unsigned long long>(count));
+}
+
+/// owner[i] = the first entry that names particle i.
+__global__ void own_kernel(const DeviceView view, int64_t count, int64_t n, int64_t base, uint32_t* owner,
+                           DeviceImportState* state) {
+    const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (k >= count)
+        return;
+    const int64_t given = load_integer(view, k);
+    if (given < base || given - base >= n)
+        note_bad(state, ImportArray::target_range, k);
+    else
+        atomicMin(owner + (given - base), static_cast<uint32_t>(k));
+}
+
+__global__ void mark_kernel(const DeviceView view, int64_t count, int64_t n, int64_t base,
+                            const uint32_t* owner, uint8_t* active, DeviceImportState* state) {
+    const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (k >= count)
+        return;
+    const int64_t i = load_integer(view, k) - base;
+    if (i < 0 || i >= n)
+        return;
+    if (owner[i] != static_cast<uint32_t>(k))
+        note_bad(state, ImportArray::target_twice, k);
+    active[i] = 1;
+}
+
+struct ExportBatch {
+    DeviceView view[most_device_exports];
+    const double* value[most_device_exports];
+    const double* weight[most_device_exports];
+    double factor[most_device_exports];
+    int scale_power[most_device_exports];
+    int count;
+    int64_t n;
+    int32_t* packed;
+    bool add;
+};
+
+template <typename T>
+__device__ void export_one(const DeviceView& view, int64_t item, double value, bool add) {
+    store(view, item,
+          static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
+}
+
+/// Value of array a, which is `raw` in the engine's units, to its place `to`; `item` is what weights know it
+/// by.
+__device__ void export_value(const ExportBatch& batch, int a, double raw, int64_t item, int64_t to,
+                             double scale) {
+    double factor = batch.factor[a] / scale;
+    if (batch.scale_power[a] == 2)
+        factor /= scale;
+    if (batch.weight[a] != nullptr)
+        factor = __dmul_rn(factor, batch.weight[a][item]);
+    const double value = __dmul_rn(factor, raw);
+    batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add)
+                            : export_one<double>(batch.view[a], to, value, batch.add);
+}
+
+__global__ void export_kernel(const ExportBatch batch, const int32_t* index, const DeviceImportState* state,
+                              const backend::DeviceStatus* status) {
+    const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (k >= batch.n || backend::stopped(status))
+        return;
+    const int64_t item = index != nullptr ? index[k] : k;
+    if (batch.packed != nullptr)
+        batch.packed[k] = static_cast<int32_t>(item);
+#pragma unroll
+    for (int a = 0; a < most_device_exports; ++a) {
+        if (a >= batch.count)
+            break;
+        export_value(batch, a, batch.value[a][k], item, batch.packed != nullptr ? k : item, state->scale);
+    }
+}
+
+/// Two lanes a particle write its record to its place, a whole sector a request; several particles a lane.
+constexpr int record_items = 4;
+__global__ void __launch_bounds__(threads)
+    scatter_kernel(const ExportBatch batch, const int32_t* index, ExportRecord* records,
+                   const backend::DeviceStatus* status) {
+    constexpr int stride = threads / 2;
+    if (backend::stopped(status))
+        return;
+    const int half = static_cast<int>(threadIdx.x) % 2;
+    const int64_t begin = int64_t{blockIdx.x} * (stride * record_items) + threadIdx.x / 2;
+    const double* const first = batch.value[2 * half];
+    const double* const second = batch.value[2 * half + 1];
+#pragma unroll
+    for (int r = 0; r < record_items; ++r) {
+        const int64_t k = begin + r * stride;
+        if (k < batch.n)
+            reinterpret_cast<double2*>(records + index[k])[half] = {first != nullptr ? first[k] : 0.0,
+                                                                    second != nullptr ? second[k] : 0.0};
+    }
+}
+
+/// As export_kernel, from records in the host's order.
+__global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* records,
+                              const DeviceImportState* state, const backend::DeviceStatus* status) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= batch.n || backend::stopped(status))
+        return;
+    const auto* from = reinterpret_cast<const double2*>(records + i);
+    const double2 low = from[0], high = batch.count > 2 ? from[1] : double2{0, 0};
+    const double raw[most_device_exports] = {low.x, low.y, high.x, high.y};
+#pragma unroll
+    for (int a = 0; a < most_device_exports; ++a) {
+        if (a >= batch.count)
+            break;
+        export_value(batch, a, raw[a], i, i, state->scale);
+    }
+}
+
+ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed, bool add) {
+    ExportBatch batch{};
+    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
+    for (int a = 0; a < count; ++a) {
+        batch.view[a] = device_view(exports[a].view);
+        batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
+        batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
+    }
+    return batch;
+}
+
+} // namespace
+
+void clear_imports(backend::Queue& queue, DeviceImportState* state) {
+    clear_kernel<<<1, 1, 0, queue.stream()>>>(state);
+    GRAFT_CUDA_LAUNCHED("clear_imports");
+    ++queue.launches;
+}
+
+void import_reals(backend::Queue& queue, int count, const DeviceRealImport* imports, int64_t n,
+                  int64_t offset, DeviceImportState* state) {
+    if (n == 0 || count == 0)
+        return;
+    ImportBatch batch{};
+    batch.count = count, batch.n = n, batch.offset = offset;
+    for (int a = 0; a < count; ++a) {
+        batch.view[a] = device_view(imports[a].view);
+        batch.least[a] = imports[a].least, batch.most[a] = imports[a].most;
+        batch.out[a] = imports[a].out, batch.array[a] = imports[a].array;
+    }
+    import_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, state);
+    GRAFT_CUDA_LAUNCHED("import_reals");
+    ++queue.launches;
+}
+
+void fill(backend::Queue& queue, double* out, double value, int64_t n) {
+    if (n == 0)
+        return;
+    fill_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(out, value, n);
+    GRAFT_CUDA_LAUNCHED("fill");
+    ++queue.launches;
+}
+
+int64_t charge_partials(int64_t n) {
+    return 2 * int64_t{backend::blocks_for(n, static_cast<int>(partial_block))};
+}
+
+void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
+                   DeviceImportState* state) {
+    const int64_t count = charge_partials(n) / 2; // blocks, of two sums
+    const cudaStream_t stream = queue.stream();
+    magnitude_kernel<<<static_cast<unsigned>(count), threads, 0, stream>>>(charge, n, partial);
+    GRAFT_CUDA_LAUNCHED("sum of magnitudes");
+    ++queue.launches;
+    if (count <= few_sums) {
+        scale_few_kernel<<<backend::blocks_for(n, sum_threads), sum_threads, 0, stream>>>(
+            partial, count, charge, n, state, queue.status());
+        GRAFT_CUDA_LAUNCHED("charge scale");
+        ++queue.launches;
+        return;
+    }
+    scale_kernel<<<1, sum_threads, 0, stream>>>(partial, count, state);
+    GRAFT_CUDA_LAUNCHED("charge scale");
+    scale_charges_kernel<<<backend::blocks_for(n, threads), threads, 0, stream>>>(charge, n, state,
+                                                                                  queue.status());
+    GRAFT_CUDA_LAUNCHED("scale of charges");
+    queue.launches += 2;
+}
+
+void import_mask(backend::Queue& queue, const ArrayView& view, int64_t n, uint8_t* active,
+                 DeviceImportState* state) {
+    mask_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(device_view(view), n, active,
+                                                                                 state);
+    GRAFT_CUDA_LAUNCHED("import_mask");
+    ++queue.launches;
+}
+
+void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int64_t base, uint32_t* owner,
+                    uint8_t* active, DeviceImportState* state) {
+    const cudaStream_t stream = queue.stream();
+    GRAFT_CUDA(cudaMemsetAsync(owner, 0xff, static_cast<size_t>(n) * sizeof *owner, stream));
+    GRAFT_CUDA(cudaMemsetAsync(active, 0, static_cast<size_t>(n), stream));
+    const unsigned blocks = backend::blocks_for(view.n, threads);
+    own_kernel<<<blocks, threads, 0, stream>>>(device_view(view), view.n, n, base, owner, state);
+    GRAFT_CUDA_LAUNCHED("first entries of the target list");
+    mark_kernel<<<blocks, threads, 0, stream>>>(device_view(view), view.n, n, base, owner, active, state);
+    GRAFT_CUDA_LAUNCHED("import_targets");
+    queue.launches += 2;
+}
+
+void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
+    conclude_kernel<<<1, 1, 0, queue.stream()>>>(state, queue.status());
+    GRAFT_CUDA_LAUNCHED("conclude_imports");
+    ++queue.launches;
+}
+
+void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
+                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state) {
+    if (n == 0 || count == 0)
+        return;
+    const ExportBatch batch = export_batch(count, exports, n, packed, add);
+    export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
+                                                                                   queue.status());
+    GRAFT_CUDA_LAUNCHED("export_reals");
+    ++queue.launches;
+}
+
+void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
+                       const int32_t* index, int64_t n, bool add, const DeviceImportState* state,
+                       ExportRecord* records) {
+    if (n == 0 || count == 0)
+        return;
+    const ExportBatch batch = export_batch(count, exports, n, nullptr, add);
+    scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
+        batch, index, records, queue.status());
+    GRAFT_CUDA_LAUNCHED("records of results");
+    ++queue.launches;
+    export_records(queue, count, exports, n, add, state, records);
+}
+
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
+                    const DeviceImportState* state, const ExportRecord* records) {
+    if (n == 0 || count == 0)
+        return;
+    unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
+        export_batch(count, exports, n, nullptr, add), records, state, queue.status());
+    GRAFT_CUDA_LAUNCHED("results from records");
+    ++queue.launches;
+}
+
+} // namespace graft::particles

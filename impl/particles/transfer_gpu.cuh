@@ -1,0 +1,87 @@
+// Between arrays in device memory, of any layout, and the engine's contiguous doubles: transfer.hpp on the
+// device.
+//
+// Invariants: nothing waits or allocates here; a value that cannot be used is noted in the DeviceImportState
+// (the smallest array number, then the smallest item, as the host's code would find it) and the computation
+// stops with bad_value. Charges are summed in a fixed order. Elements need not be aligned.
+#pragma once
+
+#include "backend/queue_gpu.cuh"
+#include "particles/array_view.hpp"
+
+#include <cstdint>
+
+namespace graft::particles {
+
+/// Which array an item that cannot be used was in; the host looks at them in this order.
+enum class ImportArray : int32_t {
+    x = 0, // to 2: positions
+    charge = 3,
+    softening = 4,
+    point_x = 5, // to 7
+    target_range = 8,
+    target_twice = 9,
+    charge_sum = 10
+};
+
+/// On the device, one of each computation.
+struct DeviceImportState {
+    uint64_t first_bad; // array << 40 | item; all bits set: none
+    double bad_value;
+    double magnitude; // sum of |charge|, host units
+    double net;       // sum of charge, host units
+    double scale;     // internal charge = host charge * scale: charge_scale(magnitude)
+    int64_t active;   // particles whose mask is set
+};
+
+/// One array to be imported: elements `first ...` of `view` (on the device, F32 or F64) to out[0 ... count).
+struct DeviceRealImport {
+    ArrayView view;
+    ImportArray array;
+    double least, most;
+    double* out;
+};
+inline constexpr int most_device_imports = 5;
+
+/// Enqueued: state to its beginning.
+void clear_imports(backend::Queue& queue, DeviceImportState* state);
+
+/// Enqueued, one pass: items [0, n) of each view to out; `offset` is what item 0 is called in errors. n <
+/// 2^40.
+void import_reals(backend::Queue& queue, int count, const DeviceRealImport* imports, int64_t n,
+                  int64_t offset, DeviceImportState* state);
+void fill(backend::Queue& queue, double* out, double value, int64_t n);
+
+/// Enqueued, after the last import: magnitude and scale from n > 0 charges, which are then scaled; bad items
+/// and an infinite sum become the status bad_value. partial: charge_partials(n) values of scratch.
+int64_t charge_partials(int64_t n);
+void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
+                   DeviceImportState* state);
+
+/// Enqueued: active[i] = view item i != 0 (I32, I64, U64), and their number to state->active.
+void import_mask(backend::Queue& queue, const ArrayView& view, int64_t n, uint8_t* active,
+                 DeviceImportState* state);
+/// Enqueued: active[i] = 1 for the particles i + base that view names, else 0; entries out of range, or named
+/// twice, are bad. owner: n words of scratch.
+void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int64_t base, uint32_t* owner,
+                    uint8_t* active, DeviceImportState* state);
+/// The same without charges: a bad item becomes the status bad_value.
+void conclude_imports(backend::Queue& queue, DeviceImportState* state);
+
+/// One result: view item index[k] (=|+=) factor / scale^scale_power * weight[index[k]] * value[k], rounded to
+/// the view's type.
+struct DeviceRealExport {
+    ArrayView view; // on the device; F32 or F64
+    const double* value;
+    double factor;
+    int scale_power;      // 1 or 2
+    const double* weight; // null: none
+};
+inline constexpr int most_device_exports = 4;
+
+/// Enqueued, one pass; index null: k itself; packed not null: to view item k, and index[k] to packed[k].
+/// Nothing is written when the computation has stopped.
+void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
+                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state);
+
+} // namespace graft::particles

@@ -1,0 +1,162 @@
+// See box_order_gpu.cuh; and the particles' way into the box.
+#include "periodic/box_order_gpu.cuh"
+
+#include "backend/primitives_gpu.cuh"
+#include "geometry/hilbert.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::kernels {
+
+namespace {
+
+constexpr int threads = 256;
+
+constexpr int most_bits = 10; // of a coordinate
+
+/// hilbert_detail's steps: the digit, and the next state times 256, by state and Morton digit.
+struct Curve {
+    static constexpr int states = 24, digits = 8;
+    uint16_t step[states * digits];
+};
+
+Curve make_curve() {
+    const auto& table = geometry::hilbert_detail::tables<3>.from_morton;
+    static_assert(sizeof table == Curve::states * Curve::digits * sizeof(geometry::hilbert_detail::Step));
+    Curve curve;
+    for (size_t k = 0; k < Curve::states * Curve::digits; ++k) {
+        const geometry::hilbert_detail::Step& step = table[k / Curve::digits][k % Curve::digits];
+        curve.step[k] = static_cast<uint16_t>(step.digit | step.state << 8);
+    }
+    return curve;
+}
+
+/// Cubic cells of the box: fractions times `cells`, which are 2^bits along the longest edge.
+struct Cells {
+    geometry::Lattice box;
+    double cells[3];
+    int bits;
+};
+
+__global__ void make_keys(const DeviceSources from, const Cells in, const __grid_constant__ Curve curve,
+                          uint32_t* keys, int32_t* index) {
+    __shared__ uint16_t steps[Curve::states * Curve::digits]; // lanes look up different ones
+    for (int w = threadIdx.x; w < Curve::states * Curve::digits; w += threads)
+        steps[w] = curve.step[w];
+    __syncthreads();
+    const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
+    if (k >= from.n)
+        return;
+    const geometry::Vec3 f = in.box.fractions(from.x[k], from.y[k], from.z[k]);
+    const auto place = [](double value, double cells) { // NaN of a stopped computation: 0
+        return static_cast<uint32_t>(fmin(fmax(value, 0.0), 0.999999) * cells);
+    };
+    const uint32_t cell[3] = {place(f.x, in.cells[0]), place(f.y, in.cells[1]), place(f.z, in.cells[2])};
+    uint32_t key = 0, state = 0;
+    for (int b = in.bits - 1; b >= 0; --b) {
+        const uint32_t digit = (cell[0] >> b & 1) << 2 | (cell[1] >> b & 1) << 1 | (cell[2] >> b & 1);
+        const uint32_t step = steps[state * Curve::digits + digit];
+        key = key << 3 | (step & 0xff);
+        state = step >> 8;
+    }
+    keys[k] = key;
+    index[k] = static_cast<int32_t>(k);
+}
+
+/// So many that a particle of a uniform box has about eight.
+Cells make_cells(const geometry::Lattice& box, int64_t n) {
+    Cells to{box, {}, 1};
+    const double longest = std::max({box.edge[0], box.edge[1], box.edge[2]});
+    const double wanted = 8 * static_cast<double>(n) * longest * longest * longest / box.volume();
+    to.bits = std::clamp(static_cast<int>(std::ceil(std::log2(wanted) / 3)), 1, most_bits);
+    for (int a = 0; a < 3; ++a)
+        to.cells[a] = std::ldexp(box.edge[a] / longest, to.bits);
+    return to;
+}
+
+struct Ordered {
+    double *x, *y, *z, *charge, *softening;
+};
+
+/// Entry k of the order; a warp has a chunk.
+__global__ void gather_chunks(const DeviceSources from, const int32_t* order, const geometry::Lattice box,
+                              const Ordered to, SourceChunk* chunks) {
+    const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
+    if (k / chunk_sources * chunk_sources >= from.n)
+        return;
+    const int32_t j = order[min(k, from.n - 1)];
+    double lower[3] = {from.x[j], from.y[j], from.z[j]}, upper[3] = {lower[0], lower[1], lower[2]};
+    if (k < from.n) {
+        to.x[k] = lower[0], to.y[k] = lower[1], to.z[k] = lower[2];
+        if (to.charge != nullptr)
+            to.charge[k] = from.charge[j];
+        if (to.softening != nullptr)
+            to.softening[k] = from.softening[j];
+    }
+    if (chunks == nullptr)
+        return;
+    for (int step = 16; step > 0; step /= 2)
+        for (int a = 0; a < 3; ++a) {
+            lower[a] = fmin(lower[a], __shfl_xor_sync(~0u, lower[a], step));
+            upper[a] = fmax(upper[a], __shfl_xor_sync(~0u, upper[a], step));
+        }
+    if (threadIdx.x % chunk_sources != 0)
+        return;
+    SourceChunk chunk;
+    for (int a = 0; a < 3; ++a)
+        chunk.centre[a] = 0.5 * lower[a] + 0.5 * upper[a], chunk.half[a] = 0.5 * (upper[a] - lower[a]);
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 g = box.reciprocal(a == 0, a == 1, a == 2);
+        chunk.extent[a] =
+            (1 + 1e-9) * (fabs(g.x) * chunk.half[0] + fabs(g.y) * chunk.half[1] + fabs(g.z) * chunk.half[2]);
+    }
+    chunks[k / chunk_sources] = chunk;
+}
+
+__global__ void wrap(const geometry::Lattice box, int open_axis, int64_t n, double* x, double* y, double* z) {
+    const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
+    if (k < n)
+        box.wrap(x[k], y[k], z[k], open_axis);
+}
+
+} // namespace
+
+PeriodicOrder::PeriodicOrder(backend::DeviceMemory& memory)
+    : keys_(memory, "keys of a periodic box"), sorted_(memory, "keys of a periodic box"),
+      index_(memory, "order in a periodic box"), order_(memory, "order in a periodic box"),
+      x_(memory, "sorted x"), y_(memory, "sorted y"), z_(memory, "sorted z"),
+      charge_(memory, "sorted charges"), softening_(memory, "sorted softening") {}
+
+DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice& box,
+                                  const DeviceSources& from, SourceChunk* chunks) {
+    const int64_t n = from.n;
+    keys_.resize(n), sorted_.resize(n), index_.resize(n), order_.resize(n);
+    x_.resize(n), y_.resize(n), z_.resize(n);
+    charge_.resize(from.charge != nullptr ? n : 0);
+    softening_.resize(from.softening != nullptr ? n : 0);
+    const unsigned blocks = backend::blocks_for(n, threads);
+    const Cells cells = make_cells(box, n);
+    make_keys<<<blocks, threads, 0, queue.stream()>>>(from, cells, make_curve(), keys_.data(), index_.data());
+    GRAFT_CUDA_LAUNCHED("keys of a periodic box");
+    backend::sort_pairs(queue, keys_.data(), sorted_.data(), index_.data(), order_.data(), n, 0,
+                        3 * cells.bits);
+    double* const charge = from.charge != nullptr ? charge_.data() : nullptr;
+    double* const softening = from.softening != nullptr ? softening_.data() : nullptr;
+    gather_chunks<<<blocks, threads, 0, queue.stream()>>>(
+        from, order_.data(), box, {x_.data(), y_.data(), z_.data(), charge, softening}, chunks);
+    GRAFT_CUDA_LAUNCHED("chunks of sources");
+    queue.launches += 2;
+    return {x_.data(), y_.data(), z_.data(), charge, softening, n};
+}
+
+void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int open_axis, int64_t n, double* x,
+                   double* y, double* z) {
+    if (n == 0)
+        return;
+    wrap<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(box, open_axis, n, x, y, z);
+    GRAFT_CUDA_LAUNCHED("particles into the box");
+    ++queue.launches;
+}
+
+} // namespace graft::kernels

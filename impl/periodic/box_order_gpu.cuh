@@ -1,0 +1,28 @@
+// Particles of a periodic box along a curve, so that those near each other in memory are so in space.
+//
+// Keys are Hilbert's of cubic cells, of so few bits that a cell has about an eighth of a particle: two or
+// three passes of the radix sort. Morton's curve jumps, and a block of targets that straddles a jump is as
+// large as the box. Equal keys keep their order: the same order every run.
+#pragma once
+
+#include "periodic/periodic_kernels_gpu.cuh"
+
+namespace graft::kernels {
+
+class PeriodicOrder {
+  public:
+    explicit PeriodicOrder(backend::DeviceMemory& memory);
+    /// Enqueued: copies of the arrays in order (a null softening or charge stays null), and the boxes of
+    /// chunks of 32 (null: none).
+    DeviceSources sort(backend::Queue& queue, const geometry::Lattice& box, const DeviceSources& from,
+                       SourceChunk* chunks);
+    /// Where each stood before.
+    const int32_t* order() const { return order_.data(); }
+
+  private:
+    backend::DeviceBuffer<uint32_t> keys_, sorted_;
+    backend::DeviceBuffer<int32_t> index_, order_;
+    backend::DeviceBuffer<double> x_, y_, z_, charge_, softening_;
+};
+
+} // namespace graft::kernels

@@ -1,0 +1,17 @@
+// How a periodic box's sum is taken: what Settings say of it together.
+#pragma once
+
+#include "forces/settings.hpp"
+
+namespace graft::pipeline {
+
+inline bool has_replicas(const Settings& s) {
+    return s.periodic && s.replicas && s.method != Method::reference;
+}
+
+/// What of a lattice no GPU sums; NULL: nothing.
+inline const char* why_no_gpu_lattice(const Settings& s) {
+    return s.periodic && s.wire_axis >= 0 ? "a wire" : (has_replicas(s) ? "ewald.method replicas" : nullptr);
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,270 @@
+// See periodic.hpp.
+#include "periodic/periodic.hpp"
+
+#include "core/error.hpp"
+#include "essential/forest.hpp"
+#include "periodic/lattice_kind.hpp"
+#include "periodic/periodic_log.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::pipeline {
+
+namespace {
+
+/// A spline is Newtonian from its length on. What Plummer lengths per particle differ by falls off slowly,
+/// and ends at the cut-off: 1.5 (length^2 - mean) / cutoff^2 of a pair, here 1.5 % at most where the box has
+/// room for it.
+double least_cutoff(const Settings& s, double length, const geometry::Lattice& lattice) {
+    if (s.softening != Softening::plummer || length == 0)
+        return s.softening == Softening::spline ? length : 0;
+    const double room = 0.5 * std::min({lattice.width(0), lattice.width(1), lattice.width(2)});
+    return std::max(length, std::min(10 * length, room));
+}
+
+// Costs in units of a particle and a wave vector (0.11 ns in single, 0.27 ns in double precision with
+// AVX-512), lists and gathering included: least squares over computations of all mixtures, within 10 %.
+constexpr double pair_costs[2] = {4.2, 4.4}; // single, double
+constexpr double direct_cost = 3;            // of a pair of method direct
+constexpr double cell_costs[2][5] = {{15, 17, 20, 27, 35}, {12, 14, 17, 24, 32}}; // by order
+constexpr int cell_group = 64;                                                    // what suits cells
+constexpr double share_of_splitting = 0.2; // of mac.accuracy: as large an error as that of cells of order 4
+constexpr int64_t least_for_cells = 2048;  // particles
+
+} // namespace
+
+PeriodicSum::PeriodicSum(core::Memory& memory)
+    : sample_(memory, "sample of particles"), places_(memory), sums_(memory, "structure factors"),
+      derivative_(memory, "wave derivatives"), scratch_single_(memory, "wave powers"),
+      weighted_single_(memory, "waves"), scratch_full_(memory, "wave powers"),
+      weighted_full_(memory, "waves") {}
+
+/// Where nothing is asked for: the rounding of the precision for all pairs, a hundredth of the tree's error
+/// with cells.
+double PeriodicSum::accuracy_of(const Settings& s) {
+    const double rounding = s.precision == Precision::fp64 ? 1e-13 : 1e-6;
+    if (s.method == Method::reference && (s.open_axis >= 0 || s.wire_axis >= 0))
+        return 1e-13; // of its vacuum: what others are compared with must not share their error
+    if (s.ewald_accuracy > 0)
+        return s.ewald_accuracy;
+    if (s.method != Method::tree || s.theta == 0)
+        return rounding;
+    return std::max(rounding, s.mac == MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);
+}
+
+geometry::Lattice PeriodicSum::lattice_of(const Settings& s) {
+    geometry::Lattice lattice;
+    for (int a = 0; a < 3; ++a) {
+        lattice.lower[a] = s.box_lower[a];
+        lattice.edge[a] = s.box_upper[a] - s.box_lower[a];
+    }
+    lattice.xy = s.box_tilt[0], lattice.xz = s.box_tilt[1], lattice.yz = s.box_tilt[2];
+    return lattice;
+}
+
+EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::Lattice& lattice,
+                                     int64_t particles, double square_sum, double longest) {
+    EwaldProblem p;
+    p.lattice = lattice;
+    p.particles = particles;
+    p.square_sum = square_sum;
+    p.accuracy = accuracy_of(settings);
+    p.alpha = settings.ewald_alpha;
+    p.least_cutoff = least_cutoff(settings, longest, lattice);
+    p.leaf = settings.leaf, p.group = settings.group;
+    return p;
+}
+
+/// Collective.
+PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Settings& settings,
+                                             const Problem& problem) {
+    double sums[4] = {}; // charge, its square, |charge|, |charge| length^2
+    const bool one = settings.softening != Softening::none && !problem.per_particle_softening;
+    double most = one ? settings.softening_length : 0;
+    geometry::Box box;
+    for (int64_t i = 0; i < problem.n; ++i) {
+        const double q = problem.charge[i];
+        const double length =
+            problem.per_particle_softening ? problem.softening[i] : (one ? settings.softening_length : 0);
+        sums[0] += q, sums[1] += q * q;
+        sums[2] += std::abs(q), sums[3] += std::abs(q) * length * length;
+        box.include(problem.x[i], problem.y[i], problem.z[i]);
+        most = std::max(most, length);
+    }
+    comm.allreduce(sums, 4, comm::Operation::sum);
+    double corners[13] = {most};
+    for (int a = 0; a < 3; ++a) {
+        corners[1 + a] = corners[7 + a] = -box.lower[a], corners[4 + a] = corners[10 + a] = box.upper[a];
+        if (a == settings.open_axis || (settings.wire_axis >= 0 && a != settings.wire_axis))
+            find_extent(problem, a, box, corners[7 + a], corners[10 + a]);
+    }
+    comm.allreduce(corners, 13, comm::Operation::max);
+    const double mean = sums[2] > 0 ? sums[3] / sums[2] : 0;
+    Totals totals{sums[0], sums[1], corners[0],
+                  problem.per_particle_softening ? mean
+                                                 : settings.softening_length * settings.softening_length};
+    for (int a = 0; a < 3; ++a) {
+        sources_.lower[a] = -corners[1 + a], sources_.upper[a] = corners[4 + a];
+        totals.lower[a] = -corners[7 + a], totals.upper[a] = corners[10 + a];
+    }
+    return totals;
+}
+
+void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator& comm,
+                          const Settings& settings, const Problem& problem, int64_t all_particles,
+                          const core::Log& log) {
+    const Totals totals = find_totals(comm, settings, problem);
+    lattice_ = lattice_of(settings);
+    replicas_ = has_replicas(settings);
+    if (replicas_)
+        return prepare_replicas(executor, comm, settings, problem, all_particles, totals, log);
+    widen(settings, totals);
+    find_moments(comm, settings, problem);
+    const bool full = settings.precision == Precision::fp64;
+    const bool plummer = settings.softening == Softening::plummer;
+    EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
+                                plummer && !problem.per_particle_softening ? 0 : totals.longest);
+    p.all_pairs = settings.method == Method::direct;
+    p.pair_cost = p.all_pairs ? direct_cost : pair_costs[full];
+    CellModel& cells = p.cells;
+    cells.allowed = settings.method == Method::tree && settings.theta > 0 &&
+                    all_particles >= least_for_cells && !(plummer && problem.per_particle_softening);
+    cells.order = settings.order;
+    cells.opening = std::min(settings.theta, settings.mac == MacType::error ? 0.85 : 1.0);
+    cells.error = settings.mac == MacType::error ? settings.accuracy : 0;
+    cells.accuracy = settings.ewald_accuracy > 0 ? 0 : share_of_splitting * cells.error;
+    cells.cost = cell_costs[full][settings.order];
+    cells.direct = static_cast<double>(direct_count(settings));
+    cells.leaf = settings.tuned ? settings.leaf : 0;
+    cells.group = settings.tuned ? settings.group : cell_group;
+    if (cells.allowed)
+        p.crowding = find_crowding(comm, problem, all_particles);
+    comm.together([&] {
+        charge_ = totals.charge;
+        density_ = static_cast<double>(all_particles) / lattice_.volume();
+        const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
+        if (split_problem_ == p && waves_.softening() == softening)
+            return;
+        split_problem_.reset(); // until all is there: memory may be refused
+        split_ = split_ewald(p);
+        typical_field_ = pipeline::typical_field(p);
+        check_size(settings, lattice_, split_, totals.longest);
+        if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
+            screen_ = kernels::Screen(split_.alpha * split_.cutoff);
+        waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
+        split_problem_ = p;
+    });
+    if (comm.rank() == 0 && log.wants(core::LogLevel::info))
+        say(settings, problem, totals, log);
+}
+
+void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& lattice,
+                             const EwaldSplit& split, double longest) {
+    constexpr double pi = 3.14159265358979323846, most_images = 1e5, most_waves = 1e8;
+    double images = 1, waves = 1;
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
+        images *= 2 * std::ceil(split.cutoff / lattice.width(a)) + 1;
+        waves *= split.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
+    }
+    if (images <= most_images && waves <= most_waves)
+        return;
+    if (!std::isfinite(images) || !std::isfinite(waves))
+        core::fail(core::Status::argument,
+                   "the edges %g x %g x %g of this box leave the range of double precision in its lattice "
+                   "sum; expected lengths of about 1e-60 to 1e60. Choose another unit of length",
+                   lattice.edge[0], lattice.edge[1], lattice.edge[2]);
+    core::fail(
+        core::Status::argument,
+        "the lattice sum of this box would take %.2g images and %.2g wave vectors; expected at most %.0g "
+        "and %.0g. Edges %g x %g x %g%s; longest softening length %g. Edges of like size, softening "
+        "lengths below a few edges%s and a larger ewald.accuracy make it smaller",
+        images, waves, most_images, most_waves, lattice.edge[0], lattice.edge[1], lattice.edge[2],
+        settings.open_axis >= 0   ? " (of a slab: the extent of its particles and a vacuum)"
+        : settings.wire_axis >= 0 ? " (of a wire: the extent of its particles and a vacuum)"
+                                  : "",
+        longest,
+        settings.open_axis >= 0   ? ", a slab without strays"
+        : settings.wire_axis >= 0 ? ", a wire without strays"
+                                  : "");
+}
+
+void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,
+                      const core::Log& log) {
+    PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
+    words.accuracy = accuracy_of(settings);
+    words.edge = open_axis_ >= 0   ? lattice_.edge[open_axis_]
+                 : wire_axis_ >= 0 ? lattice_.edge[WireImages::across(wire_axis_, 0)]
+                                   : 0;
+    words.net = std::abs(charge_) > 1e-9 * std::sqrt(totals.square);
+    words.charge = charge_ / problem.charge_scale;
+    const std::string text = periodic_words(settings, words);
+    if (text != said_)
+        log.write(core::LogLevel::info, text);
+    said_ = text;
+}
+
+Settings PeriodicSum::tree_settings(const Settings& settings) const {
+    Settings s = settings;
+    if (replicas_) {
+        s.periodic = s.has_box = false; // to the tree, an open box of which there are several
+        if (!settings.tuned)
+            s.leaf = Settings().leaf, s.group = Settings().group;
+    } else if (!split_.cells)
+        s.theta = 0;
+    else if (!settings.tuned)
+        s.leaf = split_.leaf, s.group = cell_group;
+    return s;
+}
+
+double PeriodicSum::typical_field(int64_t count, double edge) const {
+    const double here = static_cast<double>(count) / (edge * edge * edge);
+    return count < 4 || edge == 0 || !(here > density_) // points at one place do not act on each other
+               ? typical_field_
+               : typical_field_ * std::pow(here / density_, 2.0 / 3);
+}
+
+void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sources,
+                         std::vector<geometry::Vec3>& shifts) const {
+    shifts.clear();
+    if (replicas_)
+        shifts = far_.near().shifts;
+    if (replicas_ || targets.empty() || sources.empty())
+        return;
+    // In fractions the sources' and targets' boxes are apart by at most what the corners say.
+    double reach[3], centre[3];
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 g = lattice_.reciprocal(a == 0, a == 1, a == 2);
+        double extent = split_.cutoff / lattice_.width(a), middle = 0;
+        for (int c = 0; c < 3; ++c) {
+            extent += 0.5 * std::abs(g[c]) * (targets.edge(c) + sources.edge(c));
+            middle += g[c] * (sources.centre(c) - targets.centre(c));
+        }
+        reach[a] = extent, centre[a] = middle;
+    }
+    int from[3], to[3];
+    for (int a = 0; a < 3; ++a) {
+        from[a] = static_cast<int>(std::ceil(centre[a] - reach[a]));
+        to[a] = static_cast<int>(std::floor(centre[a] + reach[a]));
+    }
+    const double limit = split_.cutoff * split_.cutoff;
+    const auto near = [&](const geometry::Vec3& s) {
+        double square = 0;
+        for (int c = 0; c < 3; ++c) {
+            const double gap = std::max({sources.lower[c] - targets.upper[c] - s[c],
+                                         targets.lower[c] + s[c] - sources.upper[c], 0.0});
+            square += gap * gap;
+        }
+        return square <= limit;
+    };
+    if (near({0, 0, 0}))
+        shifts.push_back({0, 0, 0});
+    for (int i = from[0]; i <= to[0]; ++i)
+        for (int j = from[1]; j <= to[1]; ++j)
+            for (int k = from[2]; k <= to[2]; ++k)
+                if (const geometry::Vec3 s = lattice_.shift(i, j, k); (i != 0 || j != 0 || k != 0) && near(s))
+                    shifts.push_back(s);
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,422 @@
+// The class DevicePeriodic: buffers, cuts, the order of launches, and what is added up at the end.
+#include "periodic/box_order_gpu.cuh"
+
+#include "backend/side_stream_gpu.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace graft::kernels {
+
+struct DevicePeriodic::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : tiles(memory, "tiles of waves"), sent(memory, "tiles of waves"), sources(memory), targets(memory),
+          chunks(memory, "chunks of sources"), partial(memory, "periodic box: partial sums"),
+          pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
+          weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
+          charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
+          background(memory, "background"), measures(memory, "measures of a periodic box"), side(memory) {}
+    backend::DeviceBuffer<WaveTile> tiles;
+    backend::PinnedBuffer<WaveTile> sent;
+    PeriodicOrder sources, targets;
+    bool all = true; // the targets' order is the sources'
+    backend::DeviceBuffer<SourceChunk> chunks;
+    backend::DeviceBuffer<double> partial, pair_virial, structure, weighted;
+    backend::DeviceBuffer<uint32_t> rows;
+    backend::DeviceBuffer<double> tile_virial, charge, field;
+    backend::DeviceBuffer<WaveEntry> table;
+    backend::DeviceBuffer<double> background, measures;
+    int64_t pair_parts = 0;   // of pair_virial
+    backend::SideStream side; // waves beside pairs
+};
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+int64_t divided(int64_t n, int64_t by) {
+    return (n + by - 1) / by;
+}
+
+/// The power of two in (1 / (2 value), 1 / value].
+double inverse_power(double value) {
+    return std::ldexp(1.0, -std::ilogb(value) - 1);
+}
+
+/// Sums of scaled charges stay near 1.
+double charge_scale_of(const PeriodicTask& task) {
+    return std::ldexp(1.0, std::ilogb(static_cast<double>(std::max<int64_t>(task.charges(), 1))));
+}
+
+/// Into how many parts the sources are cut. With the virial as many as there may be; without it such that the
+/// blocks of targets fill the device in few rounds: a warp of a block looks at part / 4 chunks, and a block
+/// costs about a chunk of its own (measured: impl/docs/gpu/periodic.md).
+template <typename T>
+int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
+    constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
+    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 4); // by registers
+    const int64_t steps = divided(chunk_count, periodic_part_step);
+    const int64_t most = std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
+    int64_t best = steps, least = std::numeric_limits<int64_t>::max();
+    for (int64_t wanted = virial ? most : 1; wanted <= most; ++wanted) {
+        const int64_t part = divided(steps, wanted), parts = divided(steps, part);
+        const int64_t cost = divided(blocks * parts, resident) * (part + 1);
+        if (cost <= least)
+            least = cost, best = part;
+    }
+    return best * periodic_part_step;
+}
+
+template <typename T>
+PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, const DeviceEvaluation& how,
+                          const PeriodicTask& task) {
+    PeriodicPairs<T> in{};
+    in.sources = task.sources, in.targets = task.targets;
+    in.box = lattice.box;
+    for (int a = 0; a < 3; ++a)
+        in.inverse[a] = 1 / lattice.box.edge[a];
+    in.cutoff = lattice.cutoff, in.reach_square = lattice.cutoff * lattice.cutoff * (1 + 1e-12);
+    in.scale = inverse_power(lattice.cutoff);
+    in.blocks = divided(task.targets.n, periodic_block);
+    in.chunk_count = divided(task.sources.n, chunk_sources);
+    in.part = part_of<T>(in.blocks, in.chunk_count, task.virial);
+    in.parts = divided(in.chunk_count, in.part);
+    in.length = how.softening_length;
+    const double softening = lattice.softening * in.scale;
+    in.added = std::max(static_cast<T>(softening * softening), pair_tiny<T>());
+    in.facts = task.facts;
+    in.charge_scale = charge_scale_of(task);
+    in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale, softening);
+    return in;
+}
+
+struct Combination {
+    int64_t n, parts;
+    int components;
+    bool potential;
+    const double* partial;
+    double square, of_potential; // units of forces and potentials of pairs
+    int32_t groups;
+    const double* waves;
+    double wave_unit; // 1 / (charge_scale unit)
+    geometry::Vec3 g[3];
+    const double* charge;
+    const double* background; // of the potential, per net charge
+    const double* across;     // places of targets along a slab's open axis; null: no slab
+    int open_axis;
+    double middle, edge, slab; // slab: 2 pi / volume
+    const PeriodicFacts* facts;
+    double *ax, *ay, *az, *to_potential;
+    double pairs;
+    backend::DeviceStatus* status;
+};
+
+__device__ double sum_parts(const double* from, int64_t parts, int64_t stride) {
+    double sum = 0;
+#pragma unroll 8
+    for (int64_t part = 0; part < parts; ++part)
+        sum += from[part * stride];
+    return sum;
+}
+
+/// PeriodicSum::add_slab.
+__device__ void add_slab(const Combination& c, int64_t k) {
+    const double z = c.across[k] - c.middle, q = *c.charge, *const m = c.facts->moments;
+    (c.open_axis == 0 ? c.ax : c.open_axis == 1 ? c.ay : c.az)[k] -= 2 * c.slab * (q * z - m[0]);
+    if (c.potential)
+        c.to_potential[k] -= c.slab * (q * (z * z + c.edge * c.edge / 6) - 2 * z * m[0] + m[1]);
+}
+
+constexpr int combined = 32, summands = 8; // targets of a block; sums of each: 4 of pairs, 4 of waves
+
+/// A warp a sum: a thread that took all of a target's would read some 200 numbers one after the other.
+__global__ void __launch_bounds__(combined* summands) combine(const Combination c) {
+    __shared__ double sums[summands][combined];
+    if (backend::stopped(c.status))
+        return;
+    const int t = threadIdx.x, row = threadIdx.y;
+    const int64_t k = blockIdx.x * int64_t{combined} + t;
+    if (k == 0 && row == 0)
+        c.status->pairs += c.pairs;
+    if (k < c.n && row < 4 && row < c.components)
+        sums[row][t] = sum_parts(c.partial + row * c.n + k, c.parts, c.components * c.n);
+    else if (k < c.n && row >= 4)
+        sums[row][t] = sum_parts(c.waves + (row - 4) * c.n + k, c.groups, 4 * c.n);
+    __syncthreads();
+    if (k >= c.n || row > 0)
+        return;
+    constexpr double turn = -2 * pi;
+    double by[3];
+    for (int a = 0; a < 3; ++a)
+        by[a] = turn * c.wave_unit * sums[5 + a][t];
+    c.ax[k] = sums[0][t] * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
+    c.ay[k] = sums[1][t] * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] + c.g[2].y * by[2];
+    c.az[k] = sums[2][t] * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] + c.g[2].z * by[2];
+    if (c.potential)
+        c.to_potential[k] =
+            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge * *c.background;
+    if (c.across != nullptr)
+        add_slab(c, k);
+}
+
+struct VirialSums {
+    const double* pairs;
+    int64_t pair_count; // of six numbers each
+    double pair_factor;
+    const double* waves;
+    int64_t wave_count;
+    const double* charge;
+    const double* background; // of the potential, per net charge
+    int open_axis;
+    double slab, edge; // as Combination's; slab 0: none
+    const PeriodicFacts* facts;
+    bool tells_waves;
+    double* totals;
+    const backend::DeviceStatus* status;
+};
+
+/// Of a component of the virial.
+__device__ double slab_virial(const VirialSums& s, int c) {
+    if (s.slab == 0 || c >= 3)
+        return 0;
+    const double *const m = s.facts->moments, q = *s.charge;
+    const double energy = s.slab * (m[0] * m[0] - q * m[1] - q * q * s.edge * s.edge / 12);
+    return c == s.open_axis ? energy : -energy;
+}
+
+/// A warp a component.
+__global__ void total_virial(const VirialSums s) {
+    if (backend::stopped(s.status))
+        return;
+    const int c = threadIdx.x / 32, lane = threadIdx.x % 32;
+    double pairs = 0, waves = 0;
+    for (int64_t k = lane; k < s.pair_count; k += 32)
+        pairs += s.pairs[6 * k + c];
+    for (int64_t k = lane; k < s.wave_count; k += 32)
+        waves += s.waves[6 * k + c];
+    for (int step = 16; step > 0; step /= 2) {
+        pairs += __shfl_xor_sync(~0u, pairs, step);
+        waves += __shfl_xor_sync(~0u, waves, step);
+    }
+    const double rest = waves + slab_virial(s, c) - (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
+    if (lane == 0)
+        s.totals[c] = pairs * s.pair_factor + (s.tells_waves ? rest : 0);
+}
+
+__global__ void add_chunks(const double* from, int32_t chunks, int64_t size, double* to,
+                           const backend::DeviceStatus* status) {
+    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+    if (k < size && !backend::stopped(status))
+        to[k] = sum_parts(from + k, chunks, size);
+}
+
+PeriodicWaves waves_of(const DeviceLattice& lattice, const PeriodicTask& task, int64_t tiles) {
+    constexpr int64_t full = 132 * 16; // blocks
+    constexpr int64_t most_chunks = 64, most_groups = 32;
+    PeriodicWaves in{};
+    in.sources = task.sources, in.targets = task.targets;
+    in.box = lattice.box;
+    in.charge_scale = charge_scale_of(task);
+    in.unit = 1 / inverse_power(std::cbrt(lattice.box.volume()));
+    in.tile_count = static_cast<int32_t>(tiles);
+    const int64_t items = std::max<int64_t>(divided(task.sources.n, 32), 1);
+    const int64_t chunks = std::clamp<int64_t>(full / tiles, 1, std::min(most_chunks, items));
+    in.chunk = divided(items, chunks) * 32;
+    in.chunks = static_cast<int32_t>(divided(task.sources.n, in.chunk));
+    const int64_t groups = std::clamp<int64_t>(full / std::max<int64_t>(divided(task.targets.n, 128), 1), 1,
+                                               std::min(most_groups, tiles));
+    in.group_tiles = static_cast<int32_t>(divided(tiles, groups));
+    in.groups = static_cast<int32_t>(divided(tiles, in.group_tiles));
+    return in;
+}
+
+} // namespace
+
+DevicePeriodic::DevicePeriodic(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
+DevicePeriodic::~DevicePeriodic() {
+    delete work_;
+}
+
+void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
+    if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff)
+        screen_ = Screen(lattice.alpha * lattice.cutoff);
+    const bool same = !tiles_.empty() && lattice == lattice_;
+    const bool same_tiles =
+        !tiles_.empty() && lattice.box == lattice_.box && lattice.largest_wave == lattice_.largest_wave;
+    lattice_ = lattice;
+    if (same)
+        return;
+    if (!same_tiles)
+        set_tiles(queue);
+    make_table(queue, nullptr);
+}
+
+/// Of softening lengths per particle, whose mean square only the device knows, or of a plan.
+void DevicePeriodic::make_table(backend::Queue& queue, const PeriodicFacts* facts) {
+    Work& w = *work_;
+    make_wave_table(queue, {lattice_.box, lattice_.alpha, lattice_.largest_wave,
+                            lattice_.softening * lattice_.softening, facts, w.tiles.data(), tile_count(),
+                            w.table.data(), w.background.data()});
+}
+
+void DevicePeriodic::set_tiles(backend::Queue& queue) {
+    tiles_.clear(); // until they are on their way: memory may be refused
+    std::vector<WaveTile> tiles = wave_tiles(lattice_.box, lattice_.largest_wave);
+    Work& w = *work_;
+    const auto count = static_cast<int64_t>(tiles.size());
+    w.tiles.resize(count), w.sent.resize(count);
+    w.table.resize(count * WaveTile::values), w.background.resize(1);
+    std::memcpy(w.sent.data(), tiles.data(), tiles.size() * sizeof(WaveTile));
+    GRAFT_CUDA(cudaMemcpyAsync(w.tiles.data(), w.sent.data(), tiles.size() * sizeof(WaveTile),
+                               cudaMemcpyHostToDevice, queue.stream()));
+    tiles_ = std::move(tiles);
+}
+
+void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& given,
+                              DeviceField& field) {
+    const bool in_double = how.precision == DevicePrecision::fp64;
+    const int64_t n = given.target_count(), tiles = tile_count();
+    Work& w = *work_;
+    PeriodicTask task = given;
+    w.all = task.all;
+    if (task.structure == nullptr && (task.sources.softening != nullptr || lattice_.open_axis >= 0)) {
+        w.measures.resize(measure_partials);
+        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, task.middle,
+                        w.measures.data(), task.facts});
+    }
+    if (pair_kind(how.pairs) == DevicePair::plummer)
+        make_table(queue, task.facts);
+    w.chunks.resize(divided(task.sources.n, chunk_sources));
+    if (task.sources.n > 0)
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
+    if (task.all)
+        task.targets = task.sources;
+    else if (n > 0)
+        task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr);
+    PeriodicWaves waves = waves_of(lattice_, task, tiles);
+    if (task.structure != nullptr)
+        waves.chunks = 1;
+    w.structure.resize(waves.chunks * structure_size());
+    w.weighted.resize(tiles * 4 * WaveTile::values), w.rows.resize(tiles), w.tile_virial.resize(6 * tiles);
+    w.charge.resize(1), w.field.resize(waves.groups * 4 * n);
+    waves.table = w.table.data();
+    waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.weighted = w.weighted.data();
+    waves.rows = w.rows.data(), waves.tile_virial = w.tile_virial.data(), waves.charge = w.charge.data();
+    waves.field = w.field.data(), waves.status = queue.status();
+
+    const int components = how.pairs.potential || task.virial ? 4 : 3;
+    Combination sum{};
+    w.pair_parts = 0;
+    const auto pairs = [&]<typename T>() {
+        PeriodicPairs<T> in = pairs_of<T>(lattice_, screen_, how, task);
+        w.partial.resize(in.parts * components * n);
+        w.pair_parts = in.parts * in.blocks;
+        w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
+        in.chunks = w.chunks.data();
+        in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
+        launch_periodic_pairs(queue, pair_kind(how.pairs), how.pairs.potential, task.virial, in);
+        sum.parts = in.parts;
+        sum.of_potential = in.scale / in.charge_scale, sum.square = in.scale * sum.of_potential;
+    };
+    w.side.follow(queue.stream());
+    {
+        const backend::OnSide on_side(queue, w.side);
+        if (task.structure != nullptr)
+            waves.structure = const_cast<double*>(task.structure); // read only
+        else
+            in_double ? launch_structure_double(queue, waves) : launch_structure_float(queue, waves);
+        in_double ? launch_waves_double(queue, waves) : launch_waves_float(queue, waves);
+    }
+    if (n > 0 && task.sources.n > 0)
+        in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
+    w.side.join(queue.stream());
+    if (n == 0)
+        return;
+
+    sum.n = n, sum.components = components, sum.potential = how.pairs.potential;
+    sum.partial = w.partial.data();
+    sum.groups = waves.groups, sum.waves = w.field.data(),
+    sum.wave_unit = 1 / (waves.charge_scale * waves.unit);
+    for (int a = 0; a < 3; ++a)
+        sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
+    sum.charge = w.charge.data();
+    sum.background = w.background.data();
+    sum.facts = task.facts;
+    if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
+        const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};
+        sum.across = places[sum.open_axis];
+        sum.middle = task.middle, sum.edge = lattice_.box.edge[sum.open_axis];
+        sum.slab = 2 * pi / lattice_.box.volume();
+    }
+    sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
+    sum.to_potential = field.potential.data();
+    sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
+    sum.status = queue.status();
+    combine<<<backend::blocks_for(n, combined), dim3(combined, summands), 0, queue.stream()>>>(sum);
+    GRAFT_CUDA_LAUNCHED("sums of a periodic box");
+    ++queue.launches;
+}
+
+void DevicePeriodic::sum_structure(backend::Queue& queue, const DeviceEvaluation& how,
+                                   const DeviceSources& sources, int64_t all_particles, double* structure) {
+    Work& w = *work_;
+    if (sources.n == 0) {
+        GRAFT_CUDA(cudaMemsetAsync(structure, 0, static_cast<size_t>(structure_size()) * sizeof(double),
+                                   queue.stream()));
+        return;
+    }
+    PeriodicTask task;
+    task.sources = sources, task.all_particles = all_particles;
+    PeriodicWaves waves = waves_of(lattice_, task, tile_count());
+    w.structure.resize(waves.chunks * structure_size());
+    waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.status = queue.status();
+    how.precision == DevicePrecision::fp64 ? launch_structure_double(queue, waves)
+                                           : launch_structure_float(queue, waves);
+    const int64_t size = structure_size();
+    add_chunks<<<backend::blocks_for(size, 256), 256, 0, queue.stream()>>>(w.structure.data(), waves.chunks,
+                                                                           size, structure, queue.status());
+    GRAFT_CUDA_LAUNCHED("structure factors of a rank");
+    ++queue.launches;
+}
+
+void DevicePeriodic::find_facts(backend::Queue& queue, const DeviceSources& sources,
+                                const DeviceSources& points, int open_axis, double middle,
+                                PeriodicFacts* facts) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    DeviceLattice any;
+    any.open_axis = open_axis, any.longest = infinite, any.gap = -infinite;
+    work_->measures.resize(measure_partials);
+    measure(queue, {sources, points, any, middle, work_->measures.data(), facts});
+}
+
+const int32_t* DevicePeriodic::target_order() const {
+    return (work_->all ? work_->sources : work_->targets).order();
+}
+
+void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task) {
+    const Work& w = *work_;
+    const double scale = inverse_power(lattice_.cutoff);
+    const double charge_scale = charge_scale_of(task);
+    const bool slab = lattice_.open_axis >= 0;
+    const VirialSums sums{w.pair_virial.data(),
+                          w.pair_parts,
+                          -0.5 * scale / charge_scale,
+                          w.tile_virial.data(),
+                          tile_count(),
+                          w.charge.data(),
+                          w.background.data(),
+                          lattice_.open_axis,
+                          slab ? 2 * pi / lattice_.box.volume() : 0,
+                          slab ? lattice_.box.edge[lattice_.open_axis] : 0,
+                          task.facts,
+                          task.tells_waves,
+                          task.totals,
+                          queue.status()};
+    total_virial<<<1, 6 * 32, 0, queue.stream()>>>(sums);
+    GRAFT_CUDA_LAUNCHED("virial of a periodic box");
+    ++queue.launches;
+}
+
+} // namespace graft::kernels

@@ -1,0 +1,105 @@
+// What the kernels of a periodic box share: their parameters and launchers.
+#pragma once
+
+#include "periodic/periodic_gpu.cuh"
+#include "forces/p2p/screen_gpu.cuh"
+
+namespace graft::kernels {
+
+/// 32 consecutive sources: their box; extent: half of it in units of the edges.
+inline constexpr int chunk_sources = 32;
+struct SourceChunk {
+    double centre[3], half[3], extent[3];
+};
+
+/// All that the pair kernels read; a kernel parameter. Blocks are of 64 targets.
+template <typename T>
+struct PeriodicPairs {
+    DeviceSources sources, targets;
+    geometry::Lattice box;
+    double inverse[3]; // 1 / edge
+    const SourceChunk* chunks;
+    int64_t chunk_count;
+    double cutoff, reach_square, scale;
+    int64_t blocks, part, parts; // a part: so many chunks
+    double length;               // the spline's one length for all
+    T added;                     // to r^2, where that is one number for all: pair_tiny() or Plummer's eps^2
+    const PeriodicFacts* facts;  // of Plummer lengths per particle
+    double charge_scale;
+    double* partial; // [part][component][target], units of the frame
+    double* virial;  // [part][block][6]
+    const backend::DeviceStatus* status;
+    ScreenTerms<T> screen;
+};
+inline constexpr int64_t periodic_block = DevicePeriodic::block_targets;
+inline constexpr int64_t periodic_part_step = 4; // chunks
+
+/// In float (softened by more than a constant: in a file of its own) and double.
+void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+                           const PeriodicPairs<float>& in);
+void launch_periodic_soft_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+                                const PeriodicPairs<float>& in);
+void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+                           const PeriodicPairs<double>& in);
+
+/// Weights of a value's two waves +k and -k, and their slopes -d/d(k^2) of the weight over the weight.
+struct WaveEntry {
+    double plus, minus, plus_slope, minus_slope;
+};
+
+/// Writes the table of all tiles, and what a net charge of 1 adds to the potential. `facts`: null, or what
+/// the mean square of the softening lengths is taken from; else it is `square`.
+struct WaveTableTask {
+    geometry::Lattice box;
+    double alpha, largest, square;
+    const PeriodicFacts* facts;
+    const WaveTile* tiles;
+    int64_t tile_count;
+    WaveEntry* table;
+    double* background;
+};
+void make_wave_table(backend::Queue& queue, const WaveTableTask& task);
+
+/// Finds the facts, and stops a computation that was split for others (too_small).
+struct MeasureTask {
+    DeviceSources sources, points; // points may be none
+    DeviceLattice lattice;
+    double middle;   // that moments refer to
+    double* partial; // measure_partials
+    PeriodicFacts* facts;
+};
+inline constexpr int64_t measure_partials = 7 * 128;
+void measure(backend::Queue& queue, const MeasureTask& task);
+
+/// What waves add up to for one value of a tile: sums for the field, see ewald_waves_gpu.cuh.
+template <typename T>
+struct alignas(4 * sizeof(T)) WaveWeights {
+    T plus[2], minus[2];
+};
+
+struct PeriodicWaves {
+    DeviceSources sources, targets;
+    geometry::Lattice box;
+    const WaveEntry* table;    // [tile][value]
+    double charge_scale, unit; // powers of two: of the charges in T, and of lengths
+    const WaveTile* tiles;
+    int32_t tile_count;
+    int64_t chunk; // particles, a multiple of 32
+    int32_t chunks;
+    int32_t groups, group_tiles; // of tiles, in the field
+    double* structure;           // [chunk][tile][4][value]
+    void* weighted;              // WaveWeights<T> [tile][value]
+    uint32_t* rows;              // a bit for each row of a tile that has a vector
+    double* tile_virial;         // [tile][6]
+    double* charge;              // the net charge
+    double* field;               // [group][4][target]: potential and its derivatives by the fractions
+    const backend::DeviceStatus* status;
+};
+
+/// Structure factors of chunks: a launch; and their weights and field: two.
+void launch_structure_float(backend::Queue& queue, const PeriodicWaves& in);
+void launch_structure_double(backend::Queue& queue, const PeriodicWaves& in);
+void launch_waves_float(backend::Queue& queue, const PeriodicWaves& in);
+void launch_waves_double(backend::Queue& queue, const PeriodicWaves& in);
+
+} // namespace graft::kernels

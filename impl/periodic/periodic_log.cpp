@@ -1,0 +1,29 @@
+// See periodic_log.hpp.
+#include "periodic/periodic_log.hpp"
+
+#include "core/error.hpp"
+
+namespace graft::pipeline {
+
+std::string periodic_words(const Settings& settings, const PeriodicWords& words) {
+    std::string text =
+        core::format("periodic box: alpha %.4g, %s up to %.4g, %s%lld wave vectors, accuracy %.2g",
+                     words.alpha, words.cells ? "pairs and cells" : "pairs", words.cutoff,
+                     words.about ? "about " : "", static_cast<long long>(words.vectors), words.accuracy);
+    if (settings.open_axis >= 0)
+        return text +
+               core::format("; a slab in a cell of %.4g along %c", words.edge, 'x' + settings.open_axis);
+    const bool wire = settings.wire_axis >= 0;
+    if (wire)
+        text +=
+            core::format("; a wire along %c in a square cell of %.4g", 'x' + settings.wire_axis, words.edge);
+    if (words.net) {
+        const char* const what = settings.interaction == Interaction::gravity ? "mass" : "charge";
+        text += wire ? core::format("; the potential of its net %s %.6g is 0 at a distance of one period",
+                                    what, words.charge)
+                     : core::format("; the net %s %.6g has a uniform background", what, words.charge);
+    }
+    return text;
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,24 @@
+// What the log says of a periodic box's sum, whoever computes it.
+#pragma once
+
+#include "forces/settings.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace graft::pipeline {
+
+struct PeriodicWords {
+    double alpha = 0, cutoff = 0; // of Ewald's splitting
+    bool cells = false;           // beside pairs
+    int64_t vectors = 0;          // of the half space
+    bool about = false;           // so many, more or less
+    double accuracy = 0;
+    double edge = 0;   // of the cell across a slab or a wire
+    bool net = false;  // there is more of it than rounding
+    double charge = 0; // the net one, in the host's units
+};
+
+std::string periodic_words(const Settings& settings, const PeriodicWords& words);
+
+} // namespace graft::pipeline

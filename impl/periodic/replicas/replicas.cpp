@@ -1,0 +1,108 @@
+// A lattice sum, fourth part: replicas. See periodic.hpp, replica_field.hpp.
+#include "core/error.hpp"
+#include "periodic/periodic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace graft::pipeline {
+
+namespace {
+
+/// Longest distance of two particles over that of the nearest far image; 27 images of a cube have 0.87.
+constexpr double reaches[] = {0.9, 0.72, 0.59, 0.5, 0.43};
+/// The estimate is good to a factor of 1.6 (random charges, cubes to tilted boxes of ratio 2.5).
+constexpr double safety = 0.4;
+constexpr int64_t most_images = 700;
+
+double wanted(const Settings& s) {
+    return s.ewald_accuracy > 0 ? s.ewald_accuracy : s.accuracy;
+}
+
+} // namespace
+
+void PeriodicSum::check_replicas(const Settings& settings, const Totals& totals) const {
+    if (settings.open_axis >= 0 || settings.wire_axis >= 0)
+        core::fail(
+            core::Status::unsupported,
+            "ewald.method replicas in a slab or wire; expected a box with images along three axes. Set "
+            "ewald.method: split");
+    if (settings.softening == Softening::plummer && totals.longest > 0)
+        core::fail(core::Status::unsupported,
+                   "softening.kind plummer with ewald.method replicas: far images act unsoftened; expected "
+                   "spline or none. Set ewald.method: split, which softens all images");
+    const double room = FarImages::diagonal(lattice_) * (1 / reaches[0] - 1);
+    if (settings.softening == Softening::spline && totals.longest > room)
+        core::fail(core::Status::unsupported,
+                   "softening length %g with ewald.method replicas, where far images act unsoftened; "
+                   "expected at most %g. Set ewald.method: split",
+                   totals.longest, room);
+}
+
+/// Collective. As few near images, and as few moments, as the accuracy asked for allows.
+void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,
+                                   const Settings& settings, const Problem& problem, int64_t all_particles,
+                                   const Totals& totals, const core::Log& log) {
+    split_problem_.reset();
+    charge_ = totals.charge;
+    typical_field_ =
+        pipeline::typical_field(problem_of(settings, lattice_, all_particles, totals.square, totals.longest));
+    density_ = static_cast<double>(all_particles) / lattice_.volume();
+    open_axis_ = wire_axis_ = -1;
+    split_ = {1, std::numeric_limits<double>::infinity(), 0, true};
+    const double diagonal = FarImages::diagonal(lattice_), limit = safety * wanted(settings) * typical_field_;
+    double error = 0;
+    const auto part = [&] { return typical_field_ > 0 ? error / typical_field_ : 0; };
+    for (const double reach : reaches) {
+        comm.together([&] {
+            check_replicas(settings, totals);
+            if (const double count = FarImages::near_count(lattice_, diagonal / reach);
+                !(count <= most_images))
+                core::fail(
+                    core::Status::unsupported,
+                    "ewald.method replicas would need about %.3g near images; expected at most %lld. "
+                    "Fewer leave out %.2g of the typical force (0: none were tried), ewald.accuracy or "
+                    "mac.accuracy asks for %.2g; edges %g x %g x %g. Set ewald.method: split",
+                    count, static_cast<long long>(most_images), part(), wanted(settings), lattice_.edge[0],
+                    lattice_.edge[1], lattice_.edge[2]);
+            far_.choose(lattice_, FarImages::near_images(lattice_, diagonal / reach));
+        });
+        int order = FarImages::least_order;
+        while (order < FarImages::most_order && far_.random_error(order, totals.square) > 0.3 * limit)
+            order += 2;
+        for (;; order = std::min(order + 4, FarImages::most_order)) {
+            far_.set_order(order);
+            far_.sum(comm, executor, problem);
+            error = far_.error(comm, problem, totals.square);
+            if (error <= limit || order == FarImages::most_order)
+                break;
+        }
+        if (error <= limit)
+            break;
+    }
+    comm.together([&] {
+        if (error > limit)
+            core::fail(core::Status::unsupported,
+                       "ewald.method replicas reaches %.2g of the typical force in this box, ewald.accuracy "
+                       "or mac.accuracy asks for %.2g. Ask for less, or set ewald.method: split",
+                       part(), wanted(settings));
+    });
+    const std::string text =
+        core::format("periodic box: %lld images by the tree, the others by moments of order %d",
+                     static_cast<long long>(far_.near().shifts.size()), far_.order());
+    if (comm.rank() == 0 && log.wants(core::LogLevel::info) && text != said_)
+        log.write(core::LogLevel::info,
+                  text + core::format("; %.1g of the typical force is left out", part()));
+    said_ = text;
+}
+
+/// Collective.
+void PeriodicSum::add_far_images(const backend::Executor& executor, comm::Communicator& comm,
+                                 const Problem& problem, const int32_t* origin, bool with_potential,
+                                 RawField& field, double (&virial)[6]) const {
+    comm.together([&] { far_.add(executor, problem, with_potential, origin, field); });
+    far_.lattice_strain(virial);
+}
+
+} // namespace graft::pipeline

@@ -1,0 +1,125 @@
+// A lattice sum, second part: the smooth part over wave vectors. See periodic.hpp.
+#include "periodic/periodic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graft::pipeline {
+
+namespace {
+
+constexpr int64_t most_chunks = 64;  // of particles, each with structure factors of its own
+constexpr int64_t least_chunk = 256; // particles
+constexpr int64_t field_block = 256; // targets
+
+int64_t chunk_size(int64_t n) {
+    return std::max(least_chunk, (n + most_chunks - 1) / most_chunks);
+}
+
+} // namespace
+
+void PeriodicSum::find_fractions(const backend::Executor& executor, int64_t count, const double* x,
+                                 const double* y, const double* z) {
+    for (core::Buffer<double>* values : {&places_.f1, &places_.f2, &places_.f3})
+        values->resize(count);
+    executor.for_each(count, [&](int64_t i) {
+        const geometry::Vec3 f = lattice_.fractions(x[i], y[i], z[i]);
+        places_.f1[i] = f.x, places_.f2[i] = f.y, places_.f3[i] = f.z;
+    });
+}
+
+template <typename T>
+void PeriodicSum::sum_structure(const backend::Executor& executor, const Problem& problem,
+                                core::Buffer<T>& scratch) {
+    const int64_t size = kernels::structure_size * waves_.value_count(), chunk = chunk_size(problem.n);
+    const int64_t chunks = std::max<int64_t>(1, (problem.n + chunk - 1) / chunk),
+                  room = kernels::wave_scratch(waves_);
+    find_fractions(executor, problem.n, problem.x.data(), problem.y.data(), problem.z.data());
+    sums_.resize(chunks * size);
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    scratch.resize(executor.threads * room);
+    executor.for_blocks(problem.n, chunk, [&](int64_t begin, int64_t end, int thread) {
+        const kernels::Fractions part{places_.f1.data() + begin, places_.f2.data() + begin,
+                                      places_.f3.data() + begin, end - begin};
+        kernels::add_structure(waves_, part, problem.charge.data() + begin, scratch.data() + thread * room,
+                               sums_.data() + begin / chunk * size);
+    });
+    executor.for_each(size, [&](int64_t k) {
+        for (int64_t c = 1; c < chunks; ++c)
+            sums_[k] += sums_[c * size + k];
+    });
+}
+
+template <typename T>
+void PeriodicSum::add_field(const backend::Executor& executor, const Problem& problem, const int32_t* origin,
+                            bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted,
+                            RawField& field) {
+    weighted.resize(kernels::wave_size * waves_.value_count());
+    // Potentials of about 1 / edge leave single precision in very small or large units: a power of two on the
+    // way.
+    const double scale = std::exp2(std::round(std::log2(std::cbrt(lattice_.volume())))), unscale = 1 / scale;
+    for (int64_t k = 0; k < kernels::structure_size * waves_.value_count(); ++k)
+        sums_[k] *= scale;
+    kernels::weigh_structure(waves_, sums_.data(), weighted.data());
+    for (int64_t k = 0; k < kernels::structure_size * waves_.value_count(); ++k)
+        sums_[k] *= unscale;
+    const int64_t room = kernels::wave_scratch(waves_), count = problem.target_count();
+    const double background = charge_ * waves_.background() / lattice_.volume();
+    const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
+                                 lattice_.reciprocal(0, 0, 1)};
+    scratch.resize(executor.threads * room);
+    derivative_.resize(executor.threads * 7 * field_block);
+    const bool points = problem.points;
+    executor.for_blocks(count, field_block, [&](int64_t begin, int64_t end, int thread) {
+        double* const sum =
+            derivative_.data() + thread * 7 * field_block; // potential, by f1 f2 f3, then the places
+        double* const place = sum + 4 * field_block;
+        const int64_t n = end - begin;
+        std::fill(sum, place, 0.0);
+        for (int64_t k = 0; k < n; ++k) {
+            const int64_t i = origin != nullptr ? origin[begin + k] : begin + k;
+            const geometry::Vec3 f =
+                points ? lattice_.fractions(problem.point_x[i], problem.point_y[i], problem.point_z[i])
+                       : geometry::Vec3{places_.f1[i], places_.f2[i], places_.f3[i]};
+            for (int a = 0; a < 3; ++a)
+                place[a * field_block + k] = f[a];
+        }
+        kernels::add_waves(waves_, weighted.data(), {place, place + field_block, place + 2 * field_block, n},
+                           scratch.data() + thread * room, with_potential ? sum : nullptr, sum + field_block,
+                           sum + 2 * field_block, sum + 3 * field_block);
+        core::Buffer<double>* to[3] = {&field.ax, &field.ay, &field.az};
+        for (int64_t k = 0; k < n; ++k) {
+            for (int c = 0; c < 3; ++c)
+                (*to[c])[begin + k] +=
+                    unscale * (g[0][c] * sum[field_block + k] + g[1][c] * sum[2 * field_block + k] +
+                               g[2][c] * sum[3 * field_block + k]);
+            if (with_potential)
+                field.potential[begin + k] += unscale * sum[k] + background;
+        }
+    });
+}
+
+void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicator& comm,
+                            const Settings& settings, const Problem& problem, const int32_t* origin,
+                            bool with_potential, RawField& field, double (&virial)[6]) {
+    if (replicas_)
+        return add_far_images(executor, comm, problem, origin, with_potential, field, virial);
+    const bool full = settings.precision == Precision::fp64;
+    const int64_t size = kernels::structure_size * waves_.value_count();
+    comm.together([&] {
+        full ? sum_structure(executor, problem, scratch_full_)
+             : sum_structure(executor, problem, scratch_single_);
+    });
+    comm.allreduce(sums_.data(), size, comm::Operation::sum);
+    comm.together([&] {
+        full ? add_field(executor, problem, origin, with_potential, scratch_full_, weighted_full_, field)
+             : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
+    });
+    const kernels::WaveEnergy waves = kernels::wave_energy(waves_, sums_.data());
+    const double background = 0.5 * charge_ * charge_ * waves_.background() / lattice_.volume();
+    for (int c = 0; c < 6; ++c)
+        virial[c] = waves.virial[c] - (c < 3 ? background : 0);
+    add_slab(problem, with_potential, origin, field, virial);
+}
+
+} // namespace graft::pipeline

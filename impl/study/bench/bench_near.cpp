@@ -1,0 +1,150 @@
+// Layouts timed, see bench_near.hpp.
+#include "study/bench/bench_near.hpp"
+
+#include "core/error.hpp"
+#include "near/thread_clock.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace graft::kernels::near {
+
+namespace {
+
+/// The caller's arrays in the precision's type, and where its sums go.
+template <typename T>
+struct Arrays {
+    std::vector<T> x, y, z, charge, out;
+    Coordinates<T> coordinates;
+    Charges<T> charges;
+    Fields<T> fields;
+
+    Arrays(const BenchCase& one, const Sums& sums)
+        : x(one.x.begin(), one.x.end()), y(one.y.begin(), one.y.end()), z(one.z.begin(), one.z.end()),
+          charge(one.charge.begin(), one.charge.end()) {
+        coordinates = {x.data(), y.data(), one.dimension == 3 ? z.data() : nullptr};
+        const auto n = x.size();
+        const bool value = (sums.outputs & potential) != 0, slope = (sums.outputs & gradient) != 0;
+        const auto components = static_cast<size_t>(sums.components),
+                   axes = static_cast<size_t>(sums.dimension);
+        out.resize(components * n * ((value ? 1u : 0u) + (slope ? axes : 0u)));
+        T* next = out.data();
+        const auto take = [&] { return std::exchange(next, next + n); };
+        for (size_t c = 0; c < components; ++c) {
+            charges.component[c] = charge.data() + c * n;
+            if (value)
+                fields.potential[c] = take();
+            for (size_t axis = 0; slope && axis < axes; ++axis)
+                fields.gradient[c][axis] = take();
+        }
+    }
+};
+
+/// By the stopwatch; where run() collects in chunks, its time is divided as the layout itself divides it.
+template <typename T>
+Times execute(HostLayout<T>& layout, Arrays<T>& arrays, Stopwatch& watch) {
+    Times times;
+    watch.lap();
+    layout.set_charges(arrays.charges);
+    times.charges_s = watch.lap();
+    layout.run(arrays.fields);
+    times.kernel_s = watch.lap();
+    times.total_s = times.charges_s + times.kernel_s;
+    if (layout.chunks() > 1) {
+        const Times own = layout.times();
+        const double scale = times.kernel_s / (own.collection_s + own.charges_s + own.kernel_s);
+        times.collection_s = own.collection_s * scale;
+        times.charges_s += own.charges_s * scale;
+        times.kernel_s = own.kernel_s * scale;
+    }
+    return times;
+}
+
+/// What chunks are made of; the others hold sorted points.
+bool in_records(Layout layout) {
+    return layout == Layout::indexed || model::near_records(static_cast<model::NearLayout>(layout));
+}
+
+template <typename T>
+void repeat(Layout name, const Structure& structure, const Sums& sums, const LayoutOptions& options,
+            Arrays<T>& arrays, bool again, BenchTimes& times) {
+    core::Memory memory;
+    Stopwatch watch(options.threads == 1);
+    const auto layout = make_layout<T>(name, structure, sums, options, memory);
+    layout->set_points(arrays.coordinates, arrays.coordinates);
+    const double collection_s = watch.lap();
+    const Times first = execute(*layout, arrays, watch);
+    times.second.push_back(execute(*layout, arrays, watch));
+    times.once_s.push_back(collection_s + std::max(0.0, first.total_s - times.second.back().total_s));
+    times.bytes = layout->bytes();
+    times.chunks = layout->chunks();
+    if (again) {
+        watch.lap();
+        layout->set_points(arrays.coordinates, arrays.coordinates);
+        times.again_s.push_back(watch.lap());
+    }
+}
+
+template <typename T>
+std::vector<BenchTimes> bench_as(const std::vector<Layout>& names, const BenchCase& one, const Sums& sums,
+                                 const LayoutOptions& options, int32_t repeats, bool again) {
+    const Structure structure = one.structure();
+    Arrays<T> arrays(one, sums);
+    std::vector<BenchTimes> times(names.size());
+    for (int32_t r = 0; r < repeats; ++r)
+        for (size_t k = 0; k < names.size(); ++k) {
+            if (r > 0 && times[k].second.empty())
+                continue; // refused before
+            try {
+                repeat<T>(names[k], structure, sums, options, arrays, again && in_records(names[k]),
+                          times[k]);
+            } catch (const core::Error& error) {
+                if (error.status() != core::Status::memory && error.status() != core::Status::unsupported)
+                    throw;
+                times[k] = {};
+            }
+        }
+    return times;
+}
+
+template <typename T>
+Choice choice_as(const BenchCase& one, const Sums& sums, const model::Machine& machine,
+                 const ChoiceOptions& options) {
+    core::Memory memory;
+    Learned learned;
+    const Structure structure = one.structure();
+    Arrays<T> arrays(one, sums);
+    return choose_tried<T>(structure, sums, arrays.coordinates, arrays.coordinates, machine, options, memory,
+                           learned);
+}
+
+} // namespace
+
+std::vector<BenchTimes> bench_layouts(const std::vector<Layout>& names, const BenchCase& one,
+                                      const Sums& sums, const model::NearWay& way, int32_t repeats,
+                                      bool again) {
+    LayoutOptions options;
+    options.most_bytes = static_cast<int64_t>(way.most_bytes);
+    options.threads = static_cast<int32_t>(way.threads);
+    return sums.precision == Precision::fp32 ? bench_as<float>(names, one, sums, options, repeats, again)
+                                             : bench_as<double>(names, one, sums, options, repeats, again);
+}
+
+Choice bench_choice(const BenchCase& one, const Sums& sums, const model::Machine& machine,
+                    const ChoiceOptions& options) {
+    return sums.precision == Precision::fp32 ? choice_as<float>(one, sums, machine, options)
+                                             : choice_as<double>(one, sums, machine, options);
+}
+
+double median(std::vector<double> values) {
+    if (values.empty())
+        return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1)
+        return *middle;
+    return 0.5 * (*middle + *std::max_element(values.begin(), middle));
+}
+
+} // namespace graft::kernels::near

@@ -1,0 +1,18 @@
+// The table of measurements, see bench_table.hpp.
+#include "study/bench/bench_table_gpu.cuh"
+
+namespace graft::kernels {
+
+const DeviceBenchTable& device_bench_table() {
+    static const DeviceBenchTable table = {sizeof(DeviceBenchTable),
+                                           0,
+                                           measure_rates,
+                                           measure_link,
+                                           measure_peer,
+                                           measure_pairs,
+                                           make_cloud,
+                                           fill_bytes};
+    return table;
+}
+
+} // namespace graft::kernels

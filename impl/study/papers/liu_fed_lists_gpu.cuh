@@ -1,0 +1,41 @@
+// liu2022's kernels from lists on the device as he feeds them (section 4): the host has the lists, collects
+// interactions in buffers and sends each full one (liu_buffers_gpu.cuh). Deck key cuda.buffer.
+//
+// Lists come to the host in pieces, the next one on its way while the last one is fed: leaves first, then
+// nodes, groups in their order.
+#pragma once
+
+#include "study/papers/liu_buffers_gpu.cuh"
+#include "study/papers/fed_report.hpp"
+
+#include <memory>
+
+namespace graft::kernels {
+
+/// Streams whose kernels run beside each other: as many as the driver has queues, unless it is told another
+/// number. model/liu_feed.hpp reckons with it.
+inline constexpr int feed_lanes = 8;
+
+class FedEvaluator {
+  public:
+    explicit FedEvaluator(backend::DeviceMemory& memory);
+    ~FedEvaluator();
+    /// As DeviceEvaluator::evaluate() with how.kernel pairs_1d or tiles_2d, so many interactions a kernel
+    /// (2-D: block_x at least). Waits: for the lists, and at the end for all kernels; where an earlier kernel
+    /// has stopped the computation it does nothing. `trace`: the kernels' times are kept.
+    void evaluate(backend::Queue& queue, const DeviceEvaluation& how, int64_t buffer,
+                  const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                  const lists::DeviceTargets& targets, const lists::DeviceLists& lists, DeviceField& field,
+                  bool trace = false);
+    /// Of the last evaluate().
+    const FedReport& report() const;
+    const std::vector<PaperLaunch>& traced() const;
+    /// Gives the memory back; between computations.
+    void release();
+
+  private:
+    struct Work;
+    std::unique_ptr<Work> work_;
+};
+
+} // namespace graft::kernels
