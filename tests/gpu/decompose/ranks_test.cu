@@ -1,6 +1,6 @@
 // ORB over several ranks with each rank's points on a GPU: the CPU's distributed run to the bit. Ranks go
 // round the GPUs there are. Needs libgraft_cuda.so beside the program (or GRAFT_CUDA_LIBRARY).
-#include "../../unit/decompose/device_runs.hpp"
+#include "../../unit/decompose/gpu_runs.hpp"
 
 #include "backend/gpu_library.hpp"
 #include "device_fixture.cuh"

@@ -1,7 +1,7 @@
 // What the parts of study_liu2022 share: a scene on the device, times of kernels, how many run at once.
 #pragma once
 
-#include "../kernels/evaluate_scene.hpp"
+#include "../forces/evaluate_scene.hpp"
 #include "study/papers/liu_fed_lists_gpu.cuh"
 #include "study/papers/paper_variants_gpu.cuh"
 

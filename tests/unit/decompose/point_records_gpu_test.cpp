@@ -1,7 +1,7 @@
 // The level strategy with records on a device (a fake one, see fake/): the same cells, owners and order as on
 // the CPU, whichever ranks have one, and one error on all ranks when a device breaks.
-#include "device_runs.hpp"
-#include "fake/records_cuda.hpp"
+#include "gpu_runs.hpp"
+#include "fake/records_gpu.hpp"
 
 #include "fake_library.hpp"
 

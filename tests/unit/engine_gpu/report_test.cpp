@@ -1,5 +1,5 @@
 // What a computation on a GPU (a stand-in, see fake/) tells of itself, and one on the CPU after it no longer.
-#include "fake/force_cuda.hpp"
+#include "fake/force_gpu.hpp"
 
 #include "bodies.hpp"
 #include "fake_library.hpp"

@@ -1,7 +1,7 @@
 // Boxes that Graft makes of points in the memory of a GPU (a stand-in, see fake/): the boxes and sums of
 // those on the host, read when the stream that the points come with is done.
-#include "../pipeline/near_fake_device.hpp"
-#include "fake/force_cuda.hpp"
+#include "../near/near_fake_device.hpp"
+#include "fake/force_gpu.hpp"
 #include "fake_library.hpp"
 #include "near/plan/caller_views.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "periodic_box.hpp"
-#include "ranks_scene.hpp"
+#include "../engine/ranks_scene.hpp"
 
 namespace graft::pipeline::testing {
 

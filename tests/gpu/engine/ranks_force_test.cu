@@ -1,6 +1,6 @@
 // Forces over ranks with GPUs, in process: threads as ranks, each on GPU rank % count, through the Solver and
 // the built libgraft_cuda. Against one rank on a GPU, the CPU over the same ranks, and all pairs.
-#include "../../unit/pipeline/ranks_scene.hpp"
+#include "../../unit/engine/ranks_scene.hpp"
 
 #include "library_fixture.hpp"
 #include "small.hpp"

@@ -1,6 +1,6 @@
 // The papers' list kernels against the CPU's kernels in double over the same lists.
 #include "device_fixture.cuh"
-#include "evaluate_scene.hpp"
+#include "../forces/evaluate_scene.hpp"
 #include "study/papers/liu_fed_lists_gpu.cuh"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // Times of periodic boxes against N, and by how much alpha may be off: printed, for
 // impl/docs/gpu/periodic.md.
-#include "engine_scene.cuh"
+#include "../engine/engine_scene.cuh"
 
 namespace {
 

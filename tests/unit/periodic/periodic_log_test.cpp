@@ -1,5 +1,5 @@
 // What the log says of a periodic box: a net charge's background above all, on the CPU; on a GPU the same
-// function makes the words of what the device has found (tests/gpu/pipeline/ranks_box_test.cu).
+// function makes the words of what the device has found (tests/gpu/engine/ranks_box_test.cu).
 #include "periodic_scene.hpp"
 
 #include "periodic/periodic_log.hpp"

@@ -1,6 +1,6 @@
 // The root cube of trees over ranks: around all particles, with planes that part the ranks in its middle.
 #include "essential/root_cube.hpp"
-#include "ranks_scene.hpp"
+#include "../engine/ranks_scene.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Particles that nearly fill the device: the bits of a computation with plenty of memory, whatever happens on
 // the way (rooms too small, cells too deep, bad values, host arrays), in as much memory as the model says. At
-// full size: GRAFT_LEAN="1.3e8 2.7e8" gpu_pipeline --gtest_filter='EngineLean.Model' prints model and peak.
+// full size: GRAFT_LEAN="1.3e8 2.7e8" gpu_engine --gtest_filter='EngineLean.Model' prints model and peak.
 #include "engine_scene.cuh"
 
 #include "engine/gpu/tight_memory.hpp"

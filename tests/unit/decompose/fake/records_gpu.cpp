@@ -1,6 +1,6 @@
 // A libgraft_cuda.so without a GPU: the questions of point_records_table.hpp answered by plain loops, one device
 // a rank, so that the host's end can be tested anywhere. Lists and candidates come in reverse order.
-#include "records_cuda.hpp"
+#include "records_gpu.hpp"
 
 #include "backend/gpu_errors.hpp"
 #include "decompose/orb/orb_table.hpp"

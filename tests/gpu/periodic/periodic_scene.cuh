@@ -1,7 +1,7 @@
 // Periodic boxes on the GPU: random charges, the oracle's sum, and what answers are compared by.
 #pragma once
 
-#include "engine_scene.cuh"
+#include "../engine/engine_scene.cuh"
 #include "periodic_box.hpp"
 
 #include <memory>

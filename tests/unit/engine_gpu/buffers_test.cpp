@@ -1,6 +1,6 @@
 // Deck key cuda.buffer with a stand-in for the GPU (fake/): which buffers the engine is asked for, and what
 // is told of them.
-#include "fake/force_cuda.hpp"
+#include "fake/force_gpu.hpp"
 
 #include "bodies.hpp"
 #include "fake_library.hpp"

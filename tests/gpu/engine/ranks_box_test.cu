@@ -1,5 +1,5 @@
 // Periodic boxes over ranks with GPUs, in process as in ranks_force_test.cu: against one process on the CPU.
-#include "../../unit/pipeline/periodic_scene.hpp"
+#include "../../unit/periodic/periodic_scene.hpp"
 
 #include "library_fixture.hpp"
 

@@ -1,6 +1,6 @@
 // A libgraft_cuda.so without a GPU: forces by this host's solver, times as the test makes them, so that what
 // the host does with a GPU's sizes can be tested anywhere.
-#include "force_cuda.hpp"
+#include "force_gpu.hpp"
 
 #include "backend/gpu_errors.hpp"
 #include "engine/gpu/force_table.hpp"

@@ -5,7 +5,7 @@
 #include "lists/groups.hpp"
 #include "moments/moments.hpp"
 #include "essential/message_gpu.hpp"
-#include "ranks_scene.hpp"
+#include "../engine/ranks_scene.hpp"
 #include "tree/build.hpp"
 
 #include <gtest/gtest.h>

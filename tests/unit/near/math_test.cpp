@@ -10,7 +10,7 @@
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../tests/unit/kernels/near_math_test.cpp" // from impl/, which is searched
+#define HWY_TARGET_INCLUDE "../tests/unit/near/math_test.cpp" // from impl/, which is searched
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,6 +1,6 @@
 // N_leaf, N_group and liu2022's blocks on a GPU (a stand-in, see fake/): who chooses them, and that forces
 // stay right while they are tried.
-#include "fake/force_cuda.hpp"
+#include "fake/force_gpu.hpp"
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
