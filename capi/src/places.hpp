@@ -4,7 +4,7 @@
 #pragma once
 
 #include "particles/array_view.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <graft/types.h>
 

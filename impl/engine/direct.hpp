@@ -4,7 +4,7 @@
 #include "backend/executor.hpp"
 #include "lists/targets.hpp"
 #include "particles/problem.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "forces/workspace.hpp"
 
 namespace graft::pipeline {

@@ -17,7 +17,7 @@
 #include "particles/problem.hpp"
 #include "engine/report.hpp"
 #include "engine/rank_ring.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "engine/tree_tuning.hpp"
 #include "forces/workspace.hpp"
 

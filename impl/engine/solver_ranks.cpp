@@ -2,7 +2,7 @@
 // functions.
 #include "core/error.hpp"
 #include "essential/forest.hpp"
-#include "forces/shared_settings.hpp"
+#include "settings/shared_settings.hpp"
 #include "engine/solver.hpp"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "core/log.hpp"
 #include "particles/problem.hpp"
 #include "engine/report.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "forces/workspace.hpp"
 
 #include <memory>

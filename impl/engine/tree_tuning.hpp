@@ -12,7 +12,7 @@
 #pragma once
 
 #include "model/tree_sizes.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <string>
 #include <vector>

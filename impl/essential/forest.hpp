@@ -10,7 +10,7 @@
 #include "lists/criterion.hpp"
 #include "moments/expansion.hpp"
 #include "moments/moments.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "essential/message.hpp"
 #include "tree/tree.hpp"
 

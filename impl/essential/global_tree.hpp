@@ -13,7 +13,7 @@
 #include "comm/communicator.hpp"
 #include "particles/problem.hpp"
 #include "essential/root_cube.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <array>
 #include <vector>

@@ -6,7 +6,7 @@
 
 #include "comm/communicator.hpp"
 #include "particles/problem.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <functional>
 

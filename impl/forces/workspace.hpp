@@ -5,7 +5,7 @@
 #include "forces/p2p/gather.hpp"
 #include "forces/m2l/m2l.hpp"
 #include "particles/problem.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <memory>
 #include <vector>

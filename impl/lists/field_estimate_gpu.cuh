@@ -6,7 +6,7 @@
 #include "lists/lists_gpu.cuh"
 #include "moments/moments_gpu.cuh"
 #include "lists/estimate_step.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "tree/tree_gpu.cuh"
 
 namespace graft::pipeline {

@@ -1,7 +1,7 @@
 // How a periodic box's sum is taken: what Settings say of it together.
 #pragma once
 
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 namespace graft::pipeline {
 

@@ -34,7 +34,7 @@
 #include "periodic/ewald_splitting.hpp"
 #include "periodic/replicas/replica_field.hpp"
 #include "particles/problem.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "periodic/wire_images.hpp"
 
 #include <algorithm>

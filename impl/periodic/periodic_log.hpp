@@ -1,7 +1,7 @@
 // What the log says of a periodic box's sum, whoever computes it.
 #pragma once
 
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <cstdint>
 #include <string>

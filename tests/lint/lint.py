@@ -15,14 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balance", "tree", "moments", "lists", "forces",
+ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balance", "tree", "settings", "moments", "lists", "forces",
          "essential", "periodic", "near", "engine", "study"]
 EXTRA = {"balance": {"model"}, "forces": {"model"}, "near": {"model"}, "engine": {"model", "reference"}, "study": {"model", "reference"}}
 # What still looks the wrong way, and why; a line goes when its cause does.
 KNOWN = {("engine", "study"): "the papers' kernels are chosen by the engine",
          ("forces", "study"): "the papers' kernels are chosen by the evaluator",
-         ("near", "study"): "a layout's trial uses the bench's clock and points",
-         ("lists", "forces"): "the estimate of the field reads settings"}
+         ("near", "study"): "a layout's trial uses the bench's clock and points"}
 ALONE = {"model": {"core", "geometry"}, "reference": {"core", "geometry"}}
 ALL_ROOMS = set(ROOMS) | set(ALONE)
 # capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend), ranks

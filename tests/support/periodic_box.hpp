@@ -4,7 +4,7 @@
 
 #include "particle_cloud.hpp"
 
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "reference/ewald_sum.hpp"
 
 #include <algorithm>

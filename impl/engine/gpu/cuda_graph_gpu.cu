@@ -1,7 +1,7 @@
 // See cuda_graph_gpu.cuh.
 #include "engine/gpu/cuda_graph_gpu.cuh"
 
-#include "forces/shared_settings.hpp"
+#include "settings/shared_settings.hpp"
 
 #include <bit>
 

@@ -11,7 +11,7 @@
 #include "backend/gpu_library.hpp"
 #include "study/papers/fed_report.hpp"
 #include "particles/array_view.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "engine/solver.hpp"
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "backend/gpu_library.hpp"
 #include "lists/targets.hpp"
 #include "essential/message_gpu.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "engine/solver.hpp"
 
 #include <cstdint>

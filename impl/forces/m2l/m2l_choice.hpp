@@ -4,7 +4,7 @@
 // of each particle's own makes a cell another function for each target, which no polynomial of the group is.
 #pragma once
 
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <string>
 

@@ -8,7 +8,7 @@
 #include "core/log.hpp"
 #include "near/boxes.hpp"
 #include "model/machine.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <array>
 #include <memory>

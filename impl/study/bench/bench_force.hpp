@@ -10,7 +10,7 @@
 #include "study/bench/cloud_points.hpp"
 #include "model/machine.hpp"
 #include "study/papers/liu_buffer_tuning.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 #include "engine/solver.hpp"
 
 #include <cstdint>

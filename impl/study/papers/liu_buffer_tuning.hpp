@@ -10,7 +10,7 @@
 
 #include "study/papers/fed_report.hpp"
 #include "model/liu_feed.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <string>
 #include <vector>

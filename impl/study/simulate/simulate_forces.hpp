@@ -6,7 +6,7 @@
 #pragma once
 
 #include "study/simulate/simulated_cost.hpp"
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // Everything a computation is steered by, validated. The numbers of the enums are those of graft/types.h.
 #pragma once
 
-#include "forces/gpu_options.hpp"
+#include "settings/gpu_options.hpp"
 #include "tree/tree.hpp"
 
 #include <cstdint>

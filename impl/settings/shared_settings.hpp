@@ -2,7 +2,7 @@
 // computation that is repeated on a GPU depends on.
 #pragma once
 
-#include "forces/settings.hpp"
+#include "settings/settings.hpp"
 
 namespace graft::pipeline {
 
