@@ -26,7 +26,7 @@ ALONE = {"model": {"core", "geometry"}, "reference": {"core", "geometry"}}
 ALL_ROOMS = set(ROOMS) | set(ALONE)
 # capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend), ranks
 # (comm), boxes (geometry) and views of host arrays (particles).
-CAPI = {"core", "backend", "comm", "geometry", "particles", "decompose", "balance", "forces", "near", "engine", "periodic", "study"}
+CAPI = {"core", "backend", "comm", "geometry", "particles", "decompose", "balance", "forces", "near", "engine", "periodic", "settings", "study"}
 OUTSIDE = {"hwy"} # headers of others that are included with quotes
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
