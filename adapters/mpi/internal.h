@@ -83,6 +83,12 @@ int32_t shim_start_send(shim* s, const void* data, int64_t bytes, int32_t to, in
 int32_t shim_start_receive(shim* s, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request);
 int32_t shim_wait_for(shim* s, int64_t count, const int64_t* requests);
 int32_t shim_wait_all(void* self, int64_t count, int64_t* requests);
+
+/* Their requests (slots.c). A slot or its index is -1 where there is none: no memory, an unknown number. */
+int64_t shim_request_number(const shim* s, int32_t index);
+int32_t shim_slot_of(const shim* s, int64_t number);
+int32_t shim_take_slot(shim* s);
+void shim_return_slot(shim* s, int32_t index);
 void shim_cancel_all(shim* s);
 
 /* What collectives are made of (collectives.c). shim_reserve: bounce with this many bytes, or NULL and the

@@ -12,8 +12,8 @@
 
 namespace graft::reference {
 
-/// Overwrites `field` at the targets. Any thread count gives the same bits. Cost: about 400 terms for a source
-/// and a target. Error about 1e-16 of the field of the nearest image for targets within a hundred periods of
+/// Overwrites `field` at the targets. Any thread count gives the same bits. Cost: about 400 terms a source
+/// and target. Error about 1e-16 of the field of the nearest image for targets within a hundred periods of
 /// the sources.
 void wire_sum(double period, const Points& sources, const double* charge, const Points& targets, int threads,
               const Field& field);
