@@ -45,19 +45,19 @@ int32_t shim_start_receive(shim* s, void* data, int64_t bytes, int32_t from, int
 static int32_t check(shim* s, const void* data, int64_t bytes, int32_t peer, int32_t tag,
                      const int64_t* request) {
     if (peer < 0 || peer >= s->table.size)
-        return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: rank %d does not exist; ranks are 0 to %d", s->doing,
-                           (int)peer, (int)s->table.size - 1);
+        return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: rank %d does not exist; ranks are 0 to %d",
+                           shim_doing(s), (int)peer, (int)s->table.size - 1);
     if (tag < 0 || tag >= SHIM_OWN_TAGS)
-        return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: tag %d; expected 0 to %d", s->doing, (int)tag,
+        return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: tag %d; expected 0 to %d", shim_doing(s), (int)tag,
                            SHIM_OWN_TAGS - 1);
     if (bytes < 0 || (data == NULL && bytes > 0) || request == NULL)
-        return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: bytes negative, or a NULL pointer", s->doing);
+        return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "%s: bytes negative, or a NULL pointer", shim_doing(s));
     return GRAFT_OK;
 }
 
 int32_t shim_send(void* self, const void* data, int64_t bytes, int32_t to, int32_t tag, int64_t* request) {
     shim* s = self;
-    int32_t status = shim_enter(s, "isend");
+    int32_t status = shim_enter(s, GRAFT_COMM_CALL_ISEND);
     if (status == GRAFT_OK)
         status = check(s, data, bytes, to, tag, request);
     return status == GRAFT_OK ? shim_start_send(s, data, bytes, to, tag, request) : status;
@@ -65,7 +65,7 @@ int32_t shim_send(void* self, const void* data, int64_t bytes, int32_t to, int32
 
 int32_t shim_receive(void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
     shim* s = self;
-    int32_t status = shim_enter(s, "irecv");
+    int32_t status = shim_enter(s, GRAFT_COMM_CALL_IRECV);
     if (status == GRAFT_OK)
         status = check(s, data, bytes, from, tag, request);
     return status == GRAFT_OK ? shim_start_receive(s, data, bytes, from, tag, request) : status;
@@ -108,6 +108,6 @@ int32_t shim_wait_for(shim* s, int64_t count, const int64_t* requests) {
 
 int32_t shim_wait_all(void* self, int64_t count, int64_t* requests) {
     shim* s = self;
-    const int32_t status = shim_enter(s, "waitall");
+    const int32_t status = shim_enter(s, GRAFT_COMM_CALL_WAITALL);
     return status == GRAFT_OK ? shim_wait_for(s, count, requests) : status;
 }
