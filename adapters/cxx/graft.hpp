@@ -3,8 +3,8 @@
 // library. Link the loader (graft_loader.c, or libgraft_api.a which contains it).
 //
 //     graft::Context gravity(graft::Options(graft::Library::load()).read_file("deck.yaml"));
-//     gravity.compute(graft::Particles().positions(x, y, z).charges(m), graft::Results().accelerations(ax,
-//     ay, az));
+//     gravity.compute(graft::Particles().positions(x, y, z).charges(m),
+//                     graft::Results().accelerations(ax, ay, az));
 //
 // Arrays are views (graft_views.hpp): anything with data() and size(), or members of structs; nothing is
 // copied. A context is used by one thread at a time (Error with GRAFT_ERROR_BUSY otherwise). Over many ranks:

@@ -132,7 +132,7 @@ int32_t shim_allreduce(void* self, const void* send, void* receive, int64_t coun
     reduction r = {
         s, dtype, operation, shim_next_tag(s, kind_allreduce), dtype == GRAFT_I32 ? 4 : 8, receive, NULL,
         1, 0,     0};
-    int32_t status = shim_enter(s, "allreduce");
+    int32_t status = shim_enter(s, GRAFT_COMM_CALL_ALLREDUCE);
     if (status != GRAFT_OK)
         return status;
     if (count < 0 || dtype < GRAFT_F64 || dtype > GRAFT_U64 || operation < GRAFT_COMM_SUM ||

@@ -59,7 +59,7 @@ int32_t shim_receive_one(shim* s, void* data, int64_t bytes, int32_t from, int32
 int32_t shim_barrier(void* self) {
     shim* s = self;
     const int32_t size = s->table.size, rank = s->table.rank, tag = shim_next_tag(s, kind_barrier);
-    int32_t step, status = shim_enter(s, "barrier");
+    int32_t step, status = shim_enter(s, GRAFT_COMM_CALL_BARRIER);
     for (step = 1; step < size && status == GRAFT_OK; step *= 2)
         status =
             shim_send_receive(s, NULL, 0, (rank + step) % size, NULL, 0, (rank + size - step) % size, tag);
@@ -85,7 +85,7 @@ int32_t shim_broadcast(void* self, void* data, int64_t bytes, int32_t root) {
     shim* s = self;
     const int32_t tag = shim_next_tag(s, kind_broadcast);
     int64_t at;
-    int32_t status = shim_enter(s, "bcast");
+    int32_t status = shim_enter(s, GRAFT_COMM_CALL_BCAST);
     if (status == GRAFT_OK && (root < 0 || root >= s->table.size || bytes < 0))
         return shim_refuse(s, GRAFT_ERROR_ARGUMENT, "bcast: root %d of %d ranks, %lld bytes", (int)root,
                            (int)s->table.size, (long long)bytes);
@@ -166,7 +166,7 @@ int32_t shim_allgatherv(void* self, const void* send, int64_t send_bytes, void* 
     shim* s = self;
     const int32_t tag = shim_next_tag(s, kind_allgatherv);
     int64_t total = 0;
-    int32_t r, status = shim_enter(s, "allgatherv");
+    int32_t r, status = shim_enter(s, GRAFT_COMM_CALL_ALLGATHERV);
     if (status != GRAFT_OK)
         return status;
     for (r = 0; r < s->table.size; ++r)
@@ -182,7 +182,7 @@ int32_t shim_allgatherv(void* self, const void* send, int64_t send_bytes, void* 
 int32_t shim_alltoallv(void* self, const void* send, const int64_t* send_bytes, const int64_t* send_offset,
                        void* receive, const int64_t* receive_bytes, const int64_t* receive_offset) {
     shim* s = self;
-    const int32_t tag = shim_next_tag(s, kind_alltoallv), status = shim_enter(s, "alltoallv");
+    const int32_t tag = shim_next_tag(s, kind_alltoallv), status = shim_enter(s, GRAFT_COMM_CALL_ALLTOALLV);
     if (status != GRAFT_OK)
         return status;
     return exchange(s, send, send_bytes, 0, send_offset, receive, receive_bytes, receive_offset, tag);

@@ -1,4 +1,4 @@
-/* How a table fails, and how a wait notices. A failing rank sends {table, text} to every peer on the family's
+/* How a table fails, and how a wait notices. A failing rank sends {table, call, text} to every peer on the family's
  * watch communicator; a wait polls for such messages, for its deadline, and gives the processor away when it
  * takes long. A give-up message is small and has no answer, so nobody waits for a rank that is gone. */
 #ifndef _POSIX_C_SOURCE
@@ -17,6 +17,7 @@
 
 typedef struct note {
     int64_t table;
+    int32_t call; /* where the failure began */
     char text[SHIM_TEXT];
 } note;
 
@@ -35,22 +36,29 @@ int32_t shim_refuse(shim* s, int32_t status, const char* pattern, ...) {
     return status;
 }
 
-static void mark(shim* s, const char* text) {
+const char* shim_doing(const shim* s) {
+    static const char* const names[] = {"",          "barrier", "bcast", "allreduce", "allgatherv",
+                                        "alltoallv", "isend",   "irecv", "waitall",   "split"};
+    return names[s->call];
+}
+
+static void mark(shim* s, int32_t call, const char* text) {
     if (s->failed)
         return;
     s->failed = 1;
+    s->failed_call = call;
     s->kin->broken = 1;
     snprintf(s->why, sizeof s->why, "%s", text);
     shim_cancel_all(s); /* the host may release its buffers now */
 }
 
 /* A table's failure is that of the tables split from it: its peers may wait in those. */
-static void mark_with_descendants(family* kin, int64_t id, const char* text) {
+static void mark_with_descendants(family* kin, int64_t id, int32_t call, const char* text) {
     shim *s, *above;
     for (s = kin->tables; s != NULL; s = s->next)
         for (above = s; above != NULL; above = above->parent)
             if (above->id == id)
-                mark(s, text);
+                mark(s, call, text);
 }
 
 /* Takes the give-up messages that have arrived. */
@@ -63,20 +71,20 @@ static void look_around(family* kin) {
                      MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return;
         message.text[sizeof message.text - 1] = '\0';
-        mark_with_descendants(kin, message.table, message.text);
+        mark_with_descendants(kin, message.table, message.call, message.text);
     }
 }
 
-int32_t shim_enter(shim* s, const char* doing) {
+int32_t shim_enter(shim* s, int32_t call) {
     int finalized = 0;
-    s->doing = doing;
+    s->call = call;
     MPI_Finalized(&finalized);
     if (!finalized && !s->failed && s->table.size > 1)
         look_around(s->kin);
     if (s->failed)
         return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s", s->why);
     if (finalized)
-        return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s: MPI_Finalize has been called", doing);
+        return shim_refuse(s, GRAFT_ERROR_COMMUNICATION, "%s: MPI_Finalize has been called", shim_doing(s));
     return GRAFT_OK;
 }
 
@@ -114,6 +122,7 @@ static void tell_peers(shim* s, const char* text) {
     if (requests != NULL && sent != NULL && ranks != NULL) {
         memset(sent, 0, sizeof *sent);
         sent->message.table = s->id;
+        sent->message.call = s->call;
         snprintf(sent->message.text, sizeof sent->message.text, "%s", text);
         for (r = 0; r < s->table.size; ++r) {
             requests[r] = MPI_REQUEST_NULL;
@@ -140,7 +149,7 @@ static void fail_everywhere(shim* s, const char* text) {
     MPI_Finalized(&finalized);
     if (!finalized)
         tell_peers(s, text);
-    mark_with_descendants(s->kin, s->id, text);
+    mark_with_descendants(s->kin, s->id, s->call, text);
 }
 
 void shim_give_up(void* self, const char* text) {
@@ -157,7 +166,7 @@ int32_t shim_fail(shim* s, int32_t status, const char* pattern, ...) {
     va_start(arguments, pattern);
     vsnprintf(what, sizeof what, pattern, arguments);
     va_end(arguments);
-    snprintf(why, sizeof why, "rank %d: %s: %s", (int)s->table.rank, s->doing, what);
+    snprintf(why, sizeof why, "rank %d: %s: %s", (int)s->table.rank, shim_doing(s), what);
     fail_everywhere(s, why);
     snprintf(s->text, sizeof s->text, "%s", why);
     return status;

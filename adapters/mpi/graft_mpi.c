@@ -57,6 +57,10 @@ static double time_s(void* self) {
     return finalized ? 0 : MPI_Wtime();
 }
 
+static int32_t failed_call(void* self) {
+    return ((shim*)self)->failed_call;
+}
+
 static void leave_family(shim* s) {
     shim **at = &s->kin->tables, *other;
     while (*at != s)
@@ -114,7 +118,6 @@ static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     s->data = data;
     s->deadline_s = parent != NULL ? parent->deadline_s : 0;
     s->chunk = chunk != NULL && atoll(chunk) > 0 ? atoll(chunk) : 1 << 30;
-    s->doing = "";
     s->free_slot = -1;
     table->struct_size = (uint32_t)sizeof *table;
     table->self = s;
@@ -134,6 +137,7 @@ static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     table->set_deadline = set_deadline;
     table->fail = shim_give_up;
     table->time_s = time_s;
+    table->failed_call = failed_call;
 }
 
 /* The ranks first agree, in a wait that can fail, that all are here with memory at hand and which id comes
@@ -143,7 +147,7 @@ static int32_t split_table(void* self, int32_t colour, int32_t key, graft_comm_v
     MPI_Comm data;
     int64_t agreed[2];
     int code;
-    int32_t status = shim_enter(s, "split");
+    int32_t status = shim_enter(s, GRAFT_COMM_CALL_SPLIT);
     if (status != GRAFT_OK)
         return status;
     made = calloc(1, sizeof *made);
@@ -152,7 +156,7 @@ static int32_t split_table(void* self, int32_t colour, int32_t key, graft_comm_v
                                              : GRAFT_OK;
     agreed[1] = s->kin->last_id;
     status = shim_allreduce(s, agreed, agreed, 2, GRAFT_I64, GRAFT_COMM_MAX);
-    s->doing = "split";
+    s->call = GRAFT_COMM_CALL_SPLIT;
     if (status == GRAFT_OK && agreed[0] != GRAFT_OK)
         status =
             shim_refuse(s, (int32_t)agreed[0], "split: %s",

@@ -17,13 +17,14 @@ extern "C" {
 
 /* A table over the communicator with this Fortran handle (MPI_Comm_c2f(comm); `comm` with mpif.h and use mpi,
  * comm%MPI_VAL with mpi_f08). Collective over that communicator, which may be freed afterwards; all ranks get
- * the same status. Free the table with its own `free` (not collective). GRAFT_ERROR_ARGUMENT       comm is
- * NULL, or the handle is no intracommunicator of this process GRAFT_ERROR_CALL_ORDER     MPI_Init has not
- * been called yet, or MPI_Finalize has GRAFT_ERROR_UNSUPPORTED    the process runs another MPI than the one
- * this shim was built for (both are named); or its thread level does not allow calls from this thread
+ * the same status. Free the table with its own `free` (not collective).
+ *   GRAFT_ERROR_ARGUMENT       comm is NULL, or the handle is no intracommunicator of this process
+ *   GRAFT_ERROR_CALL_ORDER     MPI_Init has not been called yet, or MPI_Finalize has
+ *   GRAFT_ERROR_UNSUPPORTED    the process runs another MPI than the one this shim was built for (both are
+ *                              named); or its thread level does not allow calls from this thread
  *   GRAFT_ERROR_MEMORY, GRAFT_ERROR_COMMUNICATION
- * On failure *comm is NULL and graft_mpi_error() has the text. Cost: two MPI_Comm_dup and one MPI_Allreduce.
- */
+ * On failure *comm is NULL and graft_mpi_error() has the text.
+ * Cost: two MPI_Comm_dup and one MPI_Allreduce. */
 GRAFT_MPI_EXPORT int32_t graft_mpi_comm_from_fortran(int32_t handle, graft_comm_v1** comm);
 
 /* For programs that have no MPI of their own (the graft command): MPI_Init_thread where nobody has called it,

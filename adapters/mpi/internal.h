@@ -2,8 +2,8 @@
  * share.
  *
  * Invariants: every table has a communicator of its own (data), so tags and collectives of two tables never
- * meet. A family shares one more (watch) that carries only give-up messages {table, text}; every wait looks
- * there. A table has the same id on all its ranks, and ids differ within a family. A table that has failed
+ * meet. A family shares one more (watch) that carries only give-up messages {table, call, text}; every wait
+ * looks there. A table has the same id on all its ranks, and ids differ within a family. A table that has failed
  * never calls MPI on its data communicator again, except to cancel receives; what MPI may still write into
  * (bounce) is then kept for ever. */
 #ifndef GRAFT_MPI_INTERNAL_H
@@ -48,8 +48,9 @@ struct shim {
     MPI_Comm data;
     double deadline_s; /* 0: none */
     int64_t chunk;     /* most bytes of one MPI message */
-    const char* doing; /* the entry that runs, for messages */
+    int32_t call;      /* GRAFT_COMM_CALL_* of the entry that runs or ran last */
     int failed;
+    int32_t failed_call;  /* where the failure began, on whichever rank */
     char why[SHIM_TEXT];  /* once failed */
     char text[SHIM_TEXT]; /* of the last failing call */
     char* bounce;
@@ -68,7 +69,9 @@ int32_t shim_check_running(char* why, size_t capacity);
 
 /* Failures (failure.c). shim_enter: GRAFT_OK when the table may be used. shim_fail: this rank's call fails
  * and so does the table on every rank. shim_refuse: only this call fails, as it would on every rank. */
-int32_t shim_enter(shim* s, const char* doing);
+int32_t shim_enter(shim* s, int32_t call);
+/* What messages call the entry that runs. */
+const char* shim_doing(const shim* s);
 int32_t shim_fail(shim* s, int32_t status, const char* pattern, ...) __attribute__((format(printf, 3, 4)));
 int32_t shim_refuse(shim* s, int32_t status, const char* pattern, ...) __attribute__((format(printf, 3, 4)));
 int32_t shim_mpi_failed(shim* s, const char* function, int code);
@@ -83,6 +86,12 @@ int32_t shim_start_send(shim* s, const void* data, int64_t bytes, int32_t to, in
 int32_t shim_start_receive(shim* s, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request);
 int32_t shim_wait_for(shim* s, int64_t count, const int64_t* requests);
 int32_t shim_wait_all(void* self, int64_t count, int64_t* requests);
+
+/* Their requests (slots.c). A slot or its index is -1 where there is none: no memory, an unknown number. */
+int64_t shim_request_number(const shim* s, int32_t index);
+int32_t shim_slot_of(const shim* s, int64_t number);
+int32_t shim_take_slot(shim* s);
+void shim_return_slot(shim* s, int32_t index);
 void shim_cancel_all(shim* s);
 
 /* What collectives are made of (collectives.c). shim_reserve: bounce with this many bytes, or NULL and the

@@ -3,18 +3,18 @@
  * in inc/acceleration.h and inc/defacc.h:
  *
  * - NEMO opens the file, asks iniacceleration() for a function, and calls that with (dimensions, time, n,
- * masses, positions, velocities, flags, potentials, accelerations, indicator, 'f' or 'd'); vectors are
- * packed, all arrays of the one type.
+ *   masses, positions, velocities, flags, potentials, accelerations, indicator, 'f' or 'd'); vectors are
+ *   packed, all arrays of the one type.
  * - flags NULL: all bodies are active, else those with bit 0 set; the others are sources only, and nothing of
- * theirs is written.
+ *   theirs is written.
  * - Indicator bit 0: the potential is added to what is there, else assigned; bit 1: the same for the
- * acceleration.
+ *   acceleration.
  * - iniacceleration() may be called several times, for several fields at a time, and the function gets no
- * word on which one is meant: so each field needs a function of its own. There are ten, as many as NEMO's own
- * fields have.
+ *   word on which one is meant: so each field needs a function of its own. There are ten, as many as NEMO's
+ *   own fields have.
  * - Failures end in NEMO's error(), which ends the program with a message. Where the host is not NEMO (there
- * is no such function), every active result becomes NaN, which no integration survives unnoticed, and
- * graft_acc_error() tells why. */
+ *   is no such function), every active result becomes NaN, which no integration survives unnoticed, and
+ *   graft_acc_error() tells why. */
 #include "internal.h"
 
 #define EXPORTED __attribute__((visibility("default")))

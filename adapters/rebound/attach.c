@@ -5,7 +5,6 @@
 #include <graft_loader.h>
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,19 +37,6 @@ static void take_out(struct graft_rebound* g) {
     if (*at != NULL)
         *at = g->next;
     pthread_mutex_unlock(&attached_lock);
-}
-
-void graft_rebound_fail(struct graft_rebound* g, const char* pattern, ...) {
-    char start[256];
-    va_list arguments;
-    va_start(arguments, pattern);
-    vsnprintf(g->message, sizeof g->message, pattern, arguments);
-    va_end(arguments);
-    snprintf(start, sizeof start, "Graft: %.240s",
-             g->message); /* REBOUND keeps messages of up to 255 characters */
-    g->failed = 1;
-    g->host.error(g->simulation, start);
-    g->simulation->status = REB_STATUS_GENERIC_ERROR;
 }
 
 static void on_gravity(struct reb_simulation* r) {

@@ -4,8 +4,12 @@
  *
  *     struct graft_rebound* gravity = NULL;
  *     char why[1024];
- *     if (graft_rebound_attach(&gravity, r, GRAFT_REBOUND_HOST, "deck.yaml", NULL, 0, why, sizeof why) != 0)
- * { puts(why); ... } reb_simulation_integrate(r, 100); graft_rebound_detach(&gravity);
+ *     if (graft_rebound_attach(&gravity, r, GRAFT_REBOUND_HOST, "deck.yaml", NULL, 0, why, sizeof why)) {
+ *         puts(why);
+ *         ...
+ *     }
+ *     reb_simulation_integrate(r, 100);
+ *     graft_rebound_detach(&gravity);
  *
  * Statuses are Graft's (graft/types.h). Link libgraft_rebound.so; it opens libgraft.so.0 as graft_load
  * (graft_loader.h) says. */
@@ -50,16 +54,18 @@ typedef struct graft_rebound_figures {
 /* Makes Graft the simulation's gravity. To change the deck, detach and attach again.
  *   deck      file with Graft's options, or NULL
  *   text      the same as YAML text, read after the file, or NULL. Without both: all pairs in double
- * precision, which agrees with REB_GRAVITY_BASIC to rounding. The gravitational constant and the softening
- * are r->G and r->softening (Plummer), read at every evaluation; a deck that sets them is refused. central
- * not 0: particle 0's pull, and the pull on it, are summed one by one in double precision, and only the
- * others go through Graft. For one dominant mass (a star with a disc): the tree's error is then relative to
- * the disc's own field. why       receives the reason of a failure (terminated when capacity > 0) Refused
- * (UNSUPPORTED): another REBOUND (ABI); the integrators MERCURIUS, TRACE, EOS, WHFast512, WHFast with the
- * kernels modifiedkick and lazy, SABA with a corrector (they bring gravity of their own and would never call
- * Graft), variational particles (nothing here makes their accelerations), ghost boxes. Changes after attach
- * are found out at the next step: REBOUND then stops with REB_STATUS_GENERIC_ERROR and the reason as its
- * error message; that step's accelerations were those of the one before. Test particles (N_active,
+ *             precision, which agrees with REB_GRAVITY_BASIC to rounding. The gravitational constant and the
+ *             softening are r->G and r->softening (Plummer), read at every evaluation; a deck that sets them
+ *             is refused.
+ *   central   not 0: particle 0's pull, and the pull on it, are summed one by one in double precision, and
+ *             only the others go through Graft. For one dominant mass (a star with a disc): the tree's error
+ *             is then relative to the disc's own field.
+ *   why       receives the reason of a failure (terminated when capacity > 0)
+ * Refused (UNSUPPORTED): another REBOUND (ABI); the integrators MERCURIUS, TRACE, EOS, WHFast512, WHFast with
+ * the kernels modifiedkick and lazy, SABA with a corrector (they bring gravity of their own and would never
+ * call Graft), variational particles (nothing here makes their accelerations), ghost boxes. Changes after
+ * attach are found out at the next step: REBOUND then stops with REB_STATUS_GENERIC_ERROR and the reason as
+ * its error message; that step's accelerations were those of the one before. Test particles (N_active,
  * testparticle_type), gravity_ignore_terms and additional_forces are honoured. Statuses: ARGUMENT, ABI,
  * UNSUPPORTED, CALL_ORDER (attached already), MEMORY, DECK_*, LOAD_*. Not for two threads at a time on one
  * simulation. */

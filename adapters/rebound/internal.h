@@ -1,5 +1,5 @@
-/* What the two halves of the adapter share: attach.c (life, refusals, registry) and evaluate.c (one
- * evaluation). */
+/* What the files of the adapter share: attach.c (life, registry) calls evaluate.c (one evaluation), both call
+ * refuse.c and failure.c. */
 #ifndef GRAFT_REBOUND_INTERNAL_H
 #define GRAFT_REBOUND_INTERNAL_H
 

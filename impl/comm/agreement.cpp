@@ -25,12 +25,12 @@ class AgreedError : public Error {
     const Communicator* source_;
 };
 
-struct Failure {
+struct Described {
     Status status = Status::ok;
     std::string text;
 };
 
-Failure describe(const std::exception_ptr& error) {
+Described describe(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
     } catch (const Error& e) {
@@ -49,7 +49,7 @@ struct Vote {
     static constexpr int64_t all_well = INT64_MAX;
     static constexpr int status_bits = 12, length_bits = 12;
 
-    static int64_t of(int rank, const Failure& failure) {
+    static int64_t of(int rank, const Described& failure) {
         const int64_t status = static_cast<int64_t>(failure.status);
         return (static_cast<int64_t>(rank) << status_bits | status) << length_bits |
                std::min(static_cast<int64_t>(failure.text.size()), longest_message);
@@ -65,7 +65,7 @@ struct Vote {
 
 void Communicator::give_up(std::exception_ptr error) {
     ensure_good();
-    const Failure failure = describe(error);
+    const Described failure = describe(error);
     if (size_ == 1 && failure.status != Status::communication)
         std::rethrow_exception(error);
     try {
@@ -84,9 +84,9 @@ void Communicator::give_up(std::exception_ptr error) {
                      failure.status == Status::communication ? "its communication failed"
                                                              : "an error that the other ranks could not see",
                      static_cast<int>(failure.status), failure.text.c_str());
-    poison_ = core::format("rank %d gave up: %s", rank_, text.c_str());
     poison_peers(text);
-    throw Error(Status::communication, poison_);
+    note_failure(core::format("rank %d gave up: %s", rank_, text.c_str()));
+    throw Failure(poison_, failed_call_);
 }
 
 void Communicator::agree(std::exception_ptr error) {
@@ -96,7 +96,7 @@ void Communicator::agree(std::exception_ptr error) {
             std::rethrow_exception(error);
         return;
     }
-    Failure mine = error ? describe(error) : Failure{};
+    Described mine = error ? describe(error) : Described{};
     if (error)
         mine.text.insert(0, core::format("rank %d: ", root_rank_));
     int64_t vote = error ? Vote::of(rank_, mine) : Vote::all_well;
@@ -105,7 +105,7 @@ void Communicator::agree(std::exception_ptr error) {
     } catch (const Error&) {
         if (error) // what this rank wanted to say may explain it
             poison_ += "; before that, " + mine.text;
-        throw Error(Status::communication, poison_);
+        throw Failure(poison_, failed_call_);
     }
     if (vote == Vote::all_well)
         return;

@@ -1,7 +1,8 @@
 // The binomial tree over ranks: a rank's parent, children and subtree, seen from the root.
 //
-// Ranks are numbered from the root (place 0). Place v > 0 with lowest set bit b has the places v ... v + b -
-// 1 (cut off at P) below and including it; its parent is v - b, its children v + 1, v + 2, v + 4 ... < v + b.
+// Ranks are numbered from the root (place 0). Place v > 0 with lowest set bit b has the places
+// v ... v + b - 1 (cut off at P) below and including it; its parent is v - b, its children are
+// v + 1, v + 2, v + 4 ... < v + b.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,6 @@
 
 namespace graft::comm {
 
-using core::Error;
 using core::Status;
 
 namespace {
@@ -56,28 +55,28 @@ void Communicator::set_deadline(double seconds) {
     if (table_ == nullptr || table_->set_deadline == nullptr)
         return;
     if (const int32_t status = table_->set_deadline(table_->self, seconds); status != 0)
-        lose("set_deadline", status);
+        lose(core::format("set_deadline failed (status %d)", status));
 }
 
 void Communicator::ensure_good() const {
     if (!poison_.empty())
-        throw Error(Status::communication, poison_);
+        throw Failure(poison_, failed_call_);
 }
 
 /// Runs one of the table's functions with the stopwatch on.
-template <typename Call>
-int32_t Communicator::timed(Call&& call) {
+template <typename Function>
+int32_t Communicator::timed(Function&& function) {
     const double start_s = time_s();
-    const int32_t status = call(*table_);
+    const int32_t status = function(*table_);
     traffic_.wait_s += time_s() - start_s;
     return status;
 }
 
 /// The same; a status other than 0 ends this communicator.
-template <typename Call>
-void Communicator::checked(const char* what, Call&& call) {
-    if (const int32_t status = timed(call); status != 0)
-        lose(what, status);
+template <typename Function>
+void Communicator::checked(Call what, Function&& function) {
+    if (const int32_t status = timed(function); status != 0)
+        lose(failure_text(what, status));
 }
 
 void Communicator::poison_peers(const std::string& text) noexcept {
@@ -86,24 +85,28 @@ void Communicator::poison_peers(const std::string& text) noexcept {
 }
 
 /// What peers are told, too.
-std::string Communicator::failure_text(const char* what, int32_t status) const {
+std::string Communicator::failure_text(Call what, int32_t status) const {
     const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
-    return core::format("%s failed (status %d)%s%s", what, status,
+    return core::format("%s failed (status %d)%s%s", name_of(what), status,
                         told != nullptr && *told != '\0' ? ": " : "", told != nullptr ? told : "");
 }
 
-void Communicator::lose(const char* what, int32_t status) {
-    const std::string text = failure_text(what, status);
-    poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
-    poison_peers(text);
-    throw Error(Status::communication, poison_);
+/// Every later call of this rank fails with the text.
+void Communicator::note_failure(std::string text) {
+    poison_ = std::move(text);
+    if (table_ != nullptr && table_->failed_call != nullptr)
+        failed_call_ = static_cast<Call>(table_->failed_call(table_->self));
 }
 
-/// A table tells of failures in words only. A peer that waits no more because the agreement broke on it says
-/// "allreduce" (lose() does, and so do tables that tell peers by themselves: they name the function that
-/// failed); nothing else can have kept it from the barrier. All other failures are of the barrier itself.
+void Communicator::lose(const std::string& text) {
+    poison_peers(text);
+    note_failure(core::format("rank %d: %s", root_rank_, text.c_str()));
+    throw Failure(poison_, failed_call_);
+}
+
+/// A peer that waits no more because the agreement broke on it was in the allreduce; nothing else can have kept it
+/// from the barrier. All other failures are of the barrier itself.
 void Communicator::conclude() {
-    static constexpr const char* harmless = "after all ranks had agreed: ";
     agree(nullptr);
     if (size_ == 1)
         return;
@@ -111,14 +114,13 @@ void Communicator::conclude() {
     const int32_t status = timed([](const graft_comm_v1& table) { return table.barrier(table.self); });
     if (status == 0)
         return;
-    std::string text = failure_text("barrier", status);
-    const bool known = text.find(harmless) != text.npos;
-    if (!known && text.find("allreduce") != text.npos)
-        lose("barrier", status);
-    if (!known)
-        text.insert(0, harmless);
-    poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
+    const std::string text = failure_text(Call::barrier, status);
     poison_peers(text);
+    note_failure(core::format("rank %d: after all ranks had agreed: %s", root_rank_, text.c_str()));
+    if (failed_call_ == Call::allreduce) {
+        poison_ = core::format("rank %d: %s", root_rank_, text.c_str());
+        throw Failure(poison_, failed_call_);
+    }
 }
 
 SelfMessages& Communicator::self_messages() {
@@ -131,7 +133,7 @@ void Communicator::barrier() {
     ensure_good();
     ++traffic_.collectives;
     if (table_ != nullptr)
-        checked("barrier", [](const graft_comm_v1& table) { return table.barrier(table.self); });
+        checked(Call::barrier, [](const graft_comm_v1& table) { return table.barrier(table.self); });
 }
 
 void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
@@ -141,7 +143,8 @@ void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
         return;
     if (root == rank_ && size_ > 1)
         traffic_.bytes_sent += bytes;
-    checked("bcast", [&](const graft_comm_v1& table) { return table.bcast(table.self, data, bytes, root); });
+    checked(Call::bcast,
+            [&](const graft_comm_v1& table) { return table.bcast(table.self, data, bytes, root); });
 }
 
 void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation) {
@@ -151,7 +154,7 @@ void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Op
         return;
     if (size_ > 1)
         traffic_.bytes_sent += count * (dtype == GRAFT_I32 ? 4 : 8);
-    checked("allreduce", [&](const graft_comm_v1& table) {
+    checked(Call::allreduce, [&](const graft_comm_v1& table) {
         return table.allreduce(table.self, data, data, count, dtype, static_cast<int32_t>(operation));
     });
 }
@@ -168,7 +171,7 @@ void Communicator::allgatherv_bytes(const void* send, int64_t send_bytes, void* 
     }
     if (size_ > 1)
         traffic_.bytes_sent += send_bytes;
-    checked("allgatherv", [&](const graft_comm_v1& table) {
+    checked(Call::allgatherv, [&](const graft_comm_v1& table) {
         return table.allgatherv(table.self, send, send_bytes, receive, receive_bytes, receive_offset);
     });
 }
@@ -195,7 +198,7 @@ void Communicator::alltoallv_bytes(const void* send, const int64_t* send_bytes, 
     }
     for (int r = 0; r < size_; ++r)
         traffic_.bytes_sent += r == rank_ ? 0 : send_bytes[r];
-    checked("alltoallv", [&](const graft_comm_v1& table) {
+    checked(Call::alltoallv, [&](const graft_comm_v1& table) {
         return table.alltoallv(table.self, send, send_bytes, send_offset, receive, receive_bytes,
                                receive_offset);
     });
@@ -212,7 +215,7 @@ Request Communicator::isend(const void* data, int64_t bytes, int to, int tag) {
         traffic_.bytes_sent += bytes;
     }
     Request request = 0;
-    checked("isend", [&](const graft_comm_v1& table) {
+    checked(Call::isend, [&](const graft_comm_v1& table) {
         return table.isend(table.self, data, bytes, to, tag, &request);
     });
     return request;
@@ -225,7 +228,7 @@ Request Communicator::irecv(void* data, int64_t bytes, int from, int tag) {
         return self_messages().receive(data, bytes, tag);
     }
     Request request = 0;
-    checked("irecv", [&](const graft_comm_v1& table) {
+    checked(Call::irecv, [&](const graft_comm_v1& table) {
         return table.irecv(table.self, data, bytes, from, tag, &request);
     });
     return request;
@@ -238,7 +241,7 @@ void Communicator::wait_all(int64_t count, Request* requests) {
             self_messages().wait(requests[i]);
         return;
     }
-    checked("waitall",
+    checked(Call::waitall,
             [&](const graft_comm_v1& table) { return table.waitall(table.self, count, requests); });
 }
 
@@ -249,10 +252,10 @@ std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
     if (table_ != nullptr) {
         graft_comm_v1* table = nullptr;
         const int32_t given = colour < 0 ? INT32_MAX : colour; // not every table takes "in no part"
-        checked("split",
+        checked(Call::split,
                 [&](const graft_comm_v1& parent) { return parent.split(parent.self, given, key, &table); });
         if (table == nullptr)
-            lose("split: it returned no table;", 0);
+            lose("split: it returned no table");
         part->owned_ = table;
         part->table_ = table;
         part->rank_ = table->rank;

@@ -13,7 +13,7 @@
 // Between isend/irecv and wait_all nothing may throw: peers read and write the buffers meanwhile.
 #pragma once
 
-#include "core/error.hpp"
+#include "comm/failure.hpp"
 
 #include <graft/comm.h>
 #include <graft/types.h>
@@ -94,13 +94,15 @@ class Communicator {
     const Traffic& traffic() const noexcept { return traffic_; }
     /// "" while good, else why every call fails.
     const std::string& poison() const noexcept { return poison_; }
+    /// Of the failure that poisoned it; unknown where the table does not tell.
+    Call failed_call() const noexcept { return failed_call_; }
     void reset_traffic() noexcept { traffic_ = Traffic{}; }
     /// Not collective. From now on a call of this rank that waits longer fails, here and in parts that are
     /// split off later; 0 = waits for ever. A table without set_deadline waits for ever all the same.
     /// Throws Error(argument) for a negative or NaN time.
     void set_deadline(double seconds);
 
-    // All calls below throw Error(communication) when the table's function fails, and are dead afterwards.
+    // All calls below throw Failure, an Error(communication), when the table's function fails, and are dead afterwards.
     // Those up to alltoallv_bytes are collective.
 
     void barrier();
@@ -198,12 +200,13 @@ class Communicator {
   private:
     void allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation);
     void allgather_bytes(const void* send, int64_t bytes, void* receive);
-    template <typename Call>
-    int32_t timed(Call&& call);
-    template <typename Call>
-    void checked(const char* what, Call&& call);
-    std::string failure_text(const char* what, int32_t status) const;
-    [[noreturn]] void lose(const char* what, int32_t status);
+    template <typename Function>
+    int32_t timed(Function&& function);
+    template <typename Function>
+    void checked(Call what, Function&& function);
+    std::string failure_text(Call what, int32_t status) const;
+    void note_failure(std::string text);
+    [[noreturn]] void lose(const std::string& text);
     [[noreturn]] void give_up(std::exception_ptr error);
     void poison_peers(const std::string& text) noexcept;
     void ensure_good() const;
@@ -215,6 +218,7 @@ class Communicator {
     int root_rank_ = 0; // in the communicator that all was split from: what messages call this rank
     Traffic traffic_;
     std::string poison_;
+    Call failed_call_ = Call::unknown;
     std::vector<const Communicator*> ancestors_;  // compared, never followed
     std::unique_ptr<SelfMessages> self_messages_; // one rank alone, once it has sent to itself
 };

@@ -4,8 +4,8 @@
 // the whole. split() of a large communicator gathers a colour and a key of every rank on every rank
 // (MPI_Comm_split does): from 65,536 ranks on that alone costs more than a recursive halving. Algorithms:
 // binomial trees (broadcast, allgather by gather and broadcast), recursive doubling (allreduce: every rank
-// combines the same tree of operands, so all get the same bits), dissemination (barrier): log2 P (alpha +
-// beta bytes) each.
+// combines the same tree of operands, so all get the same bits), dissemination (barrier):
+// log2 P (alpha + beta bytes) each.
 //
 // The whole must outlive the range. Messages of a range travel with their own tag; those of collectives with
 // range_tag. A failing message poisons the whole and every range of it. Further split()s are refused: take a

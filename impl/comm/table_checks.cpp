@@ -26,8 +26,8 @@ void require_functions(const graft_comm_v1& table) {
             missing += std::string(missing.empty() ? "" : ", ") + function.name;
     if (!missing.empty())
         core::fail(Status::argument,
-                   "graft_comm_v1: the function pointer %s is NULL; only error_text, set_deadline, fail and "
-                   "time_s may be. Pass no communicator at all for a single rank",
+                   "graft_comm_v1: the function pointer %s is NULL; only error_text, set_deadline, fail, "
+                   "time_s and failed_call may be. Pass no communicator at all for a single rank",
                    missing.c_str());
 }
 

@@ -66,17 +66,17 @@ std::string mismatch(const ThreadGroup& group, const char* call, int from, int t
 } // namespace
 
 int32_t thread_barrier(void* self) {
-    return entry(self, [](ThreadRank& me) {
-        me.group->collective(me.table.rank, {.call = "barrier"}, me.deadline_s, {}, {});
+    return entry(self, Call::barrier, [](ThreadRank& me) {
+        me.group->collective(me.table.rank, {.call = Call::barrier}, me.deadline_s, {}, {});
     });
 }
 
 int32_t thread_bcast(void* self, void* data, int64_t bytes, int32_t root) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::bcast, [&](ThreadRank& me) {
         require_bytes(me, "bcast", data, bytes);
         require_rank(me, "bcast", "root is no rank", root);
         const Contribution mine = {
-            .call = "bcast", .names = {"bytes", "root"}, .agreed = {bytes, root}, .send = data};
+            .call = Call::bcast, .names = {"bytes", "root"}, .agreed = {bytes, root}, .send = data};
         ThreadGroup& group = *me.group;
         if (bytes <= staged_bytes) { // one meeting instead of two
             group.collective(me.table.rank, mine, me.deadline_s,
@@ -97,7 +97,7 @@ int32_t thread_bcast(void* self, void* data, int64_t bytes, int32_t root) {
 
 int32_t thread_allreduce(void* self, const void* send, void* receive, int64_t count, int32_t dtype,
                          int32_t operation) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::allreduce, [&](ThreadRank& me) {
         require(me, dtype == GRAFT_F64 || dtype == GRAFT_I32 || dtype == GRAFT_I64 || dtype == GRAFT_U64,
                 "allreduce", "dtype is not GRAFT_F64, I32, I64 or U64", dtype);
         require(me, operation >= GRAFT_COMM_SUM && operation <= GRAFT_COMM_MAX, "allreduce",
@@ -105,7 +105,7 @@ int32_t thread_allreduce(void* self, const void* send, void* receive, int64_t co
         const int64_t bytes = count * (dtype == GRAFT_I32 ? 4 : 8);
         require_bytes(me, "allreduce", send, bytes);
         require_bytes(me, "allreduce", receive, bytes);
-        const Contribution mine = {.call = "allreduce",
+        const Contribution mine = {.call = Call::allreduce,
                                    .names = {"count", "dtype", "operation"},
                                    .agreed = {count, dtype, operation},
                                    .send = send};
@@ -118,9 +118,9 @@ int32_t thread_allreduce(void* self, const void* send, void* receive, int64_t co
 
 int32_t thread_allgatherv(void* self, const void* send, int64_t send_bytes, void* receive,
                           const int64_t* receive_bytes, const int64_t* receive_offset) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::allgatherv, [&](ThreadRank& me) {
         require_bytes(me, "allgatherv", send, send_bytes);
-        const Contribution mine = {.call = "allgatherv", .send = send, .send_bytes = &send_bytes};
+        const Contribution mine = {.call = Call::allgatherv, .send = send, .send_bytes = &send_bytes};
         me.group->collective(me.table.rank, mine, me.deadline_s, {}, [&] {
             for (int r = 0; r < me.table.size; ++r) {
                 const Contribution& theirs = me.group->of(r);
@@ -136,9 +136,9 @@ int32_t thread_allgatherv(void* self, const void* send, int64_t send_bytes, void
 
 int32_t thread_alltoallv(void* self, const void* send, const int64_t* send_bytes, const int64_t* send_offset,
                          void* receive, const int64_t* receive_bytes, const int64_t* receive_offset) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::alltoallv, [&](ThreadRank& me) {
         const Contribution mine = {
-            .call = "alltoallv", .send = send, .send_bytes = send_bytes, .send_offset = send_offset};
+            .call = Call::alltoallv, .send = send, .send_bytes = send_bytes, .send_offset = send_offset};
         me.group->collective(me.table.rank, mine, me.deadline_s, {}, [&] {
             for (int step = 0; step < me.table.size; ++step) {
                 const int r = (me.table.rank + step) % me.table.size;

@@ -4,17 +4,12 @@
 
 #include "core/error.hpp"
 
-#include <string_view>
-
 namespace graft::comm {
-
-using core::Error;
-using core::Status;
 
 namespace {
 
 std::string describe(const Contribution& mine) {
-    std::string text = mine.call;
+    std::string text = name_of(mine.call);
     const char* separator = "(";
     for (size_t i = 0; i < mine.agreed.size(); ++i)
         if (mine.names[i] != nullptr) {
@@ -26,7 +21,7 @@ std::string describe(const Contribution& mine) {
 }
 
 bool agree(const Contribution& a, const Contribution& b) {
-    return std::string_view(a.call) == b.call && a.agreed == b.agreed;
+    return a.call == b.call && a.agreed == b.agreed;
 }
 
 } // namespace
@@ -40,29 +35,35 @@ ThreadGroup::ThreadGroup(std::vector<int> names)
 
 void ThreadGroup::ensure_good() const {
     if (!failure_.empty())
-        throw Error(Status::communication, failure_);
+        throw Failure(failure_, failed_call_);
 }
 
-void ThreadGroup::fail_locked(const std::string& text) {
+void ThreadGroup::fail_locked(const std::string& text, Call began_in) {
     if (!failure_.empty())
         return;
     failure_ = text;
+    failed_call_ = began_in;
     complete_.notify_all();
     for (const auto& inbox : inboxes_)
         inbox->changed.notify_all();
     for (const auto& part : parts_) // locks go from a group to its parts, never back
         if (const auto alive = part.lock())
-            alive->fail(text);
+            alive->fail(text, began_in);
 }
 
-void ThreadGroup::fail(const std::string& text) {
+void ThreadGroup::fail(const std::string& text, Call began_in) {
     const Lock lock(mutex_);
-    fail_locked(text);
+    fail_locked(text, began_in);
 }
 
-void ThreadGroup::fail_and_throw(const std::string& text) {
-    fail_locked(text);
-    throw Error(Status::communication, failure_);
+Call ThreadGroup::failed_call() {
+    const Lock lock(mutex_);
+    return failed_call_;
+}
+
+void ThreadGroup::fail_and_throw(const std::string& text, Call began_in) {
+    fail_locked(text, began_in);
+    throw Failure(failure_, failed_call_);
 }
 
 void ThreadGroup::adopt(const std::shared_ptr<ThreadGroup>& part) {
@@ -76,7 +77,8 @@ void ThreadGroup::leave(int rank) {
     ++gone_count_;
     if (arrived_ > 0)
         fail_locked(core::format("rank %d freed its communicator while others wait for it in %s", name(rank),
-                                 missing_ranks().c_str()));
+                                 missing_ranks().c_str()),
+                    Call::unknown);
     for (const auto& inbox : inboxes_) // who waits for a message from it looks again
         inbox->changed.notify_all();
 }
@@ -96,11 +98,12 @@ std::string ThreadGroup::missing_ranks() const {
                         static_cast<long long>(completed_ + 1), count > 1 ? "s" : "", missing.c_str());
 }
 
-void ThreadGroup::check_agreement() {
+void ThreadGroup::check_agreement(Call call) {
     for (int r = 1; r < size(); ++r)
         if (!agree(of(0), of(r)))
             fail_and_throw(core::format("ranks disagree: rank %d calls %s, rank %d %s", name(0),
-                                        describe(of(0)).c_str(), name(r), describe(of(r)).c_str()));
+                                        describe(of(0)).c_str(), name(r), describe(of(r)).c_str()),
+                           call);
 }
 
 void ThreadGroup::collective(int rank, const Contribution& mine, double deadline_s,
@@ -113,9 +116,10 @@ void ThreadGroup::collective(int rank, const Contribution& mine, double deadline
     const int64_t number = ++arrived_ == size() ? 0 : completed_ + 1;
     if (gone_count_ > 0)
         fail_and_throw(core::format("rank %d waits in %s; a rank has freed its communicator", name(rank),
-                                    missing_ranks().c_str()));
+                                    missing_ranks().c_str()),
+                       mine.call);
     if (number == 0) {
-        check_agreement();
+        check_agreement(mine.call);
         if (complete)
             complete();
         arrived_ = 0;
@@ -124,17 +128,18 @@ void ThreadGroup::collective(int rank, const Contribution& mine, double deadline
     } else if (!wait_until(lock, complete_, deadline_s, [&] { return completed_ >= number; })) {
         ensure_good();
         fail_and_throw(
-            core::format("rank %d waited %g s in %s", name(rank), deadline_s, missing_ranks().c_str()));
+            core::format("rank %d waited %g s in %s", name(rank), deadline_s, missing_ranks().c_str()),
+            mine.call);
     }
     if (copy) {
         lock.unlock();
         const std::string wrong = copy();
         lock.lock();
-        depart_together(lock, wrong);
+        depart_together(lock, wrong, mine.call);
     }
 }
 
-void ThreadGroup::depart_together(Lock& lock, const std::string& wrong) {
+void ThreadGroup::depart_together(Lock& lock, const std::string& wrong, Call call) {
     if (wrong_.empty())
         wrong_ = wrong;
     const int64_t number = departures_ + 1;
@@ -146,7 +151,7 @@ void ThreadGroup::depart_together(Lock& lock, const std::string& wrong) {
         departed_.wait(lock, [&] { return departures_ >= number; });
     }
     if (!wrong_.empty())
-        fail_and_throw(wrong_);
+        fail_and_throw(wrong_, call);
 }
 
 } // namespace graft::comm

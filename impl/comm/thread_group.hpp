@@ -6,6 +6,8 @@
 // all. No call returns while a peer still copies from or to its buffers.
 #pragma once
 
+#include "comm/failure.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -24,7 +26,7 @@ namespace graft::comm {
 
 /// What one rank brings to a collective. `call` and `agreed` must be the same on all ranks.
 struct Contribution {
-    const char* call = "";     // "bcast"
+    Call call = Call::unknown;
     const char* names[3] = {}; // of what stands in `agreed`: "bytes", "root"
     std::array<int64_t, 3> agreed = {};
     const void* send = nullptr;
@@ -80,8 +82,10 @@ class ThreadGroup {
     /// Takes back what has not been matched, or waits for the running copy to end: the buffer is free then.
     void withdraw(const std::shared_ptr<Transfer>& mine);
 
-    /// From now on every call on this group and on its parts throws Error(communication, text).
-    void fail(const std::string& text);
+    /// From now on every call on this group and on its parts throws Failure(text, began_in).
+    void fail(const std::string& text, Call began_in);
+    /// Where the failure that ended the group began; unknown while it is good.
+    Call failed_call();
     /// A part of this group that fails with it. Call it from `complete` only.
     void adopt(const std::shared_ptr<ThreadGroup>& part);
     /// This rank will never call again.
@@ -98,8 +102,8 @@ class ThreadGroup {
     };
 
     void ensure_good() const;
-    [[noreturn]] void fail_and_throw(const std::string& text);
-    void fail_locked(const std::string& text);
+    [[noreturn]] void fail_and_throw(const std::string& text, Call began_in);
+    void fail_locked(const std::string& text, Call began_in);
     /// False: not done, because the group has failed or the deadline (0 = none) has passed.
     template <typename Done>
     bool wait_until(Lock& lock, std::condition_variable& changed, double deadline_s, Done done) {
@@ -111,10 +115,10 @@ class ThreadGroup {
             changed.wait(lock, over);
         return done();
     }
-    void check_agreement();
-    void depart_together(Lock& lock, const std::string& wrong);
+    void check_agreement(Call call);
+    void depart_together(Lock& lock, const std::string& wrong, Call call);
     std::string missing_ranks() const;
-    void deliver(Lock& lock, Transfer& sent, Transfer& wanted);
+    void deliver(Lock& lock, Transfer& sent, Transfer& wanted, Call call);
     Inbox& inbox(int rank) { return *inboxes_[static_cast<size_t>(rank)]; }
 
     std::string describe_message(const Transfer& transfer) const;
@@ -122,6 +126,7 @@ class ThreadGroup {
     const std::vector<int> names_;
     std::mutex mutex_;
     std::string failure_; // "" while good
+    Call failed_call_ = Call::unknown;
     std::vector<std::weak_ptr<ThreadGroup>> parts_;
     std::vector<char> gone_; // ranks that have left
     int gone_count_ = 0;

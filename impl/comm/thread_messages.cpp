@@ -48,12 +48,13 @@ std::string ThreadGroup::describe_message(const Transfer& transfer) const {
 }
 
 /// Copies outside the lock; until it is done, neither side may leave its wait.
-void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted) {
+void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted, Call call) {
     if (sent.bytes != wanted.bytes)
         fail_and_throw(
             core::format("rank %d sends %lld bytes with tag %d to rank %d, whose receive expects %lld",
                          name(sent.from), static_cast<long long>(sent.bytes), sent.tag, name(sent.to),
-                         static_cast<long long>(wanted.bytes)));
+                         static_cast<long long>(wanted.bytes)),
+            call);
     std::string wrong;
     sent.state = wanted.state = Transfer::State::copying;
     if (sent.bytes > 0) {
@@ -70,7 +71,8 @@ void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted) {
     inbox(sent.to).changed.notify_all();
     if (!wrong.empty())
         fail_and_throw(core::format("the message from rank %d to rank %d (tag %d) was not copied: %s",
-                                    name(sent.from), name(sent.to), sent.tag, wrong.c_str()));
+                                    name(sent.from), name(sent.to), sent.tag, wrong.c_str()),
+                       call);
 }
 
 std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const void* data, int64_t bytes) {
@@ -86,7 +88,7 @@ std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const voi
         wanted.pop_front();
         if (wanted.empty())
             inbox(to).channels.erase(channel);
-        deliver(lock, *mine, *theirs);
+        deliver(lock, *mine, *theirs, Call::isend);
         return mine;
     }
     if (bytes <= kept_bytes) {
@@ -117,7 +119,7 @@ std::shared_ptr<Transfer> ThreadGroup::receive(int from, int to, int tag, void* 
     sent.pop_front();
     if (sent.empty())
         inbox(to).channels.erase(channel);
-    deliver(lock, *theirs, *mine);
+    deliver(lock, *theirs, *mine, Call::irecv);
     return mine;
 }
 
@@ -131,11 +133,13 @@ void ThreadGroup::wait(int rank, const Transfer& transfer, double deadline_s) {
     if (!wait_until(lock, inbox(rank).changed, deadline_s, [&] { return done() || hopeless(); })) {
         ensure_good();
         fail_and_throw(core::format("rank %d waited %g s for %s", name(rank), deadline_s,
-                                    describe_message(transfer).c_str()));
+                                    describe_message(transfer).c_str()),
+                       Call::waitall);
     }
     if (!done())
         fail_and_throw(core::format("rank %d waits for %s, but that rank has freed its communicator",
-                                    name(rank), describe_message(transfer).c_str()));
+                                    name(rank), describe_message(transfer).c_str()),
+                       Call::waitall);
 }
 
 void ThreadGroup::withdraw(const std::shared_ptr<Transfer>& mine) {

@@ -21,6 +21,7 @@ struct ThreadRank {
     std::unordered_map<int64_t, std::shared_ptr<Transfer>> open; // by request
     int64_t next_request = 1;
     std::string error;
+    Call last_call = Call::unknown;
 };
 
 inline ThreadRank& of(void* self) {
@@ -42,7 +43,7 @@ inline void withdraw_all(ThreadRank& me) {
 inline int32_t lose(ThreadRank& me, core::Status status, const char* text) noexcept {
     try {
         me.error = text;
-        me.group->fail(me.error);
+        me.group->fail(me.error, me.last_call);
         withdraw_all(me);
     } catch (...) {
         return static_cast<int32_t>(core::Status::memory);
@@ -52,8 +53,9 @@ inline int32_t lose(ThreadRank& me, core::Status status, const char* text) noexc
 
 /// Runs the body of one of the table's functions: 0, or the status of what it threw.
 template <typename Body>
-int32_t entry(void* self, Body&& body) noexcept {
+int32_t entry(void* self, Call call, Body&& body) noexcept {
     ThreadRank& me = of(self);
+    me.last_call = call;
     try {
         me.error.clear();
         body(me);

@@ -26,21 +26,21 @@ void require_message(const ThreadRank& me, const char* call, const void* data, i
 }
 
 int32_t isend(void* self, const void* data, int64_t bytes, int32_t to, int32_t tag, int64_t* request) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::isend, [&](ThreadRank& me) {
         require_message(me, "isend", data, bytes, to, tag, request);
         *request = keep(me, me.group->send(me.table.rank, to, tag, data, bytes));
     });
 }
 
 int32_t irecv(void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::irecv, [&](ThreadRank& me) {
         require_message(me, "irecv", data, bytes, from, tag, request);
         *request = keep(me, me.group->receive(from, me.table.rank, tag, data, bytes));
     });
 }
 
 int32_t waitall(void* self, int64_t count, int64_t* requests) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::waitall, [&](ThreadRank& me) {
         for (int64_t i = 0; i < count; ++i) {
             const auto found = me.open.find(requests[i]);
             require(me, found != me.open.end(), "waitall", "no such request, or waited for already",
@@ -79,11 +79,11 @@ void make_parts(ThreadGroup& group) {
 
 /// Beyond the table's contract: a negative colour means "in no part", and *part becomes NULL.
 int32_t split(void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::split, [&](ThreadRank& me) {
         require(me, part != nullptr, "split", "part must not be NULL", 0);
         *part = nullptr;
         ThreadGroup& group = *me.group;
-        group.collective(me.table.rank, {.call = "split", .colour = colour, .key = key}, me.deadline_s,
+        group.collective(me.table.rank, {.call = Call::split, .colour = colour, .key = key}, me.deadline_s,
                          [&] { make_parts(group); }, {});
         const Seat seat = std::move(group.seats[static_cast<size_t>(me.table.rank)]);
         if (seat.part)
@@ -102,7 +102,7 @@ const char* error_text(void* self) {
 }
 
 int32_t set_deadline(void* self, double seconds) {
-    return entry(self, [&](ThreadRank& me) {
+    return entry(self, Call::unknown, [&](ThreadRank& me) {
         if (!(seconds >= 0))
             core::fail(Status::argument, "rank %d: set_deadline: expected 0 s or more, found %g", name(me),
                        seconds);
@@ -114,6 +114,10 @@ void fail(void* self, const char* text) {
     ThreadRank& me = of(self);
     lose(me, Status::communication,
          core::format("rank %d gave up: %s", name(me), text != nullptr ? text : "").c_str());
+}
+
+int32_t failed_call(void* self) {
+    return static_cast<int32_t>(of(self).group->failed_call());
 }
 
 } // namespace
@@ -141,6 +145,7 @@ graft_comm_v1* make_thread_table(const std::shared_ptr<ThreadGroup>& group, int 
                    .set_deadline = set_deadline,
                    .fail = fail,
                    .time_s = nullptr,
+                   .failed_call = failed_call,
                    .reserved = {}};
     return &made.release()->table;
 }

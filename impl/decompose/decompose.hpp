@@ -24,8 +24,9 @@ namespace graft::decompose {
 
 enum class Shape : int32_t { orb = 0, prefix = 1 };
 /// level: all cells of a level in one collective, every rank knows all cells (O(parts) data a rank).
-/// halving: ranks and points are halved together, points move at each level; O(log parts) data a rank; parts
-/// = ranks. central: gather on one rank, solve there, scatter.
+/// halving: ranks and points are halved together, points move at each level; O(log parts) data a rank;
+/// parts = ranks.
+/// central: gather on one rank, solve there, scatter.
 enum class Strategy : int32_t { level = 0, halving = 1, central = 2 };
 enum class CutFinder : int32_t { bisection = 0, histogram = 1, sampled = 2 };
 enum class Curve : int32_t { hilbert = 0, morton = 1 };
@@ -129,9 +130,9 @@ class Decomposer {
   public:
     explicit Decomposer(core::Memory& memory);
     ~Decomposer();
-    /// Collective. with_permutation: fill permutation and part_offset, too. Throws Error (argument: parts <
-    /// 1, halving with parts != ranks, a cap that cannot hold all points; value: a coordinate or cost that is
-    /// not finite or negative, the first bad one named; memory), the same on all ranks.
+    /// Collective. with_permutation: fill permutation and part_offset, too. Throws Error (argument:
+    /// parts < 1, halving with parts != ranks, a cap that cannot hold all points; value: a coordinate or cost
+    /// that is not finite or negative, the first bad one named; memory), the same on all ranks.
     void run(comm::Communicator& comm, const backend::Executor& executor, const Options& options,
              const Points& points, bool with_permutation, Result& result);
 

@@ -31,7 +31,7 @@ void TreeForce::State::build_tree(const Job& job) {
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
-    options.two_phase = settings.device.build == build_two_phase,
+    options.two_phase = settings.device.build == build_two_phase;
     options.top_depth = settings.device.top_depth;
     if (problem.range.has_root) {
         options.has_root = true;

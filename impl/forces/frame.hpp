@@ -2,8 +2,8 @@
 //
 // In float the centre is the group's, so that single precision is spent on the neighbourhood and not on the
 // distance from the origin. In double the centre is 0: differences of scaled coordinates are then those of
-// the originals, bit for bit. The field in caller's units: a = a_frame * scale^2, potential = p_frame *
-// scale.
+// the originals, bit for bit. The field in caller's units: a = a_frame * scale^2,
+// potential = p_frame * scale.
 #pragma once
 
 #include "geometry/box.hpp"

@@ -1,7 +1,7 @@
 // The arithmetic behind pair.hpp: scalars, and Highway vectors with a fast reciprocal root.
 //
-// The fast root: y0 is the hardware's estimate of 1/sqrt(r2) (14 bits with AVX-512, 12 bits before), e = 1 -
-// r2 y0^2 its error, and (1-e)^(-3/2), (1-e)^(-1/2) as series give 1/r^3 and 1/r without polishing y0 first.
+// The fast root: y0 is the hardware's estimate of 1/sqrt(r2) (14 bits with AVX-512, 12 bits before),
+// e = 1 - r2 y0^2 its error, and (1-e)^(-3/2), (1-e)^(-1/2) as series give 1/r^3 and 1/r; y0 is not polished.
 // Terms kept: the first dropped one is below 3e-8 relative in float and 6e-16 in double. Read once per SIMD
 // target, see pair.hpp.
 #if defined(GRAFT_KERNELS_OPS_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -5,13 +5,12 @@
 //     dist(target box, node box) >= max(node softening, target softening).
 // b is never less than the radius that bounds the node's particles about c, so an accepted expansion
 // converges.
-//   edge  (thuering2023 eq. 3.8):  b = edge / theta, edge of the key cell (k-d tree: longest edge of the
-//   tight box) box   (gaburov2010, tight box; Ryoanji's form): b = l / theta + s, l = longest edge of the
-//   tight box, s = distance
-//         of c from the box centre
-//   error: a from the caller (the distance at which the estimated error of the node's field equals the unit
-//   that
-//         the target's factor is measured in), b = radius / min(theta, 0.85)
+//     edge   b = edge / theta, edge of the key cell (k-d tree: longest edge of the tight box);
+//            thuering2023 eq. 3.8
+//     box    b = l / theta + s, l the longest edge of the tight box, s the distance of c from its centre;
+//            gaburov2010, in Ryoanji's form
+//     error  b = radius / min(theta, 0.85), and a from the caller: the distance at which the estimated error
+//            of the node's field equals the unit that the target's factor is measured in
 // theta = 0 accepts nothing. With a cut-off, nodes whose box is further than it from the target's box are
 // dropped: they are neither accepted nor opened. Distances are computed without fused multiply-adds: the same
 // lists on every machine.

@@ -46,8 +46,8 @@ inline constexpr int most_device_imports = 5;
 /// Enqueued: state to its beginning.
 void clear_imports(backend::Queue& queue, DeviceImportState* state);
 
-/// Enqueued, one pass: items [0, n) of each view to out; `offset` is what item 0 is called in errors. n <
-/// 2^40.
+/// Enqueued, one pass: items [0, n) of each view to out; `offset` is what item 0 is called in errors.
+/// n < 2^40.
 void import_reals(backend::Queue& queue, int count, const DeviceRealImport* imports, int64_t n,
                   int64_t offset, DeviceImportState* state);
 void fill(backend::Queue& queue, double* out, double value, int64_t n);

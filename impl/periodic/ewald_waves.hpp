@@ -1,18 +1,19 @@
 // The smooth part of a lattice sum, over wave vectors: structure factors of the sources, and their field at
 // targets.
 //
-//     phi(x) = sum over k != 0 of 4 pi / (V k^2) exp(-k^2 / 4 alpha^2) Re(conj(S(k)) exp(i k x)),  S(k) = sum
-//     q exp(i k x)
+//     phi(x) = sum over k != 0 of 4 pi / (V k^2) exp(-k^2 / 4 alpha^2) Re(conj(S(k)) exp(i k x)),
+//     S(k)   = sum over the sources of q exp(i k x).
 //
-// With Plummer's softening eps the sum is that of erf(alpha s) / s, s^2 = r^2 + eps^2: as erf(alpha s) / s =
-// 2 / sqrt(pi) times the integral of exp(-t^2 (r^2 + eps^2)) over t in [0, alpha], the weight of k becomes pi
-// / V times that of exp(-eps^2 / w - k^2 w / 4) over w > 1 / alpha^2.
+// With Plummer's softening eps the sum is that of erf(alpha s) / s, s^2 = r^2 + eps^2. As
+//     erf(alpha s) / s = 2 / sqrt(pi) times the integral of exp(-t^2 (r^2 + eps^2)) over t in [0, alpha],
+// the weight of k becomes
+//     pi / V times the integral of exp(-eps^2 / w - k^2 w / 4) over w > 1 / alpha^2.
 //
 // Half of the vectors (the others are their opposites) stand in rows of fixed (i, j); of a row, +k and -k are
 // taken together: they share all products of sines and cosines, so that a particle and a vector cost 2
-// multiply-adds for S and 4 for potential and field. Particles stand in the lanes; phases are powers of exp(2
-// pi i f), f the coordinate in units of the edge vector, so that a tilted box costs nothing more. Source:
-// Ewald 1921; Kolafa & Perram 1992 for the sums' errors.
+// multiply-adds for S and 4 for potential and field. Particles stand in the lanes; phases are powers of
+// exp(2 pi i f), f the coordinate in units of the edge vector, so that a tilted box costs nothing more.
+// Source: Ewald 1921; Kolafa & Perram 1992 for the sums' errors.
 #pragma once
 
 #include "geometry/lattice.hpp"

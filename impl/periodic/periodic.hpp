@@ -4,11 +4,12 @@
 // Ewald's sum with a conducting boundary: pairs less erf(alpha r)/r up to the cut-off, met by targets moved
 // by lattice vectors (forces/p2p/screen.hpp: the pair at distance zero loses its erf, which is the self term),
 // and by the tree's cells, screened alike, where that is cheaper (ewald_splitting.hpp); waves (periodic/ewald_waves.hpp)
-// of the structure factors of all ranks' sources; a net charge Q has a uniform background, which adds -pi Q /
-// (V alpha^2) to the potential. Plummer's softening is exact where there is one length for all: s^2 = r^2 +
-// eps^2 stands for r^2 in both parts (periodic/ewald_waves.hpp). Of lengths per particle the mean square eps^2
-// does; what a pair's own differs from it ends at the cut-off. Virial: minus the derivative of the energy by
-// the strain. Of the pairs it is sum x (x) f + 1/2 sum over images of shift (x) force from that image.
+// of the structure factors of all ranks' sources; a net charge Q has a uniform background, which adds
+// -pi Q / (V alpha^2) to the potential. Plummer's softening is exact where there is one length for all:
+// s^2 = r^2 + eps^2 stands for r^2 in both parts (periodic/ewald_waves.hpp). Of lengths per particle the mean
+// square eps^2 does; what a pair's own differs from it ends at the cut-off. Virial: minus the derivative of
+// the energy by the strain. Of the pairs it is sum x (x) f + 1/2 sum over images of shift (x) force from that
+// image.
 //
 // A slab (no images along one axis) is a lattice with a vacuum along it, less what the vacuum leaves (Yeh &
 // Berkowitz 1999; Ballenegger, Arnold & Cerda 2009, J. Chem. Phys. 131, 094107, for a net charge): layers act

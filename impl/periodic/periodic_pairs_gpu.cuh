@@ -7,12 +7,12 @@
 // the lanes stay together; those within the cut-off of the box queue up in shared memory, and 32 in the queue
 // are summed (in T, then in double). So at any density the lanes are full, and a pair is computed only where
 // its source image reaches the block. Slots of the search: about 60 per 32 chunks and 60 per chunk and image,
-// beside 32
-// * 2 * 32 for a full queue; of the pairs computed, a share of (4 pi / 3 r^3) / (volume within r of the
-// block's box) is inside the cut-off r. Coordinates in float are relative to the centre of the targets' box,
-// in units of a power of two near the cut-off; pairs nearer than a sixteenth of the frame, some in a hundred
-// steps of a warp, take what rounding took off their coordinates from beside them, or the nearest pair of all
-// would have most of the error. In double coordinates are not moved, so that close pairs lose nothing.
+// beside 32 * 2 * 32 for a full queue; of the pairs computed, a share of (4 pi / 3 r^3) / (volume within r
+// of the block's box) is inside the cut-off r. Coordinates in float are relative to the centre of the
+// targets' box, in units of a power of two near the cut-off; pairs nearer than a sixteenth of the frame,
+// some in a hundred steps of a warp, take what rounding took off their coordinates from beside them, or the
+// nearest pair of all would have most of the error. In double coordinates are not moved, so that close
+// pairs lose nothing.
 #pragma once
 
 #include "periodic/periodic_kernels_gpu.cuh"

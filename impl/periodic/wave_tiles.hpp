@@ -1,7 +1,7 @@
 // Wave vectors in tiles of 4 x 8 x 8, which is how a GPU sums over them; ewald_waves.hpp says what is summed.
 //
-// A tile holds the rows (i, j) of i = first ... first + 3, j = first ... first + 7, and of each the values k
-// = first ... first + 7, a value standing for +k and -k. Tiles without a vector up to the largest are left
+// A tile holds the rows (i, j) of i = first ... first + 3, j = first ... first + 7, and of each the values
+// k = first ... first + 7, a value standing for +k and -k. Tiles without a vector up to the largest are left
 // out, but for the first one: it holds k = 0, whose structure factor is the net charge. What a vector weighs
 // is computed where it is used, so that a box that changes at each step costs no tables.
 #pragma once

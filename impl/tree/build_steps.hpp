@@ -50,8 +50,8 @@ void split_bisections(const backend::Executor& executor, Workspace& work, Tree& 
 void bound_nodes(const backend::Executor& executor, Tree& tree);
 
 /// Leaves of the left child of a node that becomes `leaves` >= 2 leaves, in the nearly complete tree filled
-/// from the left (rehmann2022 eq. 4, derived anew: with h = ceil(log2 leaves) the left child gets min(leaves
-/// - 2^h/4, 2^h/2)).
+/// from the left (rehmann2022 eq. 4, derived anew: with h = ceil(log2 leaves) the left child gets
+/// min(leaves - 2^h/4, 2^h/2)).
 int64_t left_leaves(int64_t leaves);
 
 /// Particles of that left child: count * left / leaves, rounded to the nearest.

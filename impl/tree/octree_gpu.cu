@@ -5,13 +5,12 @@
 // inner node, in which the boundary parts two children. The first boundary of its level in a cell stands for
 // that inner node, so leaves (list_leaves) and inner nodes (find_cells) are both found from neighbouring keys
 // alone. Nodes that start at leaf k stand on consecutive levels: from the number of inner nodes around the
-// boundary k
-// ("cover") down to the leaf itself. Counting, level by level, the leaves before k whose nodes reach a level
-// gives the place of a node in level order (make_nodes); its parent starts at the same leaf, one level up, or
-// at the start of the cell of its boundary. All sums are of integers, so the order of atomic additions does
-// not matter. Bytes: 8 n for keys and n / 4 for flags, about 150 a leaf. Boxes are made at the same time on
-// the gather's stream, and may stop the computation: from list_leaves on, kernels here look at `listed`
-// instead of the stop word, which could change between the blocks' looks.
+// boundary k ("cover") down to the leaf itself. Counting, level by level, the leaves before k whose nodes
+// reach a level gives the place of a node in level order (make_nodes); its parent starts at the same leaf,
+// one level up, or at the start of the cell of its boundary. All sums are of integers, so the order of
+// atomic additions does not matter. Bytes: 8 n for keys and n / 4 for flags, about 150 a leaf. Boxes are
+// made at the same time on the gather's stream, and may stop the computation: from list_leaves on, kernels
+// here look at `listed` instead of the stop word, which could change between the blocks' looks.
 #include "tree/octree_gpu.cuh"
 
 #include <cooperative_groups.h>

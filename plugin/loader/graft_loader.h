@@ -3,8 +3,10 @@
  *
  *     const graft_api_v1 *api = NULL;
  *     char why[1024];
- *     if (graft_load(NULL, &api, why, sizeof why) != GRAFT_OK) { fprintf(stderr, "%s\n", why); ... go on
- * without ... }
+ *     if (graft_load(NULL, &api, why, sizeof why) != GRAFT_OK) {
+ *         fprintf(stderr, "%s\n", why);
+ *         ... go on without ...
+ *     }
  *
  * Needs graft/api.h and graft/types.h on the include path. Define GRAFT_DEFAULT_LIBRARY (a string) when
  * compiling graft_loader.c to name the place of an installed library. */
@@ -29,8 +31,7 @@ extern "C" {
  *
  * api       receives the static table; NULL on failure.
  * message   receives the paths tried and what the dynamic linker said of each (always terminated when
- * capacity > 0);
- *           "" on success. May be NULL with capacity 0.
+ *           capacity > 0); "" on success. May be NULL with capacity 0.
  * Returns GRAFT_OK; GRAFT_ERROR_ARGUMENT (api is NULL); GRAFT_ERROR_LOAD_NOT_FOUND (no file at any place);
  * GRAFT_ERROR_LOAD_FOREIGN (a file, but no library, a damaged one, or one that is not Graft);
  * GRAFT_ERROR_LOAD_VERSION (Graft with another ABI major). Never exits. Any thread; repeated calls are cheap.

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""The rules of the house that a program can check. usage: lint.py REPOSITORY C_COMPILER CXX_COMPILER [RULE...]
+"""The rules of the house that a program can check. usage: lint.py REPOSITORY BUILD C_COMPILER CXX_COMPILER [RULE...]
 
-layering   a room includes only itself and the rooms to its left; plugin, capi and adapters only what design section 4 allows
+BUILD is a configured build folder: its compile_commands.json says where a target's includes are found.
+
+layering   a room includes only what rooms.py allows it, and so do plugin, capi and adapters, however the include is written
+cycles     no files include each other in a circle, and no C files of an adapter or of the loader call each other in one
+names      (not asked yet, see RULES) file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt
 sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
@@ -9,28 +13,21 @@ device     the answer of each CUDA call and launch is looked at; what waits for 
 links      relative links of Markdown files lead somewhere; every page of impl/docs/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-ROOMS = ["core", "backend", "comm", "geometry", "particles", "decompose", "balance", "tree", "settings", "moments", "lists", "forces",
-         "essential", "periodic", "near", "engine", "study"]
-EXTRA = {"balance": {"model"}, "forces": {"model"}, "near": {"model"}, "engine": {"model", "reference"}, "study": {"model", "reference"}}
-# What still looks the wrong way, and why; a line goes when its cause does.
-KNOWN = {("engine", "study"): "the papers' kernels are chosen by the engine",
-         ("forces", "study"): "the papers' kernels are chosen by the evaluator",
-         ("near", "study"): "a layout's trial uses the bench's clock and points"}
-ALONE = {"model": {"core", "geometry"}, "reference": {"core", "geometry"}}
-ALL_ROOMS = set(ROOMS) | set(ALONE)
-# capi calls pipeline, decompose, balance and kernels; it also speaks of errors and memory (core), threads (backend), ranks
-# (comm), boxes (geometry) and views of host arrays (particles).
-CAPI = {"core", "backend", "comm", "geometry", "particles", "decompose", "balance", "forces", "near", "engine", "periodic", "settings", "study"}
-OUTSIDE = {"hwy"} # headers of others that are included with quotes
+import names as file_names
+from includes import ENDINGS, Includes, circle_in
+from planted import CASES, DIRECTORIES
+from rooms import KNOWN, OUTSIDE, ROOMS
+
+RULES = ("layering", "cycles", "sizes", "quiet", "headers", "device", "links", "self_test") # and "names" after the move
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
                   r"(?<![\w:.>])(printf|fprintf|puts|putchar|perror|exit|_exit|abort|signal|sigaction|quick_exit)\s*\(|"
                   r"\bomp_set_\w+|MPI_COMM_WORLD|MPI_Abort")
@@ -56,41 +53,69 @@ def without_comments(text):
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.DOTALL)
 
 
-def allowed_rooms(room):
-    if room in ALONE:
-        return ALONE[room] | {room}
-    return set(ROOMS[:ROOMS.index(room) + 1]) | EXTRA.get(room, set())
+def covers(names, room):
+    """`names` has the room, or a folder of rooms that it is in."""
+    return any(room == name or room.startswith(name + "/") for name in names.split())
 
 
-def layering(repository):
-    for path in files_of(repository, "impl", (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc")):
-        room = path.split(os.sep)[1]
-        if room == "docs":
+def room_of(folder, rooms):
+    """The room that a folder below impl/ is or belongs to; None: no room."""
+    while folder and folder not in rooms:
+        folder = os.path.dirname(folder)
+    return folder or None
+
+
+def room_of_file(path, rooms):
+    folder = os.path.dirname(path)
+    if path.startswith("impl/"):
+        return room_of(folder.removeprefix("impl").removeprefix("/"), rooms)
+    return room_of(folder, OUTSIDE)
+
+
+def layering(repository, build, rooms=ROOMS):
+    includes = Includes(repository, build)
+    everything = {**rooms, **OUTSIDE}
+    for path in (path for top in ("impl", "capi", "plugin", "adapters") for path in files_of(repository, top, ENDINGS)):
+        room = room_of_file(path, rooms)
+        if room is None:
+            yield f"{path}: '{os.path.dirname(path)}' is no room (tests/lint/rooms.py)"
             continue
-        if room not in ALL_ROOMS:
-            yield f"{path}: '{room}' is no room of the design (section 4)"
-            continue
-        for included in INCLUDE.findall(read(repository, path)):
-            target = included.split("/")[0]
-            if "/" in included and target not in allowed_rooms(room) | OUTSIDE | {t for r, t in KNOWN if r == room}:
-                yield f"{path}: room {room} includes {included}; allowed: {', '.join(sorted(allowed_rooms(room)))}"
-    for path in files_of(repository, os.path.join("capi", "include"), (".h",)):
-        for included in INCLUDE.findall(read(repository, path)):
-            yield f"{path}: includes \"{included}\"; public headers include <graft/...> and the C library only"
-    for path in files_of(repository, os.path.join("capi", "src"), (".cpp", ".hpp")):
-        for included in INCLUDE.findall(read(repository, path)):
-            target = included.split("/")[0]
-            if target in ALL_ROOMS and "/" in included and target not in CAPI:
-                yield f"{path}: includes {included}; capi calls {', '.join(sorted(CAPI))}"
-    for folder, own in (("plugin", {"deck", "loader", "guard.hpp", "entries.hpp"}), ("adapters", set())):
-        for path in files_of(repository, folder, (".c", ".h", ".cpp", ".hpp")):
-            for included in INCLUDE.findall(read(repository, path)):
-                target = included.split("/")[0]
-                foreign = target in ALL_ROOMS and not os.path.exists(
-                    os.path.join(repository, os.path.dirname(path), included))
-                inside = folder == "adapters" and included in ("guard.hpp", "entries.hpp", "structs.hpp")
-                if ("/" in included and foreign and target not in own) or inside:
-                    yield f"{path}: includes {included}; {folder} sees only capi/include"
+        for written, found in includes.of(path):
+            if room == "capi/include" and not written.startswith("graft/") and found is not None:
+                yield f"{path}: includes \"{written}\"; public headers include <graft/...> and the C library only"
+            target = room_of_file(found, rooms) if found else room
+            if target != room and f"{room} {target}" not in KNOWN and not covers(everything[room] + " capi/include", target or "nowhere"):
+                yield (f"{path}: room {room} includes {written}, which is {found}; "
+                       f"allowed: {everything[room] or 'itself'} (tests/lint/rooms.py)")
+
+
+FUNCTION = re.compile(r"^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
+
+
+def calls_between(repository, files):
+    """{file: files with the functions that it names} of the C files of a folder."""
+    text = {path: without_comments(read(repository, path)) for path in files}
+    home = {name: path for path in files for name in FUNCTION.findall(text[path])}
+    return {path: {home[word] for word in set(re.findall(r"\w+", text[path])) & set(home)} - {path} for path in files}
+
+
+def cycles(repository, build):
+    includes = Includes(repository, build)
+    edges = {path: {found for _, found in includes.of(path) if found}
+             for top in ("adapters", "capi", "examples", "impl", "plugin", "tests")
+             for path in files_of(repository, top, ENDINGS)}
+    for circle in circle_in(edges):
+        yield f"{', '.join(circle)}: include each other in a circle"
+    folders = {}
+    for path in (path for top in ("adapters", "plugin/loader") for path in files_of(repository, top, (".c",))):
+        folders.setdefault(os.path.dirname(path), []).append(path)
+    for files in folders.values():
+        for circle in circle_in(calls_between(repository, files)):
+            yield f"{', '.join(circle)}: call each other in a circle; expected calls one way"
+
+
+def names(repository, rooms=ROOMS):
+    yield from file_names.check(repository, rooms, room_of)
 
 
 def sizes(repository):
@@ -112,7 +137,7 @@ def quiet(repository):
                     yield f"{path}:{number}: {found.group(0).strip()}: a library neither prints nor ends its host"
 
 
-def headers(repository, c_compiler="cc", cxx_compiler="c++"):
+def headers(repository, c_compiler, cxx_compiler):
     include = os.path.join(repository, "capi", "include")
     for path in files_of(repository, os.path.join("capi", "include"), (".h",)):
         name = os.path.relpath(path, os.path.join("capi", "include"))
@@ -182,48 +207,48 @@ def links(repository):
             yield f"{path}: not in {index}"
 
 
-PLANTED = {
-    "layering": {"impl/tree/a.cpp": '#include "forces/p2p/p2p.hpp"\n', "impl/reference/b.cpp": '#include "tree/tree.hpp"\n',
-                 "impl/attic/c.cpp": "\n", "plugin/d.cpp": '#include "engine/solver.hpp"\n',
-                 "adapters/cli/e.cpp": '#include "core/error.hpp"\n', "capi/src/f.cpp": '#include "lists/walk.hpp"\n',
-                 "capi/include/graft/g.h": '#include "types.h"\n'},
-    "sizes": {"impl/core/long.cpp": "\n" * 501},
-    "quiet": {"impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
-              "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",
-              "impl/backend/e.cpp": "void f() { omp_set_num_threads(2); }\n"},
-    "device": {"impl/tree/a.cu": "void f() {\n    cudaFree(p);\n}\n", "impl/tree/b.cu": "void f() {\n    k<<<1, 1>>>();\n}\n",
-               "impl/lists/c.cu": "void f() {\n    GRAFT_CUDA(cudaStreamSynchronize(s));\n}\n",
-               "impl/lists/d.cuh": "void f() {\n    GRAFT_CUDA(cudaMemcpy(a, b, n, cudaMemcpyDefault));\n}\n"},
-    "links": {"impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
-              "impl/docs/gpu/new.md": "nothing\n"},
-    "headers": {"capi/include/graft/a.h": "int64_t f(void);\n", "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"},
-}
+def plant(folder, files):
+    """Writes a case's tree, and the compile commands of a build of it."""
+    for path, text in files.items():
+        os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+        with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+            file.write(text)
+    os.makedirs(os.path.join(folder, "build"))
+    commands = [{"directory": folder, "file": f"{source}/any.cpp", "command": " ".join(["c++", *(f"-I{path}" for path in paths)])}
+                for source, paths in DIRECTORIES.items()]
+    with open(os.path.join(folder, "build", "compile_commands.json"), "w", encoding="utf-8") as file:
+        json.dump(commands, file)
 
 
 def self_test(_repository):
-    for rule, files in PLANTED.items():
+    for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
-            for path, text in files.items():
-                os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
-                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
-                    file.write(text)
-            said = "\n".join(globals()[rule](folder))
-            for path in files:
-                if path not in said:
-                    yield f"rule {rule} does not notice what is wrong with {path}: {files[path][:60]!r}"
+            plant(folder, case["files"])
+            options = {"rooms": case["rooms"]} if "rooms" in case else {}
+            said = list(ask(case["rule"], folder, os.path.join(folder, "build"), **options))
+        for part in case.get("says", case["files"]):
+            if not any(part in complaint for complaint in said):
+                yield f"rule {case['rule']} does not say '{part}'; it says: {said}"
+        for part in case.get("silent", ()):
+            for complaint in (complaint for complaint in said if part in complaint):
+                yield f"rule {case['rule']} finds fault where there is none: {complaint}"
 
 
-def main(repository, c_compiler, cxx_compiler, *rules):
+def ask(rule, repository, build, compilers=("cc", "c++"), **options):
+    arguments = {"layering": (build,), "cycles": (build,), "headers": compilers}.get(rule, ())
+    return globals()[rule](repository, *arguments, **options)
+
+
+def main(repository, build, c_compiler, cxx_compiler, *rules):
     wrong = 0
-    for rule in rules or ("layering", "sizes", "quiet", "headers", "device", "links", "self_test"):
-        arguments = (c_compiler, cxx_compiler) if rule == "headers" else ()
-        for complaint in globals()[rule](repository, *arguments):
+    for rule in rules or RULES:
+        for complaint in ask(rule, repository, build, (c_compiler, cxx_compiler)):
             print(f"{rule}: {complaint}")
             wrong += 1
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
+    if len(sys.argv) < 5:
         raise SystemExit(__doc__)
     sys.exit(main(*sys.argv[1:]))

@@ -128,6 +128,8 @@ static void test_give_up_above(const shim_library* shim, int bad) {
     CHECK_TEXT(inner->error_text(inner->self)[0] != '\0' ? inner->error_text(inner->self)
                                                          : part->error_text(part->self),
                "above");
+    CHECK(t->failed_call(t->self) == GRAFT_COMM_CALL_SPLIT); /* the last one of the rank that gave up */
+    CHECK(inner->failed_call(inner->self) == GRAFT_COMM_CALL_SPLIT);
     t->free(t);
     part->free(part);
     inner->free(inner);
@@ -143,6 +145,7 @@ static void test_give_up_below(const shim_library* shim) {
         CHECK(part->barrier(part->self) == GRAFT_ERROR_COMMUNICATION);
     CHECK_TEXT(part->barrier(part->self) != 0 ? part->error_text(part->self) : "", "rank 0 gave up: below");
     CHECK_OK(t, t->barrier(t->self));
+    CHECK(t->failed_call(t->self) == GRAFT_COMM_CALL_UNKNOWN);
     part->free(part);
     CHECK_OK(t, t->barrier(t->self));
     t->free(t);

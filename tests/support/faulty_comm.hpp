@@ -5,16 +5,19 @@
 // included: barrier, bcast, allreduce, allgatherv, alltoallv, isend, irecv, waitall, split.
 #pragma once
 
+#include "comm/failure.hpp"
 #include "comm/threads.hpp"
 
 #include <graft/comm.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace graft::test {
@@ -28,6 +31,8 @@ struct Fault {
     int64_t calls = 0;
     std::vector<std::string> names; // of the calls so far
     bool fired = false;
+    std::shared_ptr<std::atomic<int32_t>>
+        call;                   // GRAFT_COMM_CALL_* of the fault that fired on any rank; NULL: not told
     std::mutex* turn = nullptr; // held by the rank, but not while a call is under way (turns.hpp)
 };
 
@@ -47,8 +52,17 @@ inline FaultyTable& faulty(void* self) {
     return *static_cast<FaultyTable*>(self);
 }
 
+inline int32_t number_of(const char* call) {
+    int32_t number = GRAFT_COMM_CALL_BARRIER;
+    while (std::string_view(comm::name_of(static_cast<comm::Call>(number))) != call)
+        ++number;
+    return number;
+}
+
 inline int32_t inject(FaultyTable& me, const char* call, const char* when) {
     me.fault->fired = true;
+    if (me.fault->call != nullptr) // what is inside has not seen a call that fails before it is made
+        *me.fault->call = number_of(call);
     me.error = std::string("injected ") + when + " " + call;
     return injected_status;
 }
@@ -168,6 +182,12 @@ inline void fill_rest(graft_comm_v1& table, const graft_comm_v1& inner) {
         table.fail = [](void* self, const char* text) {
             faulty(self).inner->fail(faulty(self).inner->self, text);
         };
+    if (inner.failed_call != nullptr)
+        table.failed_call = [](void* self) -> int32_t {
+            const FaultyTable& me = faulty(self);
+            const int32_t injected = me.fault->call != nullptr ? me.fault->call->load() : 0;
+            return injected != 0 ? injected : me.inner->failed_call(me.inner->self);
+        };
     if (inner.time_s != nullptr)
         table.time_s = [](void* self) { return faulty(self).inner->time_s(faulty(self).inner->self); };
 }
@@ -200,8 +220,10 @@ inline FaultyRun run_faulty(int size, int rank, int64_t at, FaultTime time,
                             const std::function<void(graft_comm_v1*)>& body, double deadline_s = 10) {
     FaultyRun run;
     std::vector<graft_comm_v1*> tables = comm::create_thread_ranks(size, deadline_s);
+    const auto call = std::make_shared<std::atomic<int32_t>>(0);
     for (size_t r = 0; r < tables.size(); ++r) {
         run.faults.push_back(std::make_shared<Fault>());
+        run.faults.back()->call = call;
         if (static_cast<int>(r) == rank) {
             run.faults.back()->at = at;
             run.faults.back()->time = time;

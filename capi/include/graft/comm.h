@@ -13,6 +13,18 @@
 #define GRAFT_COMM_MIN 1
 #define GRAFT_COMM_MAX 2
 
+/* The calls that a failure may begin in. */
+#define GRAFT_COMM_CALL_UNKNOWN 0
+#define GRAFT_COMM_CALL_BARRIER 1
+#define GRAFT_COMM_CALL_BCAST 2
+#define GRAFT_COMM_CALL_ALLREDUCE 3
+#define GRAFT_COMM_CALL_ALLGATHERV 4
+#define GRAFT_COMM_CALL_ALLTOALLV 5
+#define GRAFT_COMM_CALL_ISEND 6
+#define GRAFT_COMM_CALL_IRECV 7
+#define GRAFT_COMM_CALL_WAITALL 8
+#define GRAFT_COMM_CALL_SPLIT 9
+
 #define GRAFT_COMM_DEVICE_AWARE 1u /* buffers may be device pointers */
 
 typedef struct graft_comm_v1 {
@@ -54,7 +66,10 @@ typedef struct graft_comm_v1 {
     void (*fail)(void *self, const char *text);
     /* May be NULL: wall clock. Seconds on this rank's own clock; a simulated rank has a clock of its own. */
     double (*time_s)(void *self);
-    uint64_t reserved[4];
+    /* May be NULL: nobody knows. Once the table has failed, by a call of its own or by `fail`: GRAFT_COMM_CALL_* of the
+     * call that the rank where the failure began was in, or made last before `fail`. */
+    int32_t (*failed_call)(void *self);
+    uint64_t reserved[3];
 } graft_comm_v1;
 
 #endif

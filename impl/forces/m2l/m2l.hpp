@@ -3,8 +3,9 @@
 //
 // A cell meets a group of n targets once instead of n times: about 260 vector operations at order 2 against
 // 40 n of M2P. What M2P cannot be spared is the near side, where the polynomial would be the larger error;
-// lists/ far_cells.hpp says which. Expansion: potential L(h) = sum over beta of L_beta h^beta / beta!, h =
-// target - centre, |beta| <= local_order(order); products of source and local terms up to that order in all.
+// lists/far_cells.hpp says which. Expansion: potential
+//     L(h) = sum over |beta| <= local_order(order) of L_beta h^beta / beta!,   h = target - centre;
+// products of source and local terms are kept up to that order in all.
 // Sources: Dehnen 2002 (J. Comput. Phys. 179, 27), section 3 (Cartesian M2L); peers.md's "no M2L/L2P" is what
 // it goes past.
 #pragma once

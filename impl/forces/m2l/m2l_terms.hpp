@@ -1,9 +1,10 @@
 // The mathematics of local expansions, term by term at compile time: M2L and L2P on the CPU and the GPU are
 // made of it.
 //
-// With s^2 = |R|^2 + eps^2 the derivatives of 1/s at R are d^a (1/s) = s^-(1+|a|) T_a(R / s), and T_a = T_a^0
-// of
-//     T_0^n = (-1)^n (2n-1)!!,   T_(a+x)^n = u_x T_a^(n+1) + a_x T_(a-x)^(n+1)
+// With s^2 = |R|^2 + eps^2 and u = R / s the derivatives of 1/s at R are
+//     d^a (1/s) = s^-(1+|a|) T_a(u),   T_a = T_a^0,
+//     T_0^n     = (-1)^n (2n-1)!!,
+//     T_(a+x)^n = u_x T_a^(n+1) + a_x T_(a-x)^(n+1)
 // (the scheme of McMurchie & Davidson 1978 for Hermite integrals, with f_n of 1/s in its place): no number
 // but powers of 1/s leaves the size of 1, whatever the units. Terms as in moments/moment_terms.hpp.
 #pragma once

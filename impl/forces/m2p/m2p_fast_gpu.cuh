@@ -1,16 +1,17 @@
 // The single-precision cell kernel of order 2 for charges of one sign: 30 instruction slots a cell.
 //
 // With a = |q|^(-1/2), d' = a (c - x) and i' = 1 / |d'| (softened: |d'|^2 + a^2 eps^2) the charge is 1, as in
-// p2p_fast_gpu.cuh. With t = Q' d', h = i'^2 (d' t + 2 C'), Q' the packed quadrupole and C' the trace
-// term:
-//     acceleration = (i'^3 + 5/2 h i'^5) d' - i'^5 t,    potential = b (i' + h i'^3 / 2).
+// p2p_fast_gpu.cuh. With Q' the packed quadrupole, C' the trace term and
+//     t = Q' d',   h = i'^2 (d' t + 2 C'):
+//     acceleration = (i'^3 + 5/2 h i'^5) d' - i'^5 t,
+//     potential    = b (i' + h i'^3 / 2).
 // This is moments/expansion.hpp with its factors multiplied out. A multiple of the unit matrix may be taken
-// off Q': with Q'' = Q' - z 1 and z = Q'_zz, t'' = t - z d' has a product less, h'' = h - z (softened: where
-// C' gets - z a^2 eps^2 / 2), and
-//     acceleration = (i'^3 + (5/2 h'' + 3/2 z) i'^5) d' - i'^5 t'',    potential = b (i' + (h'' + z) i'^3 /
-//     2):
-// 3 FMA d', 3 r'^2, root, 3 products i'^2, ^3, ^5, 8 for t'', 3 for d' t'', h'', 2 for the factor of d', 6
-// for the sums.
+// off Q': with z = Q'_zz and Q'' = Q' - z 1, t'' = t - z d' has a product less, and with h'' = h - z
+// (softened: where C' gets - z a^2 eps^2 / 2)
+//     acceleration = (i'^3 + (5/2 h'' + 3/2 z) i'^5) d' - i'^5 t'',
+//     potential    = b (i' + (h'' + z) i'^3 / 2).
+// Slots: 3 FMA for d', 3 for r'^2, the root, 3 products for i'^2, i'^3 and i'^5, 8 for t'', 3 for d' t'',
+// 1 for h'', 2 for the factor of d', 6 for the sums.
 #pragma once
 
 #include "forces/m2p/cell_queue_gpu.cuh"

@@ -4,8 +4,8 @@
 //
 // G = grad_u P is a sum over orders of traceless polynomials. Degree 2 is spanned by x^2 - z^2, y^2 - z^2,
 // xy, xz, yz of u, degree 3 by x(x^2-3z^2), x(y^2-z^2), y(y^2-3z^2), y(x^2-z^2), z(3x^2-z^2), z(3y^2-z^2),
-// xyz: 5 and 7 multiply-adds a component instead of 6 and 10. By Euler u G_l = l P_l; with W = P + 2 u G, a =
-// (rho G - x W) / s^3.
+// xyz: 5 and 7 multiply-adds a component instead of 6 and 10. By Euler u G_l = l P_l; with W = P + 2 u G
+//     a = (rho G - x W) / s^3.
 //
 // The chain of dependent operations is long (some 150 cycles at order 4) and bounds the speed when fewer than
 // two cells fit into the processor's window: so roots are taken for a batch of vectors first, then

@@ -5,10 +5,11 @@
 //     B_n = (2n-1)!! beta_n / s^(2n+1),  beta_0 = erfc(x),  beta_n = beta_(n-1) + gamma_n,
 //     gamma_n = 2 x (2 x^2)^(n-1) / (sqrt(pi) (2n-1)!!) exp(-x^2):
 // order n of the expansion is multiplied by beta_n, its share of -d/dr by beta_(n+1); all terms are positive,
-// all factors in [0, 1]. The kernel is not harmonic: r^2 B_n - (2n-1) B_(n-1) = (2n-1)!! delta_n / s^(2n-1)
-// with delta_n = gamma_n - eps^2/s^2 beta_n, which the traces of the moments are multiplied by (tau_n = -t
-// delta_n, t = rho^2/s^2; -delta_n is eps^2/s^2 without the screen). Source: Ewald 1921; the recurrence as in
-// Smith 1982 (CCP5 Newsletter 4, 13). Read once per SIMD target, see pair.hpp.
+// all factors in [0, 1]. The kernel is not harmonic:
+//     r^2 B_n - (2n-1) B_(n-1) = (2n-1)!! delta_n / s^(2n-1),   delta_n = gamma_n - eps^2/s^2 beta_n.
+// The traces of the moments are multiplied by tau_n = -t delta_n, t = rho^2/s^2 (without the screen -delta_n
+// is eps^2/s^2). Source: Ewald 1921; the recurrence as in Smith 1982 (CCP5 Newsletter 4, 13). Read once per
+// SIMD target, see pair.hpp.
 #if defined(GRAFT_KERNELS_SCREENED_ROOT_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAFT_KERNELS_SCREENED_ROOT_HPP
 #undef GRAFT_KERNELS_SCREENED_ROOT_HPP

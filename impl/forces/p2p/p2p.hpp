@@ -40,8 +40,8 @@ struct FieldSums {
 class Screen;
 
 /// Periodic boxes: pairs keep what the screen (screen.hpp) leaves of them up to the cut-off, in frame units;
-/// no screen: all of it. With Plummer's softening the long-range part is erf(alpha s) / s, s^2 = r^2 +
-/// length^2: `softening` is that length (0: none), and the cut-off one of s.
+/// no screen: all of it. With Plummer's softening the long-range part is erf(alpha s) / s,
+/// s^2 = r^2 + length^2: `softening` is that length (0: none), and the cut-off one of s.
 struct Screening {
     const Screen* screen = nullptr;
     double cutoff = 0;
@@ -50,8 +50,8 @@ struct Screening {
 
 /// Adds the field of the sources at the targets. T is float or double; `length` is the one softening length
 /// in frame units (Plummer's eps, the spline's h); sums are kept in T over `chunk` sources, then added up in
-/// double (chunk <= 0: over all of them). No status: the caller has checked everything. Cost: sources.count *
-/// targets.count.
+/// double (chunk <= 0: over all of them). No status: the caller has checked everything.
+/// Cost: sources.count * targets.count.
 template <typename T>
 void p2p(const PairVariant& variant, double length, const Sources<T>& sources, const Targets<T>& targets,
          int64_t chunk, const FieldSums& sums, const Screening& screening = {});

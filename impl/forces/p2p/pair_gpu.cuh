@@ -3,9 +3,11 @@
 //
 // Issue slots of a pair without softening and potential: float 3 subtractions, 3 + 3 multiply-adds, 3
 // products and MUFU.RSQ, 12 + 1; double 16 + MUFU.RSQ64H. The root's estimate is good to 2^-22 in float and
-// is taken as it is. In double it has 20 bits, and with e = 1 - r2 y^2 the series (1 - e)^(-3/2) = 1 + 3/2 e
-// + 15/8 e^2, (1 - e)^(-1/2) = 1 + 1/2 e + 3/8 e^2 end below 2^-56. Meaning of sums, softening and pairs at
-// distance zero: pair.hpp. Only files compiled by nvcc include this.
+// is taken as it is. In double it has 20 bits, and with e = 1 - r2 y^2 the series
+//     (1 - e)^(-3/2) = 1 + 3/2 e + 15/8 e^2,
+//     (1 - e)^(-1/2) = 1 + 1/2 e + 3/8 e^2
+// end below 2^-56. Meaning of sums, softening and pairs at distance zero: pair.hpp. Only files compiled by
+// nvcc include this.
 #pragma once
 
 #include "forces/softening.hpp"

@@ -251,9 +251,11 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& l
         return {1, 0, 0, 0, 0, 0, 0, 0};
     const double entries = p.components * entries_of(layout, p);
     NearTerms terms{1, 0, 0, 0, entries, 0, 0, 0};
-    if (near_records(layout))
-        terms[neighbour] = walked(layout, p), terms[run] = surprises(layout, p),
+    if (near_records(layout)) {
+        terms[neighbour] = walked(layout, p);
+        terms[run] = surprises(layout, p);
         terms[target] = filled(layout, p);
+    }
     const double written = entries * p.number_bytes();
     // In the paper's records charges stand between coordinates: the whole record passes.
     const double passed = written * (layout == NearLayout::replicated ? 1 + p.dimension : 1);
@@ -284,9 +286,10 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, c
     if (layout == NearLayout::indexed) // the points of a neighbourhood: most of them just met
         lines = {p.gathered * 4 / line_bytes, p.gathered * 4, p.sources * (p.dimension + p.components),
                  points_bytes};
-    else if (near_records(layout))
-        lines.streamed = entries_of(layout, p) * source_bytes / line_bytes,
+    else if (near_records(layout)) {
+        lines.streamed = entries_of(layout, p) * source_bytes / line_bytes;
         lines.stream_bytes = p.layout_bytes;
+    }
     add_lines(terms, lines, levels);
     if (near_records(layout)) { // arithmetic and waits go on while the next lines come: the longer, nearly
         const auto arrays = arrays_of(*levels.cpu);
@@ -354,9 +357,10 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
                          (device.multiprocessors > 0 ? device.multiprocessors : usual_multiprocessors);
         if (machine.cpu.cores > 0)
             gpu.host_threads = machine.cpu.cores;
-        if (phase == NearPhaseName::kernel)
-            gpu.slot_s = near_slot_s(problem, way, machine, false),
+        if (phase == NearPhaseName::kernel) {
+            gpu.slot_s = near_slot_s(problem, way, machine, false);
             gpu.chain_s = near_slot_s(problem, way, machine, true);
+        }
         return near_gpu_terms(near_form(layout, way), phase, problem, gpu);
     }
     layout = near_measured_as(layout);

@@ -24,19 +24,20 @@ struct NearGpuSeconds {
 };
 
 /// In NearPhase's order. kernel, where slots are times slot_s and steps, one source after another, times
-/// chain_s (near_slot_s):
-///   call, steps of the longest thread (tiled: that reads sources itself), targets, threads that wait until
-///   others have ended (ranges: times the runs they step through; group, tiled: runs), slots of all pairs,
-///   then
-///   indexed    -, steps of the longest thread whose sources the first level has not, -
-///   ranges     runs that a thread steps through, slots of pairs beyond those that threads sum while the
-///              longest does, -
-///   replicated, interleaved    -, steps of the longest thread beyond the second level, bytes of the records
-///   group      -, slots of pairs beyond those that threads sum while the longest does, bytes of the records
-///   tiled      runs that a lane steps through, steps through shared memory, slots of their pairs
-///   tiled_once (pairs of boxes once): in place of slots of all pairs the lanes' instructions at the device's
-///              rate, with those that pass while the last warps end, and bytes of the sums that boxes leave
-///              each other, written and read; no others but the call
+/// chain_s (near_slot_s): call, steps of the longest thread (tiled: that reads sources itself), targets,
+/// threads that wait until others have ended (ranges: times the runs they step through; group, tiled: runs),
+/// slots of all pairs, then
+///   indexed       -, steps of the longest thread whose sources the first level has not, -
+///   ranges        runs that a thread steps through, slots of pairs beyond those that threads sum while the
+///                 longest does, -
+///   replicated,   -, steps of the longest thread beyond the second level, bytes of the records
+///   interleaved
+///   group         -, slots of pairs beyond those that threads sum while the longest does, bytes of the
+///                 records
+///   tiled         runs that a lane steps through, steps through shared memory, slots of their pairs
+///   tiled_once    (pairs of boxes once) in place of slots of all pairs the lanes' instructions at the
+///                 device's rate, with those that pass while the last warps end, and bytes of the sums that
+///                 boxes leave each other, written and read; no others but the call
 /// collection: call, neighbours of the walk on the thread that ends last, targets, bytes of the tables
 /// (packed records: 8 a box more than the padded ones that are measured in their stead; a padded record a
 /// box: 8 less), bytes of the layout / 64 (tiled: boxes with targets, whose units one thread makes;
@@ -44,9 +45,9 @@ struct NearGpuSeconds {
 /// caches, and, where its bytes are more than the library keeps for the next plan, those / 64 and one.
 /// charges: call, sources of the longest record, which one thread or warp writes, targets (layouts without
 /// records: sources), then
-///   replicated     runs of all targets, stores that do not hide behind what a warp takes for its record, -
-///   interleaved    -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
-///   group          boxes, sources of all neighbourhoods, runs of all boxes
+///   replicated    runs of all targets, stores that do not hide behind what a warp takes for its record, -
+///   interleaved   -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
+///   group         boxes, sources of all neighbourhoods, runs of all boxes
 /// scatter: call, -, targets, -, -, targets beyond a core's caches.
 NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& problem,
                          const NearGpuSeconds& machine);

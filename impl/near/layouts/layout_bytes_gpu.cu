@@ -31,11 +31,12 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
     case Layout::tiled_split:
         return lists + fixed + 2 * (24 * boxes + 16 * targets / 32) + runs + 24 * boxes;
     case Layout::indexed:
-        fixed += 8 * (boxes + 1) + 4 * targets, copies = 4 * gathered;
+        fixed += 8 * (boxes + 1) + 4 * targets;
+        copies = 4 * gathered;
         break;
     case Layout::replicated_group:
-        fixed += 8 * (boxes + 1),
-            copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * gathered;
+        fixed += 8 * (boxes + 1);
+        copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * gathered;
         break;
     case Layout::replicated_group_padded:
         copies = number * (4 + (shape.components > 1 ? shape.components : 0)) * boxes *

@@ -35,9 +35,10 @@ class DeviceChoice {
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
         choose(input);
         reason_ = "predicted to be fastest";
-        if (asked_)
-            choice_.layout = static_cast<near::Layout>(input.options.layout),
+        if (asked_) {
+            choice_.layout = static_cast<near::Layout>(input.options.layout);
             reason_ = "as near_field.layout says";
+        }
     }
     near::Layout layout() const { return choice_.layout; }
     const char* reason() const { return reason_; }

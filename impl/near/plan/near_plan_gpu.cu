@@ -320,11 +320,11 @@ class Plan final : public DeviceNear {
         report.bytes_device = memory_.bytes_held(), report.bytes_pinned = memory_.bytes_pinned();
         const backend::DeviceCache& cache = backend::DeviceCache::of(memory_.device());
         report.bytes_kept = cache.bytes(false) + cache.bytes(true);
-        report.allocations = memory_.allocations(), report.waits = queue_.waits() + waits_,
+        report.allocations = memory_.allocations(), report.waits = queue_.waits() + waits_;
         report.launches = queue_.launches;
         if (far_ != nullptr)
             report.allocations += far_->allocations(), report.bytes_device += far_->bytes();
-        report.pairs = static_cast<double>(on_device_.all().host().pairs), report.chunks = layout_->chunks(),
+        report.pairs = static_cast<double>(on_device_.all().host().pairs), report.chunks = layout_->chunks();
         report.device = memory_.device();
         std::snprintf(report.device_name, sizeof report.device_name, "%s", name_);
     }

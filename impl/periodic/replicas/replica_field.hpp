@@ -3,15 +3,19 @@
 //
 // Images at lattice vectors n with |n| >= reach act on a target at distance w from a source by
 //
-//     psi(w) = sum over l of sum over m of a_lm R_lm(w) + 2 pi |w|^2 / 3 V,   a_lm = conj(sum over these n of
-//     I_lm(n)),
+//     psi(w) = sum over l of sum over m of a_lm R_lm(w) + 2 pi |w|^2 / 3 V,
+//     a_lm   = conj(sum over these n of I_lm(n)),
 //
-// R, I the regular and irregular solid harmonics with which 1 / |n - w| = sum conj(R_lm(w)) I_lm(n) and
-// R_lm(x - y) = sum of R_l'm'(x) R_(l-l')(m-m')(-y): one M2L of the box's moments sum q R_lm(-y), then a
-// polynomial at each target. The sums over n are Ewald's, differentiated (conducting boundary); odd l vanish.
-// Everything up to an order is kept; what is left out falls as (|w| / reach)^(order + 2). Sources: Nijboer &
-// De Wette 1957 (Physica 23, 309); Challacombe, White & Head-Gordon 1997 (J. Chem. Phys. 107, 10131);
-// Hobson's theorem for derivatives of radial functions; van Gelderen 1998 for R and I.
+// R, I the regular and irregular solid harmonics with which
+//
+//     1 / |n - w| = sum of conj(R_lm(w)) I_lm(n),
+//     R_lm(x - y) = sum of R_l'm'(x) R_(l-l')(m-m')(-y):
+//
+// one M2L of the box's moments sum q R_lm(-y), then a polynomial at each target. The sums over n are
+// Ewald's, differentiated (conducting boundary); odd l vanish. Everything up to an order is kept; what is
+// left out falls as (|w| / reach)^(order + 2). Sources: Nijboer & De Wette 1957 (Physica 23, 309);
+// Challacombe, White & Head-Gordon 1997 (J. Chem. Phys. 107, 10131); Hobson's theorem for derivatives of
+// radial functions; van Gelderen 1998 for R and I.
 #pragma once
 
 #include "backend/executor.hpp"

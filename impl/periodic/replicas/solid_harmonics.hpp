@@ -1,9 +1,16 @@
 // Regular solid harmonics R_lm = r^l P_lm(cos theta) exp(i m phi) / (l + m)!, by recurrence.
 //
-// R_(l+1)(l+1) = -(x + i y) / (2l + 2) R_ll, R_(l+1)m = ((2l + 1) z R_lm - r^2 R_(l-1)m) / ((l + 1)^2 - m^2),
-// R_l(-m) =
-// (-1)^m conj(R_lm). Derivatives: d/dz R_lm = R_(l-1)m, (d/dx + i d/dy) R_lm = R_(l-1)(m+1), (d/dx - i d/dy)
-// R_lm = -R_(l-1)(m-1). Source: van Gelderen 1998, DEOS Progress Letter 98.1, 57.
+//     R_(l+1)(l+1) = -(x + i y) / (2l + 2) R_ll
+//     R_(l+1)m     = ((2l + 1) z R_lm - r^2 R_(l-1)m) / ((l + 1)^2 - m^2)
+//     R_l(-m)      = (-1)^m conj(R_lm)
+//
+// Derivatives:
+//
+//     d/dz R_lm            = R_(l-1)m
+//     (d/dx + i d/dy) R_lm = R_(l-1)(m+1)
+//     (d/dx - i d/dy) R_lm = -R_(l-1)(m-1)
+//
+// Source: van Gelderen 1998, DEOS Progress Letter 98.1, 57.
 #pragma once
 
 #include <complex>

@@ -40,8 +40,8 @@ NearCommon fit_near_common(std::span<const std::vector<NearSample>> samples, con
 NearLayoutCosts fit_near(NearLayout layout, std::span<const NearSample> samples, const NearWay& way,
                          const Machine& machine, const NearCommon* common = nullptr, int32_t dimension = 0);
 
-/// Adds or replaces the item of the same backend, layout, size and dimension (kernel, precision, dimension,
-/// outputs).
+/// Adds or replaces the item of the same backend, layout, size and dimension
+/// (kernel, precision, dimension, outputs).
 /// Throws Error(internal) when the table is full.
 void put(NearMachine& near, const NearLayoutCosts& costs);
 void put(NearMachine& near, const NearKernelCosts& costs);

@@ -114,8 +114,8 @@ double kernel_speed_up_printed(const PaperNear& near, double lambda_gpu) {
 }
 
 double kernel_speed_up(const PaperNear& near, double bank_bytes) {
-    // Every target of a box reads its sources again, so a thread's banks count for each target; boxes x D =
-    // N.
+    // Every target of a box reads its sources again, so a thread's banks count for each target;
+    // boxes x D = N.
     const double indexed_banks = near.mean() * indexed_locality(near, bank_bytes).banks_of_thread;
     const double replicated_banks = replicated_locality(near, bank_bytes).banks_of_thread;
     return near.boxes() * indexed_banks / (near.points * replicated_banks);

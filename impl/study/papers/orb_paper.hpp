@@ -6,8 +6,10 @@
 //     sum over i of  c x p x (s/c) / B_C                (12; printed "i x p x s/B_C", "i cancels out")
 //   = sum over i of  p x s / B_C                        (13)
 //   = L x p x s / B_C,  L = ceil(log2 d)                (14)
-// With the GPU counting, each level sends all coordinates over the link: L x (p s / B_G + s / I_GC)    (15)
-// and with the partition on the GPU too they are sent once: L x p s / B_G + s / I_GC                    (16)
+// With the GPU counting, each level sends all coordinates over the link, and with the partition on the GPU,
+// too, they are sent once:
+//     L x (p x s / B_G + s / I_GC)                      (15)
+//     L x p x s / B_G + s / I_GC                        (16)
 // As printed, s is all three coordinates (12 B a particle), although a count reads one; the partition itself
 // and every launch are free. orb_time.hpp puts that right. Misprints: table 3 lists B_G twice, its second is
 // I_GC; the text above (12) halves the particles "in each iteration", which is each level.

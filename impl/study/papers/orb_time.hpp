@@ -4,14 +4,13 @@
 // Against rehmann2022's equations 12 to 16 (orb_paper.hpp):
 //  - a count reads the one coordinate that is cut, 4 bytes a particle, not 12;
 //  - a cell bisects until a cut misses by at most alpha particles: log2(n / (2 alpha)) - 1 iterations for n
-//  evenly
-//    spread ones (0.83 more where the cut must be exact: the gap between two neighbours varies), at most 24,
-//    the bits of a coordinate's mantissa (his p is 32, his 20 at N = 2^30, d = 4096 is alpha = 5); or as many
-//    as were measured. Cells that are done are not read again;
+//    evenly spread ones (0.83 more where the cut must be exact: the gap between two neighbours varies), at
+//    most 24, the bits of a coordinate's mantissa (his p is 32, his 20 at N = 2^30, d = 4096 is alpha = 5);
+//    or as many as were measured. Cells that are done are not read again;
 //  - before, a level brings the coordinate into one column (make axis: 4 B read, 4 B written a particle), the
 //    only bytes that need to cross the link when the CPU partitions; when the GPU does, 12 B cross it once;
 //  - after, the partition reads and writes all records once a level, on the GPU twice: to temporaries and
-//  back;
+//    back;
 //  - the host looks at every pass: it waits, gets a number a block (of 4,096 elements), and adds them up;
 //    before a level it says which block has which cell;
 //  - a kernel for one small cell takes as long as its longest block, however few its bytes.

@@ -12,17 +12,18 @@ inline SimulatedEndpoint& endpoint_of(void* self) {
 
 /// Runs one call of the table on the rank's clock; an exception becomes its status and text.
 template <typename Body>
-int32_t on_clock(void* self, Body&& body) noexcept {
+int32_t on_clock(void* self, Call call, Body&& body) noexcept {
     SimulatedEndpoint& endpoint = endpoint_of(self);
+    endpoint.last_call = call;
     Simulator::State& simulator = *endpoint.simulator;
     SimulatedRank& rank = simulator.ranks[static_cast<size_t>(endpoint.machine_rank)];
     simulator.enter(rank);
     int32_t status = 0;
     try {
-        const std::string* const failure =
-            simulator.deadlock.empty() ? endpoint.group->failure_of_line() : &simulator.deadlock;
-        if (failure != nullptr)
-            core::fail(core::Status::communication, "%s", failure->c_str());
+        if (!simulator.deadlock.empty())
+            throw Failure(simulator.deadlock, Call::unknown);
+        if (const SimulatedGroup* const failed = endpoint.group->failed_of_line())
+            throw Failure(failed->failure, failed->failed_call);
         status = body(endpoint, simulator, rank);
     } catch (const core::Error& error) {
         endpoint.error = error.what();

@@ -193,6 +193,7 @@ void perform_collective(Simulator::State& simulator, SimulatedGroup& group, cons
         perform(simulator, group, calls, ranks);
     } catch (const core::Error& error) {
         group.failure = error.what();
+        group.failed_call = calls[0]->endpoint->last_call;
         for (SimulatedCall* call : calls) {
             call->status = static_cast<int32_t>(error.status());
             call->endpoint->error = error.what();

@@ -46,9 +46,8 @@ void cost_barrier(Ensemble& ranks);
 /// binomial scatter, then allgather.
 void cost_broadcast(Ensemble& ranks, int64_t bytes, int32_t root);
 /// Up to 2,048 bytes, or fewer numbers than ranks: recursive doubling, log2 P (alpha + beta b), two more
-/// messages where P is no power of two. Above: reduce-scatter by halving, allgather by doubling, 2 log2 P
-/// alpha
-/// + 2 (1 - 1/P) beta b.
+/// messages where P is no power of two. Above: reduce-scatter by halving, allgather by doubling,
+/// 2 log2 P alpha + 2 (1 - 1/P) beta b.
 void cost_allreduce(Ensemble& ranks, int64_t bytes, int64_t count);
 /// block[i]: bytes of rank i. Recursive doubling (P a power of two, less than 512 KiB in all), Bruck (less
 /// than 80 KiB in all), else ring, which is charged (P - 1) steps of the largest block after the latest rank:

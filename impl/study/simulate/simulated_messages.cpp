@@ -125,65 +125,68 @@ void take_messages(SimulatedRank& rank, std::vector<int32_t> indices) {
 
 int32_t simulated_isend(void* self, const void* data, int64_t bytes, int32_t to, int32_t tag,
                         int64_t* request) {
-    return on_clock(self, [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
-        check_message(endpoint, bytes, to, tag);
-        const int32_t index = new_request(rank);
-        send_message(endpoint, simulator, rank, data, bytes, to, tag, index);
-        *request = index + 1;
-        return 0;
-    });
+    return on_clock(self, Call::isend,
+                    [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
+                        check_message(endpoint, bytes, to, tag);
+                        const int32_t index = new_request(rank);
+                        send_message(endpoint, simulator, rank, data, bytes, to, tag, index);
+                        *request = index + 1;
+                        return 0;
+                    });
 }
 
 int32_t simulated_irecv(void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
-    return on_clock(self, [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
-        check_message(endpoint, bytes, from, tag);
-        const int32_t index = new_request(rank);
-        SimulatedRequest& fresh = rank.requests[static_cast<size_t>(index)];
-        fresh.data = data;
-        fresh.bytes = bytes;
-        fresh.from = from;
-        fresh.tag = tag;
-        const MessageKey key{endpoint.group->id, from, endpoint.rank, tag};
-        SimulatedChannel& channel = simulator.channels[key];
-        if (channel.sent.empty()) {
-            channel.posted.push_back(index);
-        } else {
-            const SimulatedMessage& message = channel.sent.front();
-            deliver(fresh, message.data.data(), static_cast<int64_t>(message.data.size()), message.time_s,
-                    message.transfer_s);
-            channel.sent.erase(channel.sent.begin());
-            if (channel.sent.empty())
-                simulator.channels.erase(key);
-        }
-        *request = index + 1;
-        return 0;
-    });
+    return on_clock(self, Call::irecv,
+                    [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
+                        check_message(endpoint, bytes, from, tag);
+                        const int32_t index = new_request(rank);
+                        SimulatedRequest& fresh = rank.requests[static_cast<size_t>(index)];
+                        fresh.data = data;
+                        fresh.bytes = bytes;
+                        fresh.from = from;
+                        fresh.tag = tag;
+                        const MessageKey key{endpoint.group->id, from, endpoint.rank, tag};
+                        SimulatedChannel& channel = simulator.channels[key];
+                        if (channel.sent.empty()) {
+                            channel.posted.push_back(index);
+                        } else {
+                            const SimulatedMessage& message = channel.sent.front();
+                            deliver(fresh, message.data.data(), static_cast<int64_t>(message.data.size()),
+                                    message.time_s, message.transfer_s);
+                            channel.sent.erase(channel.sent.begin());
+                            if (channel.sent.empty())
+                                simulator.channels.erase(key);
+                        }
+                        *request = index + 1;
+                        return 0;
+                    });
 }
 
 int32_t simulated_waitall(void* self, int64_t count, int64_t* requests) {
-    return on_clock(self, [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
-        const std::vector<int32_t> indices = indices_of(rank, count, requests);
-        SimulatedCall call;
-        call.kind = CallKind::messages;
-        call.endpoint = &endpoint;
-        for (const int32_t i : indices) {
-            SimulatedRequest& request = rank.requests[static_cast<size_t>(i)];
-            if (request.done)
-                continue;
-            request.awaited = true;
-            call.from = request.from;
-            call.tag = request.tag;
-            ++call.outstanding;
-        }
-        if (call.outstanding > 0) {
-            const int32_t status = simulator.wait(call);
-            if (status != 0)
-                return status;
-        }
-        std::fill(requests, requests + count, 0);
-        take_messages(rank, indices);
-        return 0;
-    });
+    return on_clock(self, Call::waitall,
+                    [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
+                        const std::vector<int32_t> indices = indices_of(rank, count, requests);
+                        SimulatedCall call;
+                        call.kind = CallKind::messages;
+                        call.endpoint = &endpoint;
+                        for (const int32_t i : indices) {
+                            SimulatedRequest& request = rank.requests[static_cast<size_t>(i)];
+                            if (request.done)
+                                continue;
+                            request.awaited = true;
+                            call.from = request.from;
+                            call.tag = request.tag;
+                            ++call.outstanding;
+                        }
+                        if (call.outstanding > 0) {
+                            const int32_t status = simulator.wait(call);
+                            if (status != 0)
+                                return status;
+                        }
+                        std::fill(requests, requests + count, 0);
+                        take_messages(rank, indices);
+                        return 0;
+                    });
 }
 
 } // namespace graft::comm

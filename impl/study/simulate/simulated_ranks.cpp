@@ -67,10 +67,10 @@ struct Waiting {
 
 } // namespace
 
-const std::string* SimulatedGroup::failure_of_line() const {
+const SimulatedGroup* SimulatedGroup::failed_of_line() const {
     for (const SimulatedGroup* group = this; group != nullptr; group = group->parent.get())
         if (!group->failure.empty())
-            return &group->failure;
+            return group;
     return nullptr;
 }
 

@@ -1,6 +1,7 @@
 // The inside of the simulator: ranks, groups, calls that wait, messages on their way.
 #pragma once
 
+#include "comm/failure.hpp"
 #include "study/simulate/fiber.hpp"
 #include "study/simulate/simulated_ranks.hpp"
 
@@ -19,8 +20,9 @@ struct SimulatedGroup {
     std::shared_ptr<SimulatedGroup> parent;
     int32_t arrived = 0; // at the collective that is under way
     std::string failure; // not empty: every call fails
+    Call failed_call = Call::unknown;
 
-    const std::string* failure_of_line() const; // its own or a forebear's; NULL: good
+    const SimulatedGroup* failed_of_line() const; // itself or a forebear; NULL: good
 };
 
 /// One rank's table of one group.
@@ -31,6 +33,7 @@ struct SimulatedEndpoint {
     int32_t rank = 0;         // in the group
     int32_t machine_rank = 0; // in the machine
     std::string error;
+    Call last_call = Call::unknown;
 };
 
 enum class CallKind { barrier, broadcast, allreduce, allgather, alltoall, split, messages };

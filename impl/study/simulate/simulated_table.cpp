@@ -21,9 +21,9 @@ int32_t Simulator::State::rendezvous(SimulatedCall& call) {
 
 namespace {
 
-int32_t collective(void* self, SimulatedCall& call) noexcept {
+int32_t collective(void* self, Call name, SimulatedCall& call) noexcept {
     call.endpoint = &endpoint_of(self);
-    return on_clock(self, [&](SimulatedEndpoint&, Simulator::State& simulator, SimulatedRank&) {
+    return on_clock(self, name, [&](SimulatedEndpoint&, Simulator::State& simulator, SimulatedRank&) {
         return simulator.rendezvous(call);
     });
 }
@@ -31,7 +31,7 @@ int32_t collective(void* self, SimulatedCall& call) noexcept {
 int32_t barrier(void* self) {
     SimulatedCall call;
     call.kind = CallKind::barrier;
-    return collective(self, call);
+    return collective(self, Call::barrier, call);
 }
 
 int32_t broadcast(void* self, void* data, int64_t bytes, int32_t root) {
@@ -40,7 +40,7 @@ int32_t broadcast(void* self, void* data, int64_t bytes, int32_t root) {
     call.receive = data;
     call.bytes = bytes;
     call.root = root;
-    return collective(self, call);
+    return collective(self, Call::bcast, call);
 }
 
 int32_t allreduce(void* self, const void* send, void* receive, int64_t count, int32_t dtype,
@@ -52,7 +52,7 @@ int32_t allreduce(void* self, const void* send, void* receive, int64_t count, in
     call.bytes = count;
     call.dtype = dtype;
     call.operation = operation;
-    return collective(self, call);
+    return collective(self, Call::allreduce, call);
 }
 
 int32_t allgatherv(void* self, const void* send, int64_t send_bytes, void* receive,
@@ -64,7 +64,7 @@ int32_t allgatherv(void* self, const void* send, int64_t send_bytes, void* recei
     call.receive = receive;
     call.receive_bytes = receive_bytes;
     call.receive_offset = receive_offset;
-    return collective(self, call);
+    return collective(self, Call::allgatherv, call);
 }
 
 int32_t alltoallv(void* self, const void* send, const int64_t* send_bytes, const int64_t* send_offset,
@@ -77,7 +77,7 @@ int32_t alltoallv(void* self, const void* send, const int64_t* send_bytes, const
     call.receive = receive;
     call.receive_bytes = receive_bytes;
     call.receive_offset = receive_offset;
-    return collective(self, call);
+    return collective(self, Call::alltoallv, call);
 }
 
 int32_t split(void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
@@ -86,7 +86,7 @@ int32_t split(void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
     call.root = colour;
     call.operation = key;
     call.part = part;
-    return collective(self, call);
+    return collective(self, Call::split, call);
 }
 
 void release_table(graft_comm_v1* table) {
@@ -107,7 +107,13 @@ void fail(void* self, const char* text) {
     if (!group.failure.empty())
         return;
     group.failure = core::format("rank %d gave up: %s", endpoint.rank, text);
+    group.failed_call = endpoint.last_call;
     endpoint.simulator->release(&group);
+}
+
+int32_t failed_call(void* self) {
+    const SimulatedGroup* const failed = endpoint_of(self).group->failed_of_line();
+    return static_cast<int32_t>(failed != nullptr ? failed->failed_call : Call::unknown);
 }
 
 double time_s(void* self) {
@@ -140,6 +146,7 @@ void fill_simulated_table(SimulatedEndpoint& endpoint) {
     table.set_deadline = set_deadline;
     table.fail = fail;
     table.time_s = time_s;
+    table.failed_call = failed_call;
 }
 
 } // namespace graft::comm

@@ -117,7 +117,7 @@ TEST_F(Periodic, SlabsAreTheCpus) {
     Settings s = slab_settings(plane);
     s.softening = Softening::plummer, s.softening_length = 0.05;
     EXPECT_THROW(run(s, cloud), graft::core::Error);
-    s.softening = Softening::spline,
+    s.softening = Softening::spline;
     s.softening_length = 8; // what acts across the vacuum must not be softened
     const Cloud few = strewn_charges(plane, 60, false);
     EXPECT_LT(rms_error(run(s, few), on_cpu(s, few, {})), 1e-4);

@@ -2,8 +2,8 @@
 // on a GT200). Leapfrog of a host whose arrays stay on the device: the loop below launches its own kicks and
 // drifts on the stream that it gave to Graft, and never copies a particle.
 //
-//   study_gaburov2010_merger [--n 800000] [--steps 300] [--theta 0.5] [--precision fp32] [--mac box] [--json
-//   FILE]
+//   study_gaburov2010_merger [--n 800000] [--steps 300] [--theta 0.5] [--precision fp32] [--mac box]
+//                            [--json FILE]
 //
 // Two galaxies of disc, bulge and halo on a parabola with pericentre 2 disc scales, from 20 apart, the second
 // one turned by 60 degrees; quadrupoles, theta 0.5, leaves and groups of 64, softening and step as the model

@@ -2,8 +2,8 @@
 // without softening; all pairs and Barnes-Hut (theta 0.6, edge over distance, monopoles), arrays on the
 // device.
 //
-//   study_thuering2023 [--nmax 1216869] [--repeat 5] [--cpu] [--json FILE]      GRAFT_TEST_DATA:
-//   planets_and_moons.csv
+//   study_thuering2023 [--nmax 1216869] [--repeat 5] [--cpu] [--json FILE]
+//   GRAFT_TEST_DATA: planets_and_moons.csv
 //
 // Belts of 178, 999, 2,678, 19,054, 138,723 and 1,216,869 bodies: 178 are the Sun and the table, 999 the Sun
 // and asteroids alone, the others the table and asteroids (his come from JPL's data base, ours from published

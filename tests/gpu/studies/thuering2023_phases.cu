@@ -1,8 +1,8 @@
 // thuering2023, figures 5.4 and 5.5 on a GPU: threads of the block that makes the top of the octree, and of
 // the block of each subtree.
 //
-//   study_thuering2023_phases [--nmin 178] [--nmax 1216869] [--depth 6] [--leaf 32] [--repeat 9] [--json
-//   FILE]
+//   study_thuering2023_phases [--nmin 178] [--nmax 1216869] [--depth 6] [--leaf 32] [--repeat 9]
+//                             [--json FILE]
 //
 // Milliseconds by events, medians after two to warm up. His (GP100, 1,216,869 bodies): the top about 85 ms
 // with 128 work-items, best with 640, 3.8 ms more with 1,024; subtrees best with 1,024.

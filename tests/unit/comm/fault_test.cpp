@@ -15,6 +15,7 @@ using graft::core::Buffer;
 using graft::core::Error;
 using graft::core::Memory;
 using graft::core::Status;
+using graft::test::Fault;
 using graft::test::FaultTime;
 using graft::test::FaultyRun;
 
@@ -60,6 +61,7 @@ using Body = void (*)(Communicator&);
 struct Outcome {
     Status first = Status::ok, second = Status::ok;
     std::string text;
+    Call call = Call::unknown; // that the failure began in
     bool operator==(const Outcome& other) const { return first == other.first && second == other.second; }
 };
 
@@ -70,8 +72,9 @@ Status entry(Communicator& comm, const std::function<void()>& body, std::string&
             body();
             comm.conclude();
         });
-    } catch (const Error& error) {
+    } catch (const Failure& error) {
         EXPECT_EQ(error.what(), comm.poison());
+        EXPECT_EQ(error.began_in(), comm.failed_call());
         text = error.what();
         return error.status();
     }
@@ -84,6 +87,7 @@ Outcome two_entries(graft_comm_v1* table, Body body) {
     outcome.first = entry(
         comm, [&] { body(comm); }, outcome.text);
     const std::string before = comm.poison();
+    outcome.call = comm.failed_call();
     outcome.second = entry(
         comm, [&] { comm.barrier(); }, outcome.text);
     if (!before.empty()) { // at once, with the first text
@@ -104,6 +108,12 @@ void expect_all_ranks_know(const FaultyRun& run, const std::vector<Outcome>& out
         return;
     }
     EXPECT_EQ(outcome.second, Status::communication);
+    const Fault& fault = *run.faults[static_cast<size_t>(rank)];
+    for (const Outcome& other : outcomes) {
+        if (other.first != Status::ok) {
+            EXPECT_EQ(name_of(other.call), fault.names[static_cast<size_t>(fault.at - 1)]) << other.text;
+        }
+    }
     for (const Outcome& other : outcomes)
         for (const std::string& part : {std::string("injected"), "rank " + std::to_string(rank)})
             EXPECT_NE(other.text.find(part), std::string::npos) << other.text;
@@ -134,6 +144,32 @@ TEST_P(Faults, EveryCallOfEveryRank) {
 INSTANTIATE_TEST_SUITE_P(Sizes, Faults,
                          testing::Combine(testing::Values(1, 2, 3, 4, 7, 8),
                                           testing::Values(all_calls, algorithms)));
+
+/// The words of a failure say nothing about where it began: the host's text is free.
+TEST(Conclusion, IsDrawnFromTheCallAndNotFromTheWords) {
+    for (const bool agreement : {false, true}) {
+        std::vector<graft_comm_v1*> tables = create_thread_ranks(2, 100);
+        for (graft_comm_v1* table : tables)
+            table->error_text = [](void*) -> const char* {
+                return "allreduce, after all ranks had agreed: no";
+            };
+        const auto errors = run_tables(tables, [&](graft_comm_v1* table) {
+            Communicator comm(table);
+            if (table->rank == 0) {
+                comm.conclude();
+            } else { // leaves in its allreduce, or in a later call
+                comm.min(int64_t{INT64_MAX});
+                int64_t none = 99; // no such request: waitall fails
+                if (!agreement)
+                    table->waitall(table->self, 1, &none);
+                table->fail(table->self, "left");
+            }
+        });
+        EXPECT_EQ(errors[0] != nullptr, agreement);
+        for (graft_comm_v1* table : tables)
+            table->free(table);
+    }
+}
 
 /// A fault that peers cannot see: the table has no `fail`. The deadline ends the wait.
 TEST(Deadline, EndsAWaitForARankThatLeftWithoutAWord) {

@@ -7,8 +7,8 @@ namespace graft::kernels::near {
 
 namespace {
 
-/// Four boxes of 2, 0, 3 and 1 points on a line, neighbours: a box and those beside it. Point i is at i +
-/// 0.5.
+/// Four boxes of 2, 0, 3 and 1 points on a line, neighbours: a box and those beside it. Point i is at
+/// i + 0.5.
 class NearCollect : public ::testing::TestWithParam<bool> {
   protected:
     void SetUp() override {

@@ -1,0 +1,111 @@
+"""Small trees with something wrong in each: what every rule must notice, and what it must let pass.
+
+A case has the rule, its files, `says` (parts of the complaints to be made; all of the files' paths where it is not given),
+`silent` (parts that no complaint may have), and for rules about rooms the `rooms` of its house.
+"""
+
+# A house with rooms in rooms.
+NESTED = {
+    "core": "",
+    "backend": "core",
+    "comm": "core backend",
+    "geometry": "core backend comm",
+    "particles": "core backend comm geometry",
+    "decompose": "core backend comm geometry particles",
+    "balance": "core backend comm geometry particles decompose model",
+    "tree": "core backend comm geometry particles",
+    "moments": "core backend comm geometry particles tree",
+    "lists": "core backend comm geometry particles tree moments",
+    "forces/p2p": "core backend comm geometry particles tree moments lists",
+    "forces/m2p": "core backend comm geometry particles tree moments lists forces",
+    "forces/m2l": "core backend comm geometry particles tree moments lists forces",
+    "forces/direct": "core backend comm geometry particles tree moments lists forces",
+    "periodic": "core backend comm geometry particles tree moments lists forces",
+    "essential": "core backend comm geometry particles decompose balance tree moments lists forces periodic",
+    "near": "core backend comm geometry particles decompose balance tree moments lists forces periodic essential model",
+    "engine": "core backend comm geometry particles decompose balance tree moments lists forces periodic essential model",
+    "study": "core backend comm geometry particles decompose balance tree moments lists forces periodic essential near engine "
+             "model reference",
+    "model": "core geometry",
+    "reference": "core geometry",
+}
+
+HEADERS = {path: "\n" for path in ("impl/core/error.hpp", "impl/tree/tree.hpp", "impl/lists/walk.hpp", "impl/forces/p2p/p2p.hpp",
+                                   "impl/engine/solver.hpp", "capi/include/graft/types.h", "capi/internal/entries.hpp",
+                                   "capi/src/structs.hpp", "plugin/deck/deck.hpp")}
+COMING = {"core": "impl/core/error.hpp", "lists": "impl/lists/walk.hpp", "p2p": "impl/forces/p2p/p2p.hpp",
+          "m2p": "impl/forces/m2p/m2p.hpp", "near": "impl/near/near.hpp", "engine": "impl/engine/solver.hpp",
+          "tree": "impl/tree/tree.hpp", "orb": "impl/decompose/orb.hpp"}
+LAYERS = {
+    "impl/tree/a.cpp": '#include "forces/p2p/p2p.hpp"\n', "impl/reference/b.cpp": '#include "tree/tree.hpp"\n',
+    "impl/attic/c.cpp": "\n", "plugin/d.cpp": '#include "engine/solver.hpp"\n',
+    "adapters/cli/e.cpp": '#include "core/error.hpp"\n', "capi/src/f.cpp": '#include "tree/tree.hpp"\n',
+    "capi/include/graft/g.h": '#include "types.h"\n', "plugin/h.cpp": '#include "structs.hpp"\n',
+    "plugin/deck/i.hpp": "#include <core/error.hpp>\n", "adapters/cli/j.hpp": '#include "../../plugin/deck/deck.hpp"\n',
+    "plugin/loader/k.c": '#include "entries.hpp"\n', "impl/tree/l.cuh": ' #  include "../lists/walk.hpp"\n',
+    "impl/m.cpp": "\n"}
+STEMS = {f"impl/tree/s{i}.cpp": "\n" for i in range(26)} | {f"impl/lists/t{i}{end}": "\n" for i in range(25)
+                                                          for end in (".cpp", ".hpp", "_gpu.cu")}
+
+CASES = (
+    {"rule": "layering", "files": HEADERS | LAYERS, "says": list(LAYERS), "silent": [f"{path}:" for path in HEADERS]},
+    {"rule": "layering", "files": HEADERS | {
+        "plugin/a.cpp": '#include "entries.hpp"\n#include <graft/types.h>\n#include "deck/deck.hpp"\n#include <vector>\n',
+        "capi/src/b.cpp": '#include "structs.hpp"\n#include "entries.hpp"\n#include "engine/solver.hpp"\n',
+        "capi/include/graft/c.h": "#include <graft/types.h>\n#include <stdint.h>\n",
+        "impl/near/d.cpp": '#include "forces/p2p/p2p.hpp"\n#include "lists/walk.hpp"\n#include "hwy/highway.h"\n'},
+     "says": [], "silent": [":"]},
+    {"rule": "layering", "rooms": NESTED, "files": {path: "\n" for path in COMING.values()} | {
+        "impl/forces/p2p/gpu/a.cu": '#include "forces/m2p/m2p.hpp"\n', "impl/forces/b.cpp": "\n",
+        "impl/lists/c.cpp": '#include "forces/p2p/p2p.hpp"\n', "impl/tree/d.cpp": '#include "decompose/orb.hpp"\n',
+        "impl/engine/e.cpp": '#include "near/near.hpp"\n', "impl/near/f.cpp": '#include "engine/solver.hpp"\n',
+        "impl/forces/p2p/gpu/good.cu": '#include "forces/p2p/p2p.hpp"\n#include "lists/walk.hpp"\n',
+        "impl/forces/m2p/good.cpp": '#include "forces/p2p/p2p.hpp"\n',
+        "impl/study/papers/good.cpp": '#include "engine/solver.hpp"\n#include "near/near.hpp"\n'},
+     "says": ["impl/forces/p2p/gpu/a.cu", "impl/forces/b.cpp", "impl/lists/c.cpp", "impl/tree/d.cpp", "impl/engine/e.cpp",
+              "impl/near/f.cpp"],
+     "silent": ["good"]},
+    {"rule": "cycles", "files": {
+        "impl/core/a.hpp": '#include "core/b.hpp"\n', "impl/core/b.hpp": '#include "a.hpp"\n',
+        "tests/unit/c.hpp": '#include "c.hpp"\n', "impl/core/good.hpp": '#include "a.hpp"\n',
+        "adapters/x/d.c": "int one(void) {\n    return two();\n}\n",
+        "adapters/x/e.c": "int* two(int a,\n         int b) {\n    return one();\n}\n",
+        "adapters/x/good.c": "static int one(void) {\n    return two(); /* main */\n}\nint main(void) {\n    return one();\n}\n"},
+     "says": ["impl/core/a.hpp, impl/core/b.hpp:", "tests/unit/c.hpp:", "adapters/x/d.c, adapters/x/e.c:"], "silent": ["good"]},
+    {"rule": "names", "rooms": NESTED, "files": STEMS | {
+        "tests/lint/words.txt": "wire: periodic # a comment\npair: forces\nlean:\n",
+        "tests/lint/gpu_alone.txt": "tree/sort_gpu: CUB sorts\ntree/s0_gpu: no reason to be here\nlists/t1_gpu: has one\n"
+                                    "near/queue_gpu:\n",
+        "impl/engine/device_wire.cpp": "\n", "impl/study/papers/lean.cpp": "\n", "impl/balance/points.cpp": "\n",
+        "impl/decompose/points.hpp": "\n", "impl/near/queue_gpu.cu": "\n", "impl/near/window.cu": "\n",
+        "impl/forces/m2l/gpu/m2l_tiles_gpu.cu": "\n",
+        "impl/periodic/wire.cpp": "\n", "impl/forces/direct/pair.cpp": "\n", "impl/tree/sort_gpu.cuh": "\n"},
+     "says": ["impl/engine/device_wire: 'wire' is a word of periodic", "impl/study/papers/lean: 'lean'", "impl/tree: 27 stems",
+              "impl/decompose/points: impl/balance has a points", "impl/near/queue_gpu: no twin", "impl/near/window.cu",
+              "impl/forces/m2l/gpu: 1 stems", "impl/lists/t1_gpu: has a twin", "gpu_alone.txt: tree/s0_gpu: there is no such"],
+     "silent": ["impl/lists:", "wire.cpp", "impl/periodic/", "impl/forces/direct/", "sort_gpu: no twin"]},
+    {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501}},
+    {"rule": "quiet", "files": {
+        "impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
+        "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",
+        "impl/backend/e.cpp": "void f() { omp_set_num_threads(2); }\n"}},
+    {"rule": "device", "files": {
+        "impl/tree/a.cu": "void f() {\n    cudaFree(p);\n}\n", "impl/tree/b.cu": "void f() {\n    k<<<1, 1>>>();\n}\n",
+        "impl/lists/c.cu": "void f() {\n    GRAFT_CUDA(cudaStreamSynchronize(s));\n}\n",
+        "impl/lists/d.cuh": "void f() {\n    GRAFT_CUDA(cudaMemcpy(a, b, n, cudaMemcpyDefault));\n}\n"}},
+    {"rule": "links", "files": {
+        "impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
+        "impl/docs/gpu/new.md": "nothing\n"}},
+    {"rule": "headers", "files": {
+        "capi/include/graft/a.h": "int64_t f(void);\n",
+        "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"}},
+)
+
+# The include directories that the targets of a case's house have, by folder.
+DIRECTORIES = {
+    "impl": ("impl", "capi/include"), "capi/include": ("capi/include",),
+    "capi/src": ("capi/src", "capi/internal", "capi/include", "impl"),
+    "plugin": ("plugin", "capi/internal", "capi/src", "capi/include", "impl"),
+    "plugin/loader": ("plugin/loader", "capi/internal", "capi/include"), "adapters/cli": ("adapters/cli", "capi/include", "impl"),
+    "tests": ("tests/support", "impl"),
+}
