@@ -5,6 +5,7 @@
 // estimate of the root.
 #include "kernels/p2p.hpp"
 
+#include "core/instruction_sets.hpp"
 #include "kernels/screen.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3
+#if GRAFT_AVX512
 inline constexpr int block = 4;
 #else
 inline constexpr int block = 2;
