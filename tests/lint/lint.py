@@ -6,6 +6,7 @@ sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
 device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
+targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
 links      relative links of Markdown files lead somewhere; every page of impl/docs/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
@@ -159,6 +160,17 @@ def device(repository):
                 yield f"{path}:{number}: a launch that nobody looks at; expected GRAFT_CUDA_LAUNCHED in the same function"
 
 
+ONE_TARGET = re.compile(r"HWY_(STATIC_)?TARGET\s*[!=]=")
+
+
+def targets(repository):
+    for folder in ("impl", "capi", "plugin", "adapters", "tests"):
+        for path in files_of(repository, folder, (".cpp", ".hpp", ".inc")):
+            for number, line in enumerate(without_comments(read(repository, path)).splitlines(), 1):
+                if ONE_TARGET.search(line) and path != os.path.join("impl", "core", "instruction_sets.hpp"):
+                    yield f"{path}:{number}: newer releases of Highway have more targets; expected a word of core/instruction_sets.hpp"
+
+
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
@@ -190,6 +202,7 @@ PLANTED = {
     "device": {"impl/tree/a.cu": "void f() {\n    cudaFree(p);\n}\n", "impl/tree/b.cu": "void f() {\n    k<<<1, 1>>>();\n}\n",
                "impl/lists/c.cu": "void f() {\n    GRAFT_CUDA(cudaStreamSynchronize(s));\n}\n",
                "impl/lists/d.cuh": "void f() {\n    GRAFT_CUDA(cudaMemcpy(a, b, n, cudaMemcpyDefault));\n}\n"},
+    "targets": {"impl/kernels/a.hpp": "#if HWY_TARGET == HWY_AVX3\n", "tests/unit/b.cpp": "bool b = HWY_TARGET != HWY_AVX2;\n"},
     "links": {"impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
               "impl/docs/gpu/new.md": "nothing\n"},
     "headers": {"capi/include/graft/a.h": "int64_t f(void);\n", "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"},
@@ -211,7 +224,7 @@ def self_test(_repository):
 
 def main(repository, c_compiler, cxx_compiler, *rules):
     wrong = 0
-    for rule in rules or ("layering", "sizes", "quiet", "headers", "device", "links", "self_test"):
+    for rule in rules or ("layering", "sizes", "quiet", "headers", "device", "targets", "links", "self_test"):
         arguments = (c_compiler, cxx_compiler) if rule == "headers" else ()
         for complaint in globals()[rule](repository, *arguments):
             print(f"{rule}: {complaint}")
