@@ -91,8 +91,21 @@ mount_and_run() {
     exec env -i "${environment[@]}" chroot "$root" bash -c 'cd /graft && exec "$@"' fresh "$@"
 }
 
+# Everything in the namespace ends with this script, however that ends; and so its mounts do.
 inside() {
-    root=$root ccache=$ccache unshare --mount --pid --fork --kill-child bash -c "$(declare -f mount_and_run); set -e; mount_and_run \"\$@\"" fresh "$@"
+    root=$root ccache=$ccache setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child \
+        bash -c "set -e; $(declare -f mount_and_run); mount_and_run \"\$@\"" fresh "$@" <&0 &
+    child=$!
+    local status=0
+    wait "$child" || status=$?
+    child=""
+    return "$status"
+}
+
+clean() {
+    [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
+    wait
+    [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
 }
 
 # The README's lines for building the examples, each followed by a run of what it made.
@@ -112,14 +125,18 @@ $(cd "$repository" && examples_of_readme)" ;;
     esac
 }
 
+child="" temporary=""
 parse "$@"
 [ "$(id -u)" -eq 0 ] || stop "this needs root: it makes a root file system and mounts in it"
 command -v mmdebstrap >/dev/null || stop "mmdebstrap is missing: apt-get install mmdebstrap"
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 if [ -z "$root" ]; then
-    root=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
-    chmod 755 "$root"
-    trap 'rm -rf --one-file-system "$root"' EXIT
+    temporary=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
+    chmod 755 "$temporary"
+    root=$temporary
 fi
 make_root
 root=$(realpath "$root")
