@@ -2,6 +2,7 @@
 #include "model_json.hpp"
 
 #include "core/error.hpp"
+#include "json_string.hpp"
 
 #include <cmath>
 
@@ -10,19 +11,6 @@ namespace graft::capi {
 using core::format;
 
 namespace {
-
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            out += '\\';
-        if (static_cast<unsigned char>(c) < ' ')
-            out += format("\\u%04x", static_cast<unsigned>(c));
-        else
-            out += c;
-    }
-    return out + "\"";
-}
 
 std::string paper_json(const model::PaperOrb& paper, const model::Machine& machine) {
     if (machine.cpu.read_bandwidth_bytes_per_s <= 0 ||
@@ -40,7 +28,7 @@ std::string paper_json(const model::PaperOrb& paper, const model::Machine& machi
 }
 
 std::string prediction_json(const model::OrbPrediction& prediction) {
-    std::string text = quoted(prediction.variant) + format(":{\"total_s\":%.8g", prediction.total_s());
+    std::string text = json_string(prediction.variant) + format(":{\"total_s\":%.8g", prediction.total_s());
     for (const model::OrbStep& step : prediction.steps)
         text += format(",\"%s\":{\"s\":%.8g,\"bytes\":%.10g,\"launches\":%.10g}", step.name, step.seconds,
                        step.bytes, step.launches);
@@ -69,7 +57,7 @@ std::string roof_json(const model::Roof& roof) {
 std::string orb_json(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine) {
     std::string text = format("{\"model\":\"orb\",\"machine\":%s,\"n\":%.17g,\"leaves\":%.17g,\"levels\":%d,"
                               "\"iterations\":%.6g,\"paper\":",
-                              quoted(machine.name).c_str(), run.particles, run.leaves,
+                              json_string(machine.name).c_str(), run.particles, run.leaves,
                               model::levels_of(run.leaves), model::orb_iterations(run));
     text += paper_json(paper, machine) + ",\"corrected\":{";
     const char* comma = "";
@@ -96,7 +84,7 @@ std::string orb_csv(const model::OrbRun& run, const model::PaperOrb& paper, cons
 
 std::string roofline_json(const model::Machine& machine) {
     std::string text =
-        format("{\"model\":\"roofline\",\"machine\":%s,\"cpu\":[", quoted(machine.name).c_str());
+        format("{\"model\":\"roofline\",\"machine\":%s,\"cpu\":[", json_string(machine.name).c_str());
     const double all = model::known(machine.cpu.cores, "cpu.cores", "the roofline");
     for (double cores = 1;; cores = std::fmin(2 * cores, all)) {
         text += format("%s{\"cores\":%g,", cores > 1 ? "," : "", cores) +
@@ -113,15 +101,15 @@ std::string roofline_json(const model::Machine& machine) {
 std::string machine_json(const model::Machine& machine, double seconds,
                          const pipeline::CalibrationReport& report) {
     std::string text =
-        format("{\"seconds\":%.3f,\"left_out\":%s,\"parts_s\":{", seconds, quoted(report.left_out).c_str());
+        format("{\"seconds\":%.3f,\"left_out\":%s,\"parts_s\":{", seconds, json_string(report.left_out).c_str());
     const char* comma = "";
     for (const auto& [name, part_s] : report.parts.list) {
-        text += format("%s%s:%.3f", comma, quoted(name).c_str(), part_s);
+        text += format("%s%s:%.3f", comma, json_string(name).c_str(), part_s);
         comma = ",";
     }
     text += "},\"machine\":{", comma = "";
     for (const auto& [key, value] : model::machine_values(machine, 6)) {
-        text += format("%s\"%s\":", comma, key.c_str()) + (key.ends_with("name") ? quoted(value) : value);
+        text += format("%s\"%s\":", comma, key.c_str()) + (key.ends_with("name") ? json_string(value) : value);
         comma = ",";
     }
     return text + "}}";
@@ -132,7 +120,7 @@ std::string machine_schema_json() {
     for (const model::MachineKey& key : model::machine_keys())
         text += format("%s{\"key\":\"%s\",\"type\":\"%s\",\"unit\":\"%s\",\"meaning\":%s,\"items\":%d}",
                        text.size() > 1 ? ",\n" : "", key.name, key.text != nullptr ? "text" : "number",
-                       key.unit, quoted(key.meaning).c_str(), key.most);
+                       key.unit, json_string(key.meaning).c_str(), key.most);
     return text + "]";
 }
 

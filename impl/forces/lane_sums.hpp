@@ -6,6 +6,8 @@
 #define GRAFT_KERNELS_REDUCE_HPP
 #endif
 
+#include "core/instruction_sets.hpp"
+
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -17,7 +19,7 @@ HWY_INLINE void add_lane_sums(const D d, const hwy::HWY_NAMESPACE::Vec<D> (&v)[c
                               double* out) {
     namespace hn = hwy::HWY_NAMESPACE;
     using T [[maybe_unused]] = hn::TFromD<D>;
-#if HWY_TARGET == HWY_AVX3
+#if GRAFT_AVX512
     if constexpr (count ==
                   4) { // halves, then blocks, then lanes of a block: a third of four separate reductions
         const auto p = hn::Add(hn::ConcatLowerLower(d, v[1], v[0]), hn::ConcatUpperUpper(d, v[1], v[0]));

@@ -6,7 +6,7 @@
 
 namespace graft::kernels {
 
-/// "AVX3" (AVX-512), "AVX2", "SSE4", "SSSE3" or "EMU128": what the kernels run on now.
+/// "AVX3" (AVX-512), "AVX2", "SSE4", "SSE2", "SCALAR" or another of Highway's: what the kernels run on now.
 const char* simd_name();
 
 /// Names that this machine and this build can run, best first.

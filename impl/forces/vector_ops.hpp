@@ -11,6 +11,8 @@
 #define GRAFT_KERNELS_OPS_HPP
 #endif
 
+#include "core/instruction_sets.hpp"
+
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -54,19 +56,13 @@ struct ScalarOps {
     static HWY_INLINE T inverse(T q, Root r) { return q * r.inverse; }
 };
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-#define GRAFT_FAST_ROOT 1
-#else
-#define GRAFT_FAST_ROOT 0
-#endif
-
 template <typename T>
 struct VectorOps {
     using D = hn::ScalableTag<T>;
     using Real = hn::Vec<D>;
     using Mask = hn::Mask<D>;
-    static constexpr bool fast = GRAFT_FAST_ROOT;
-    static constexpr bool wide = HWY_TARGET == HWY_AVX3; // 14-bit estimates
+    static constexpr bool fast = GRAFT_X86_VECTORS;
+    static constexpr bool wide = GRAFT_AVX512; // 14-bit estimates
     static constexpr double force_factor = fast && sizeof(T) == 4 && wide ? 1.5 : 1;
     static constexpr double potential_factor = fast && sizeof(T) == 4 && wide ? 0.5 : 1;
     static constexpr double tiny = tiny_square<T>, smallest_length = tiny_length<T>;
@@ -94,7 +90,7 @@ struct VectorOps {
         } else if constexpr (sizeof(T) == 4) {
             return hn::ApproximateReciprocalSqrt(r2);
         } else {
-#if HWY_TARGET == HWY_AVX3
+#if GRAFT_AVX512
             return Real{_mm512_rsqrt14_pd(r2.raw)};
 #else // through float, unless a lane (most often a target meeting itself) is out of float's range
             if (HWY_UNLIKELY(any(hn::Or(hn::Lt(r2, set(1e-36)), hn::Gt(r2, set(1e36))))))

@@ -3,6 +3,8 @@
 // One test of a node's children (accept), one depth-first walk over it, three sinks (count, note, fill), and
 // the transposed walk over the same test and sinks. Distances use separate multiplications and additions on
 // every instruction set, so the lists do not depend on the machine.
+#include "core/instruction_sets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lists/walk.cpp"
 #include "hwy/foreach_target.h"
@@ -26,7 +28,7 @@ using V = hn::Vec<D>;
 
 /// Keeps the compiler from fusing this product into a later addition.
 HWY_INLINE V rounded(V product) {
-#if defined(__GNUC__) && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#if defined(__GNUC__) && GRAFT_X86_VECTORS
     asm("" : "+v"(product.raw));
 #endif
     return product;

@@ -15,7 +15,7 @@ std::string number_text(const MachineKey& key, double value) {
     return core::format("%.*g", is_size ? 15 : 5, value);
 }
 
-std::string quoted(const std::string& text) {
+std::string yaml_string(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -71,7 +71,7 @@ std::string line_of(Machine& machine, const MachineKey& key) {
     const char* name = section.empty() ? key.name : key.name + section.size() + 1;
     std::string value;
     if (key.text != nullptr)
-        value = (machine.*key.text).empty() ? "" : quoted(machine.*key.text);
+        value = (machine.*key.text).empty() ? "" : yaml_string(machine.*key.text);
     else if (const double number = key.number(machine, 0); number != 0)
         value = number_text(key, number);
     return value.empty()

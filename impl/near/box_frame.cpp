@@ -95,7 +95,7 @@ uint64_t BoxFrame::grid_key(const double (&p)[3]) const {
     uint64_t key = 0;
     for (int a = dimension_ - 1; a >= 0; --a) {
         const double cells = static_cast<double>(cells_[a]);
-        const double at = std::floor((p[a] - lower_[a]) / (upper_[a] - lower_[a]) * cells);
+        const double at = (p[a] - lower_[a]) / (upper_[a] - lower_[a]) * cells;
         const double cell = at >= 0 ? std::min(at, cells - 1) : 0; // what holds() refuses also ends somewhere
         key = key * static_cast<uint64_t>(cells_[a]) + static_cast<uint64_t>(cell);
     }

@@ -10,6 +10,7 @@ sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
 device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
+targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
 links      relative links of Markdown files lead somewhere; every page of impl/docs/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
@@ -25,7 +26,7 @@ from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "sizes", "quiet", "headers", "device", "links", "self_test") # and "names" after the move
+RULES = ("layering", "cycles", "sizes", "quiet", "headers", "device", "targets", "links", "self_test") # and "names" after the move
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
@@ -186,6 +187,17 @@ def device(repository):
             if not callers or not all(LAUNCH_LOOKED_AT.search(caller) for caller in callers):
                 number = text.count("\n", 0, text.index(body) + body.index("<<<")) + 1
                 yield f"{path}:{number}: a launch that nobody looks at; expected GRAFT_CUDA_LAUNCHED in the same function"
+
+
+ONE_TARGET = re.compile(r"HWY_(STATIC_)?TARGET\s*[!=]=")
+
+
+def targets(repository):
+    for folder in ("impl", "capi", "plugin", "adapters", "tests"):
+        for path in files_of(repository, folder, (".cpp", ".hpp", ".inc")):
+            for number, line in enumerate(without_comments(read(repository, path)).splitlines(), 1):
+                if ONE_TARGET.search(line) and path != os.path.join("impl", "core", "instruction_sets.hpp"):
+                    yield f"{path}:{number}: newer releases of Highway have more targets; expected a word of core/instruction_sets.hpp"
 
 
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")

@@ -93,6 +93,8 @@ CASES = (
         "impl/tree/a.cu": "void f() {\n    cudaFree(p);\n}\n", "impl/tree/b.cu": "void f() {\n    k<<<1, 1>>>();\n}\n",
         "impl/lists/c.cu": "void f() {\n    GRAFT_CUDA(cudaStreamSynchronize(s));\n}\n",
         "impl/lists/d.cuh": "void f() {\n    GRAFT_CUDA(cudaMemcpy(a, b, n, cudaMemcpyDefault));\n}\n"}},
+    {"rule": "targets", "files": {
+        "impl/forces/a.hpp": "#if HWY_TARGET == HWY_AVX3\n", "tests/unit/b.cpp": "bool b = HWY_TARGET != HWY_AVX2;\n"}},
     {"rule": "links", "files": {
         "impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
         "impl/docs/gpu/new.md": "nothing\n"}},

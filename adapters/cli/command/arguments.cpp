@@ -119,7 +119,7 @@ std::string Arguments::required(const std::string& name) const {
 double Arguments::number(const std::string& name) const {
     const auto value = parse_number(required(name));
     if (!value) {
-        fail(std::string("--").append(name) + " is no number", "a finite number", quoted(required(name)));
+        fail(std::string("--").append(name) + " is no number", "a finite number", in_quotes(required(name)));
     }
     return *value;
 }
@@ -129,12 +129,12 @@ std::int64_t Arguments::integer(const std::string& name, std::int64_t least, std
     if (!value || *value < least || *value > most) {
         fail(std::string("--").append(name) + (value ? " is out of range" : " is no whole number"),
              "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-             quoted(required(name)));
+             in_quotes(required(name)));
     }
     return *value;
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
     return std::string("'").append(text).append("'");
 }
 

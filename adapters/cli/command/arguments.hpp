@@ -62,7 +62,7 @@ class Arguments {
 };
 
 /// 'text', for messages.
-std::string quoted(const std::string& text);
+std::string in_quotes(const std::string& text);
 
 /// The whole text as a finite number / an integer, or nothing.
 std::optional<double> parse_number(const std::string& text);

@@ -46,7 +46,7 @@ int bench_command(const Words& words) {
     for (const std::string& pair : arguments.texts("set")) {
         const auto equals = pair.find('=');
         if (equals == std::string::npos) {
-            arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
+            arguments.fail("--set needs a key and a value", "key=value", in_quotes(pair));
         }
         yaml += pair.substr(0, equals) + ": " + pair.substr(equals + 1) + "\n";
     }

@@ -82,7 +82,7 @@ Value choice(const Arguments& arguments, const std::string& name, std::map<std::
         for (const auto& [word, value] : values) {
             known += (known.empty() ? "" : " or ") + word;
         }
-        arguments.fail("--" + name + " is not understood", known, quoted(arguments.required(name)));
+        arguments.fail("--" + name + " is not understood", known, in_quotes(arguments.required(name)));
     }
     return found->second;
 }
@@ -265,7 +265,7 @@ std::string bench_on_device(const Engine& engine, const Arguments& arguments, co
     for (const std::string& pair : arguments.texts("set")) {
         const auto equals = pair.find('=');
         if (equals == std::string::npos) {
-            arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
+            arguments.fail("--set needs a key and a value", "key=value", in_quotes(pair));
         }
         add(pair.substr(0, equals), pair.substr(equals + 1));
     }

@@ -85,7 +85,7 @@ std::vector<CheckSettings> combinations(const Arguments& arguments) {
         const auto equals = sweep.find('=');
         if (equals == std::string::npos || !is_setting(sweep.substr(0, equals))) {
             arguments.fail("--sweep cannot be used so", "NAME=A,B,... with NAME an option like theta or n",
-                           quoted(sweep));
+                           in_quotes(sweep));
         }
         std::vector<CheckSettings> more;
         for (const CheckSettings& settings : cases) {

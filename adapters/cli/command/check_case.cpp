@@ -32,7 +32,7 @@ std::int64_t whole(const CheckSettings& settings, const std::string& name, std::
     const auto value = parse_integer(setting(settings, name, std::to_string(otherwise)));
     if (!value || *value < least) {
         throw UsageError({std::string("--").append(name) + " is out of range", "graft check",
-                          "a whole number >= " + std::to_string(least), quoted(setting(settings, name, "")),
+                          "a whole number >= " + std::to_string(least), in_quotes(setting(settings, name, "")),
                           "graft check --help"});
     }
     return *value;

@@ -46,17 +46,17 @@ std::optional<Format> output_format(const Arguments& arguments, const std::strin
     std::optional<Format> format = name ? std::optional(parse_format(*name)) : format_of_extension(out);
     if (!format) {
         throw Error({"the extension names no format", out, ".tipsy, .std, .hdf5, .csv, .vtu, .vtk or .png",
-                     quoted(std::filesystem::path(out).extension().string()),
+                     in_quotes(std::filesystem::path(out).extension().string()),
                      "one of these, or --to FORMAT"});
     }
     const std::string order = arguments.text("byte-order").value_or("little");
     if (order != "little" && order != "big") {
-        arguments.fail("unknown byte order", "little or big", quoted(order));
+        arguments.fail("unknown byte order", "little or big", in_quotes(order));
     }
     if (order == "big" && format == Format::Tipsy) {
         format = Format::TipsyBigEndian;
     } else if (arguments.has("byte-order") && format != Format::Tipsy && format != Format::TipsyBigEndian) {
-        arguments.fail("--byte-order is for tipsy only", "a tipsy output", quoted(out));
+        arguments.fail("--byte-order is for tipsy only", "a tipsy output", in_quotes(out));
     }
     return format;
 }

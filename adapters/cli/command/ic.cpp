@@ -35,7 +35,7 @@ ModelRequest request_of(const Arguments& arguments) {
     for (const std::string& pair : arguments.texts("set")) {
         const auto equals = pair.find('=');
         if (equals == std::string::npos) {
-            arguments.fail("--set needs a name and a value", "NAME=VALUE", quoted(pair));
+            arguments.fail("--set needs a name and a value", "NAME=VALUE", in_quotes(pair));
         }
         request.parameters[pair.substr(0, equals)] = pair.substr(equals + 1);
     }

@@ -41,7 +41,7 @@ void apply(Deck& deck, const Arguments& arguments) {
     for (const std::string& pair : arguments.texts("set")) {
         const auto equals = pair.find('=');
         if (equals == std::string::npos) {
-            arguments.fail("--set needs a key and a value", "KEY=VALUE", quoted(pair));
+            arguments.fail("--set needs a key and a value", "KEY=VALUE", in_quotes(pair));
         }
         deck.set(pair.substr(0, equals), pair.substr(equals + 1));
     }

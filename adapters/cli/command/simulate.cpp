@@ -98,7 +98,7 @@ int simulate_command(const Words& words) {
     for (const std::string& pair : arguments.texts("set")) {
         const auto equals = pair.find('=');
         if (equals == std::string::npos) {
-            arguments.fail("--set needs a key and a value", "key=value", quoted(pair));
+            arguments.fail("--set needs a key and a value", "key=value", in_quotes(pair));
         }
         values[pair.substr(0, equals)] = pair.substr(equals + 1);
     }

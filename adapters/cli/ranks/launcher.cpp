@@ -32,7 +32,7 @@ std::string mpi_family(const std::string& choice) {
         return family_by_environment();
     }
     if (choice != "none" && choice != "mpich" && choice != "openmpi") {
-        throw UsageError({"--mpi is not understood", "graft", "auto, none, mpich or openmpi", quoted(choice),
+        throw UsageError({"--mpi is not understood", "graft", "auto, none, mpich or openmpi", in_quotes(choice),
                           "graft --help"});
     }
     return choice == "none" ? "" : choice;

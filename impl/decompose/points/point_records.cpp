@@ -2,6 +2,8 @@
 // scalar and the vector form of a key agree to the bit.
 #include "decompose/points/point_records.hpp"
 
+#include "core/instruction_sets.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -19,6 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr double magic = 4503599627370496.0;
 
 void make_keys_simd(const double* values, int64_t n, double half_origin, double scale, uint32_t* keys) {
+    int64_t i = 0;
+#if !GRAFT_ONE_LANE // the last loop does the same
     const hn::ScalableTag<double> d;
     const hn::ScalableTag<uint32_t> du;
     const auto half = hn::Set(d, 0.5), origin = hn::Set(d, half_origin), factor = hn::Set(d, scale),
@@ -28,11 +32,11 @@ void make_keys_simd(const double* values, int64_t n, double half_origin, double 
         return hn::BitCast(du, hn::Add(hn::Mul(offset, factor), shift));
     };
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    int64_t i = 0;
     for (; i + 2 * lanes <= n; i += 2 * lanes) {
         const auto low = place(hn::LoadU(d, values + i)), high = place(hn::LoadU(d, values + i + lanes));
         hn::StoreU(hn::ConcatEven(du, high, low), du, keys + i);
     }
+#endif
     for (; i < n; ++i) {
         const double offset = values[i] * 0.5 - half_origin;
         keys[i] = static_cast<uint32_t>(std::bit_cast<uint64_t>(offset * scale + magic));

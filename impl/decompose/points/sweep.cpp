@@ -1,6 +1,7 @@
 // Loops over records, see sweep.hpp.
 #include "decompose/points/sweep.hpp"
 
+#include "core/instruction_sets.hpp"
 #include "decompose/points/pack_table.hpp"
 
 #include <type_traits>
@@ -59,8 +60,12 @@ struct WeightSum {
     /// Both 32-bit halves of each lane of 64 bits.
     static HWY_INLINE hn::Vec<Longs> widen(hn::Vec<Words> values) {
         const Longs d;
+#if GRAFT_ONE_LANE
+        return hn::PromoteTo(d, values);
+#else
         const auto pairs = hn::BitCast(d, values);
         return hn::Add(hn::And(pairs, hn::Set(d, 0xffffffffU)), hn::ShiftRight<32>(pairs));
+#endif
     }
     HWY_INLINE void add(const Shelf& shelf, int64_t i, hn::Mask<Words> mask) {
         const Words d;
@@ -111,7 +116,7 @@ HWY_INLINE hn::Mask<D> mask_of(D d, uint64_t bits) {
 /// Brings the lanes of a mask to the front, in order, for as many vectors as wanted.
 struct Packing {
 // A table of our own: that of hwy::Compress (1.0.3) is copied at each call by g++ 12.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
+#if GRAFT_X86_VECTORS && !GRAFT_AVX512
     decltype(hn::SetTableIndices(Words(), static_cast<const uint32_t*>(nullptr))) order;
     static HWY_INLINE Packing of(hn::Mask<Words> mask) {
         return {hn::SetTableIndices(Words(), pack_table[bits_of(mask)].data())};

@@ -5,6 +5,7 @@
 // estimate of the root.
 #include "forces/p2p/p2p.hpp"
 
+#include "core/instruction_sets.hpp"
 #include "forces/p2p/screen.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace graft::kernels::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3
+#if GRAFT_AVX512
 inline constexpr int block = 4;
 #else
 inline constexpr int block = 2;

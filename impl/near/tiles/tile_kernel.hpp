@@ -10,6 +10,7 @@
 #define GRAFT_KERNELS_NEAR_TILE_KERNEL_HPP
 #endif
 
+#include "core/instruction_sets.hpp"
 #include "near/tiles/tile.hpp"
 #include "near/tiles/vector_math.hpp"
 #include "forces/lane_sums.hpp"
@@ -33,7 +34,7 @@ struct Loop {
     static constexpr Ops ops{};
     static constexpr int64_t chunk = 1024;
     static constexpr bool light = form == Form::laplace || form == Form::softened;
-    static constexpr bool many_registers = HWY_TARGET == HWY_AVX3;
+    static constexpr bool many_registers = GRAFT_AVX512;
     /// Targets in registers: as many as leave the sums there too.
     static constexpr int block = !light || columns || components > 1 || (low && !many_registers)
                                      ? 1

@@ -2,6 +2,7 @@
 #include "study/bench/bench_p2p.hpp"
 
 #include "core/buffer.hpp"
+#include "core/instruction_sets.hpp"
 #include "forces/m2p/m2p.hpp"
 #include "near/thread_clock.hpp"
 #include "forces/p2p/p2p.hpp"
@@ -50,11 +51,11 @@ double run_fma_double(int64_t count, double* sink) {
 template <typename T>
 double instructions_per_vector() {
     constexpr bool single = sizeof(T) == 4;
-#if HWY_TARGET == HWY_AVX3
+#if GRAFT_AVX512
     return single ? 15 : 18;
-#elif HWY_TARGET == HWY_AVX2
+#elif GRAFT_X86_VECTORS && HWY_TARGET <= HWY_AVX2
     return single ? 17 : 24;
-#elif HWY_TARGET == HWY_SSE4
+#elif GRAFT_X86_VECTORS
     return single ? 26 : 35;
 #else
     return 0 * single;

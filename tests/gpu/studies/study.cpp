@@ -32,7 +32,7 @@ std::string number_text(double value) {
     return text;
 }
 
-std::string quoted(const std::string& text) {
+std::string json_string(const std::string& text) {
     std::string out = "\"";
     for (const char c : text)
         out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c == '\n' ? ' ' : c);
@@ -205,8 +205,8 @@ Row& Row::hidden(const std::string& name, double value) {
 std::string Row::json() const {
     std::string text;
     for (const Cell& cell : cells_)
-        text += (text.empty() ? "{" : ",") + quoted(cell.name) + ":" +
-                (cell.is_text ? quoted(cell.text) : (cell.text == "-" ? "null" : cell.text));
+        text += (text.empty() ? "{" : ",") + json_string(cell.name) + ":" +
+                (cell.is_text ? json_string(cell.text) : (cell.text == "-" ? "null" : cell.text));
     return text + "}";
 }
 

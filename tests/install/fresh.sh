@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# A bare Debian in a folder, a clone of this repository in it, and the README's commands run there with nothing preinstalled.
+# Needs root and mmdebstrap. The last commit is taken, not what is only in the working tree.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|build} [OPTION...] [-- ARGUMENT...]
+       tests/install/fresh.sh {bookworm|trixie} run [OPTION...] -- COMMAND [ARGUMENT...]
+
+  demo, test, build   ./bootstrap of that name, with the ARGUMENTs
+  install             ./bootstrap build, then the README's commands: cmake --install, and the examples built against it and run
+  run                 COMMAND in the clone's folder: to look at what failed in a root that was kept
+
+  --root FOLDER     keep the root in FOLDER, and go on in it where it exists (default: a temporary one, removed at the end)
+  --shared FOLDER   real inputs, copied beside the clone as ../shared
+  --ccache FOLDER   install ccache and keep compiled objects in FOLDER
+  --mirror URL      Debian packages from here (default: what this machine's apt takes them from)
+
+The root sees this machine's /proc, /sys and /dev, its name servers, certificates, proxy variables and how its apt reaches
+mirrors; of its files nothing else. All mounts are in a namespace of their own and end with the last process in it.
+TEXT
+}
+
+stop() { echo "fresh.sh: $*" >&2; exit 2; }
+
+parse() {
+    case "${1:-}" in
+    -h | --help | help) usage; exit 0 ;;
+    bookworm | trixie) suite=$1 ;;
+    *) usage >&2; exit 2 ;;
+    esac
+    case "${2:-}" in
+    demo | test | install | build | run) what=$2 ;;
+    *) usage >&2; exit 2 ;;
+    esac
+    shift 2
+    root="" shared="" ccache="" mirror="" arguments=()
+    while [ $# -gt 0 ]; do
+        case "$1" in
+        --) arguments=("${@:2}"); return ;;
+        --root | --shared | --ccache | --mirror) [ $# -ge 2 ] || stop "$1 needs a value"; declare -g "${1#--}=$2"; shift 2 ;;
+        *) stop "$1 is not understood; fresh.sh --help lists the options" ;;
+        esac
+    done
+}
+
+mirror_of_this_machine() {
+    local found
+    found=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+        awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
+    echo "${found:-http://deb.debian.org/debian}"
+}
+
+make_root() {
+    [ -e "$root/etc/debian_version" ] && return
+    mmdebstrap --variant=minbase --format=directory --dpkgopt=force-unsafe-io "$suite" "$root" "${mirror:-$(mirror_of_this_machine)}"
+}
+
+# What the root needs to know of this machine to reach the network.
+connect() {
+    cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
+    apt-config dump Acquire::http Acquire::https Acquire::Check-Date Acquire::Check-Valid-Until Acquire::Retries \
+        >"$root/etc/apt/apt.conf.d/99host"
+    [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/host-certificates.crt"
+}
+
+copy_clone() {
+    [ -e "$root/graft" ] || git clone --quiet --no-hardlinks "$repository" "$root/graft"
+    git -C "$root/graft" fetch --quiet "$repository" HEAD
+    git -C "$root/graft" checkout --quiet --force --detach FETCH_HEAD
+    [ -z "$shared" ] || [ -e "$root/shared" ] || cp -rL "$shared" "$root/shared"
+}
+
+# Run in a namespace of its own, see inside(): mounts, then the command in the root.
+mount_and_run() {
+    mount -t proc proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount --rbind /dev "$root/dev"
+    if [ -n "$ccache" ]; then
+        mkdir -p "$ccache" "$root/ccache"
+        mount --bind "$ccache" "$root/ccache"
+    fi
+    local environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
+        SSL_CERT_FILE=/etc/host-certificates.crt PIP_CERT=/etc/host-certificates.crt CCACHE_DIR=/ccache
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    local name
+    for name in http_proxy https_proxy no_proxy PIP_INDEX_URL GRAFT_REQUIRE_HOSTS GRAFT_TEST_DATA; do
+        [ -z "${!name:-}" ] || environment+=("$name=${!name}")
+    done
+    exec env -i "${environment[@]}" chroot "$root" bash -c 'cd /graft && exec "$@"' fresh "$@"
+}
+
+# Everything in the namespace ends with this script, however that ends; and so its mounts do.
+inside() {
+    root=$root ccache=$ccache setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child \
+        bash -c "set -e; $(declare -f mount_and_run); mount_and_run \"\$@\"" fresh "$@" <&0 &
+    child=$!
+    local status=0
+    wait "$child" || status=$?
+    child=""
+    return "$status"
+}
+
+clean() {
+    [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
+    wait
+    [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
+}
+
+# The README's lines for building the examples, each followed by a run of what it made.
+examples_of_readme() {
+    sed -n '/^   P=/,/^   ```/{/```/d;p}' README.md | sed '/LINK$/s/$/ \&\& .\/a.out decks\/minimal.yaml/'
+}
+
+run_what() {
+    case "$what" in
+    run) inside "${arguments[@]}" ;;
+    install)
+        inside ./bootstrap build "${arguments[@]}"
+        inside bash -exc "cmake --install build/release --prefix ~/graft
+cd examples
+$(cd "$repository" && examples_of_readme)" ;;
+    *) inside ./bootstrap "$what" "${arguments[@]}" ;;
+    esac
+}
+
+child="" temporary=""
+parse "$@"
+[ "$(id -u)" -eq 0 ] || stop "this needs root: it makes a root file system and mounts in it"
+command -v mmdebstrap >/dev/null || stop "mmdebstrap is missing: apt-get install mmdebstrap"
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+if [ -z "$root" ]; then
+    temporary=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
+    chmod 755 "$temporary"
+    root=$temporary
+fi
+make_root
+root=$(realpath "$root")
+[ -z "$ccache" ] || ccache=$(realpath -m "$ccache")
+connect
+copy_clone
+inside apt-get update -q
+[ -z "$ccache" ] || inside apt-get install -y -q --no-install-recommends ccache
+run_what
+echo "fresh.sh: $suite $what: passed"
