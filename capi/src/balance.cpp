@@ -95,7 +95,7 @@ ArrayView required_owner(const graft_array* owner, const char* name, int64_t n) 
 }
 
 /// What a force evaluation takes on this rank, the waiting for others not included; 0 before any.
-double last_step_s(const pipeline::Report& report) {
+double last_step_s(const engine::Report& report) {
     return report.valid ? std::max(0.0, report.time_s.total - report.ranks.wait_s) : 0;
 }
 
@@ -110,8 +110,8 @@ ArrayView view_of(const double* values, int64_t n) {
 
 /// Interactions of each particle in the last compute; `time`: the seconds that these took, by this rank's
 /// speed.
-void last_work(const pipeline::Solver& solver, CostSource source, int64_t n, core::Buffer<double>& work) {
-    const pipeline::Report& report = solver.report();
+void last_work(const engine::Solver& solver, CostSource source, int64_t n, core::Buffer<double>& work) {
+    const engine::Report& report = solver.report();
     const char* name = source == CostSource::time ? "time" : "interactions";
     if (report.valid && report.n != n)
         fail(Status::call_order,
@@ -131,7 +131,7 @@ void last_work(const pipeline::Solver& solver, CostSource source, int64_t n, cor
 }
 
 /// Replaces the host's costs by those that balance.cost asks for.
-void choose_cost(const pipeline::Solver& solver, CostSource source, PointViews& views,
+void choose_cost(const engine::Solver& solver, CostSource source, PointViews& views,
                  core::Buffer<double>& work) {
     if (source == CostSource::given && views.n > 0 && !views.cost.present())
         fail(Status::argument, "balance.cost is given, but particles.cost is NULL; expected an array of n "

@@ -89,7 +89,7 @@ void check_box(const graft_box& box, int dimension) {
     }
 }
 
-void take_box(const graft_box& b, pipeline::Settings& settings) {
+void take_box(const graft_box& b, settings::Settings& settings) {
     check_box(b, settings.dimension);
     settings.periodic = check_periodic(b, settings.dimension);
     settings.open_axis = periodic_axes(b) == 2 ? first_axis(b, 0) : -1;
@@ -102,7 +102,7 @@ void take_box(const graft_box& b, pipeline::Settings& settings) {
 
 } // namespace
 
-void take_box(const graft_options_values& v, pipeline::Settings& settings) {
+void take_box(const graft_options_values& v, settings::Settings& settings) {
     const double edge[3] = {v.box_x, v.box_y, v.box_z},
                  lower[3] = {v.box_lower_x, v.box_lower_y, v.box_lower_z};
     if (edge[0] == 0 && edge[1] == 0 && edge[2] == 0) {
@@ -126,7 +126,7 @@ void take_box(const graft_options_values& v, pipeline::Settings& settings) {
 
 namespace {
 
-double constant_of(const graft_units& units, pipeline::Interaction interaction) {
+double constant_of(const graft_units& units, settings::Interaction interaction) {
     if (units.constant != 0) {
         if (!std::isfinite(units.constant) || units.constant < 0)
             fail(Status::argument,
@@ -134,7 +134,7 @@ double constant_of(const graft_units& units, pipeline::Interaction interaction) 
                  units.constant);
         return units.constant;
     }
-    const bool gravity = interaction == pipeline::Interaction::gravity;
+    const bool gravity = interaction == settings::Interaction::gravity;
     const double sizes[4] = {units.length_m, units.mass_kg, units.time_s, gravity ? 1 : units.charge_c};
     for (double size : sizes)
         if (!(size > 0) || !std::isfinite(size))
@@ -158,10 +158,10 @@ void finish_flight(graft_context& context) noexcept {
 
 } // namespace
 
-pipeline::TreeSizesBy tree_sizes_by(const std::string& word) {
-    return word == "trial"   ? pipeline::TreeSizesBy::trial
-           : word == "model" ? pipeline::TreeSizesBy::model
-                             : pipeline::TreeSizesBy::fixed;
+engine::TreeSizesBy tree_sizes_by(const std::string& word) {
+    return word == "trial"   ? engine::TreeSizesBy::trial
+           : word == "model" ? engine::TreeSizesBy::model
+                             : engine::TreeSizesBy::fixed;
 }
 
 Use::Use(graft_context* context) : context_(context) {
@@ -181,7 +181,7 @@ void require_flight(const graft_context& context, Flight flight, const char* ent
 
 Places places_of(const graft_context& context, bool device_arrays) {
     graft_context& shared = const_cast<graft_context&>(context); // Solver::settings() is not const
-    const pipeline::Settings& settings = shared.solver.settings();
+    const settings::Settings& settings = shared.solver.settings();
     return {device_arrays, settings.backend, settings.device.device, {}, -1};
 }
 
@@ -190,14 +190,14 @@ backend::Executor executor_of(graft_context& context) {
 }
 
 int32_t device_of_domains(graft_context& context) {
-    const pipeline::Settings& settings = context.solver.settings();
-    if (settings.backend == pipeline::Backend::cpu)
+    const settings::Settings& settings = context.solver.settings();
+    if (settings.backend == settings::Backend::cpu)
         return decompose::no_device;
     return settings.device.device >= 0 ? settings.device.device : decompose::device_by_rank;
 }
 
 graft_options_values default_options() noexcept {
-    const pipeline::Settings s;
+    const settings::Settings s;
     graft_options_values v{};
     v.struct_size = sizeof v;
     v.method = static_cast<int32_t>(s.method);
@@ -227,14 +227,14 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
     return guard([&] {
         if (context == nullptr)
             fail(Status::argument, "context is NULL; expected where to put the new context");
-        pipeline::Settings settings = read_options(options);
+        settings::Settings settings = read_options(options);
         take_box(options, settings);
-        if (settings.softening == pipeline::Softening::none && settings.softening_length > 0)
+        if (settings.softening == settings::Softening::none && settings.softening_length > 0)
             fail(Status::argument,
                  "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
                  "plummer or spline, or length 0",
                  settings.softening_length);
-        if (settings.backend == pipeline::Backend::cuda)
+        if (settings.backend == settings::Backend::cuda)
             backend::require_cuda();
         *context = new graft_context(options, texts, read_allocator(allocator));
         take_box(options, (*context)->solver.settings());
@@ -267,7 +267,7 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
 int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
     return guard([&] {
         const Use use(context);
-        pipeline::Settings& settings = context->solver.settings();
+        settings::Settings& settings = context->solver.settings();
         require_flight(*context, Flight::none, "context_set_box");
         if (box == nullptr) {
             settings.has_box = settings.periodic = false;
@@ -281,7 +281,7 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
 int32_t context_set_units(graft_context* context, const graft_units* units) noexcept {
     return guard([&] {
         const Use use(context);
-        pipeline::Settings& settings = context->solver.settings();
+        settings::Settings& settings = context->solver.settings();
         require_flight(*context, Flight::none, "context_set_units");
         settings.constant = constant_of(read_struct(units, "units"), settings.interaction);
     });

@@ -16,7 +16,7 @@ struct graft_context {
                   const graft::core::Allocator& allocator);
 
     graft::core::Memory memory;
-    graft::pipeline::Solver solver;
+    graft::engine::Solver solver;
     graft::capi::RankSettings rank_settings;
     uint64_t options_fingerprint;
     std::unique_ptr<graft::comm::Communicator> ranks;  // never null; one rank alone before set_communicator
@@ -49,7 +49,7 @@ class Use {
 };
 
 /// Of deck key tree.sizes: fixed, model, trial.
-pipeline::TreeSizesBy tree_sizes_by(const std::string& word);
+engine::TreeSizesBy tree_sizes_by(const std::string& word);
 
 /// What a call on this context may be given: device arrays, where the call works on them.
 Places places_of(const graft_context& context, bool device_arrays);

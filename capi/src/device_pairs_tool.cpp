@@ -17,7 +17,7 @@ constexpr const char* stage_names[] = {"stage_0", "stage_1", "stage_2", "best"};
 constexpr double fp64_instructions = 16; // multiply-adds and the like of a pair, forces/p2p/pair_gpu.cuh
 
 struct Request {
-    kernels::PairsRequest pairs{262144, 0, 0, 0, 5};
+    study::PairsRequest pairs{262144, 0, 0, 0, 5};
     int precision = -1; // all
     int32_t device = 0;
 };
@@ -65,16 +65,16 @@ Request request_of(const ToolArguments& arguments) {
 }
 
 /// Pairs a second that the instruction mix allows.
-double limit_of(const kernels::DeviceRates& rates, int precision) {
+double limit_of(const study::DeviceRates& rates, int precision) {
     return precision == 2 ? rates.fma_fp64_per_s / fp64_instructions : rates.mix_per_s;
 }
 
 std::string stages_json(const backend::CudaTable& table, Request request, int precision,
-                        const kernels::DeviceRates& rates) {
+                        const study::DeviceRates& rates) {
     const double limit = limit_of(rates, precision);
     std::string text = core::format("\"%s\":{\"limit_pairs_per_s\":%.4g", precision_names[precision], limit);
     for (int stage = precision == 1 ? 3 : 0; stage <= 3; ++stage) {
-        kernels::PairsRate rate;
+        study::PairsRate rate;
         backend::DeviceError error;
         request.pairs.precision = precision, request.pairs.stage = stage;
         backend::raise(table.bench->pairs(request.device, &request.pairs, &rate, &error), error);
@@ -105,7 +105,7 @@ std::string device_pairs_json(const ToolArguments& arguments) {
     backend::DeviceError error;
     backend::DeviceInfo info;
     backend::raise(table.device_info(request.device, &info, &error), error);
-    kernels::DeviceRates rates;
+    study::DeviceRates rates;
     backend::raise(table.bench->rates(request.device, 5, &rates, &error), error);
     std::string text = core::format(
         "{\"bench\":\"p2p\",\"backend\":\"cuda\",\"device\":\"%s\",\"multiprocessors\":%d,\"n\":%lld,"

@@ -34,17 +34,17 @@ bool second_of(const std::string& key, const std::string& text, const char* firs
     return text == second;
 }
 
-constexpr const char* cloud_names[] = {"plummer", "uniform", "plummer-cut"}; // as kernels::Cloud
+constexpr const char* cloud_names[] = {"plummer", "uniform", "plummer-cut"}; // as study::Cloud
 
-pipeline::Cloud cloud_of(const std::string& text) {
+study::Cloud cloud_of(const std::string& text) {
     for (int cloud = 0; cloud < 3; ++cloud)
         if (text == cloud_names[cloud])
-            return static_cast<pipeline::Cloud>(cloud);
+            return static_cast<study::Cloud>(cloud);
     fail(Status::argument, "force: argument 'ic: %s'; expected plummer, uniform or plummer-cut",
          text.c_str());
 }
 
-void set(pipeline::ForceBench& bench, const std::string& key, const std::string& text) {
+void set(study::ForceBench& bench, const std::string& key, const std::string& text) {
     if (key == "n")
         bench.n = whole_of(key, text, 1, 2147483647);
     else if (key == "ic")
@@ -96,8 +96,8 @@ std::string errors_json(const std::vector<double>& errors) {
                         errors.size(), at(0.5), at(0.9), at(0.99), errors.back());
 }
 
-std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenchResult& result) {
-    const pipeline::Settings& s = bench.settings;
+std::string json_of(const study::ForceBench& bench, const study::ForceBenchResult& result) {
+    const settings::Settings& s = bench.settings;
     const double seconds = result.median.at("time_s.total");
     const auto figure = [&](const char* name) {
         const auto found = result.median.find(name);
@@ -150,17 +150,17 @@ std::string json_of(const pipeline::ForceBench& bench, const pipeline::ForceBenc
 } // namespace
 
 std::string force_tool(const graft_options_values& options, const ToolArguments& arguments) {
-    pipeline::ForceBench bench;
+    study::ForceBench bench;
     bench.settings = read_options(options);
     bench.leaf_given = options.tree_leaf != 0, bench.group_given = options.tree_group != 0;
     take_box(options, bench.settings);
-    if (bench.settings.backend == pipeline::Backend::cuda)
+    if (bench.settings.backend == settings::Backend::cuda)
         backend::require_cuda();
     bench.on_device =
-        bench.settings.backend != pipeline::Backend::cpu && backend::find_cuda(nullptr) != nullptr;
+        bench.settings.backend != settings::Backend::cpu && backend::find_cuda(nullptr) != nullptr;
     for (const auto& [key, text] : arguments)
         set(bench, key, text);
-    return json_of(bench, pipeline::bench_force(bench));
+    return json_of(bench, study::bench_force(bench));
 }
 
 } // namespace graft::capi

@@ -7,8 +7,8 @@ namespace graft::capi {
 namespace {
 
 struct Request {
-    pipeline::ParticleInput particles;
-    pipeline::Outputs outputs;
+    engine::ParticleInput particles;
+    engine::Outputs outputs;
 };
 
 Request read_request(graft_context& context, const graft_particles* particles, const graft_results* results) {
@@ -56,8 +56,8 @@ int32_t field_at(graft_context* context, const graft_particles* sources, const g
     return collective(context, "field_at", [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
         const Places places = places_of(*context, true);
-        pipeline::ParticleInput input, at;
-        pipeline::Outputs outputs;
+        engine::ParticleInput input, at;
+        engine::Outputs outputs;
         ranks.together([&] {
             input = read_particles(sources, dimension, "sources", places);
             at = read_points(points, dimension, places);

@@ -12,11 +12,11 @@ using core::format;
 
 namespace {
 
-std::string paper_json(const model::PaperOrb& paper, const model::Machine& machine) {
+std::string paper_json(const study::PaperOrb& paper, const model::Machine& machine) {
     if (machine.cpu.read_bandwidth_bytes_per_s <= 0 ||
         (machine.gpu.count > 0 && machine.link.bandwidth_bytes_per_s <= 0))
         return "null"; // his model compares with the CPU, and sends over the link
-    const model::PaperTimes t = model::paper_times(paper, machine);
+    const study::PaperTimes t = study::paper_times(paper, machine);
     std::string text = format("{\"precision_bits\":%g,\"bytes_per_particle\":%g,\"cpu_s\":%.8g",
                               paper.precision_bits, paper.bytes_per_particle, t.cpu_s);
     if (t.gpu_count_s > 0)
@@ -27,16 +27,16 @@ std::string paper_json(const model::PaperOrb& paper, const model::Machine& machi
     return text + "}";
 }
 
-std::string prediction_json(const model::OrbPrediction& prediction) {
+std::string prediction_json(const study::OrbPrediction& prediction) {
     std::string text = json_string(prediction.variant) + format(":{\"total_s\":%.8g", prediction.total_s());
-    for (const model::OrbStep& step : prediction.steps)
+    for (const study::OrbStep& step : prediction.steps)
         text += format(",\"%s\":{\"s\":%.8g,\"bytes\":%.10g,\"launches\":%.10g}", step.name, step.seconds,
                        step.bytes, step.launches);
     return text + "}";
 }
 
 std::string csv_line(const model::Machine& machine, const char* model, std::string_view variant,
-                     const model::OrbStep& step) {
+                     const study::OrbStep& step) {
     std::string name = machine.name;
     for (char& c : name)
         c = c == ',' || c == '"' || c == '\n' ? ' ' : c;
@@ -54,29 +54,29 @@ std::string roof_json(const model::Roof& roof) {
 
 } // namespace
 
-std::string orb_json(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine) {
+std::string orb_json(const study::OrbRun& run, const study::PaperOrb& paper, const model::Machine& machine) {
     std::string text = format("{\"model\":\"orb\",\"machine\":%s,\"n\":%.17g,\"leaves\":%.17g,\"levels\":%d,"
                               "\"iterations\":%.6g,\"paper\":",
                               json_string(machine.name).c_str(), run.particles, run.leaves,
-                              model::levels_of(run.leaves), model::orb_iterations(run));
+                              study::levels_of(run.leaves), study::orb_iterations(run));
     text += paper_json(paper, machine) + ",\"corrected\":{";
     const char* comma = "";
-    for (const model::OrbPrediction& prediction : model::orb_predictions(run, machine)) {
+    for (const study::OrbPrediction& prediction : study::orb_predictions(run, machine)) {
         text += comma + prediction_json(prediction);
         comma = ",";
     }
     return text + "}}";
 }
 
-std::string orb_csv(const model::OrbRun& run, const model::PaperOrb& paper, const model::Machine& machine) {
-    const model::PaperTimes t = model::paper_times(paper, machine);
+std::string orb_csv(const study::OrbRun& run, const study::PaperOrb& paper, const model::Machine& machine) {
+    const study::PaperTimes t = study::paper_times(paper, machine);
     std::string text = csv_line(machine, "paper", "cpu", {"total", t.cpu_s});
     if (t.gpu_count_s > 0)
         text += csv_line(machine, "paper", "gpu-count", {"total", t.gpu_count_s}) +
                 csv_line(machine, "paper", "gpu-partition", {"total", t.gpu_partition_s});
-    for (const model::OrbPrediction& prediction : model::orb_predictions(run, machine)) {
+    for (const study::OrbPrediction& prediction : study::orb_predictions(run, machine)) {
         text += csv_line(machine, "corrected", prediction.variant, {"total", prediction.total_s()});
-        for (const model::OrbStep& step : prediction.steps)
+        for (const study::OrbStep& step : prediction.steps)
             text += csv_line(machine, "corrected", prediction.variant, step);
     }
     return text;
@@ -99,7 +99,7 @@ std::string roofline_json(const model::Machine& machine) {
 }
 
 std::string machine_json(const model::Machine& machine, double seconds,
-                         const pipeline::CalibrationReport& report) {
+                         const study::CalibrationReport& report) {
     std::string text =
         format("{\"seconds\":%.3f,\"left_out\":%s,\"parts_s\":{", seconds, json_string(report.left_out).c_str());
     const char* comma = "";

@@ -17,8 +17,8 @@ using core::Status;
 namespace {
 
 std::string orb(ArgumentReader& reader) {
-    model::OrbRun run;
-    model::PaperOrb paper;
+    study::OrbRun run;
+    study::PaperOrb paper;
     run.particles = paper.particles = reader.number("n", 1e9, 1, 1e18);
     run.leaves = paper.leaves = reader.number("leaves", 4096, 1, 1e9);
     run.iterations = reader.number("iterations", 0, 0, 1e6);
@@ -32,7 +32,7 @@ std::string orb(ArgumentReader& reader) {
 }
 
 std::string calibrate(ArgumentReader& reader) {
-    pipeline::Calibration calibration;
+    study::Calibration calibration;
     const std::string backend = reader.word("backend", {"auto", "cpu", "cuda"});
     calibration.gpu_needed = backend == "cuda";
     calibration.gpu_wanted = backend != "cpu";
@@ -42,8 +42,8 @@ std::string calibrate(ArgumentReader& reader) {
     const bool yaml = reader.word("format", {"json", "yaml"}) == "yaml";
     reader.finish();
     const core::Timer timer;
-    pipeline::CalibrationReport report;
-    const model::Machine machine = pipeline::calibrate(calibration, report);
+    study::CalibrationReport report;
+    const model::Machine machine = study::calibrate(calibration, report);
     if (!yaml)
         return machine_json(machine, timer.seconds(), report);
     const std::string& why = report.left_out;

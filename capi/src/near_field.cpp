@@ -11,13 +11,12 @@ namespace graft::capi {
 using core::fail;
 using core::Status;
 using particles::ArrayView;
-namespace near = kernels::near;
 
 namespace {
 
 /// What the description's arrays are copied to while a plan is made.
 struct Description {
-    pipeline::NearRequest request;
+    near::NearRequest request;
     near::StructureInput structure;
     near::BoxOptions boxes;
     std::vector<double> table_value, table_derivative;
@@ -35,7 +34,7 @@ near::Integers read_integers(const graft_array* array, const char* name) {
 }
 
 /// plan NULL: it is being made.
-Places near_places(const graft_context& context, const pipeline::NearPlan* plan) {
+Places near_places(const graft_context& context, const near::NearPlan* plan) {
     Places places = places_of(context, true);
     if (plan != nullptr)
         places.first_device = plan->device(), places.first_name = "the plan";
@@ -51,7 +50,7 @@ void refuse_gaps(const graft_array* const (&axes)[3], const char* name, int dime
 }
 
 void read_points(const graft_near_field& d, int dimension, const graft_context& context,
-                 const pipeline::NearPlan* plan, pipeline::NearPoints& points) {
+                 const near::NearPlan* plan, near::NearPoints& points) {
     const Places places = near_places(context, plan);
     if (d.targets < 0 || d.sources < 0)
         fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
@@ -125,15 +124,15 @@ double not_negative(double value, const char* name) {
 }
 
 void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, graft_context& context,
-                       pipeline::NearOptions& options) {
+                       near::NearOptions& options) {
     if (d.layout < GRAFT_NEAR_LAYOUT_AUTO || d.layout > GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED)
         fail(Status::argument,
              "near_field.layout is %d; expected GRAFT_NEAR_LAYOUT_INDEXED (1) to _REPLICATED_GROUP_PADDED "
              "(9), _AUTO (-1), or 0 for the options'",
              d.layout);
-    const pipeline::Settings& settings = context.solver.settings();
+    const settings::Settings& settings = context.solver.settings();
     options.layout = d.layout == 0                        ? defaults.layout
-                     : d.layout == GRAFT_NEAR_LAYOUT_AUTO ? pipeline::near_layout_auto
+                     : d.layout == GRAFT_NEAR_LAYOUT_AUTO ? near::near_layout_auto
                                                           : d.layout - GRAFT_NEAR_LAYOUT_INDEXED;
     const double memory = not_negative(d.memory_bytes, "near_field.memory_bytes");
     const double executes = not_negative(d.expected_executes, "near_field.expected_executes");
@@ -144,7 +143,7 @@ void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, 
     options.backend = settings.backend;
     options.device = settings.device;
     if (defaults.machine != nullptr)
-        pipeline::require_this_machine(*defaults.machine, defaults.machine_file);
+        study::require_this_machine(*defaults.machine, defaults.machine_file);
     options.machine = defaults.machine;
 }
 
@@ -236,7 +235,7 @@ void read_list(const graft_array* const (&list)[Length], const char* name, int64
              static_cast<long long>(count), wanted);
 }
 
-pipeline::NearSums read_near_sums(const graft_context& context, const pipeline::NearPlan& plan,
+near::NearSums read_near_sums(const graft_context& context, const near::NearPlan& plan,
                                   const graft_near_sums* given) {
     const graft_near_sums g = read_struct(given, "sums");
     if (g.mode != GRAFT_MODE_OVERWRITE && g.mode != GRAFT_MODE_ADD)
@@ -246,7 +245,7 @@ pipeline::NearSums read_near_sums(const graft_context& context, const pipeline::
         fail(Status::abi, "sums.pad is %d; expected 0", g.pad);
     const Places places = near_places(context, &plan);
     const int32_t components = plan.sums().components, dimension = plan.sums().dimension;
-    pipeline::NearSums sums;
+    near::NearSums sums;
     sums.add = g.mode == GRAFT_MODE_ADD;
     read_list(g.charge, "charge", plan.sources(), components, true, places, sums.charge.data());
     read_list(g.potential, "potential", plan.targets(), components, false, places, sums.potential.data());
@@ -278,8 +277,8 @@ int32_t near_field_update(graft_context* context, graft_near_plan* plan,
                           const graft_near_field* description) noexcept {
     return guard([&] {
         const Use use(context);
-        pipeline::NearPlan& p = context->near_plans.use(plan);
-        pipeline::NearPoints points;
+        near::NearPlan& p = context->near_plans.use(plan);
+        near::NearPoints points;
         read_points(read_struct(description, "near_field"), p.sums().dimension, *context, &p, points);
         p.update(points);
     });
@@ -289,7 +288,7 @@ int32_t near_field_execute(graft_context* context, graft_near_plan* plan,
                            const graft_near_sums* sums) noexcept {
     return guard([&] {
         const Use use(context);
-        pipeline::NearPlan& p = context->near_plans.use(plan);
+        near::NearPlan& p = context->near_plans.use(plan);
         p.begin(read_near_sums(*context, p, sums), context->stream);
         p.end();
     });
@@ -299,7 +298,7 @@ int32_t near_field_begin(graft_context* context, graft_near_plan* plan,
                          const graft_near_sums* sums) noexcept {
     return guard([&] {
         const Use use(context);
-        pipeline::NearPlan& p = context->near_plans.use(plan);
+        near::NearPlan& p = context->near_plans.use(plan);
         p.begin(read_near_sums(*context, p, sums), context->stream);
     });
 }

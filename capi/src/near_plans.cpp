@@ -9,11 +9,10 @@ namespace graft::capi {
 
 using core::fail;
 using core::Status;
-namespace near = kernels::near;
 
 NearDefaults read_near_options(const graft_options_values& v, const OptionTexts& texts) {
     NearDefaults d;
-    d.layout = v.near_layout == 0 ? pipeline::near_layout_auto : v.near_layout - GRAFT_NEAR_LAYOUT_INDEXED;
+    d.layout = v.near_layout == 0 ? near::near_layout_auto : v.near_layout - GRAFT_NEAR_LAYOUT_INDEXED;
     d.precision = v.near_precision != 0 ? v.near_precision : v.precision + GRAFT_NEAR_PRECISION_FP32;
     d.box = v.near_box != 0 ? v.near_box : d.box;
     d.devices = v.near_devices > 0 ? v.near_devices : 1;
@@ -36,7 +35,7 @@ graft_near_plan* NearPlans::add(std::unique_ptr<graft_near_plan> plan) {
     return last_ = plans_.back().get();
 }
 
-pipeline::NearPlan& NearPlans::use(graft_near_plan* plan) {
+near::NearPlan& NearPlans::use(graft_near_plan* plan) {
     const auto found = std::ranges::find(plans_, plan, &std::unique_ptr<graft_near_plan>::get);
     if (plan == nullptr || found == plans_.end())
         fail(Status::argument,
@@ -64,7 +63,7 @@ void add_times(Figures::Numbers& numbers, const char* group, const near::Times& 
         numbers.emplace_back(core::format("%s.%s", group, name), value);
 }
 
-Figures::Numbers numbers_of(const pipeline::NearReport& r) {
+Figures::Numbers numbers_of(const near::NearReport& r) {
     Figures::Numbers numbers = {{"pairs", static_cast<double>(r.shape.pairs)},
                                 {"targets", static_cast<double>(r.shape.targets)},
                                 {"sources", static_cast<double>(r.shape.sources)},
@@ -101,7 +100,7 @@ Figures::Numbers numbers_of(const pipeline::NearReport& r) {
 } // namespace
 
 Figures::Content NearPlans::figures() const {
-    const pipeline::NearReport& r = last_->plan.report();
+    const near::NearReport& r = last_->plan.report();
     Figures::Content content{numbers_of(r)};
     content.words = {{"backend", r.backend},
                      {"layout", std::string(near::name(r.layout))},

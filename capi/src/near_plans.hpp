@@ -13,16 +13,16 @@
 
 struct graft_near_plan {
     graft_near_plan(graft::core::Memory& memory, const graft::core::Log& log,
-                    const graft::pipeline::NearRequest& request)
+                    const graft::near::NearRequest& request)
         : plan(memory, log, request) {}
-    graft::pipeline::NearPlan plan;
+    graft::near::NearPlan plan;
 };
 
 namespace graft::capi {
 
 /// What the deck says of near fields, beside what a plan says itself.
 struct NearDefaults {
-    int32_t layout = pipeline::near_layout_auto;
+    int32_t layout = near::near_layout_auto;
     int32_t precision = 0; // a GRAFT_NEAR_PRECISION_
     int32_t box = 15;
     int32_t devices = 1;
@@ -40,7 +40,7 @@ class NearPlans {
     const NearDefaults& defaults() const { return defaults_; }
     graft_near_plan* add(std::unique_ptr<graft_near_plan> plan);
     /// The plan, which becomes the last one used. Throws Error(argument) when it is not one of these.
-    pipeline::NearPlan& use(graft_near_plan* plan);
+    near::NearPlan& use(graft_near_plan* plan);
     /// Destroys one of these.
     void remove(graft_near_plan* plan);
 

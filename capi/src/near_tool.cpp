@@ -19,7 +19,7 @@ namespace {
 constexpr double usual_cap_bytes = 2e9; // of a layout's arrays: replicated ones grow fast
 
 /// (1 - r^2/2)^2 on 1,024 knots, which reach as far as neighbours may be.
-kernels::near::RadialTable example_table() {
+near::RadialTable example_table() {
     constexpr double step = 2.0 / 1023;
     static const std::vector<double> knots = [] {
         std::vector<double> f;
@@ -32,8 +32,8 @@ kernels::near::RadialTable example_table() {
     return {0, step, std::span(knots).first(1024), std::span(knots).last(1024)};
 }
 
-kernels::near::Sums sums_of(ArgumentReader& reader, int32_t dimension) {
-    kernels::near::Sums sums;
+near::Sums sums_of(ArgumentReader& reader, int32_t dimension) {
+    near::Sums sums;
     const std::string kernel =
         reader.word("kernel", {"auto", "laplace", "logarithm", "yukawa", "helmholtz", "table"});
     sums.kernel.kernel = kernel == "auto"        ? (dimension == 2 ? Kernel::logarithm : Kernel::laplace)
@@ -48,7 +48,7 @@ kernels::near::Sums sums_of(ArgumentReader& reader, int32_t dimension) {
     sums.kernel.softening = reader.number("softening", 0, 0, 1e12);
     sums.dimension = dimension;
     sums.components = static_cast<int32_t>(reader.whole(
-        "components", sums.kernel.kernel == Kernel::helmholtz ? 2 : 1, 1, kernels::near::most_components));
+        "components", sums.kernel.kernel == Kernel::helmholtz ? 2 : 1, 1, near::most_components));
     const std::string precision = reader.word("precision", {"fp64", "fp32", "mixed"});
     sums.precision = precision == "fp64"   ? Precision::fp64
                      : precision == "fp32" ? Precision::fp32
@@ -66,21 +66,21 @@ std::string_view trimmed(std::string_view text) {
 std::vector<Layout> layouts_of(const std::string& text) {
     std::vector<Layout> list;
     if (text == "all" || text == "auto") {
-        for (int k = 0; k < kernels::near::layouts; ++k)
+        for (int k = 0; k < near::layouts; ++k)
             list.push_back(static_cast<Layout>(k));
         return list;
     }
     for (size_t begin = 0; begin <= text.size();) {
         const size_t comma = std::min(text.find(',', begin), text.size());
         list.push_back(
-            kernels::near::layout_named(trimmed(std::string_view(text).substr(begin, comma - begin))));
+            near::layout_named(trimmed(std::string_view(text).substr(begin, comma - begin))));
         begin = comma + 1;
     }
     return list;
 }
 
-kernels::near::BenchGrid grid_of(ArgumentReader& reader) {
-    kernels::near::BenchGrid grid;
+study::BenchGrid grid_of(ArgumentReader& reader) {
+    study::BenchGrid grid;
     grid.points = reader.whole("n", 100000, 1, 200000000);
     grid.dimension = static_cast<int32_t>(reader.whole("dimension", 3, 2, 3));
     grid.density = reader.number("density", 8, 1e-3, 1e9);
@@ -105,8 +105,8 @@ NearRequest request_of(ArgumentReader& reader) {
     request.serial_repeats = static_cast<int32_t>(reader.whole("serial", 0, 0, 1000));
     request.choice.expected_executes = reader.number("executes", 1, 1, 1e12);
     request.choice.trial = reader.word("trial", {"true", "false"}) == "true";
-    model::NearWay& way = request.choice.way;
-    way.backend = request.cuda ? model::NearBackend::cuda : model::NearBackend::cpu;
+    near::NearWay& way = request.choice.way;
+    way.backend = request.cuda ? near::NearBackend::cuda : near::NearBackend::cpu;
     way.threads = backend::resolve_threads(static_cast<int>(reader.whole("threads", 0, 0, 4096)));
     way.most_bytes = reader.number("memory", usual_cap_bytes, 0, 1e15);
     way.collect_on_host = reader.word("collect", {"device", "host"}) == "host";
@@ -126,24 +126,24 @@ std::string near_field_json(const ToolArguments& arguments) {
     (void)reader.text("what", "");
     NearRequest request = request_of(reader);
     reader.finish();
-    const kernels::near::BenchCase one = kernels::near::make_case(request.grid);
-    model::NearWay& way = request.choice.way;
-    way.pairs_once = request.cuda && kernels::near::sums_pairs_once(one.structure(), request.sums,
+    const study::BenchCase one = study::make_case(request.grid);
+    near::NearWay& way = request.choice.way;
+    way.pairs_once = request.cuda && near::sums_pairs_once(one.structure(), request.sums,
                                                                     static_cast<int64_t>(way.most_bytes));
     NearAnswer answer;
     answer.choice = request.cuda
-                        ? kernels::near::bench_choice_on_device(one, request.sums, reader.machine(),
+                        ? study::bench_choice_on_device(one, request.sums, reader.machine(),
                                                                 request.choice, request.device)
-                        : kernels::near::bench_choice(one, request.sums, reader.machine(), request.choice);
-    answer.times = request.cuda ? kernels::near::bench_layouts_on_device(request.layouts, one, request.sums,
+                        : study::bench_choice(one, request.sums, reader.machine(), request.choice);
+    answer.times = request.cuda ? study::bench_layouts_on_device(request.layouts, one, request.sums,
                                                                          request.choice.way, request.device,
                                                                          request.repeats)
-                                : kernels::near::bench_layouts(request.layouts, one, request.sums,
+                                : study::bench_layouts(request.layouts, one, request.sums,
                                                                request.choice.way, request.repeats);
     if (request.serial_repeats > 0)
-        answer.serial_s = kernels::near::bench_serial_s(one, request.sums, request.serial_repeats);
-    const kernels::near::Structure structure = one.structure();
-    answer.shape = kernels::near::shape_of(structure, request.sums);
+        answer.serial_s = study::bench_serial_s(one, request.sums, request.serial_repeats);
+    const near::Structure structure = one.structure();
+    answer.shape = near::shape_of(structure, request.sums);
     return near_answer_json(request, answer);
 }
 

@@ -9,9 +9,9 @@
 namespace graft::capi {
 
 using core::format;
-using kernels::near::BenchTimes;
-using kernels::near::Candidate;
-using kernels::near::Times;
+using study::BenchTimes;
+using near::Candidate;
+using near::Times;
 
 namespace {
 
@@ -19,7 +19,7 @@ double median_of(const std::vector<Times>& all, double Times::*field) {
     std::vector<double> values;
     for (const Times& one : all)
         values.push_back(one.*field);
-    return kernels::near::median(std::move(values));
+    return study::median(std::move(values));
 }
 
 /// Medians of one layout; total: an execution with its share of what is paid once.
@@ -31,7 +31,7 @@ struct Medians {
     Medians(const BenchTimes& times, double executes) {
         if (times.second.empty())
             return;
-        collection_s = kernels::near::median(times.once_s);
+        collection_s = study::median(times.once_s);
         for (double Times::*field : {&Times::collection_s, &Times::charges_s, &Times::transfer_s,
                                      &Times::kernel_s, &Times::scatter_s, &Times::total_s})
             execution.*field = median_of(times.second, field);
@@ -50,12 +50,12 @@ std::string seconds_json(double collection_s, const Times& t, double total_s) {
 std::string layout_json(const NearRequest& request, const NearAnswer& answer, size_t k, double total_s) {
     const BenchTimes& times = answer.times[k];
     const Candidate& candidate = answer.choice.candidates[static_cast<size_t>(request.layouts[k])];
-    const auto name = kernels::near::name(request.layouts[k]);
+    const auto name = near::name(request.layouts[k]);
     std::string text = format("{\"layout\":\"%.*s\"", static_cast<int>(name.size()), name.data());
     if (times.second.empty())
         return text + ",\"refused\":true}";
     const Medians medians(times, request.choice.expected_executes);
-    const model::NearPrediction& p = candidate.predicted;
+    const near::NearPrediction& p = candidate.predicted;
     Times predicted;
     predicted.charges_s = p.charges_s, predicted.transfer_s = p.transfer_s;
     predicted.kernel_s = p.kernel_s, predicted.scatter_s = p.scatter_s;
@@ -70,9 +70,9 @@ std::string layout_json(const NearRequest& request, const NearAnswer& answer, si
 }
 
 std::string problem_json(const NearRequest& request, const NearAnswer& answer) {
-    const auto kernel = kernels::near::name(request.sums.kernel.kernel);
-    const auto precision = kernels::near::name(request.sums.precision);
-    const kernels::near::Shape& shape = answer.shape;
+    const auto kernel = near::name(request.sums.kernel.kernel);
+    const auto precision = near::name(request.sums.precision);
+    const near::Shape& shape = answer.shape;
     return format(
         "\"bench\":\"p2p\",\"backend\":\"%s\",\"n\":%lld,\"dimension\":%d,\"kernel\":\"%.*s\","
         "\"precision\":\"%.*s\",\"outputs\":%d,\"components\":%d,\"executes\":%.10g,\"repeats\":%d,"
@@ -96,11 +96,11 @@ std::string near_answer_json(const NearRequest& request, const NearAnswer& answe
         const double total_s = Medians(answer.times[k], request.choice.expected_executes).total_s;
         list += (k == 0 ? "" : ",") + layout_json(request, answer, k, total_s);
         if (total_s > 0 && (best_s == 0 || total_s < best_s))
-            best_s = total_s, best = kernels::near::name(request.layouts[k]);
+            best_s = total_s, best = near::name(request.layouts[k]);
         if (request.layouts[k] == answer.choice.layout)
             chosen_s = total_s;
     }
-    const auto choice = kernels::near::name(answer.choice.layout);
+    const auto choice = near::name(answer.choice.layout);
     std::string text = "{" + problem_json(request, answer) + ",\"layouts\":[" + list + "]";
     if (answer.serial_s > 0)
         text += format(",\"serial_s\":%.6g", answer.serial_s);

@@ -8,23 +8,23 @@
 
 namespace graft::capi {
 
-using kernels::near::Kernel;
-using kernels::near::Layout;
-using kernels::near::Precision;
+using near::Kernel;
+using near::Layout;
+using near::Precision;
 
 struct NearRequest {
-    kernels::near::BenchGrid grid;
-    kernels::near::Sums sums;
+    study::BenchGrid grid;
+    near::Sums sums;
     std::vector<Layout> layouts;
-    kernels::near::ChoiceOptions choice;
+    near::ChoiceOptions choice;
     bool cuda = false;
     int32_t device = 0, repeats = 9, serial_repeats = 0;
 };
 
 struct NearAnswer {
-    kernels::near::Choice choice;
-    std::vector<kernels::near::BenchTimes> times; // of request.layouts
-    kernels::near::Shape shape;
+    near::Choice choice;
+    std::vector<study::BenchTimes> times; // of request.layouts
+    near::Shape shape;
     double serial_s = 0;
 };
 

@@ -44,7 +44,7 @@ void require_device(const char* name, const char* what, const Places& places) {
              "%s: %s; this call works on host arrays only in this version. Copy the array to the host, and "
              "pass GRAFT_MEMORY_HOST",
              name, what);
-    if (places.backend == pipeline::Backend::cpu)
+    if (places.backend == settings::Backend::cpu)
         fail(
             Status::unsupported,
             "%s: %s, but this context computes on the CPU (backend: cpu). Set backend: auto or cuda, or pass "
@@ -107,12 +107,12 @@ particles::MemorySpace find_place(const graft_array& array, const char* name, co
         require_device(name, core::format("memory is %s", words_of(array.memory)).c_str(), places);
     if (array.data == nullptr || array.n == 0)
         return array.memory == GRAFT_MEMORY_CUDA ? MemorySpace::device : MemorySpace::host;
-    if (places.backend == pipeline::Backend::cpu ||
+    if (places.backend == settings::Backend::cpu ||
         (array.memory == GRAFT_MEMORY_HOST && !places.device_arrays))
         return MemorySpace::host; // said, or there is nobody to ask
     // A host's word is checked where that does not start a driver that nothing else may need.
     const backend::CudaTable* cuda =
-        array.memory == GRAFT_MEMORY_HOST && places.backend == pipeline::Backend::auto_
+        array.memory == GRAFT_MEMORY_HOST && places.backend == settings::Backend::auto_
             ? backend::known_cuda()
             : backend::find_cuda(nullptr);
     if (cuda == nullptr)
@@ -126,7 +126,7 @@ particles::MemorySpace find_place(const graft_array& array, const char* name, co
 }
 
 void set_default_device_options(graft_options_values& v) noexcept {
-    const pipeline::DeviceOptions d;
+    const settings::DeviceOptions d;
     v.cuda_build = d.build;
     v.cuda_kernel = d.kernel;
     v.cuda_block_x = d.block_x;
@@ -142,8 +142,8 @@ void set_default_device_options(graft_options_values& v) noexcept {
     v.cuda_list_skin = d.skin;
 }
 
-pipeline::DeviceOptions read_device_options(const graft_options_values& v) {
-    pipeline::DeviceOptions d;
+settings::DeviceOptions read_device_options(const graft_options_values& v) {
+    settings::DeviceOptions d;
     d.build = v.cuda_build;
     d.kernel = v.cuda_kernel;
     d.block_x = v.cuda_block_x;

@@ -15,7 +15,7 @@ namespace graft::capi {
 /// What one call may be given. The default: host arrays only, and nobody asks CUDA.
 struct Places {
     bool device_arrays = false;                         // whether the call works on them
-    pipeline::Backend backend = pipeline::Backend::cpu; // of the context
+    settings::Backend backend = settings::Backend::cpu; // of the context
     int32_t device = -1;                                // of the context; -1: that of the first array on one
     mutable std::string first_name;                     // of that array, once there is one
     mutable int32_t first_device = -1;
@@ -28,6 +28,6 @@ particles::MemorySpace find_place(const graft_array& array, const char* name, co
 
 /// Fills in the cuda_ fields; the others stay.
 void set_default_device_options(graft_options_values& values) noexcept;
-pipeline::DeviceOptions read_device_options(const graft_options_values& values);
+settings::DeviceOptions read_device_options(const graft_options_values& values);
 
 } // namespace graft::capi

@@ -59,7 +59,7 @@ void export_any(const backend::Executor& executor, const T* value, int64_t count
 
 PointViews view_particles(const graft_particles* particles, int dimension) {
     const graft_particles p = read_struct(particles, "particles");
-    const pipeline::ParticleInput input = read_particles(particles, dimension, "particles");
+    const engine::ParticleInput input = read_particles(particles, dimension, "particles");
     PointViews views;
     views.n = input.n;
     std::copy(input.position, input.position + 3, views.position);

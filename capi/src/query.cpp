@@ -23,8 +23,8 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
 
 /// N_leaf and N_group of the last tree, the blocks of liu2022's GPU kernels, and what its phases were
 /// predicted to take.
-Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told,
-                               const pipeline::BufferTuning::Told& buffers) {
+Figures::Content sizes_figures(const engine::TreeTuning::Told& told,
+                               const study::BufferTuning::Told& buffers) {
     Figures::Content content{{{"leaf", told.sizes.leaf}, {"group", told.sizes.group}}};
     if (const model::BlockShape& block = told.sizes.block; block.x > 0)
         content.numbers.push_back({"block_x", block.x});
@@ -53,7 +53,7 @@ Figures::Content sizes_figures(const pipeline::TreeTuning::Told& told,
 /// Refreshes "comm", which is there from set_communicator on, "sizes" and "near".
 const Figures& figures_of(graft_context* context) {
     context->figures.set("comm", {communicator_figures(*context->ranks)});
-    const pipeline::Report& report = context->solver.report();
+    const engine::Report& report = context->solver.report();
     if (const auto& told = context->solver.tuning().told();
         report.valid && report.has_tree && told.sizes.leaf > 0)
         context->figures.set("sizes", sizes_figures(told, context->solver.buffers().told()));
@@ -63,12 +63,12 @@ const Figures& figures_of(graft_context* context) {
 }
 
 bool find(graft_context* context, const std::string& key, double* value) {
-    const pipeline::Report& report = context->solver.report();
+    const engine::Report& report = context->solver.report();
     return (report.valid && report.find(key, value)) || figures_of(context).find(key, value);
 }
 
 std::string json(graft_context* context) {
-    const pipeline::Report& report = context->solver.report();
+    const engine::Report& report = context->solver.report();
     const std::string members = figures_of(context).json_members();
     if (!report.valid)
         return "{" + members + "}";
@@ -105,7 +105,7 @@ int32_t query_text(graft_context* context, const char* key, graft_sink sink, voi
         if (key == nullptr || sink == nullptr)
             fail(Status::argument, "query_text: key and sink must not be NULL");
         require_something(context);
-        const pipeline::Report& report = context->solver.report();
+        const engine::Report& report = context->solver.report();
         const std::string name = key;
         double value = 0;
         std::string text;

@@ -41,7 +41,7 @@ void set_default_rank_options(graft_options_values& v) noexcept {
     v.balance_tolerance = b.tolerance;
     v.balance_steps = b.steps;
     v.balance_super = b.super;
-    const pipeline::Settings s;
+    const settings::Settings s;
     v.tree_scope = static_cast<int32_t>(s.tree_scope);
     v.ranks_exchange = static_cast<int32_t>(s.exchange);
     v.comm_deadline_s = 0;
@@ -81,7 +81,7 @@ uint64_t fingerprint(const void* data, size_t bytes, uint64_t seed) noexcept {
 }
 
 void require_same_call(graft_context& context, const char* entry, Flight flight) {
-    const pipeline::Settings& s = context.solver.settings();
+    const settings::Settings& s = context.solver.settings();
     double box[13] = {s.constant, s.has_box ? 1.0 : 0.0, s.periodic ? 2.0 + s.open_axis : 0.0,
                       s.periodic ? 2.0 + s.wire_axis : 0.0};
     int used = 4;

@@ -41,7 +41,7 @@ bool switch_of(const std::string& key, const std::string& text) {
 constexpr double many = 1e12;
 
 /// The machine; false: not one of its keys.
-bool set_machine(balance::Study& study, const std::string& key, const std::string& text) {
+bool set_machine(study::Study& study, const std::string& key, const std::string& text) {
     if (key == "alpha")
         study.alpha_s = number_of(key, text, 0, many);
     else if (key == "beta")
@@ -75,9 +75,9 @@ bool set_partition(decompose::Options& options, const std::string& key, const st
     return true;
 }
 
-bool set_problem(balance::Study& study, const std::string& key, const std::string& text) {
+bool set_problem(study::Study& study, const std::string& key, const std::string& text) {
     if (key == "strategy")
-        study.kind = balance::kind_of_name(text);
+        study.kind = study::kind_of_name(text);
     else if (key == "level")
         study.level = switch_of(key, text);
     else if (key == "ranks")
@@ -96,11 +96,11 @@ bool set_problem(balance::Study& study, const std::string& key, const std::strin
 }
 
 /// Arguments of the study of forces that that of the balancers has not.
-bool set_forces(pipeline::ForceStudy& study, const std::string& key, const std::string& text) {
+bool set_forces(study::ForceStudy& study, const std::string& key, const std::string& text) {
     if (key == "forces") {
         if (text != "push" && text != "fetch")
             fail(Status::argument, "simulate: forces is '%s'; expected push or fetch", text.c_str());
-        study.settings.exchange = text == "push" ? pipeline::Exchange::push : pipeline::Exchange::fetch;
+        study.settings.exchange = text == "push" ? settings::Exchange::push : settings::Exchange::fetch;
     } else if (key == "particles_per_rank")
         study.particles_per_rank = integer_of(key, text, 0, 1e7);
     else if (key == "accuracy")
@@ -112,7 +112,7 @@ bool set_forces(pipeline::ForceStudy& study, const std::string& key, const std::
     return true;
 }
 
-std::string forces_json(const pipeline::ForceStudy& study, const pipeline::ForceStudyResult& r) {
+std::string forces_json(const study::ForceStudy& study, const study::ForceStudyResult& r) {
     return core::format(
         "{\"forces\":\"%s\",\"ranks\":%d,\"particles_per_rank\":%lld,\"time_s\":{\"total\":%.17g,\"wait_"
         "max\":%.17g,"
@@ -121,23 +121,23 @@ std::string forces_json(const pipeline::ForceStudy& study, const pipeline::Force
         "\"collectives\":%.1f,\"received\":{\"particles\":%.1f,\"nodes\":%.1f},\"rounds\":%lld,\"pairs\":%."
         "6g,"
         "\"cells\":%.6g,\"imbalance\":%.4f,\"rank_bytes_peak\":%lld,\"wall_s\":%.3f,\"checksum\":%.17g}",
-        study.settings.exchange == pipeline::Exchange::push ? "push" : "fetch", study.ranks,
+        study.settings.exchange == settings::Exchange::push ? "push" : "fetch", study.ranks,
         static_cast<long long>(study.particles_per_rank), r.total_s, r.wait_max_s, r.wait_mean_s,
         static_cast<long long>(r.bytes_sent_max), r.bytes_sent_mean, static_cast<long long>(r.messages_max),
         r.messages_mean, r.collectives_mean, r.particles_mean, r.nodes_mean, static_cast<long long>(r.rounds),
         r.pairs, r.cells, r.imbalance, static_cast<long long>(r.rank_bytes_peak), r.wall_s, r.checksum);
 }
 
-std::string simulate_forces_tool(const balance::Study& machine, pipeline::ForceStudy& study) {
+std::string simulate_forces_tool(const study::Study& machine, study::ForceStudy& study) {
     study.ranks = machine.ranks;
     study.seed = machine.seed;
     study.gamma_s = machine.gamma_s;
     study.network = {machine.alpha_s, machine.beta_s_per_byte, machine.node_size, machine.node_alpha_s,
                      machine.node_beta_s_per_byte};
-    return forces_json(study, pipeline::simulate_forces(study));
+    return forces_json(study, study::simulate_forces(study));
 }
 
-std::string kinds_json(const balance::StudyResult& r) {
+std::string kinds_json(const study::StudyResult& r) {
     constexpr const char* names[] = {"barrier",  "broadcast", "allreduce", "allgather",
                                      "alltoall", "split",     "messages"};
     std::string text;
@@ -149,7 +149,7 @@ std::string kinds_json(const balance::StudyResult& r) {
     return text;
 }
 
-std::string json_of(const balance::StudyResult& r) {
+std::string json_of(const study::StudyResult& r) {
     return core::format("\"time_s\":{\"init\":%.17g,\"strategy\":%.17g,\"total\":%.17g},\"wall_s\":%.3f,"
                         "\"messages\":%lld,\"bytes\":%lld,\"collectives\":%lld,"
                         "\"imbalance\":{\"before\":%.6f,\"after\":%.6f,\"count_after\":%.6f},"
@@ -164,8 +164,8 @@ std::string json_of(const balance::StudyResult& r) {
 } // namespace
 
 std::string simulate_tool(const ToolArguments& arguments) {
-    balance::Study study;
-    pipeline::ForceStudy forces;
+    study::Study study;
+    study::ForceStudy forces;
     bool of_forces = false;
     std::string strategy = "orb-distributed";
     for (const auto& [key, text] : arguments) {
@@ -184,7 +184,7 @@ std::string simulate_tool(const ToolArguments& arguments) {
     }
     if (of_forces)
         return simulate_forces_tool(study, forces);
-    const balance::StudyResult result = balance::simulate(study);
+    const study::StudyResult result = study::simulate(study);
     return core::format(
                "{\"strategy\":\"%s\",\"ranks\":%d,\"alpha_s\":%g,\"beta_s_per_byte\":%g,\"gamma_s\":%s,",
                strategy.c_str(), study.ranks, study.alpha_s, study.beta_s_per_byte,

@@ -147,11 +147,11 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
 
 namespace {
 
-pipeline::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name,
+engine::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name,
                                        const Places& places) {
     if (p.n < 0)
         fail(Status::argument, "%s.n is %lld; expected n >= 0", name, static_cast<long long>(p.n));
-    pipeline::ParticleInput input;
+    engine::ParticleInput input;
     input.n = p.n;
     read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, true, input.position,
               places);
@@ -160,10 +160,10 @@ pipeline::ParticleInput read_positions(const graft_particles& p, int dimension, 
 
 } // namespace
 
-pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
+engine::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
                                        const Places& places) {
     const graft_particles p = read_struct(particles, name);
-    pipeline::ParticleInput input = read_positions(p, dimension, name, places);
+    engine::ParticleInput input = read_positions(p, dimension, name, places);
     const std::string prefix = std::string(name) + ".";
     input.charge = read_array(p.charge, (prefix + "charge").c_str(), 1, Elements::reals, p.n, places);
     input.charge_all = p.charge_all;
@@ -180,17 +180,17 @@ pipeline::ParticleInput read_particles(const graft_particles* particles, int dim
     return input;
 }
 
-pipeline::ParticleInput read_points(const graft_particles* points, int dimension, const Places& places) {
+engine::ParticleInput read_points(const graft_particles* points, int dimension, const Places& places) {
     return read_positions(read_struct(points, "points"), dimension, "points", places);
 }
 
-pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
+engine::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
                                const Places& places) {
     const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE);
     if (r.mode != GRAFT_MODE_OVERWRITE && r.mode != GRAFT_MODE_ADD)
         fail(Status::argument, "results.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)",
              r.mode);
-    pipeline::Outputs outputs;
+    engine::Outputs outputs;
     read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration, places);
     outputs.potential = read_array(r.potential, "results.potential", 1, Elements::reals, n, places);
     outputs.virial = read_array(r.virial, "results.virial", 6, Elements::reals, 1, places);
@@ -204,30 +204,30 @@ pipeline::Outputs read_results(const graft_results* results, int64_t n, int dime
     return outputs;
 }
 
-pipeline::Settings read_options(const graft_options_values& v) {
-    pipeline::Settings s;
-    s.method = static_cast<pipeline::Method>(v.method);
-    s.precision = static_cast<pipeline::Precision>(v.precision);
-    s.interaction = static_cast<pipeline::Interaction>(v.interaction);
+settings::Settings read_options(const graft_options_values& v) {
+    settings::Settings s;
+    s.method = static_cast<settings::Method>(v.method);
+    s.precision = static_cast<settings::Precision>(v.precision);
+    s.interaction = static_cast<settings::Interaction>(v.interaction);
     s.dimension = v.dimension;
     s.threads = v.threads;
     s.tree_type = static_cast<tree::TreeType>(v.tree_type);
-    s.tree_scope = static_cast<pipeline::TreeScope>(v.tree_scope);
-    s.exchange = static_cast<pipeline::Exchange>(v.ranks_exchange);
+    s.tree_scope = static_cast<settings::TreeScope>(v.tree_scope);
+    s.exchange = static_cast<settings::Exchange>(v.ranks_exchange);
     s.tuned = v.tree_leaf != 0 || v.tree_group != 0;
     s.leaf = v.tree_leaf != 0 ? v.tree_leaf : s.leaf;
     s.group = v.tree_group != 0 ? v.tree_group : s.group;
-    s.mac = static_cast<pipeline::MacType>(v.mac_type);
+    s.mac = static_cast<settings::MacType>(v.mac_type);
     s.theta = v.mac_theta;
     s.accuracy = v.mac_accuracy;
     s.mac_history = v.mac_history != 0;
     s.order = v.order;
-    s.local = static_cast<pipeline::Local>(v.local);
-    s.walk = static_cast<pipeline::Walk>(v.walk);
-    s.softening = static_cast<pipeline::Softening>(v.softening_kind);
+    s.local = static_cast<settings::Local>(v.local);
+    s.walk = static_cast<settings::Walk>(v.walk);
+    s.softening = static_cast<settings::Softening>(v.softening_kind);
     s.softening_length = v.softening_length;
     s.constant = v.constant;
-    s.backend = static_cast<pipeline::Backend>(v.backend);
+    s.backend = static_cast<settings::Backend>(v.backend);
     s.device = read_device_options(v);
     s.ewald_accuracy = v.ewald_accuracy;
     s.replicas = v.ewald_method != 0;

@@ -31,15 +31,15 @@ particles::ArrayView read_owner(const graft_array* array, const char* name, int6
 void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
                bool required, particles::ArrayView (&axes)[3], const Places& places = {});
 
-pipeline::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
+engine::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
                                        const Places& places = {});
 /// For points only the positions are read.
-pipeline::ParticleInput read_points(const graft_particles* points, int dimension, const Places& places = {});
-pipeline::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
+engine::ParticleInput read_points(const graft_particles* points, int dimension, const Places& places = {});
+engine::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
                                const Places& places = {});
-pipeline::Settings read_options(const graft_options_values& values);
+settings::Settings read_options(const graft_options_values& values);
 /// The box of the options (deck keys box.*), if they have one. Throws Error(argument, unsupported).
-void take_box(const graft_options_values& values, pipeline::Settings& settings);
+void take_box(const graft_options_values& values, settings::Settings& settings);
 core::Allocator read_allocator(const graft_allocator* allocator);
 
 } // namespace graft::capi

@@ -15,8 +15,8 @@ constexpr int64_t partition_records[] = {1 << 12, 1 << 15, 1 << 22};
 std::string count_json(const backend::Executor& executor, int repetitions) {
     std::string text;
     for (const int64_t bytes : count_bytes) {
-        const decompose::SweepRate rate =
-            decompose::bench_count_left(executor, bytes * executor.threads, repetitions);
+        const study::SweepRate rate =
+            study::bench_count_left(executor, bytes * executor.threads, repetitions);
         text += core::format(
             "%s{\"threads\":%d,\"bytes\":%lld,\"read_gb_per_s\":%.4g,\"count_left_gb_per_s\":%.4g,"
             "\"share_of_read\":%.3f,\"without_simd_gb_per_s\":%.4g}",
@@ -33,14 +33,14 @@ std::string sweep_json(int repetitions) {
     core::Memory memory;
     const int threads = backend::resolve_threads(0);
     std::string text =
-        core::format("{\"simd\":\"%s\",\"operations_per_byte\":1,\"count_left\":[", kernels::simd_name());
+        core::format("{\"simd\":\"%s\",\"operations_per_byte\":1,\"count_left\":[", forces::simd_name());
     text += count_json({memory, 1}, repetitions);
     if (threads > 1)
         text += "," + count_json({memory, threads}, repetitions);
     text += "],\"partition\":[";
     const char* comma = "";
     for (const int64_t records : partition_records) {
-        const decompose::PartitionRate rate = decompose::bench_partition(memory, records, repetitions);
+        const study::PartitionRate rate = study::bench_partition(memory, records, repetitions);
         text +=
             core::format("%s{\"records\":%lld,\"records_per_s\":%.4g,\"gb_per_s\":%.4g}", comma,
                          static_cast<long long>(rate.records), rate.records_per_s, rate.bytes_per_s * 1e-9);

@@ -21,10 +21,10 @@ namespace {
 
 std::string info(const ToolArguments&) {
     std::string names;
-    for (const std::string& name : kernels::simd_names())
+    for (const std::string& name : forces::simd_names())
         names += core::format("%s\"%s\"", names.empty() ? "" : ",", name.c_str());
     return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d,\"cuda\":%s}",
-                        kernels::simd_name(), names.c_str(), backend::resolve_threads(0),
+                        forces::simd_name(), names.c_str(), backend::resolve_threads(0),
                         cuda_json().c_str());
 }
 
@@ -48,7 +48,7 @@ int repetitions_of(const ToolArguments& arguments) {
 
 template <typename T>
 std::string pairs_json(const char* name, int repetitions) {
-    const kernels::P2pBench b = kernels::bench_p2p<T>(repetitions);
+    const study::P2pBench b = study::bench_p2p<T>(repetitions);
     std::string text =
         core::format("\"%s\":{\"pairs_per_s\":%.4g,\"fma_per_s\":%.4g", name, b.pairs_per_s, b.fma_per_s);
     if (b.instructions_per_pair > 0) // absent where nobody has counted them
@@ -63,7 +63,7 @@ std::string cells_json(const char* name, int repetitions) {
     std::string text = core::format("\"%s\":{", name);
     for (int order = 0; order <= 4; ++order)
         text += core::format("%s\"order_%d\":%.4g", order == 0 ? "" : ",", order,
-                             kernels::bench_m2p<T>(order, repetitions));
+                             study::bench_m2p<T>(order, repetitions));
     return text + "}";
 }
 
@@ -90,7 +90,7 @@ std::string bench(const ToolArguments& arguments) {
     const int repetitions = repetitions_of(arguments);
     if (what == "sweep")
         return sweep_json(repetitions);
-    std::string text = core::format("{\"simd\":\"%s\",\"threads\":1", kernels::simd_name());
+    std::string text = core::format("{\"simd\":\"%s\",\"threads\":1", forces::simd_name());
     if (what != "m2p")
         text += ",\"p2p\":{" + pairs_json<float>("fp32", repetitions) + "," +
                 pairs_json<double>("fp64", repetitions) + "}";

@@ -11,16 +11,16 @@
 #include <cstdint>
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::engine {
 struct DeviceForceTable; // engine/gpu/force_table.hpp
 }
 namespace graft::decompose {
 struct DeviceOrbTable; // decompose/orb/orb_table.hpp
 }
-namespace graft::kernels {
+namespace graft::study {
 struct DeviceBenchTable; // study/bench/bench_table.hpp
 }
-namespace graft::kernels::near {
+namespace graft::near {
 struct DeviceNearTable; // near/plan/near_table.hpp
 }
 
@@ -57,10 +57,10 @@ struct CudaTable {
     int32_t (*allocate)(int32_t device, int64_t bytes, void** pointer, DeviceError* error);
     void (*release)(int32_t device, void* pointer);
     int32_t (*copy)(void* to, const void* from, int64_t bytes, DeviceError* error);
-    const pipeline::DeviceForceTable* force;
+    const engine::DeviceForceTable* force;
     const decompose::DeviceOrbTable* orb;
-    const kernels::DeviceBenchTable* bench;
-    const kernels::near::DeviceNearTable* near;
+    const study::DeviceBenchTable* bench;
+    const near::DeviceNearTable* near;
 };
 
 /// The table, or NULL with the reason in *why: no library, another build, no driver, no device. Looks once;

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-namespace graft::decompose {
+namespace graft::backend {
 
-void copy_by_threads(const backend::Executor& executor, void* to, const void* from, int64_t bytes) {
+void copy_by_threads(const Executor& executor, void* to, const void* from, int64_t bytes) {
     constexpr int64_t block = 1 << 20;
     executor.for_blocks(bytes, block, [&](int64_t begin, int64_t end, int) {
         std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
@@ -13,4 +13,4 @@ void copy_by_threads(const backend::Executor& executor, void* to, const void* fr
     });
 }
 
-} // namespace graft::decompose
+} // namespace graft::backend

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-namespace graft::decompose {
+namespace graft::backend {
 
-void copy_by_threads(const backend::Executor& executor, void* to, const void* from, int64_t bytes);
+void copy_by_threads(const Executor& executor, void* to, const void* from, int64_t bytes);
 
-} // namespace graft::decompose
+} // namespace graft::backend

@@ -33,7 +33,7 @@ HostCopies::~HostCopies() {
 }
 
 void HostCopies::copy(void* to, const void* from, int64_t bytes) {
-    copy_by_threads(backend::Executor{host_, threads_}, to, from, bytes);
+    backend::copy_by_threads(backend::Executor{host_, threads_}, to, from, bytes);
 }
 
 void HostCopies::send(void* to, const void* from, int64_t bytes) {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 using core::fail;
 using core::Status;
@@ -74,4 +74,4 @@ void refuse_work() {
          "the forces first, or balance by count");
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

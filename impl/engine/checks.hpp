@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// Error(argument) for n < 0 and n >= 2^31; `what`: particles or points.
 void check_count(int64_t n, const char* what);
@@ -25,4 +25,4 @@ void check_charge_all(double charge);
 inline constexpr const char* axis_names[3] = {"position x", "position y", "position z"};
 inline constexpr double largest_position = 1e150; // larger ones would overflow when squared
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -43,19 +43,19 @@ geometry::Box box_of_sources(const Sources& sources) {
 
 /// What is the same for all blocks of targets.
 struct Pass {
-    const Settings& settings;
+    const settings::Settings& settings;
     const Sources& sources;
     geometry::Box box; // of the sources
-    kernels::PairVariant variant;
+    forces::PairVariant variant;
     const lists::TargetSet& set;
     bool add;
-    RawField& field;
-    const Problem& problem;
+    particles::RawField& field;
+    const particles::Problem& problem;
     core::Buffer<double>& image_virial; // periodic box: 6 a block
 };
 
 void add_virial(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, double factor,
-                const kernels::FieldSums& sums, double (&virial)[6]) {
+                const forces::FieldSums& sums, double (&virial)[6]) {
     if (pass.problem.points)
         return;
     double force[3] = {};
@@ -65,34 +65,34 @@ void add_virial(const Pass& pass, const lists::Group& block, const geometry::Vec
             pass.problem.charge[pass.problem.all_targets ? target : pass.problem.target[target]] * factor;
         force[0] += q * sums.ax[k], force[1] += q * sums.ay[k], force[2] += q * sums.az[k];
     }
-    add_image_virial(shift, force, virial);
+    periodic::add_image_virial(shift, force, virial);
 }
 
 /// The sources act on the block's targets, moved by `shift`.
 template <typename T>
 void direct_image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add,
-                  double (*virial)[6], Workspace<T>& work) {
+                  double (*virial)[6], forces::Workspace<T>& work) {
     const lists::TargetSet& set = pass.set;
-    const kernels::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
+    const forces::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
     geometry::Box box = block.target.box;
     for (int a = 0; a < 3; ++a)
         box.lower[a] += shift[a], box.upper[a] += shift[a];
-    const PeriodicSum* periodic = pass.problem.periodic;
+    const periodic::PeriodicSum* periodic = pass.problem.periodic;
     const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
-    const kernels::Frame frame = periodic != nullptr ? periodic->frame<T>(box, nearest, reach)
-                                                     : kernels::make_frame<T>(box, nearest, reach);
-    kernels::Frame place = frame;
+    const forces::Frame frame = periodic != nullptr ? periodic->frame<T>(box, nearest, reach)
+                                                     : forces::make_frame<T>(box, nearest, reach);
+    forces::Frame place = frame;
     for (int a = 0; a < 3; ++a)
         place.centre[a] -= shift[a];
-    const kernels::Screening screening =
-        periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
+    const forces::Screening screening =
+        periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening();
     work.targets.fill(targets, block.first, block.count, place, pass.variant);
     for (int64_t first = 0; first < pass.sources.count; first += source_block) {
         work.sources.clear();
         work.sources.append(pass.sources, first, std::min(source_block, pass.sources.count - first), frame,
                             pass.variant);
-        kernels::p2p(pass.variant, pass.settings.softening_length * frame.scale, work.sources.view(),
-                     work.targets.view(), sum_chunk(pass.settings), work.targets.sums(), screening);
+        forces::p2p(pass.variant, pass.settings.softening_length * frame.scale, work.sources.view(),
+                     work.targets.view(), forces::sum_chunk(pass.settings), work.targets.sums(), screening);
     }
     if (virial != nullptr)
         add_virial(pass, block, shift, frame.scale * frame.scale, work.targets.sums(), *virial);
@@ -101,7 +101,7 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
 }
 
 template <typename T>
-void direct_block(const Pass& pass, int64_t g, Workspace<T>& work) {
+void direct_block(const Pass& pass, int64_t g, forces::Workspace<T>& work) {
     const lists::Group& block = pass.set.groups()[g];
     if (pass.problem.periodic == nullptr)
         return direct_image(pass, block, {}, pass.add, nullptr, work);
@@ -127,13 +127,13 @@ bool needs_double(const Pass& pass, const lists::Group& block) {
         return false;
     const geometry::Box& box = block.target.box;
     const double nearest = nearest_length(pass.sources, box);
-    const kernels::Frame frame = kernels::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
-    return is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
+    const forces::Frame frame = forces::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
+    return forces::is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
                      pass.sources.count);
 }
 
 template <typename T>
-void direct(const backend::Executor& executor, const Pass& pass, AllWorkspaces& workspaces) {
+void direct(const backend::Executor& executor, const Pass& pass, forces::AllWorkspaces& workspaces) {
     workspaces.of<T>().prepare(executor.threads);
     workspaces.full.prepare(executor.threads);
     executor.for_blocks(pass.set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
@@ -153,7 +153,7 @@ void add_to(core::Buffer<double>& sum, const core::Buffer<double>& values) {
 
 } // namespace
 
-Sources own_sources(const Problem& problem) {
+Sources own_sources(const particles::Problem& problem) {
     return {problem.x.data(),
             problem.y.data(),
             problem.z.data(),
@@ -162,28 +162,28 @@ Sources own_sources(const Problem& problem) {
             problem.n};
 }
 
-void set_direct_targets(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+void set_direct_targets(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& problem,
                         lists::TargetSet& targets) {
     targets.set_points(executor, settings.dimension, problem.target_count(), problem.target_x(),
                        problem.target_y(), problem.target_z(), problem.target_length(), target_block);
 }
 
-void evaluate_direct(const backend::Executor& executor, const Settings& settings, const Problem& problem,
+void evaluate_direct(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& problem,
                      const Sources& sources, bool with_potential, bool add, const lists::TargetSet& targets,
-                     AllWorkspaces& workspaces, RawField& field) {
+                     forces::AllWorkspaces& workspaces, particles::RawField& field) {
     core::Buffer<double>& image_virial = workspaces.image_virial;
     image_virial.resize(problem.periodic != nullptr ? 6 * targets.group_count() : 0);
     std::fill(image_virial.begin(), image_virial.end(), 0.0);
     const Pass pass{settings,
                     sources,
                     box_of_sources(sources),
-                    pair_variant(settings, problem, with_potential),
+                    forces::pair_variant(settings, problem, with_potential),
                     targets,
                     add,
                     field,
                     problem,
                     image_virial};
-    if (settings.precision == Precision::fp64)
+    if (settings.precision == settings::Precision::fp64)
         direct<double>(executor, pass, workspaces);
     else
         direct<float>(executor, pass, workspaces);
@@ -193,14 +193,14 @@ void evaluate_direct(const backend::Executor& executor, const Settings& settings
         field.image_virial[k % 6] += image_virial[k];
 }
 
-void evaluate_reference(const backend::Executor& executor, const Settings& settings, const Problem& problem,
-                        const Sources& sources, bool with_potential, bool add, RawField& scratch,
-                        RawField& field) {
+void evaluate_reference(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& problem,
+                        const Sources& sources, bool with_potential, bool add, particles::RawField& scratch,
+                        particles::RawField& field) {
     const reference::Points from{sources.count, sources.x, sources.y, sources.z, sources.softening};
     const reference::Points targets{problem.target_count(), problem.target_x(), problem.target_y(),
                                     problem.target_z(), problem.target_length()};
     scratch.resize(add ? targets.count : 0, with_potential);
-    RawField& to = add ? scratch : field;
+    particles::RawField& to = add ? scratch : field;
     reference::direct_sum(
         from, sources.charge, targets, nullptr, static_cast<reference::Softening>(settings.softening),
         settings.softening_length, executor.threads,
@@ -211,4 +211,4 @@ void evaluate_reference(const backend::Executor& executor, const Settings& setti
     add_to(field.potential, to.potential);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

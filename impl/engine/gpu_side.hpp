@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// Fewer particles than this are on a CPU core before a GPU has launched its kernels
 /// (impl/docs/gpu/engine.md).
@@ -23,7 +23,7 @@ NamedView device_array(const ParticleInput& particles, const ParticleInput* poin
 
 /// The GPU's engine, made when it is first wanted.
 struct Solver::DeviceSide {
-    explicit DeviceSide(const backend::CudaTable& cuda, const DeviceOptions& wanted)
+    explicit DeviceSide(const backend::CudaTable& cuda, const settings::DeviceOptions& wanted)
         : table(*cuda.force), options(wanted) {
         backend::DeviceError error;
         backend::raise(table.create(&wanted, &engine, &error), error);
@@ -33,9 +33,9 @@ struct Solver::DeviceSide {
     DeviceSide& operator=(const DeviceSide&) = delete;
 
     const DeviceForceTable& table;
-    DeviceOptions options;
+    settings::DeviceOptions options;
     void* engine = nullptr;
     std::string said; // of a periodic box
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

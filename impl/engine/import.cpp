@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -74,7 +74,7 @@ void Solver::import_sources(const ParticleInput& input, const backend::Executor&
     problem_.per_particle_softening = input.softening.present();
     if (!input.softening.present())
         return;
-    if (settings_.softening == Softening::none)
+    if (settings_.softening == settings::Softening::none)
         refuse_needless_softening();
     problem_.softening.resize(input.n);
     particles::import_reals(executor, input.softening, "softening", 0.0, largest_position,
@@ -185,8 +185,8 @@ void Solver::run(Call call, const Outputs& outputs,
     core::Timer total;
     const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
     if (!settings_.tuned) { // a cut-off wants small boxes: what is met beyond it is lost
-        settings_.leaf = settings_.periodic ? 16 : Settings().leaf;
-        settings_.group = settings_.periodic ? 32 : Settings().group;
+        settings_.leaf = settings_.periodic ? 16 : settings::Settings().leaf;
+        settings_.group = settings_.periodic ? 32 : settings::Settings().group;
     }
     report_.valid = false;
     report_.backend = "cpu";
@@ -209,4 +209,4 @@ void Solver::run(Call call, const Outputs& outputs,
     comm_->guarded(body);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 using particles::DeviceRealImport;
 using particles::DeviceStaging;
@@ -148,4 +148,4 @@ void DeviceForce::import_host_targets() {
                                    cudaMemcpyHostToDevice, queue_.stream()));
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

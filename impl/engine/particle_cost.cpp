@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// All targets of a group meet the same sources.
 void TreeForce::add_work(double expansion_pairs, double* work) const {
@@ -17,7 +17,7 @@ void TreeForce::add_work(double expansion_pairs, double* work) const {
         const lists::Group& group = targets.groups()[g];
         const double share =
             (static_cast<double>(state_->pairs[g]) +
-             expansion_pairs * static_cast<double>(state_->cells[g] + m2l_cells * state_->far[g])) /
+             expansion_pairs * static_cast<double>(state_->cells[g] + forces::m2l_cells * state_->far[g])) /
             static_cast<double>(group.count);
         for (int64_t k = group.first; k < group.first + group.count; ++k)
             work[targets.origin()[k]] += share;
@@ -32,14 +32,14 @@ void Solver::work_of_particles(double* work) const {
     std::fill(work, work + problem_.n, 0.0);
     if (all_particles_ == 0)
         return;
-    if (settings_.method == Method::tree && !comm_->alone() && settings_.tree_scope == TreeScope::global) {
+    if (settings_.method == settings::Method::tree && !comm_->alone() && settings_.tree_scope == settings::TreeScope::global) {
         std::copy(work_.begin(), work_.end(), work); // it came back with the forces
         return;
     }
-    if (settings_.method == Method::tree)
-        return tree_force_->add_work(static_cast<double>(direct_count(settings_)), work);
+    if (settings_.method == settings::Method::tree)
+        return tree_force_->add_work(static_cast<double>(essential::direct_count(settings_)), work);
     for (int64_t k = 0; k < problem_.target_count(); ++k)
         work[problem_.all_targets ? k : problem_.target[k]] += static_cast<double>(all_particles_);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

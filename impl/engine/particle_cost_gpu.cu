@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -98,4 +98,4 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
     queue_.wait();
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

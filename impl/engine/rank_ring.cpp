@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -61,4 +61,4 @@ void Ring::run(comm::Communicator& comm, const Sources& own, bool lengths,
     comm.agree(error);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 class Ring {
   public:
@@ -30,4 +30,4 @@ class Ring {
     std::vector<comm::Request> requests_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::string Report::json() const {
     return text + "}";
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

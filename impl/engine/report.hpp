@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 struct Report {
     bool valid = false;          // a computation has succeeded
@@ -54,7 +54,7 @@ struct Report {
         int64_t lists_built = 0, lists_reused = 0; // computations by what their lists were
         int64_t launches = 0, batches = 0;         // of the last computation
         bool graph = false;                        // the last computation was the replay of a CUDA graph
-        kernels::FedReport fed;                    // cuda.buffer; of its forces
+        study::FedReport fed;                    // cuda.buffer; of its forces
     } device;
     bool on_device() const;
 
@@ -67,4 +67,4 @@ struct Report {
     std::string json() const;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -14,28 +14,28 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
 constexpr int64_t sum_block = 8192;
 constexpr int sum_count = 7; // six virial components and the energy: Solver::totals_
 
-const char* name_of(Method method) {
-    return method == Method::direct ? "direct" : method == Method::tree ? "tree" : "reference";
+const char* name_of(settings::Method method) {
+    return method == settings::Method::direct ? "direct" : method == settings::Method::tree ? "tree" : "reference";
 }
 
-const char* name_of(Precision precision) {
-    return precision == Precision::fp32 ? "fp32" : precision == Precision::mixed ? "mixed" : "fp64";
+const char* name_of(settings::Precision precision) {
+    return precision == settings::Precision::fp32 ? "fp32" : precision == settings::Precision::mixed ? "mixed" : "fp64";
 }
 
 } // namespace
 
-Solver::Solver(const Settings& settings, core::Memory& memory)
+Solver::Solver(const settings::Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), scratch_(memory),
       global_tree_(memory), spread_(memory), spread_field_(memory), work_(memory, "work of particles"),
       spread_work_(memory, "work of particles"), seen_(memory, "target marks"), sums_(memory, "block sums"),
-      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<BufferTuning>()),
+      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<study::BufferTuning>()),
       ring_(memory) {}
 
 Solver::~Solver() = default;
@@ -52,9 +52,9 @@ void Solver::evaluate(const backend::Executor& executor) {
     if (all_particles_ == 0) {
         for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
             std::fill(values->begin(), values->end(), 0.0);
-    } else if (settings_.method == Method::tree) {
+    } else if (settings_.method == settings::Method::tree) {
         evaluate_tree(executor);
-    } else if (problem_.periodic != nullptr && settings_.method == Method::reference) {
+    } else if (problem_.periodic != nullptr && settings_.method == settings::Method::reference) {
         evaluate_periodic_reference(executor);
     } else {
         evaluate_pairs(executor);
@@ -77,16 +77,16 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
     });
     work_.resize(0);
     problem_.range = {};
-    Settings settings =
+    settings::Settings settings =
         problem_.periodic != nullptr ? problem_.periodic->tree_settings(settings_) : settings_;
     tuning_.before(settings, problem_.n, problem_.all_targets && !problem_.points,
                    !comm_->alone()                ? "several ranks"
                    : problem_.periodic != nullptr ? "the box is periodic"
                                                   : "");
     if (!comm_->alone() && settings_.tree_type == tree::TreeType::octree &&
-        settings_.tree_scope == TreeScope::local)
-        problem_.range = find_root(*comm_, settings, TreeScope::local, problem_);
-    if (comm_->alone() || settings_.tree_scope == TreeScope::local) {
+        settings_.tree_scope == settings::TreeScope::local)
+        problem_.range = essential::find_root(*comm_, settings, settings::TreeScope::local, problem_);
+    if (comm_->alone() || settings_.tree_scope == settings::TreeScope::local) {
         origin_ = tree_force_->evaluate(executor, *comm_, settings, problem_, with_potential_, workspaces_,
                                         field_, report_, log_);
     } else {
@@ -98,7 +98,7 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
             spread_work_.resize(spread_.points ? 0 : spread_.n);
             std::fill(spread_work_.begin(), spread_work_.end(), 0.0);
             if (!spread_.points)
-                tree_force_->add_work(static_cast<double>(direct_count(settings_)), spread_work_.data());
+                tree_force_->add_work(static_cast<double>(essential::direct_count(settings_)), spread_work_.data());
         });
         global_tree_.bring_back(*comm_, problem_, spread_, origin, with_potential_, spread_field_,
                                 spread_work_, field_, work_);
@@ -111,7 +111,7 @@ void Solver::evaluate_tree(const backend::Executor& executor) {
 /// The size of the field at each particle, for the error MAC of the next call.
 void Solver::remember() {
     problem_.last.resize(0);
-    if (settings_.mac != MacType::error || !settings_.mac_history || !problem_.all_targets)
+    if (settings_.mac != settings::MacType::error || !settings_.mac_history || !problem_.all_targets)
         return;
     problem_.last.resize(problem_.n);
     for (int64_t k = 0; k < problem_.n; ++k)
@@ -122,7 +122,7 @@ void Solver::remember() {
 /// All pairs, also those with other ranks' sources.
 void Solver::evaluate_pairs(const backend::Executor& executor) {
     core::Timer timer;
-    const bool direct = settings_.method == Method::direct;
+    const bool direct = settings_.method == settings::Method::direct;
     comm_->together([&] {
         if (direct)
             set_direct_targets(executor, settings_, problem_, direct_targets_);
@@ -143,22 +143,22 @@ void Solver::evaluate_pairs(const backend::Executor& executor) {
 /// A softened kernel counts the particle's own charge: phi_self = q / eps (Plummer) or its spline value at
 /// zero.
 void Solver::remove_self_potential(const backend::Executor& executor) {
-    if (settings_.softening == Softening::none)
+    if (settings_.softening == settings::Softening::none)
         return;
-    const auto kind = static_cast<kernels::Softening>(settings_.softening);
+    const auto kind = static_cast<forces::Softening>(settings_.softening);
     const bool per_particle = !problem_.softening.empty();
     executor.for_each(field_.potential.size(), [&](int64_t k) {
         const int64_t i = origin_ != nullptr ? origin_[k] : k;
         const double length = per_particle ? problem_.softening[i] : settings_.softening_length;
         if (length > 0)
-            field_.potential[k] -= problem_.charge[i] * kernels::self_potential(kind, length);
+            field_.potential[k] -= problem_.charge[i] * forces::self_potential(kind, length);
     });
 }
 
 void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
     core::Timer timer;
     // Gravity pulls towards like charges, Coulomb pushes away: one sign for field and potential.
-    const double sign = settings_.interaction == Interaction::gravity ? 1 : -1;
+    const double sign = settings_.interaction == settings::Interaction::gravity ? 1 : -1;
     const double factor = sign * settings_.constant / problem_.charge_scale;
     const int64_t count = problem_.target_count();
     write_sums(outputs);
@@ -180,7 +180,7 @@ void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
 }
 
 void Solver::write_sums(const Outputs& outputs) {
-    const double sign = settings_.interaction == Interaction::gravity ? 1 : -1;
+    const double sign = settings_.interaction == settings::Interaction::gravity ? 1 : -1;
     const double factor = sign * settings_.constant / (problem_.charge_scale * problem_.charge_scale);
     const backend::Executor serial{memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
@@ -224,8 +224,8 @@ void Solver::sum_up(const backend::Executor& executor) {
 void Solver::finish_report() {
     report_.valid = true;
     report_.method = name_of(settings_.method);
-    report_.precision = settings_.method == Method::reference ? "reference" : name_of(settings_.precision);
-    report_.simd = settings_.method == Method::reference ? "none" : kernels::simd_name();
+    report_.precision = settings_.method == settings::Method::reference ? "reference" : name_of(settings_.precision);
+    report_.simd = settings_.method == settings::Method::reference ? "none" : forces::simd_name();
     report_.n = problem_.n;
     report_.targets = problem_.target_count();
     report_.bytes_total = memory_.bytes_held();
@@ -233,4 +233,4 @@ void Solver::finish_report() {
     report_.allocations = memory_.allocations();
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

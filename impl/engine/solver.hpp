@@ -25,7 +25,14 @@
 #include <memory>
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::periodic {
+class PeriodicSum;
+}
+namespace graft::study {
+class BufferTuning;
+}
+
+namespace graft::engine {
 
 struct ParticleInput {
     int64_t n = 0;
@@ -48,15 +55,13 @@ struct Outputs {
     bool force = false; // charge * field
 };
 
-class BufferTuning;
 class TreeForce;
-class PeriodicSum;
 class RanksOnDevice;
 struct DeviceReport;
 
 class Solver {
   public:
-    Solver(const Settings& settings, core::Memory& memory);
+    Solver(const settings::Settings& settings, core::Memory& memory);
     ~Solver();
 
     /// The ranks among which the particles are spread, each rank with its own; NULL: this one alone. The
@@ -90,7 +95,7 @@ class Solver {
 
     const TreeTuning& tuning() const { return tuning_; }
     /// Of a GPU's computations with buffers (settings().device.buffer).
-    const BufferTuning& buffers() const { return *buffers_; }
+    const study::BufferTuning& buffers() const { return *buffers_; }
 
     /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
     /// so that device arrays must be complete). begin_compute() sets it.
@@ -102,7 +107,7 @@ class Solver {
     /// was a compute() that succeeded. Not collective. Cost O(n).
     void work_of_particles(double* work) const;
 
-    Settings& settings() { return settings_; }
+    settings::Settings& settings() { return settings_; }
     core::Log& log() { return log_; }
     const Report& report() const { return report_; }
 
@@ -158,24 +163,24 @@ class Solver {
     void write_sums(const Outputs& outputs);
     void finish_report();
 
-    Settings settings_;
+    settings::Settings settings_;
     core::Memory& memory_;
     core::Log log_;
     Report report_;
-    Problem problem_;
-    RawField field_;
-    RawField scratch_; // reference method over ranks
-    GlobalTree global_tree_;
-    Problem spread_; // global tree: this rank's share of all particles
-    RawField spread_field_;
+    particles::Problem problem_;
+    particles::RawField field_;
+    particles::RawField scratch_; // reference method over ranks
+    essential::GlobalTree global_tree_;
+    particles::Problem spread_; // global tree: this rank's share of all particles
+    particles::RawField spread_field_;
     core::Buffer<double> work_, spread_work_; // global tree: of the own particles, of the share
     core::Buffer<char> seen_;
     core::Buffer<double> sums_;
     lists::TargetSet direct_targets_; // direct method: the targets in compact blocks
-    AllWorkspaces workspaces_;
+    forces::AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
     TreeTuning tuning_;
-    std::unique_ptr<BufferTuning> buffers_;
+    std::unique_ptr<study::BufferTuning> buffers_;
     Ring ring_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;
@@ -185,7 +190,7 @@ class Solver {
     bool with_sums_ = false;      // some rank wants the virial or the energy
     bool with_virial_ = false;    // this one wants the virial
     bool begun_ = false;          // between begin_compute and end_compute
-    std::shared_ptr<PeriodicSum> periodic_;
+    std::shared_ptr<periodic::PeriodicSum> periodic_;
     std::shared_ptr<DeviceSide> device_;
     std::shared_ptr<RanksOnDevice> ranks_on_device_;
     double gpu_exchange_s_ = 0, gpu_forces_s_ = 0, gpu_started_s_ = 0;
@@ -200,4 +205,4 @@ class Solver {
     const int32_t* origin_ = nullptr; // target k -> host item; NULL: k
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -18,7 +18,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 using core::fail;
 using core::Status;
@@ -79,18 +79,18 @@ namespace {
 /// there.
 const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInput* points,
                                const char* device_array) {
-    if (settings_.backend == Backend::cpu)
+    if (settings_.backend == settings::Backend::cpu)
         return "backend cpu";
     if (!comm_->alone())
         return ranks_why_.empty() ? nullptr : ranks_why_.c_str(); // as choose_over_ranks() has found
-    if (settings_.method == Method::reference)
+    if (settings_.method == settings::Method::reference)
         return "method reference";
-    if (const char* why = why_no_gpu_lattice(settings_); why != nullptr) {
-        if (settings_.backend == Backend::cuda)
+    if (const char* why = periodic::why_no_gpu_lattice(settings_); why != nullptr) {
+        if (settings_.backend == settings::Backend::cuda)
             fail(Status::unsupported, "backend: cuda does not compute %s; expected backend cpu or auto", why);
         return why;
     }
-    if (settings_.backend == Backend::cuda) {
+    if (settings_.backend == settings::Backend::cuda) {
         backend::require_cuda();
         return nullptr;
     }
@@ -110,7 +110,7 @@ bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* poi
         refuse_device_array(array, why);
     const bool gpu = why == nullptr;
     const std::string words = gpu ? std::string("backend: cuda") : core::format("backend: cpu (%s)", why);
-    if (words != said_ && settings_.backend != Backend::cpu && log_.wants(core::LogLevel::info))
+    if (words != said_ && settings_.backend != settings::Backend::cpu && log_.wants(core::LogLevel::info))
         log_.write(core::LogLevel::info, words);
     said_ = words;
     return gpu;
@@ -121,7 +121,7 @@ void Solver::make_device(int ordinal) {
     const backend::CudaTable& cuda = backend::require_cuda();
     if (device_ && device_->options.device != ordinal)
         device_.reset();
-    DeviceOptions options = settings_.device;
+    settings::DeviceOptions options = settings_.device;
     options.device = ordinal;
     if (!device_)
         device_ = std::make_shared<DeviceSide>(cuda, options);
@@ -149,7 +149,7 @@ const char* Solver::why_sizes_stay_on_gpu(int64_t particles) const {
         return "the host builds the tree";
     if (settings_.device.reuse > 0)
         return "lists are kept";
-    if (settings_.device.kernel == static_cast<int32_t>(kernels::DeviceKernel::block_per_group))
+    if (settings_.device.kernel == static_cast<int32_t>(forces::DeviceKernel::block_per_group))
         return "cuda.kernel block has no model";
     return particles == 0 ? "there are no particles" : "";
 }
@@ -163,7 +163,7 @@ void raise(TreeTuning& tuning, int32_t status, const backend::DeviceError& error
 }
 
 /// Bytes that an evaluation's arrays may have: the engine's own `held` and what is free, up to the limit.
-int64_t room_on(const DeviceOptions& options, int64_t held) {
+int64_t room_on(const settings::DeviceOptions& options, int64_t held) {
     backend::DeviceInfo info;
     backend::DeviceError error;
     backend::raise(backend::require_cuda().device_info(options.device, &info, &error), error);
@@ -176,9 +176,9 @@ int64_t room_on(const DeviceOptions& options, int64_t held) {
 void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs) {
     report_.valid = false;
-    Settings settings = settings_;
+    settings::Settings settings = settings_;
     const bool whole = points == nullptr && !particles.has_active && !particles.has_target;
-    const bool tree = settings.method == Method::tree && !settings.periodic;
+    const bool tree = settings.method == settings::Method::tree && !settings.periodic;
     if (tree)
         tuning_.before(settings, particles.n, whole, why_sizes_stay_on_gpu(particles.n), true);
     if (!tree || !comm_->alone())
@@ -230,16 +230,16 @@ void Solver::end_on_gpu() {
 namespace {
 
 /// As PeriodicSum::say(); only about how many wave vectors there are is known on the host.
-std::string words_of(const Settings& settings, const DeviceReport::Periodic& sum) {
+std::string words_of(const settings::Settings& settings, const DeviceReport::Periodic& sum) {
     constexpr double pi = 3.14159265358979323846;
-    PeriodicWords words;
+    periodic::PeriodicWords words;
     words.alpha = sum.alpha, words.cutoff = sum.cutoff, words.edge = sum.edge;
     words.vectors = std::llround(sum.volume * std::pow(sum.largest_wave, 3) / (12 * pi * pi));
     words.about = true;
-    words.accuracy = PeriodicSum::accuracy_of(settings);
+    words.accuracy = periodic::PeriodicSum::accuracy_of(settings);
     words.net = std::abs(sum.net) > sum.smallest;
     words.charge = sum.net;
-    return periodic_words(settings, words);
+    return periodic::periodic_words(settings, words);
 }
 
 } // namespace
@@ -248,12 +248,12 @@ namespace {
 
 /// The text of query "kernel": deck key cuda.kernel as it was followed.
 const char* kernel_words(int32_t kernel) {
-    switch (static_cast<kernels::DeviceKernel>(kernel)) {
-    case kernels::DeviceKernel::block_per_group:
+    switch (static_cast<forces::DeviceKernel>(kernel)) {
+    case forces::DeviceKernel::block_per_group:
         return "block";
-    case kernels::DeviceKernel::pairs_1d:
+    case forces::DeviceKernel::pairs_1d:
         return "pairs-1d: adds with atomics, last bits differ from run to run";
-    case kernels::DeviceKernel::tiles_2d:
+    case forces::DeviceKernel::tiles_2d:
         return "tiles-2d: adds with atomics, last bits differ from run to run";
     default:
         return "units";
@@ -282,7 +282,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
     r.pairs = done.pairs, r.cells = done.cells, r.far_cells = done.far_cells;
     r.local = done.local;
-    r.has_tree = settings_.method == Method::tree && !settings_.periodic;
+    r.has_tree = settings_.method == settings::Method::tree && !settings_.periodic;
     r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm_->alone() ? Report::Ranks{} : gpu_ranks_;
@@ -337,9 +337,9 @@ void Solver::work_on_gpu(double* work) const {
     if (!report_.valid || gpu_points_)
         refuse_work();
     backend::DeviceError error;
-    backend::raise(device_->table.work(device_->engine, static_cast<double>(direct_count(settings_)), work,
+    backend::raise(device_->table.work(device_->engine, static_cast<double>(essential::direct_count(settings_)), work,
                                        gpu_n_, &error),
                    error);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 using core::fail;
 using core::Status;
@@ -35,7 +35,7 @@ constexpr double furthest = 1e9; // edges from the box: rounding then moves a po
 void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const (&axes)[3]) {
     if (!settings_.periodic)
         return;
-    const geometry::Lattice lattice = PeriodicSum::lattice_of(settings_);
+    const geometry::Lattice lattice = periodic::PeriodicSum::lattice_of(settings_);
     const int wire = settings_.wire_axis, slab = settings_.open_axis;
     const auto far = [&](int64_t i) {
         const geometry::Vec3 f = lattice.fractions((*axes[0])[i], (*axes[1])[i], (*axes[2])[i]);
@@ -70,11 +70,11 @@ void Solver::begin_periodic() {
         if (some[0] != 0 && some[1] != 0)
             refuse_virial_of_some();
         if ((settings_.open_axis >= 0 || settings_.wire_axis >= 0) &&
-            settings_.softening == Softening::plummer &&
+            settings_.softening == settings::Softening::plummer &&
             (settings_.softening_length > 0 || problem_.per_particle_softening))
             refuse_plummer_slab();
         if (!periodic_)
-            periodic_ = std::make_shared<PeriodicSum>(memory_);
+            periodic_ = std::make_shared<periodic::PeriodicSum>(memory_);
     });
     periodic_->prepare({memory_, backend::resolve_threads(settings_.threads)}, *comm_, settings_, problem_,
                        all_particles_, log_);
@@ -148,7 +148,7 @@ void Solver::evaluate_periodic_reference(const backend::Executor& executor) {
 /// Collective. Adds the smooth part to the field of the pairs, and sums up: the virial of the pairs is theirs
 /// alone.
 void Solver::finish_periodic(const backend::Executor& executor) {
-    if (settings_.method == Method::reference) { // has all of it
+    if (settings_.method == settings::Method::reference) { // has all of it
         if (with_sums_)
             sum_up(executor);
         std::copy_n(field_.image_virial, 6, totals_);
@@ -177,4 +177,4 @@ void Solver::finish_periodic(const backend::Executor& executor) {
     periodic_->finish_virial(*comm_, problem_, origin_, field_, totals_);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

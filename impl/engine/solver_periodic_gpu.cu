@@ -11,13 +11,13 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
 /// A pair in units of a particle and a wave vector, on an H200 (impl/docs/gpu/periodic.md).
-double pair_cost(Precision precision) {
-    return precision == Precision::fp64 ? 8 : 4;
+double pair_cost(settings::Precision precision) {
+    return precision == settings::Precision::fp64 ? 8 : 4;
 }
 
 /// In steps of a twelfth, so that lengths that change a little keep their splitting.
@@ -30,18 +30,18 @@ constexpr double shrinks = 0.85; // of the plan: what needs less is planned anew
 } // namespace
 
 /// What the next computation is planned for: what this one has found.
-void DeviceForce::plan_for(const kernels::PeriodicFacts& facts) {
+void DeviceForce::plan_for(const periodic::PeriodicFacts& facts) {
     split_.longest = planned_length(facts.longest);
     split_.lower = facts.lower, split_.upper = facts.upper;
     split_.measured = true;
 }
 
 void DeviceForce::plan_periodic() {
-    const Settings& s = job_.settings;
-    const bool slab = s.open_axis >= 0, plummer = s.softening == Softening::plummer;
+    const settings::Settings& s = job_.settings;
+    const bool slab = s.open_axis >= 0, plummer = s.softening == settings::Softening::plummer;
     split_.stale = false;
-    kernels::DeviceLattice plan;
-    plan.box = PeriodicSum::lattice_of(s);
+    periodic::DeviceLattice plan;
+    plan.box = periodic::PeriodicSum::lattice_of(s);
     plan.open_axis = s.open_axis;
     plan.measured =
         (!job_.per_particle && !slab) || (split_.measured && (!slab || split_.lower <= split_.upper));
@@ -52,13 +52,13 @@ void DeviceForce::plan_periodic() {
         plan.box.edge[a] = plan.box.edge[(a + 1) % 3];
     } else if (slab) {
         const double length = job_.per_particle                ? plan.longest
-                              : s.softening == Softening::none ? 0
+                              : s.softening == settings::Softening::none ? 0
                                                                : s.softening_length;
-        plan.box = PeriodicSum::slab_lattice(s, split_.lower, split_.upper, length);
+        plan.box = periodic::PeriodicSum::slab_lattice(s, split_.lower, split_.upper, length);
         const double edge = plan.box.edge[a],
                      step = edge / 64; // places in steps: a slab that drifts keeps its plan
         plan.box.lower[a] = std::floor((0.5 * split_.lower + 0.5 * split_.upper - 0.5 * edge) / step) * step;
-        plan.gap = PeriodicSum::slab_gap(s, length);
+        plan.gap = periodic::PeriodicSum::slab_gap(s, length);
     }
     const int64_t particles = job_.over_ranks ? all_particles_of_ranks() : job_.n;
     std::vector<double> key{static_cast<double>(particles),
@@ -80,12 +80,12 @@ void DeviceForce::plan_periodic() {
     if (key == split_.key)
         return;
     const double longest = job_.per_particle ? plan.longest : plummer ? 0 : s.softening_length;
-    EwaldProblem p = PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
+    periodic::EwaldProblem p = periodic::PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
     p.pair_cost = pair_cost(s.precision);
-    p.group = static_cast<double>(kernels::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
-    const EwaldSplit split = split_ewald(p);
+    p.group = static_cast<double>(periodic::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
+    const periodic::EwaldSplit split = periodic::split_ewald(p);
     if (plan.measured)
-        PeriodicSum::check_size(s, plan.box, split, longest);
+        periodic::PeriodicSum::check_size(s, plan.box, split, longest);
     plan.alpha = split.alpha, plan.cutoff = split.cutoff, plan.largest_wave = split.largest_wave;
     split_.key.clear(); // until it is there
     periodic_.set(queue_, plan);
@@ -93,11 +93,11 @@ void DeviceForce::plan_periodic() {
 }
 
 void DeviceForce::wrap_positions() {
-    const Settings& s = job_.settings;
-    const geometry::Lattice box = PeriodicSum::lattice_of(s);
-    kernels::wrap_into_box(queue_, box, s.open_axis, job_.n, x_.data(), y_.data(), z_.data());
+    const settings::Settings& s = job_.settings;
+    const geometry::Lattice box = periodic::PeriodicSum::lattice_of(s);
+    periodic::wrap_into_box(queue_, box, s.open_axis, job_.n, x_.data(), y_.data(), z_.data());
     if (job_.with_points)
-        kernels::wrap_into_box(queue_, box, s.open_axis, job_.targets, point_x_.data(), point_y_.data(),
+        periodic::wrap_into_box(queue_, box, s.open_axis, job_.targets, point_x_.data(), point_y_.data(),
                                point_z_.data());
 }
 
@@ -112,11 +112,11 @@ bool DeviceForce::plan_again() {
 
 /// After a computation: a plan that is far too large is made anew with the next one.
 void DeviceForce::follow_particles() {
-    const kernels::DeviceLattice& plan = periodic_.lattice();
+    const periodic::DeviceLattice& plan = periodic_.lattice();
     const bool slab = plan.open_axis >= 0;
     if (!job_.settings.periodic || job_.over_ranks || job_.empty() || (!job_.per_particle && !slab))
         return;
-    const kernels::PeriodicFacts& facts = host_outcome_.data()->periodic;
+    const periodic::PeriodicFacts& facts = host_outcome_.data()->periodic;
     bool anew = job_.per_particle && facts.longest < shrinks * plan.longest;
     if (slab) {
         const double lower = plan.box.lower[plan.open_axis], edge = plan.box.edge[plan.open_axis];
@@ -129,8 +129,8 @@ void DeviceForce::follow_particles() {
     split_.stale = true;
 }
 
-kernels::PeriodicTask DeviceForce::periodic_task() const {
-    kernels::PeriodicTask task;
+periodic::PeriodicTask DeviceForce::periodic_task() const {
+    periodic::PeriodicTask task;
     const double* lengths = job_.per_particle ? softening_.data() : nullptr;
     task.sources = {x_.data(), y_.data(), z_.data(), charge_.data(), lengths, job_.n};
     task.all = job_.all_targets && !job_.with_points;
@@ -145,7 +145,7 @@ kernels::PeriodicTask DeviceForce::periodic_task() const {
 }
 
 void DeviceForce::report_periodic(DeviceReport::Periodic& report) const {
-    const kernels::DeviceLattice& plan = periodic_.lattice();
+    const periodic::DeviceLattice& plan = periodic_.lattice();
     const particles::DeviceImportState& import = host_outcome_.data()->import;
     report.alpha = plan.alpha, report.cutoff = plan.cutoff, report.largest_wave = plan.largest_wave;
     report.volume = plan.box.volume();
@@ -158,13 +158,13 @@ void DeviceForce::report_periodic(DeviceReport::Periodic& report) const {
 }
 
 /// Targets that are not all particles are given.
-void DeviceForce::evaluate_periodic(const kernels::DeviceSources& targets) {
-    kernels::PeriodicTask task = periodic_task();
+void DeviceForce::evaluate_periodic(const forces::DeviceSources& targets) {
+    periodic::PeriodicTask task = periodic_task();
     task.targets = targets;
     evaluate_box(task);
 }
 
-void DeviceForce::evaluate_box(const kernels::PeriodicTask& task) {
+void DeviceForce::evaluate_box(const periodic::PeriodicTask& task) {
     clock_.record(queue_.stream(), DeviceClock::prepared, capturing_);
     periodic_.evaluate(queue_, evaluation(), task, field_);
     origin_ = periodic_.target_order();
@@ -176,4 +176,4 @@ void DeviceForce::evaluate_box(const kernels::PeriodicTask& task) {
     clock_.record(queue_.stream(), DeviceClock::batches, capturing_);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

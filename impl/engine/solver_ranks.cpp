@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -32,9 +32,9 @@ class Digest {
     uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
-int64_t digest(const Settings& s) {
+int64_t digest(const settings::Settings& s) {
     Digest d;
-    visit_shared_settings(s, [&](auto value) { d.add(value); });
+    settings::visit_shared_settings(s, [&](auto value) { d.add(value); });
     return d.value();
 }
 
@@ -82,7 +82,7 @@ void Solver::find_origin(double (&origin)[3]) {
 }
 
 void Solver::measure_ranks(const comm::Traffic& before) {
-    double work = report_.pairs + report_.cells * static_cast<double>(direct_count(settings_));
+    double work = report_.pairs + report_.cells * static_cast<double>(essential::direct_count(settings_));
     const double mean = comm_->sum(work) / comm_->size(), most = comm_->max(work);
     const comm::Traffic& now = comm_->traffic();
     report_.ranks.size = comm_->size();
@@ -94,4 +94,4 @@ void Solver::measure_ranks(const comm::Traffic& before) {
     report_.ranks.wait_s = now.wait_s - before.wait_s;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

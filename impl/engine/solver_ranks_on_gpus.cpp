@@ -9,7 +9,7 @@
 #include <iterator>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 using core::fail;
 using core::Status;
@@ -17,14 +17,14 @@ using core::Status;
 /// What of the settings only the CPU does over ranks; NULL: nothing.
 const char* Solver::why_not_over_ranks() const {
     if (settings_.periodic) // one sum, whatever the tree
-        return settings_.method == Method::reference ? "method reference" : why_no_gpu_lattice(settings_);
-    if (settings_.method != Method::tree)
+        return settings_.method == settings::Method::reference ? "method reference" : periodic::why_no_gpu_lattice(settings_);
+    if (settings_.method != settings::Method::tree)
         return "over ranks, GPUs do the tree method only";
     if (settings_.tree_type != tree::TreeType::octree)
         return "over ranks, GPUs build octrees only";
-    if (settings_.tree_scope != TreeScope::local)
+    if (settings_.tree_scope != settings::TreeScope::local)
         return "over ranks, GPUs build a tree per rank: tree.scope local";
-    if (settings_.exchange != Exchange::push)
+    if (settings_.exchange != settings::Exchange::push)
         return "over ranks, GPUs exchange by push only";
     return nullptr;
 }
@@ -82,9 +82,9 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
                 fail(Status::argument, "the backend differs between ranks; expected the same on all");
         });
         ranks_why_.clear();
-        if (settings_.backend == Backend::cpu)
+        if (settings_.backend == settings::Backend::cpu)
             ranks_why_ = "backend cpu";
-        else if (settings_.backend == Backend::auto_ &&
+        else if (settings_.backend == settings::Backend::auto_ &&
                  most[2] != 0) // on one rank: settings that differ, see agree_on()
             ranks_why_ = refused != nullptr ? refused : "another rank's settings are the CPU's";
         if (!ranks_why_.empty())
@@ -93,13 +93,13 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
             if (refused != nullptr)
                 fail(Status::unsupported, "backend cuda with %d ranks: %s; expected backend auto or cpu",
                      comm_->size(), refused);
-            if (settings_.backend == Backend::cuda)
+            if (settings_.backend == settings::Backend::cuda)
                 backend::require_cuda();
         });
         const bool here = backend::find_cuda(&no_gpu_) != nullptr;
         if (comm_->min<int32_t>(here ? 1 : 0) == 0)
             ranks_why_ = here ? "another rank has no GPU" : no_gpu_;
-        else if (settings_.backend == Backend::auto_)
+        else if (settings_.backend == settings::Backend::auto_)
             ranks_why_ = why_not_auto(particles, points, outputs);
     });
     return ranks_why_.empty();
@@ -144,4 +144,4 @@ void Solver::begin_over_ranks(const ParticleInput& particles, const ParticleInpu
     gpu_n_ = particles.n;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -24,25 +24,25 @@ constexpr int64_t groups_per_block = 8;
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
 constexpr int64_t source_batch = 2048;
 
-lists::WalkKind walk_kind(Walk walk) {
-    return walk == Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
+lists::WalkKind walk_kind(settings::Walk walk) {
+    return walk == settings::Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
 }
 
 } // namespace
 
 /// P2P with the particles of lists.leaves[entry_begin ... entry_end), in batches that stay in cache.
 template <typename T>
-void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
-                              const kernels::PairVariant& variant, double length, int64_t chunk,
-                              const kernels::Screening& screening, Workspace<T>& work, int64_t& sources) {
+void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const forces::Frame& frame,
+                              const forces::PairVariant& variant, double length, int64_t chunk,
+                              const forces::Screening& screening, forces::Workspace<T>& work, int64_t& sources) {
     work.sources.clear();
     for (int64_t e = entry_begin; e < entry_end; ++e) {
-        const Forest::Source source = forest.source_of(lists.leaves[e]);
+        const essential::Forest::Source source = forest.source_of(lists.leaves[e]);
         work.sources.append(source.from, source.first, source.count, frame, variant);
         if (work.sources.particle_count() < source_batch && e + 1 < entry_end)
             continue;
         sources += work.sources.particle_count();
-        kernels::p2p(variant, length, work.sources.view(), work.targets.view(), chunk, work.targets.sums(),
+        forces::p2p(variant, length, work.sources.view(), work.targets.view(), chunk, work.targets.sums(),
                      screening);
         work.sources.clear();
     }
@@ -66,8 +66,8 @@ double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_ba
 }
 
 /// What the virial needs of an image: the force on all targets of the group.
-void TreeForce::State::add_image_force(const Job& job, int64_t g, const kernels::Frame& frame,
-                                       const kernels::FieldSums& sums) {
+void TreeForce::State::add_image_force(const Job& job, int64_t g, const forces::Frame& frame,
+                                       const forces::FieldSums& sums) {
     if (job.problem.points)
         return;
     const lists::Group& group = targets.groups()[g];
@@ -81,12 +81,12 @@ void TreeForce::State::add_image_force(const Job& job, int64_t g, const kernels:
 
 /// Puts the cells that must be summed target by target first; returns their end.
 int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
-                                    const kernels::CellVariant& variant, int32_t* begin, int32_t* end) const {
-    if (why_not_local(job.settings, variant.per_particle, LocalPlace::cpu) != nullptr ||
+                                    const forces::CellVariant& variant, int32_t* begin, int32_t* end) const {
+    if (forces::why_not_local(job.settings, variant.per_particle, forces::LocalPlace::cpu) != nullptr ||
         group.count < lists::least_far_targets)
         return end;
     const lists::FarLimit limit =
-        lists::far_limit(group.target, variant.order, kernels::local_order(variant.order));
+        lists::far_limit(group.target, variant.order, forces::local_order(variant.order));
     const moments::Moments& m = forest.moments;
     return lists::put_far_last(begin, end, [&](int32_t k) {
         return lists::is_far(limit, m.magnitude[k], m.cx[k], m.cy[k], m.cz[k]);
@@ -96,57 +96,57 @@ int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
 /// The group's polynomial, from its far cells, at its targets.
 template <typename T>
 void TreeForce::State::sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
-                                     const kernels::Frame& frame, const kernels::CellVariant& variant,
-                                     double length, Workspace<T>& work) {
+                                     const forces::Frame& frame, const forces::CellVariant& variant,
+                                     double length, forces::Workspace<T>& work) {
     if (count == 0)
         return;
-    kernels::LocalExpansion local;
+    forces::LocalExpansion local;
     for (int a = 0; a < 3; ++a)
         local.centre[a] = (group.target.box.centre(a) - frame.centre[a]) * frame.scale;
-    for (int64_t e = 0; e < count; e += kernels::LocalSources<T>::capacity) {
+    for (int64_t e = 0; e < count; e += forces::LocalSources<T>::capacity) {
         work.far.fill(forest.moments, forest.expansion<T>().data(), nodes + e,
-                      std::min(kernels::LocalSources<T>::capacity, count - e), frame, variant);
-        kernels::m2l(variant, length, work.far, local);
+                      std::min(forces::LocalSources<T>::capacity, count - e), frame, variant);
+        forces::m2l(variant, length, work.far, local);
     }
-    kernels::l2p(variant, local, work.targets.view(), work.targets.sums());
+    forces::l2p(variant, local, work.targets.view(), work.targets.sums());
 }
 
 /// The cells [begin, end) of a group's list, which it reorders; near_count: those that met targets one by
 /// one.
 template <typename T>
 void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
-                                 const kernels::Frame& frame, double length, Workspace<T>& work,
+                                 const forces::Frame& frame, double length, forces::Workspace<T>& work,
                                  int64_t& near_count) {
-    const kernels::PairVariant pair = pair_variant(job.settings, job.problem, job.with_potential);
-    const bool plummer = pair.softening == kernels::Softening::plummer;
-    const PeriodicSum* const periodic = job.problem.periodic;
-    const kernels::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
+    const forces::PairVariant pair = forces::pair_variant(job.settings, job.problem, job.with_potential);
+    const bool plummer = pair.softening == forces::Softening::plummer;
+    const periodic::PeriodicSum* const periodic = job.problem.periodic;
+    const forces::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
                                        pair.potential, periodic != nullptr && periodic->screened()};
     int32_t* const far_begin = near_end(job, group, variant, begin, end);
     sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
     near_count = far_begin - begin;
-    for (int64_t e = 0; e < near_count; e += kernels::CellBuffer<T>::capacity) {
+    for (int64_t e = 0; e < near_count; e += forces::CellBuffer<T>::capacity) {
         work.cells.fill(forest.moments, forest.expansion<T>().data(), begin + e,
-                        std::min(kernels::CellBuffer<T>::capacity, near_count - e), frame, variant);
+                        std::min(forces::CellBuffer<T>::capacity, near_count - e), frame, variant);
         if (variant.screened)
-            kernels::m2p_screened(variant, length, periodic->alpha() / frame.scale, work.cells.view(),
+            forces::m2p_screened(variant, length, periodic->alpha() / frame.scale, work.cells.view(),
                                   work.targets.view(), 0, work.targets.sums());
         else
-            kernels::m2p(variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
+            forces::m2p(variant, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
     }
 }
 
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
 int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
-                                          int64_t entry_end, const kernels::ParticleArrays& all,
-                                          double nearest, double reach, const kernels::PairVariant& variant,
-                                          bool add, Workspace<double>& work) {
-    const kernels::Frame frame = kernels::make_frame<double>(group.target.box, nearest, reach);
+                                          int64_t entry_end, const forces::ParticleArrays& all,
+                                          double nearest, double reach, const forces::PairVariant& variant,
+                                          bool add, forces::Workspace<double>& work) {
+    const forces::Frame frame = forces::make_frame<double>(group.target.box, nearest, reach);
     work.targets.fill(all, group.first, group.count, frame, variant);
     int64_t sources = 0;
     gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
-           sum_chunk(job.settings), kernels::Screening(), work, sources);
+           forces::sum_chunk(job.settings), forces::Screening(), work, sources);
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
     return sources;
@@ -155,9 +155,9 @@ int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& gr
 /// `full` serves groups that T's frames are too coarse for.
 template <typename T>
 void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
-                                      const kernels::PairVariant& variant, Workspace<T>& work,
-                                      Workspace<double>& full) {
-    const Settings& settings = job.settings;
+                                      const forces::PairVariant& variant, forces::Workspace<T>& work,
+                                      forces::Workspace<double>& full) {
+    const settings::Settings& settings = job.settings;
     const lists::Group& group = targets.groups()[g];
     const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
     const int64_t node_begin = lists.node_offset[in_batch];
@@ -168,18 +168,18 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
                    lists.nodes.data();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
     const double nearest = nearest_length(group, in_batch, node_end);
-    const PeriodicSum* const periodic = job.problem.periodic;
-    const kernels::Frame frame = periodic != nullptr
+    const periodic::PeriodicSum* const periodic = job.problem.periodic;
+    const forces::Frame frame = periodic != nullptr
                                      ? periodic->frame<T>(group.target.box, nearest, reach)
-                                     : kernels::make_frame<T>(group.target.box, nearest, reach);
+                                     : forces::make_frame<T>(group.target.box, nearest, reach);
     const double length = settings.softening_length * frame.scale;
-    const kernels::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
+    const forces::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
                                       nullptr,     targets.softening(), targets.count()};
-    kernels::Frame place = frame; // of the targets: moved to where they meet the sources
+    forces::Frame place = frame; // of the targets: moved to where they meet the sources
     for (int a = 0; a < 3 && !shifts.empty(); ++a)
         place.centre[a] -= shifts[g][a];
-    const kernels::Screening screening =
-        periodic != nullptr ? periodic->screening(frame.scale) : kernels::Screening();
+    const forces::Screening screening =
+        periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening();
     work.targets.fill(all, group.first, group.count, place, variant);
     int64_t sources = 0;
     bool add = remote || !leads(g);
@@ -188,7 +188,7 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
         sources = pairs_in_double(job, group, leaf_begin, leaf_end, all, nearest, reach, variant, add, full);
         add = true;
     } else {
-        gather(leaf_begin, leaf_end, frame, variant, length, sum_chunk(settings), screening, work, sources);
+        gather(leaf_begin, leaf_end, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);
     }
     int64_t near_count = 0;
     sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_end, frame, length, work,
@@ -206,8 +206,8 @@ template <typename T>
 void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int64_t groups_end,
                                        bool remote) {
     core::Timer timer;
-    const kernels::PairVariant variant = pair_variant(job.settings, job.problem, job.with_potential);
-    Workspaces<T>& workspaces = job.workspaces.of<T>();
+    const forces::PairVariant variant = forces::pair_variant(job.settings, job.problem, job.with_potential);
+    forces::Workspaces<T>& workspaces = job.workspaces.of<T>();
     workspaces.prepare(job.executor.threads);
     job.workspaces.full.prepare(job.executor.threads);
     Report& report = job.report;
@@ -232,8 +232,8 @@ void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int
 }
 
 void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {
-    job.settings.precision == Precision::fp64 ? evaluate_groups<double>(job, begin, end, remote)
+    job.settings.precision == settings::Precision::fp64 ? evaluate_groups<double>(job, begin, end, remote)
                                               : evaluate_groups<float>(job, begin, end, remote);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -11,11 +11,11 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
-double problem_cutoff(const Problem& problem) {
+double problem_cutoff(const particles::Problem& problem) {
     return problem.periodic != nullptr ? problem.periodic->cutoff() : std::numeric_limits<double>::infinity();
 }
 
@@ -25,13 +25,13 @@ TreeForce::TreeForce(core::Memory& memory) : state_(std::make_unique<State>(memo
 TreeForce::~TreeForce() = default;
 
 void TreeForce::State::build_tree(const Job& job) {
-    const Settings& settings = job.settings;
-    const Problem& problem = job.problem;
+    const settings::Settings& settings = job.settings;
+    const particles::Problem& problem = job.problem;
     tree::TreeOptions options;
     options.type = settings.tree_type;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
-    options.two_phase = settings.device.build == build_two_phase;
+    options.two_phase = settings.device.build == settings::build_two_phase;
     options.top_depth = settings.device.top_depth;
     if (problem.range.has_root) {
         options.has_root = true;
@@ -60,8 +60,8 @@ void TreeForce::State::build_tree(const Job& job) {
 }
 
 void TreeForce::State::choose_targets(const Job& job) {
-    const Settings& settings = job.settings;
-    const Problem& problem = job.problem;
+    const settings::Settings& settings = job.settings;
+    const particles::Problem& problem = job.problem;
     if (problem.points)
         targets.set_points(job.executor, settings.dimension, problem.target_count(), problem.target_x(),
                            problem.target_y(), problem.target_z(), problem.target_length(), settings.group);
@@ -123,7 +123,7 @@ void TreeForce::State::build_own(const Job& job) {
 /// Whether expansions need the traces of the moments.
 bool TreeForce::State::has_traces(const Job& job) const {
     return (job.problem.periodic != nullptr && job.problem.periodic->screened()) ||
-           pair_variant(job.settings, job.problem, false).softening == kernels::Softening::plummer;
+           forces::pair_variant(job.settings, job.problem, false).softening == forces::Softening::plummer;
 }
 
 bool TreeForce::State::has_last(const Job& job) const {
@@ -139,7 +139,7 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
             acceleration[g] = job.problem.periodic->typical_field(job.problem.points ? 0 : groups[g].count,
                                                                   groups[g].target.box.longest_edge());
     } else if (!use_last)
-        estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
+        lists::estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
                                targets.groups(), acceleration);
     else
         acceleration.resize(targets.group_count());
@@ -151,7 +151,7 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
             double size = use_last ? last[targets.origin()[group.first]] : acceleration[g];
             for (int64_t k = group.first; use_last && k < group.first + group.count; ++k)
                 size = std::min(size, last[targets.origin()[k]]);
-            group.target.factor = error_factor(job.settings.order, job.settings.accuracy, size);
+            group.target.factor = lists::error_factor(job.settings.order, job.settings.accuracy, size);
         },
         256);
 }
@@ -163,7 +163,7 @@ void TreeForce::State::sum_images(const Job& job) const {
     for (int64_t g = 0; g < shifts.size(); ++g) {
         const geometry::Vec3& s = shifts[g];
         const double* f = image_force.data() + 3 * g;
-        add_image_virial(s, f, sum);
+        periodic::add_image_virial(s, f, sum);
     }
 }
 
@@ -183,14 +183,14 @@ void TreeForce::State::count(Report& report) const {
 }
 
 const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Communicator& comm,
-                                   const Settings& settings, const Problem& problem, bool with_potential,
-                                   AllWorkspaces& workspaces, RawField& field, Report& report,
+                                   const settings::Settings& settings, const particles::Problem& problem, bool with_potential,
+                                   forces::AllWorkspaces& workspaces, particles::RawField& field, Report& report,
                                    const core::Log& log) {
     State& s = *state_;
     const State::Job job{executor, settings, problem, with_potential, workspaces, field, report, comm, log};
     comm.together([&] { s.build_own(job); });
     if (comm.alone()) {
-        if (settings.mac == MacType::error) {
+        if (settings.mac == settings::MacType::error) {
             core::Timer timer;
             s.scale_groups(job, s.has_last(job) && problem.n > 0);
             report.time_s.lists += timer.lap();
@@ -202,9 +202,9 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
     }
     s.count(report);
     s.sum_images(job);
-    const kernels::PairVariant pair = pair_variant(settings, problem, with_potential);
-    const bool plummer_each = pair.softening == kernels::Softening::plummer && pair.per_particle;
-    report.local = local_words(why_not_local(settings, plummer_each, LocalPlace::cpu));
+    const forces::PairVariant pair = forces::pair_variant(settings, problem, with_potential);
+    const bool plummer_each = pair.softening == forces::Softening::plummer && pair.per_particle;
+    report.local = forces::local_words(forces::why_not_local(settings, plummer_each, forces::LocalPlace::cpu));
     if (log.wants(core::LogLevel::info))
         log.write(
             core::LogLevel::info,
@@ -214,4 +214,4 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
     return s.targets.origin();
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

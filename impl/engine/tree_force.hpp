@@ -11,7 +11,7 @@
 
 #include <memory>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 class TreeForce {
   public:
@@ -21,8 +21,8 @@ class TreeForce {
     /// Collective. Fills `field` in an order of its own and returns target k -> host item (valid until the
     /// next call). Adds times and counts to the report. Throws core::Error, the same on all ranks.
     const int32_t* evaluate(const backend::Executor& executor, comm::Communicator& comm,
-                            const Settings& settings, const Problem& problem, bool with_potential,
-                            AllWorkspaces& workspaces, RawField& field, Report& report, const core::Log& log);
+                            const settings::Settings& settings, const particles::Problem& problem, bool with_potential,
+                            forces::AllWorkspaces& workspaces, particles::RawField& field, Report& report, const core::Log& log);
 
     /// work[i] += the interactions of the last evaluate() for host item i, an expansion counting as
     /// expansion_pairs; targets only.
@@ -33,4 +33,4 @@ class TreeForce {
     std::unique_ptr<State> state_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr int direct_block = 256; // targets that stand together in space
 
 } // namespace
 
-tree::TreeOptions octree_options(const Settings& settings) {
+tree::TreeOptions octree_options(const settings::Settings& settings) {
     tree::TreeOptions options;
     options.dimension = settings.dimension;
     options.leaf = settings.leaf;
@@ -30,7 +30,7 @@ tree::TreeOptions octree_options(const Settings& settings) {
 }
 
 void DeviceForce::build_tree() {
-    const Settings& settings = job_.settings;
+    const settings::Settings& settings = job_.settings;
     const tree::DeviceParticleView particles{job_.n,         x_.data(),
                                              y_.data(),      z_.data(),
                                              charge_.data(), job_.per_particle ? softening_.data() : nullptr};
@@ -76,14 +76,14 @@ void DeviceForce::prepare_walk() {
     side_.follow(queue_.stream());
     {
         const backend::OnSide beside(queue_, side_);
-        const bool plummer = job_.pairs.softening == kernels::Softening::plummer;
-        moments::fill_expansion(queue_, tree_, plummer, job_.settings.precision == Precision::fp64, moments_);
+        const bool plummer = job_.pairs.softening == forces::Softening::plummer;
+        moments::fill_expansion(queue_, tree_, plummer, job_.settings.precision == settings::Precision::fp64, moments_);
     }
     clock_.record(queue_.stream(), DeviceClock::summed, capturing_);
     if (!reusing_)
         fill_criterion();
     set_first_capacities();
-    const kernels::DeviceEvaluation how = evaluation();
+    const forces::DeviceEvaluation how = evaluation();
     if (how.packed) {
         const backend::OnSide beside(queue_, side_);
         far_ = evaluator_.pack(queue_, how, tree_, moments_);
@@ -93,42 +93,42 @@ void DeviceForce::prepare_walk() {
 }
 
 void DeviceForce::fill_criterion() {
-    const Settings& settings = job_.settings;
+    const settings::Settings& settings = job_.settings;
     if (keeps_lists())
         watch_.remember(queue_, watched());
     criterion_.skin = keeps_lists() ? 2 * settings.device.skin : 0;
-    const bool error = settings.mac == MacType::error;
+    const bool error = settings.mac == settings::MacType::error;
     const bool use_last = settings.mac_history && !job_.with_points && last_n_ == job_.n;
     if (error)
         estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_, criterion_.skin);
-    lists::fill_criterion(queue_, tree_, moments_, criterion_options(settings),
+    lists::fill_criterion(queue_, tree_, moments_, essential::criterion_options(settings),
                           error ? estimate_.reach() : nullptr, criterion_);
     if (error && use_last)
-        scale_groups_by_last(queue_, settings, last_.data(), targets_);
+        lists::scale_groups_by_last(queue_, settings, last_.data(), targets_);
     else if (error)
         estimate_.scale_groups(queue_, settings, tree_, targets_);
 }
 
 /// Whether far cells become polynomials of groups, and why not.
 const char* DeviceForce::why_not_local() const {
-    const Settings& settings = job_.settings;
-    const bool plummer_each = job_.pairs.softening == kernels::Softening::plummer && job_.pairs.per_particle;
-    const char* const why = pipeline::why_not_local(settings, plummer_each, LocalPlace::gpu);
-    if (why == nullptr && settings.local == Local::auto_ && job_.targets / settings.group < least_far_groups)
+    const settings::Settings& settings = job_.settings;
+    const bool plummer_each = job_.pairs.softening == forces::Softening::plummer && job_.pairs.per_particle;
+    const char* const why = forces::why_not_local(settings, plummer_each, forces::LocalPlace::gpu);
+    if (why == nullptr && settings.local == settings::Local::auto_ && job_.targets / settings.group < forces::least_far_groups)
         return "no faster for so few targets on a GPU";
     return why;
 }
 
-kernels::DeviceEvaluation DeviceForce::evaluation() const {
-    const Settings& settings = job_.settings;
-    kernels::DeviceEvaluation how;
+forces::DeviceEvaluation DeviceForce::evaluation() const {
+    const settings::Settings& settings = job_.settings;
+    forces::DeviceEvaluation how;
     how.pairs = job_.pairs;
     how.softening_length = settings.softening_length;
-    how.precision = static_cast<kernels::DevicePrecision>(settings.precision);
+    how.precision = static_cast<forces::DevicePrecision>(settings.precision);
     how.order = settings.order;
     how.group = settings.group;
     how.leaf = settings.leaf;
-    how.kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
+    how.kernel = static_cast<forces::DeviceKernel>(settings.device.kernel);
     how.local = why_not_local() == nullptr;
     // Kept lists are cut anew for moved particles; what groups share is not.
     how.packed = how.local && !keeps_lists() && !job_.over_ranks;
@@ -138,14 +138,14 @@ kernels::DeviceEvaluation DeviceForce::evaluation() const {
 
 /// Whether the host feeds liu2022's kernels; lists of several ranks stay on the device.
 bool DeviceForce::feeds() const {
-    const auto kernel = static_cast<kernels::DeviceKernel>(job_.settings.device.kernel);
+    const auto kernel = static_cast<forces::DeviceKernel>(job_.settings.device.kernel);
     return job_.settings.device.buffer > 0 && !job_.over_ranks &&
-           (kernel == kernels::DeviceKernel::pairs_1d || kernel == kernels::DeviceKernel::tiles_2d);
+           (kernel == forces::DeviceKernel::pairs_1d || kernel == forces::DeviceKernel::tiles_2d);
 }
 
 void DeviceForce::evaluate_batches() {
     set_first_capacities();
-    kernels::DeviceEvaluation how = evaluation();
+    forces::DeviceEvaluation how = evaluation();
     summed_to_records_ = sums_to_records();
     how.records = summed_to_records_ ? spare_records() : nullptr;
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
@@ -174,7 +174,7 @@ void DeviceForce::evaluate_batches() {
 }
 
 /// Targets that no tree has ordered: chosen particles are gathered.
-kernels::DeviceSources DeviceForce::direct_targets() {
+forces::DeviceSources DeviceForce::direct_targets() {
     const int64_t count = job_.targets;
     const double *x = x_.data(), *y = y_.data(), *z = z_.data(), *length = softening_.data();
     const bool chosen = !job_.with_points && !job_.all_targets;
@@ -202,7 +202,7 @@ kernels::DeviceSources DeviceForce::direct_targets() {
 void DeviceForce::evaluate_direct() {
     const int64_t count = job_.targets;
     const bool chosen = !job_.with_points && !job_.all_targets;
-    const kernels::DeviceSources at = direct_targets();
+    const forces::DeviceSources at = direct_targets();
     if (job_.settings.periodic)
         return evaluate_periodic(at);
     if (!host_built_)
@@ -215,14 +215,14 @@ void DeviceForce::evaluate_direct() {
         compose(queue_, chosen_.data(), targets_.origin, count, chosen_origin_.data());
         origin_ = chosen_origin_.data();
     }
-    const kernels::DeviceSources sources{
+    const forces::DeviceSources sources{
         x_.data(), y_.data(), z_.data(), charge_.data(), job_.per_particle ? softening_.data() : nullptr,
         job_.n};
-    const kernels::DeviceSources to{targets_.x, targets_.y, targets_.z, nullptr, targets_.softening, count};
+    const forces::DeviceSources to{targets_.x, targets_.y, targets_.z, nullptr, targets_.softening, count};
     direct_.evaluate(queue_, evaluation(),
-                     static_cast<kernels::DirectStage>(job_.settings.device.direct_stage), sources, to,
+                     static_cast<forces::DirectStage>(job_.settings.device.direct_stage), sources, to,
                      field_);
     clock_.record(queue_.stream(), DeviceClock::batches, capturing_); // no lists: forces begin at `prepared`
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

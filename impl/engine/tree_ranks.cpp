@@ -3,7 +3,7 @@
 #include "moments/expansion.hpp"
 #include "engine/tree_state.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -13,23 +13,23 @@ constexpr int64_t slices = 16;
 } // namespace
 
 void TreeForce::State::evaluate_over_ranks(const Job& job) {
-    const Settings& settings = job.settings;
+    const settings::Settings& settings = job.settings;
     const bool traces = has_traces(job);
-    const int64_t number = settings.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
-    const LetExchange::Frame frame{job.executor,
+    const int64_t number = settings.precision == settings::Precision::fp64 ? sizeof(double) : sizeof(float);
+    const essential::LetExchange::Frame frame{job.executor,
                                    settings,
                                    forest,
                                    top,
                                    job.problem.per_particle_softening,
                                    moments::record_size(settings.order, traces) * number};
     core::Timer timer;
-    if (settings.tree_scope == TreeScope::local)
+    if (settings.tree_scope == settings::TreeScope::local)
         find_pieces(job);
     top.build(job.comm, job.executor, settings, traces, frame.lengths, forest);
     job.comm.together([&] { let.begin(frame); });
     meet_ranks(job, frame);
     job.report.time_s.ranks += timer.lap();
-    settings.exchange == Exchange::fetch ? fetch(job, frame) : push(job, frame);
+    settings.exchange == settings::Exchange::fetch ? fetch(job, frame) : push(job, frame);
     timer.lap();
     job.comm.together([&] {
         top.enter_remote(forest);
@@ -79,7 +79,7 @@ void TreeForce::State::find_pieces(const Job& job) {
             if ((k >= begin && k < forest.tree.level_offset[level + 1]) ||
                 (k < begin && forest.tree.is_leaf(k)))
                 patches.push_back({0, 0, {forest.tree.boxes[k], 0, 0}});
-        regions.cover(patches, Domains::most_boxes(job.comm.size()));
+        regions.cover(patches, essential::Domains::most_boxes(job.comm.size()));
     });
     regions.exchange(job.comm);
     job.comm.together([&] {
@@ -92,13 +92,13 @@ void TreeForce::State::find_pieces(const Job& job) {
 }
 
 /// Where everyone's targets are, and how much error their groups may have.
-void TreeForce::State::meet_ranks(const Job& job, const LetExchange::Frame& frame) {
-    const bool error = job.settings.mac == MacType::error;
+void TreeForce::State::meet_ranks(const Job& job, const essential::LetExchange::Frame& frame) {
+    const bool error = job.settings.mac == settings::MacType::error;
     const bool use_last = error && job.comm.min<int32_t>(has_last(job)) != 0;
-    const bool push = job.settings.exchange == Exchange::push;
+    const bool push = job.settings.exchange == settings::Exchange::push;
     const bool estimate = error && !use_last && job.problem.periodic == nullptr;
     if (push || estimate)
-        job.comm.together([&] { domains.cover(targets.groups(), Domains::most_boxes(job.comm.size())); });
+        job.comm.together([&] { domains.cover(targets.groups(), essential::Domains::most_boxes(job.comm.size())); });
     if (error && !estimate)
         job.comm.together([&] { scale_groups(job, use_last); });
     else if (estimate)
@@ -111,11 +111,11 @@ void TreeForce::State::meet_ranks(const Job& job, const LetExchange::Frame& fram
 
 /// The estimate sees the masses of all ranks, as one walk over one tree would: every rank gets those nodes of
 /// the others that a walk with opening angle 1 from anywhere in its domain could come to.
-void TreeForce::State::estimate_over_ranks(const Job& job, const LetExchange::Frame& frame) {
+void TreeForce::State::estimate_over_ranks(const Job& job, const essential::LetExchange::Frame& frame) {
     domains.exchange(job.comm);
     job.comm.together([&] {
         fill_coarse(job);
-        let.pack_domains(job.comm, frame, coarse, domains, LetExchange::Content::masses);
+        let.pack_domains(job.comm, frame, coarse, domains, essential::LetExchange::Content::masses);
     });
     let.start(job.comm);
     let.finish(job.comm);
@@ -147,10 +147,10 @@ void TreeForce::State::fill_coarse(const Job& job) {
     });
 }
 
-void TreeForce::State::push(const Job& job, const LetExchange::Frame& frame) {
+void TreeForce::State::push(const Job& job, const essential::LetExchange::Frame& frame) {
     core::Timer timer;
     job.comm.together(
-        [&] { let.pack_domains(job.comm, frame, forest.criterion, domains, LetExchange::Content::all); });
+        [&] { let.pack_domains(job.comm, frame, forest.criterion, domains, essential::LetExchange::Content::all); });
     let.start(job.comm);
     job.report.time_s.ranks += timer.lap();
     std::exception_ptr error;
@@ -167,7 +167,7 @@ void TreeForce::State::push(const Job& job, const LetExchange::Frame& frame) {
     job.report.time_s.ranks += timer.lap();
 }
 
-void TreeForce::State::fetch(const Job& job, const LetExchange::Frame& frame) {
+void TreeForce::State::fetch(const Job& job, const essential::LetExchange::Frame& frame) {
     core::Timer timer;
     const int64_t groups = targets.group_count();
     int64_t done = 0;
@@ -198,4 +198,4 @@ void TreeForce::State::fetch(const Job& job, const LetExchange::Frame& frame) {
     job.report.time_s.ranks += timer.lap();
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

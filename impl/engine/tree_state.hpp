@@ -13,7 +13,7 @@
 #include "engine/tree_force.hpp"
 #include "tree/build.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 struct TreeForce::State {
     explicit State(core::Memory& memory)
@@ -25,7 +25,7 @@ struct TreeForce::State {
           fetcher(memory), coarse(memory) {}
 
     tree::TreeBuilder builder;
-    Forest forest;
+    essential::Forest forest;
     lists::TargetSet targets;
     lists::ListBuilder list_builder;
     lists::InteractionLists lists;
@@ -40,22 +40,22 @@ struct TreeForce::State {
 
     // Many ranks.
     bool has_warned = false; // of domains that overlap
-    TopTree top;
-    Domains domains;                    // where the targets are
-    Domains regions;                    // where the particles are
+    essential::TopTree top;
+    essential::Domains domains;                    // where the targets are
+    essential::Domains regions;                    // where the particles are
     core::Buffer<lists::Group> patches; // of the own region
-    LetExchange let;
-    Fetcher fetcher;
+    essential::LetExchange let;
+    essential::Fetcher fetcher;
     lists::Criterion coarse; // own nodes: what the estimate of accelerations opens
 
     /// What stays the same in all steps of one computation.
     struct Job {
         const backend::Executor& executor;
-        const Settings& settings;
-        const Problem& problem;
+        const settings::Settings& settings;
+        const particles::Problem& problem;
         bool with_potential;
-        AllWorkspaces& workspaces;
-        RawField& field;
+        forces::AllWorkspaces& workspaces;
+        particles::RawField& field;
         Report& report;
         comm::Communicator& comm;
         const core::Log& log;
@@ -77,11 +77,11 @@ struct TreeForce::State {
     /// between sending and receiving it does the first pass. The forest is then ready for the second.
     void evaluate_over_ranks(const Job& job);
     void find_pieces(const Job& job);
-    void meet_ranks(const Job& job, const LetExchange::Frame& frame);
-    void estimate_over_ranks(const Job& job, const LetExchange::Frame& frame);
+    void meet_ranks(const Job& job, const essential::LetExchange::Frame& frame);
+    void estimate_over_ranks(const Job& job, const essential::LetExchange::Frame& frame);
     void fill_coarse(const Job& job);
-    void push(const Job& job, const LetExchange::Frame& frame);
-    void fetch(const Job& job, const LetExchange::Frame& frame);
+    void push(const Job& job, const essential::LetExchange::Frame& frame);
+    void fetch(const Job& job, const essential::LetExchange::Frame& frame);
     void tell_cost(const Job& job);
 
     // tree_evaluate.cpp
@@ -92,30 +92,30 @@ struct TreeForce::State {
     void evaluate_groups(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
-                        const kernels::PairVariant& variant, Workspace<T>& work, Workspace<double>& full);
+                        const forces::PairVariant& variant, forces::Workspace<T>& work, forces::Workspace<double>& full);
     int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
-                            const kernels::ParticleArrays& all, double nearest, double reach,
-                            const kernels::PairVariant& variant, bool add, Workspace<double>& work);
+                            const forces::ParticleArrays& all, double nearest, double reach,
+                            const forces::PairVariant& variant, bool add, forces::Workspace<double>& work);
     template <typename T>
-    void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
-                const kernels::PairVariant& variant, double length, int64_t chunk,
-                const kernels::Screening& screening, Workspace<T>& work, int64_t& sources);
-    void add_image_force(const Job& job, int64_t group, const kernels::Frame& frame,
-                         const kernels::FieldSums& sums);
+    void gather(int64_t entry_begin, int64_t entry_end, const forces::Frame& frame,
+                const forces::PairVariant& variant, double length, int64_t chunk,
+                const forces::Screening& screening, forces::Workspace<T>& work, int64_t& sources);
+    void add_image_force(const Job& job, int64_t group, const forces::Frame& frame,
+                         const forces::FieldSums& sums);
     /// The first of the groups that are images of one.
     bool leads(int64_t group) const {
         return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
     }
     template <typename T>
     void sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
-                   const kernels::Frame& frame, double length, Workspace<T>& work, int64_t& near_count);
+                   const forces::Frame& frame, double length, forces::Workspace<T>& work, int64_t& near_count);
     template <typename T>
     void sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
-                       const kernels::Frame& frame, const kernels::CellVariant& variant, double length,
-                       Workspace<T>& work);
-    int32_t* near_end(const Job& job, const lists::Group& group, const kernels::CellVariant& variant,
+                       const forces::Frame& frame, const forces::CellVariant& variant, double length,
+                       forces::Workspace<T>& work);
+    int32_t* near_end(const Job& job, const lists::Group& group, const forces::CellVariant& variant,
                       int32_t* begin, int32_t* end) const;
     double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -42,8 +42,8 @@ bool has_blocks(model::TreeKernels kernels) {
 
 } // namespace
 
-model::TreeKernels tree_kernels(const Settings& settings, bool on_gpu) {
-    using kernels::DeviceKernel;
+model::TreeKernels tree_kernels(const settings::Settings& settings, bool on_gpu) {
+    using forces::DeviceKernel;
     if (!on_gpu)
         return model::TreeKernels::cpu;
     const auto kernel = static_cast<DeviceKernel>(settings.device.kernel);
@@ -69,7 +69,7 @@ void TreeTuning::begin_again(model::TreeSizes asked, int64_t particles) {
 }
 
 /// The sizes that the settings say; 0 where the GPU chooses.
-model::TreeSizes TreeTuning::asked_of(const Settings& settings, model::TreeKernels kernels) const {
+model::TreeSizes TreeTuning::asked_of(const settings::Settings& settings, model::TreeKernels kernels) const {
     const bool open = kernels != model::TreeKernels::cpu && !settings.tuned;
     model::TreeSizes sizes{open ? 0 : settings.leaf, open ? 0 : settings.group, {}};
     if (!has_blocks(kernels))
@@ -83,13 +83,13 @@ model::TreeSizes TreeTuning::asked_of(const Settings& settings, model::TreeKerne
     return sizes;
 }
 
-bool TreeTuning::all_given(const Settings& settings, model::TreeKernels kernels) const {
+bool TreeTuning::all_given(const settings::Settings& settings, model::TreeKernels kernels) const {
     const bool x = settings.device.block_x > 0, y = settings.device.block_y > 0;
     return leaf_given_ && group_given_ &&
            (!has_blocks(kernels) || (x && (y || kernels == model::TreeKernels::pairs_1d)));
 }
 
-void TreeTuning::before(Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu) {
+void TreeTuning::before(settings::Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu) {
     const model::TreeKernels kernels = tree_kernels(settings, on_gpu);
     const bool moved = kernels != kernels_;
     if (moved && !whole && *why_not == '\0')
@@ -131,8 +131,8 @@ void TreeTuning::rank(const Report& report, int64_t room_bytes) {
     model::TreeCounts known;
     known.sizes = start_, known.dimension = dimension_, known.order = order_;
     known.kernels = kernels_, known.gpu = gpu_;
-    known.buffer = buffer_ == feed_auto ? first_buffer : buffer_;
-    known.least_far_groups = kernels_ == model::TreeKernels::gpu ? static_cast<double>(least_far_groups) : 0;
+    known.buffer = buffer_ == settings::feed_auto ? study::first_buffer : buffer_;
+    known.least_far_groups = kernels_ == model::TreeKernels::gpu ? static_cast<double>(forces::least_far_groups) : 0;
     known.targets = static_cast<double>(particles_);
     known.groups = static_cast<double>(report.groups), known.leaves = static_cast<double>(report.leaves);
     known.pairs = report.pairs, known.cells = report.cells, known.far_cells = report.far_cells;
@@ -233,4 +233,4 @@ void TreeTuning::after(const Report& report, int32_t leaf, int32_t group, int64_
     next_turn();
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 struct Report;
 
 enum class TreeSizesBy : int32_t { fixed = 0, model = 1, trial = 2 };
 
 /// Whose times an evaluation with these settings takes.
-model::TreeKernels tree_kernels(const Settings& settings, bool on_gpu);
+model::TreeKernels tree_kernels(const settings::Settings& settings, bool on_gpu);
 
 class TreeTuning {
   public:
@@ -34,7 +34,7 @@ class TreeTuning {
 
     /// Puts the sizes of the next evaluation into `settings`. whole: of all particles at themselves; others
     /// use what is known by then and teach nothing. why_not: "" or why sizes stay as they are.
-    void before(Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu = false);
+    void before(settings::Settings& settings, int64_t particles, bool whole, const char* why_not, bool on_gpu = false);
     /// After it: learns from the report's counts and times, fills told(). leaf, group: what it used.
     /// room_bytes: of a GPU's memory for all arrays of an evaluation, 0: enough; sizes that need more are
     /// left out. Read where compares() was true only.
@@ -58,8 +58,8 @@ class TreeTuning {
         std::vector<double> seconds; // of its rounds
     };
     void begin_again(model::TreeSizes asked, int64_t particles);
-    model::TreeSizes asked_of(const Settings& settings, model::TreeKernels kernels) const;
-    bool all_given(const Settings& settings, model::TreeKernels kernels) const;
+    model::TreeSizes asked_of(const settings::Settings& settings, model::TreeKernels kernels) const;
+    bool all_given(const settings::Settings& settings, model::TreeKernels kernels) const;
     std::vector<Contender>::iterator running();
     bool fits(const model::TreeSizes& sizes, int64_t room_bytes) const;
     void rank(const Report& report, int64_t room_bytes);
@@ -85,4 +85,4 @@ class TreeTuning {
     Told told_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

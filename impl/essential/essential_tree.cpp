@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
@@ -171,4 +171,4 @@ void LetExchange::apply(const Frame& frame) const {
     frame.top.link(forest);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

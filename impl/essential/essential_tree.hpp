@@ -19,7 +19,7 @@
 
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 /// Where nodes from other ranks are at home; one entry per node behind the top. For fetching only.
 struct Homes {
@@ -43,7 +43,7 @@ class LetExchange {
     /// What stays the same over the exchanges of one computation; references must outlive the next pack.
     struct Frame {
         const backend::Executor& executor;
-        const Settings& settings;
+        const settings::Settings& settings;
         Forest& forest;
         const TopTree& top;
         bool lengths;         // particles have softening lengths of their own
@@ -114,4 +114,4 @@ class LetExchange {
     int64_t nodes_ = 0, particles_ = 0; // since begin()
 };
 
-} // namespace graft::pipeline
+} // namespace graft::essential

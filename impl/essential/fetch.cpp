@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
@@ -147,4 +147,4 @@ void Fetcher::go_on(const LetExchange::Frame& frame, LetExchange& let,
     }
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

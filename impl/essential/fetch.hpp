@@ -10,7 +10,7 @@
 
 #include "essential/essential_tree.hpp"
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 class Fetcher {
   public:
@@ -59,4 +59,4 @@ class Fetcher {
     std::vector<LetExchange::Root> asked_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::essential

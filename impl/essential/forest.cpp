@@ -7,36 +7,36 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
 constexpr int64_t direct_counts[moments::max_order + 1] = {1, 2, 3, 5, 8};
 
-double reach_of(const moments::Moments& m, int64_t k, const Settings& settings) {
-    const bool plummer = !m.softening.empty() && settings.softening == Softening::plummer;
-    return error_reach(settings.order, m.magnitude[k], m.spread[k], m.radius[k], plummer,
+double reach_of(const moments::Moments& m, int64_t k, const settings::Settings& settings) {
+    const bool plummer = !m.softening.empty() && settings.softening == settings::Softening::plummer;
+    return lists::error_reach(settings.order, m.magnitude[k], m.spread[k], m.radius[k], plummer,
                        plummer ? m.softening[k] : 0, plummer ? m.softening_square[k] : 0);
 }
 
 /// The cell of the root cube's grid that holds the node; of a k-d tree the node's box.
 geometry::Box cell_of(const tree::Tree& tree, int32_t node) {
     const bool octree = tree.options.type == tree::TreeType::octree;
-    return cell_around(tree.boxes[node], tree.root_lower, octree ? tree.edges[node] : 0);
+    return lists::cell_around(tree.boxes[node], tree.root_lower, octree ? tree.edges[node] : 0);
 }
 
 } // namespace
 
-int64_t direct_count(const Settings& settings) {
+int64_t direct_count(const settings::Settings& settings) {
     return direct_counts[settings.order];
 }
 
-lists::CriterionOptions criterion_options(const Settings& settings) {
+lists::CriterionOptions criterion_options(const settings::Settings& settings) {
     lists::CriterionOptions options;
     options.mac = static_cast<lists::Mac>(settings.mac);
     options.theta = settings.theta;
     options.direct_count = direct_count(settings);
-    options.compact_softening = settings.softening == Softening::spline;
+    options.compact_softening = settings.softening == settings::Softening::spline;
     options.softening_length = settings.softening_length;
     return options;
 }
@@ -63,17 +63,17 @@ void Forest::find_heaps(int leaf) {
     }
 }
 
-void Forest::fill_own_criterion(const backend::Executor& executor, const Settings& settings) {
+void Forest::fill_own_criterion(const backend::Executor& executor, const settings::Settings& settings) {
     fill_criterion(executor, settings, 0, true);
 }
 
-void Forest::fill_top_criterion(const backend::Executor& executor, const Settings& settings) {
+void Forest::fill_top_criterion(const backend::Executor& executor, const settings::Settings& settings) {
     fill_criterion(executor, settings, own_end, false);
 }
 
-void Forest::fill_criterion(const backend::Executor& executor, const Settings& settings, int64_t begin,
+void Forest::fill_criterion(const backend::Executor& executor, const settings::Settings& settings, int64_t begin,
                             bool own) {
-    const bool error = settings.mac == MacType::error;
+    const bool error = settings.mac == settings::MacType::error;
     const int64_t nodes = tree.node_count();
     if (error) {
         own ? reach.resize(nodes) : reach.resize_keep(nodes);
@@ -94,25 +94,25 @@ void Forest::fill_criterion(const backend::Executor& executor, const Settings& s
         lists::extend_criterion(executor, tree, begin, options, properties, criterion);
 }
 
-void Forest::keep_off_pieces(const backend::Executor& executor, const Settings& settings,
+void Forest::keep_off_pieces(const backend::Executor& executor, const settings::Settings& settings,
                              const std::vector<geometry::Box>& others) {
     executor.for_each(
         own_end,
         [&](int64_t k) {
             const geometry::Box cell = cell_of(tree, static_cast<int32_t>(k));
             if (std::any_of(others.begin(), others.end(),
-                            [&](const geometry::Box& other) { return meet(cell, other); }))
+                            [&](const geometry::Box& other) { return lists::meet(cell, other); }))
                 keep_off(settings, k);
         },
         256);
 }
 
-void Forest::keep_off(const Settings& settings, int64_t node) {
-    keep_off_piece(settings.mac == MacType::error, moments.radius[node], criterion.a[node],
+void Forest::keep_off(const settings::Settings& settings, int64_t node) {
+    lists::keep_off_piece(settings.mac == settings::MacType::error, moments.radius[node], criterion.a[node],
                    criterion.b[node]);
 }
 
-void Forest::resize_remote(const Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
+void Forest::resize_remote(const settings::Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
                            int64_t record_bytes) {
     tree.nodes.resize_keep(node_count);
     tree.boxes.resize_keep(node_count);
@@ -121,7 +121,7 @@ void Forest::resize_remote(const Settings& settings, int64_t node_count, int64_t
         values->resize_keep(node_count);
     moments.softening_square.resize_keep(lengths ? node_count : 0);
     criterion.resize_keep(node_count, lengths);
-    if (settings.precision == Precision::fp64)
+    if (settings.precision == settings::Precision::fp64)
         full.resize_keep(node_count * record_bytes / static_cast<int64_t>(sizeof(double)));
     else
         single.resize_keep(node_count * record_bytes / static_cast<int64_t>(sizeof(float)));
@@ -163,7 +163,7 @@ void Forest::link_remote(int32_t index) {
             link.terminal_mask = static_cast<uint8_t>(link.terminal_mask | 1 << c);
 }
 
-void Forest::fill_expansions(const backend::Executor& executor, const Settings& settings, bool softened,
+void Forest::fill_expansions(const backend::Executor& executor, const settings::Settings& settings, bool softened,
                              int32_t begin) {
     const auto fill = [&](auto& out) {
         if (begin == 0)
@@ -171,7 +171,7 @@ void Forest::fill_expansions(const backend::Executor& executor, const Settings& 
         else
             moments::extend_expansion(executor, moments, softened, begin, moments.magnitude.size(), out);
     };
-    settings.precision == Precision::fp64 ? fill(full) : fill(single);
+    settings.precision == settings::Precision::fp64 ? fill(full) : fill(single);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -16,7 +16,7 @@
 
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 struct ParticleStore {
     explicit ParticleStore(core::Memory& memory)
@@ -28,7 +28,7 @@ struct ParticleStore {
             values->resize_keep(n);
         softening.resize_keep(with_softening ? n : 0);
     }
-    kernels::ParticleArrays view() const {
+    forces::ParticleArrays view() const {
         return {x.data(), y.data(), z.data(), charge.data(), softening.empty() ? nullptr : softening.data(),
                 x.size()};
     }
@@ -62,14 +62,14 @@ struct Forest {
     }
 
     /// The expansions of the precision in use.
-    char* expansion_bytes(const Settings& settings) {
-        return settings.precision == Precision::fp64 ? reinterpret_cast<char*>(full.data())
+    char* expansion_bytes(const settings::Settings& settings) {
+        return settings.precision == settings::Precision::fp64 ? reinterpret_cast<char*>(full.data())
                                                      : reinterpret_cast<char*>(single.data());
     }
 
     /// Room for nodes and particles from other ranks, node_count and particle_count in all; for the masses of
     /// nodes.
-    void resize_remote(const Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
+    void resize_remote(const settings::Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
                        int64_t record_bytes);
     void resize_masses(int64_t node_count);
     void set_remote(int64_t node, const WireNode& wire);
@@ -84,22 +84,22 @@ struct Forest {
     void find_heaps(int leaf);
     /// The criterion of the own nodes, whose moments are known; those of few particles are always summed
     /// directly.
-    void fill_own_criterion(const backend::Executor& executor, const Settings& settings);
+    void fill_own_criterion(const backend::Executor& executor, const settings::Settings& settings);
     /// Nodes whose cells meet one of the boxes, where other ranks have particles, are pieces of a cell:
     /// lopsided, with mass at the rim, so that their errors are larger than those of cells and add up along
     /// the border. They must be further away. Without it the error grows by half and more over 8 ranks.
-    void keep_off_pieces(const backend::Executor& executor, const Settings& settings,
+    void keep_off_pieces(const backend::Executor& executor, const settings::Settings& settings,
                          const std::vector<geometry::Box>& others);
-    void keep_off(const Settings& settings, int64_t node);
+    void keep_off(const settings::Settings& settings, int64_t node);
     /// The criterion of the nodes from own_end on, none of which is summed directly.
-    void fill_top_criterion(const backend::Executor& executor, const Settings& settings);
+    void fill_top_criterion(const backend::Executor& executor, const settings::Settings& settings);
     /// Expansions of nodes [begin, node count of the moments).
-    void fill_expansions(const backend::Executor& executor, const Settings& settings, bool softened,
+    void fill_expansions(const backend::Executor& executor, const settings::Settings& settings, bool softened,
                          int32_t begin);
 
     /// The sources that an entry of a leaf list stands for.
     struct Source {
-        kernels::ParticleArrays from;
+        forces::ParticleArrays from;
         int64_t first, count;
     };
     Source source_of(int32_t entry) const {
@@ -108,18 +108,18 @@ struct Forest {
             node = alias[node - own_end];
         if (!heap_of.empty() && node < own_end && heap_of[node] >= 0)
             return {heaps.view(), heap_of[node], 1};
-        return {node < own_end ? kernels::tree_particles(tree) : remote.view(), tree.nodes[node].first,
+        return {node < own_end ? forces::tree_particles(tree) : remote.view(), tree.nodes[node].first,
                 tree.nodes[node].count};
     }
 
   private:
-    void fill_criterion(const backend::Executor& executor, const Settings& settings, int64_t begin, bool own);
+    void fill_criterion(const backend::Executor& executor, const settings::Settings& settings, int64_t begin, bool own);
 };
 
 /// Numbers of sources below which a node is summed directly: an expansion costs about as much as this many
 /// pairs.
-int64_t direct_count(const Settings& settings);
+int64_t direct_count(const settings::Settings& settings);
 /// What the settings say of the criterion of a rank's own nodes.
-lists::CriterionOptions criterion_options(const Settings& settings);
+lists::CriterionOptions criterion_options(const settings::Settings& settings);
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 using core::fail;
 using core::Status;
@@ -22,7 +22,7 @@ uint64_t cell_size(int level, int dimension) {
 }
 
 /// Cells with more particles than this have children that may go to different ranks.
-int64_t most_together(const Settings& settings) {
+int64_t most_together(const settings::Settings& settings) {
     return std::max<int64_t>({settings.leaf, settings.group, direct_count(settings)});
 }
 
@@ -33,7 +33,7 @@ GlobalTree::GlobalTree(core::Memory& memory)
       place_(memory, "places of targets"), send_(memory, "particles to send"),
       receive_(memory, "particles received") {}
 
-void GlobalTree::sort_keys(const backend::Executor& executor, const Settings& settings, const Problem& own) {
+void GlobalTree::sort_keys(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& own) {
     keys_.resize(own.n);
     order_.resize(own.n);
     const geometry::KeyFrame frame(range_.root_lower, range_.root_edge, settings.dimension);
@@ -49,7 +49,7 @@ int64_t GlobalTree::keys_before(uint64_t key) const {
 }
 
 /// One level down: into the child with the wanted place, or to the nearer side of what must stay together.
-void GlobalTree::descend(Border& border, const int64_t (&counts)[8], const Settings& settings) const {
+void GlobalTree::descend(Border& border, const int64_t (&counts)[8], const settings::Settings& settings) const {
     const int cells = 1 << settings.dimension;
     const uint64_t size = cell_size(border.level + 1, settings.dimension);
     int child = 0;
@@ -78,7 +78,7 @@ void GlobalTree::descend(Border& border, const int64_t (&counts)[8], const Setti
     border.found = true;
 }
 
-void GlobalTree::find_borders(comm::Communicator& comm, const Settings& settings, int64_t own_count) {
+void GlobalTree::find_borders(comm::Communicator& comm, const settings::Settings& settings, int64_t own_count) {
     const int ranks = comm.size(), cells = 1 << settings.dimension;
     const uint64_t end = cell_size(0, settings.dimension);
     const int64_t total = comm.sum(own_count);
@@ -128,7 +128,7 @@ void GlobalTree::find_borders(comm::Communicator& comm, const Settings& settings
 }
 
 /// x y z charge target [softening] [last], particle by particle in the order of keys.
-void GlobalTree::pack(const Problem& own, int columns, bool lengths, bool last) {
+void GlobalTree::pack(const particles::Problem& own, int columns, bool lengths, bool last) {
     send_.resize(own.n * columns);
     const bool some = !own.points && !own.all_targets;
     place_.resize(some ? own.n : 0);
@@ -163,7 +163,7 @@ void GlobalTree::exchange(comm::Communicator& comm, int64_t item_bytes, bool bac
                          offset_[1].data());
 }
 
-void GlobalTree::unpack(int columns, bool lengths, bool last, Problem& spread) const {
+void GlobalTree::unpack(int columns, bool lengths, bool last, particles::Problem& spread) const {
     const int64_t n = spread.n;
     for (core::Buffer<double>* values : {&spread.x, &spread.y, &spread.z, &spread.charge})
         values->resize(n);
@@ -182,14 +182,14 @@ void GlobalTree::unpack(int columns, bool lengths, bool last, Problem& spread) c
     }
 }
 
-void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& executor, const Settings& settings,
-                        const Problem& own, Problem& spread) {
+void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& executor, const settings::Settings& settings,
+                        const particles::Problem& own, particles::Problem& spread) {
     comm.together([&] {
         if (settings.tree_type != tree::TreeType::octree)
             fail(Status::unsupported,
                  "tree.scope: global needs tree.type: octree, found orb. Use tree.scope: local");
     });
-    range_ = find_root(comm, settings, TreeScope::global, own);
+    range_ = find_root(comm, settings, settings::TreeScope::global, own);
     comm.together([&] { sort_keys(executor, settings, own); });
     find_borders(comm, settings, own.n);
     const auto ranks = static_cast<size_t>(comm.size());
@@ -237,9 +237,9 @@ void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& execu
     });
 }
 
-void GlobalTree::bring_back(comm::Communicator& comm, const Problem& own, const Problem& spread,
-                            const int32_t* origin, bool with_potential, const RawField& spread_field,
-                            const core::Buffer<double>& spread_work, RawField& field,
+void GlobalTree::bring_back(comm::Communicator& comm, const particles::Problem& own, const particles::Problem& spread,
+                            const int32_t* origin, bool with_potential, const particles::RawField& spread_field,
+                            const core::Buffer<double>& spread_work, particles::RawField& field,
                             core::Buffer<double>& work) {
     const int columns = with_potential ? 5 : 4;
     comm.together([&] {
@@ -286,4 +286,4 @@ void GlobalTree::bring_back(comm::Communicator& comm, const Problem& own, const 
     });
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

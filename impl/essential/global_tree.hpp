@@ -18,7 +18,7 @@
 #include <array>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 class GlobalTree {
   public:
@@ -29,14 +29,14 @@ class GlobalTree {
     /// beyond 1e150, Error(unsupported) for a k-d tree, Error(memory, communication); the same on all ranks.
     /// Cost: a sort of the own particles, at most 31 reductions of 64 bytes a rank, one exchange of all
     /// particles.
-    void spread(comm::Communicator& comm, const backend::Executor& executor, const Settings& settings,
-                const Problem& own, Problem& spread);
+    void spread(comm::Communicator& comm, const backend::Executor& executor, const settings::Settings& settings,
+                const particles::Problem& own, particles::Problem& spread);
 
     /// Collective. The field at the targets of `spread`, target k being its particle origin[k], becomes
     /// `field` at the targets of `own`, in their order; work of its particles that of the own particles.
-    void bring_back(comm::Communicator& comm, const Problem& own, const Problem& spread,
-                    const int32_t* origin, bool with_potential, const RawField& spread_field,
-                    const core::Buffer<double>& spread_work, RawField& field, core::Buffer<double>& work);
+    void bring_back(comm::Communicator& comm, const particles::Problem& own, const particles::Problem& spread,
+                    const int32_t* origin, bool with_potential, const particles::RawField& spread_field,
+                    const core::Buffer<double>& spread_work, particles::RawField& field, core::Buffer<double>& work);
 
   private:
     struct Border {    // on its way down to the place between two ranks
@@ -47,16 +47,16 @@ class GlobalTree {
         bool found;
         std::array<int64_t, 32> around{}; // particles of all ranks in the cells on the way down
     };
-    void sort_keys(const backend::Executor& executor, const Settings& settings, const Problem& own);
-    void find_borders(comm::Communicator& comm, const Settings& settings, int64_t own_count);
-    void descend(Border& border, const int64_t (&counts)[8], const Settings& settings) const;
+    void sort_keys(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& own);
+    void find_borders(comm::Communicator& comm, const settings::Settings& settings, int64_t own_count);
+    void descend(Border& border, const int64_t (&counts)[8], const settings::Settings& settings) const;
     int64_t keys_before(uint64_t key) const;
-    void pack(const Problem& own, int columns, bool lengths, bool last);
-    void unpack(int columns, bool lengths, bool last, Problem& spread) const;
+    void pack(const particles::Problem& own, int columns, bool lengths, bool last);
+    void unpack(int columns, bool lengths, bool last, particles::Problem& spread) const;
     void exchange(comm::Communicator& comm, int64_t item_bytes, bool back);
 
     backend::RadixSorter sorter_;
-    KeyRange range_;
+    particles::KeyRange range_;
     core::Buffer<uint64_t> keys_; // sorted
     core::Buffer<int32_t> order_; // sorted place -> own particle
     core::Buffer<int32_t> place_; // own particle -> its target, -1 = none; packing: whether it is one
@@ -68,4 +68,4 @@ class GlobalTree {
     std::vector<int64_t> bytes_[2], offset_[2]; // of an exchange: own side, other side
 };
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 enum class NodeKind : int32_t {
     complete = 0, // nothing more to ask for
@@ -68,4 +68,4 @@ inline int64_t message_bytes(const WireHeader& header, int64_t node_bytes, int64
                                    header.particles * particle_columns * static_cast<int64_t>(sizeof(double));
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

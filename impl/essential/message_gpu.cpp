@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
@@ -72,4 +72,4 @@ RemotePlan plan_remote(const std::vector<RankHeader>& headers, int arity) {
     return plan;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -19,7 +19,7 @@
 #include <limits>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 /// What a message tells of nodes: enough for the estimate of accelerations, or all.
 enum class RankContent : int32_t { masses = 0, all = 1 };
@@ -60,7 +60,7 @@ struct OwnNodes {
     const double* mac_softening; // or null
     double softening_length;
     bool compact;             // softening: no particle may be inside it
-    const CoarseNode* coarse; // masses only; the criterion is then their size
+    const lists::CoarseNode* coarse; // masses only; the criterion is then their size
     const double *radius, *rho, *magnitude, *softening_square, *values;
     const char* records;
     int64_t heap; // leaves of more particles are heaps, one source each
@@ -75,7 +75,7 @@ struct Extraction {
 
 /// The sections of a message behind each other, each at a multiple of 16 bytes.
 struct RankSections {
-    CoarseNode* coarse;
+    lists::CoarseNode* coarse;
     SentNode* nodes;
     geometry::Box* boxes;
     double *xy, *za, *b, *radius, *rho, *magnitude, *softening, *softening_square;
@@ -99,7 +99,7 @@ GRAFT_HD inline RankSections sections_of(char* message, const RankShape& shape, 
     const auto take_doubles = [&](int64_t count) { return reinterpret_cast<double*>(take(count, 8)); };
     const int64_t n = header.nodes;
     if (shape.content == RankContent::masses) {
-        s.coarse = reinterpret_cast<CoarseNode*>(take(n, sizeof(CoarseNode)));
+        s.coarse = reinterpret_cast<lists::CoarseNode*>(take(n, sizeof(lists::CoarseNode)));
         s.bytes = at;
         return s;
     }
@@ -146,7 +146,7 @@ GRAFT_HD inline bool near_softening(const OwnNodes& own, const lists::Target& ta
 GRAFT_HD inline bool refuses(const OwnNodes& own, const lists::Target& target, int32_t node) {
     double x, y, z, a, b;
     if (own.coarse != nullptr) {
-        const CoarseNode& coarse = own.coarse[node];
+        const lists::CoarseNode& coarse = own.coarse[node];
         x = coarse.x, y = coarse.y, z = coarse.z, a = 0, b = coarse.edge;
     } else {
         x = own.xy[2 * int64_t{node}], y = own.xy[2 * int64_t{node} + 1];
@@ -194,7 +194,7 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
     const int32_t first_child = opened ? from.number[node.first_child] : 0;
     const int32_t child_count = opened ? node.child_count : 0;
     if (shape.content == RankContent::masses) {
-        CoarseNode coarse = own.coarse[k];
+        lists::CoarseNode coarse = own.coarse[k];
         coarse.first_child = first_child, coarse.child_count = child_count;
         to.coarse[place] = coarse;
         return;
@@ -243,7 +243,7 @@ struct RemoteNodes {
     RankLink* links;
     double *mac_softening, *cx, *cy, *cz, *radius, *rho, *magnitude, *softening_square;
     char* records;
-    CoarseNode* coarse;
+    lists::CoarseNode* coarse;
 };
 
 /// As lists::pack_link.
@@ -258,7 +258,7 @@ GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape,
                                int32_t j, const RemoteNodes& to) {
     const int64_t k = place.of(j);
     if (shape.content == RankContent::masses) {
-        CoarseNode coarse = from.coarse[j];
+        lists::CoarseNode coarse = from.coarse[j];
         coarse.first_child = coarse.child_count > 0 ? place.of(coarse.first_child) : 0;
         to.coarse[k] = coarse;
         return;
@@ -325,4 +325,4 @@ struct RemotePlan {
 /// links can name or 2^31 particles. No senders: no nodes.
 RemotePlan plan_remote(const std::vector<RankHeader>& headers, int arity);
 
-} // namespace graft::pipeline
+} // namespace graft::essential

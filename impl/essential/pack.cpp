@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
@@ -216,4 +216,4 @@ void LetExchange::pack_answers(const comm::Communicator& comm, const Frame& fram
     close(frame, frame.forest.criterion, comm.rank());
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

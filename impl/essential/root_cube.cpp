@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 using core::fail;
 using core::Status;
@@ -20,7 +20,7 @@ namespace {
 constexpr double smallest_edge = 1e-290; // as in tree/build_steps.hpp
 constexpr double largest_edge = 1e150;
 
-void check_inside(const KeyRange& range, int dimension, const Problem& own) {
+void check_inside(const particles::KeyRange& range, int dimension, const particles::Problem& own) {
     for (int64_t i = 0; i < own.n; ++i) {
         const double point[3] = {own.x[i], own.y[i], own.z[i]};
         for (int a = 0; a < dimension; ++a)
@@ -35,7 +35,7 @@ void check_inside(const KeyRange& range, int dimension, const Problem& own) {
 }
 
 /// Of the own particles' box.
-void find_corners(const Problem& own, double (&corners)[6]) {
+void find_corners(const particles::Problem& own, double (&corners)[6]) {
     geometry::Box box;
     for (int64_t i = 0; i < own.n; ++i)
         box.include(own.x[i], own.y[i], own.z[i]);
@@ -79,9 +79,9 @@ bool part_in_the_middle(const std::vector<double>& ranks, int dimension, double 
 }
 
 /// The given box, or the cube around `corners` of all, which they become.
-KeyRange common_cube(comm::Communicator& comm, const Settings& settings, double (&corners)[6],
-                     const std::function<void(const KeyRange&)>& check) {
-    KeyRange range;
+particles::KeyRange common_cube(comm::Communicator& comm, const settings::Settings& settings, double (&corners)[6],
+                     const std::function<void(const particles::KeyRange&)>& check) {
+    particles::KeyRange range;
     const bool fixed = settings.has_box && !settings.periodic; // wrapped particles may lie on its rim
     comm.allreduce(corners, 6, comm::Operation::max);
     comm.together([&] {
@@ -106,20 +106,20 @@ KeyRange common_cube(comm::Communicator& comm, const Settings& settings, double 
 
 } // namespace
 
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope scope, const Problem& own) {
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, const particles::Problem& own) {
     double corners[6];
     find_corners(own, corners);
     return find_root(comm, settings, scope, corners,
-                     [&](const KeyRange& range) { check_inside(range, settings.dimension, own); });
+                     [&](const particles::KeyRange& range) { check_inside(range, settings.dimension, own); });
 }
 
-KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope scope, double (&corners)[6],
-                   const std::function<void(const KeyRange&)>& check) {
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, double (&corners)[6],
+                   const std::function<void(const particles::KeyRange&)>& check) {
     double own[6];
     std::copy_n(corners, 6, own);
-    KeyRange range = common_cube(comm, settings, corners, check);
+    particles::KeyRange range = common_cube(comm, settings, corners, check);
     const bool a_usual_size = range.root_edge > 1e10 * smallest_edge && range.root_edge < 0.25 * largest_edge;
-    if (scope == TreeScope::global || settings.has_box || settings.periodic || comm.alone() || !a_usual_size)
+    if (scope == settings::TreeScope::global || settings.has_box || settings.periodic || comm.alone() || !a_usual_size)
         return range;
     std::vector<double> ranks;
     comm.together([&] { ranks.resize(6 * static_cast<size_t>(comm.size())); });
@@ -136,4 +136,4 @@ KeyRange find_root(comm::Communicator& comm, const Settings& settings, TreeScope
     return range;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
@@ -102,4 +102,4 @@ void Domains::exchange(comm::Communicator& comm) {
     comm.allgatherv_bytes(own_.data(), own_bytes, all_.data(), bytes_.data(), offset_.data());
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

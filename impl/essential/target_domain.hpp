@@ -11,7 +11,7 @@
 
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 class Domains {
   public:
@@ -47,4 +47,4 @@ class Domains {
     std::vector<int64_t> bytes_, offset_; // per rank
 };
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 namespace {
 
@@ -21,7 +21,7 @@ TopTree::TopTree(core::Memory& memory)
       branch_of_(memory, "slot branches"), first_(memory, "first branches") {}
 
 /// The message: every root of the own tree.
-void TopTree::fill_own(const comm::Communicator& comm, const Settings& settings, const Forest& forest) {
+void TopTree::fill_own(const comm::Communicator& comm, const settings::Settings& settings, const Forest& forest) {
     const tree::Tree& tree = forest.tree;
     const moments::Moments& m = forest.moments;
     const int64_t value_bytes = m.stride() * static_cast<int64_t>(sizeof(double));
@@ -30,7 +30,7 @@ void TopTree::fill_own(const comm::Communicator& comm, const Settings& settings,
     for (int32_t k = 0; k < forest.own_roots(); ++k) {
         const bool softening = !m.softening.empty();
         Branch branch{};
-        branch.key = settings.tree_scope == TreeScope::global ? tree.root_keys[k] : 0;
+        branch.key = settings.tree_scope == settings::TreeScope::global ? tree.root_keys[k] : 0;
         branch.rank = comm.rank(), branch.number = k;
         branch.levels = tree.levels();
         branch.count = tree.nodes[k].count;
@@ -65,8 +65,8 @@ void TopTree::unpack(int stride) {
 }
 
 /// Local trees: the key of a root is that of its centre in the cube of all centres.
-void TopTree::sort(const Settings& settings) {
-    if (settings.tree_scope == TreeScope::local) {
+void TopTree::sort(const settings::Settings& settings) {
+    if (settings.tree_scope == settings::TreeScope::local) {
         geometry::Box box;
         for (const Branch& branch : branches_)
             box.include(branch.centre[0], branch.centre[1], branch.centre[2]);
@@ -84,13 +84,13 @@ void TopTree::sort(const Settings& settings) {
 }
 
 /// The children of a node over two branches or more: cells of the keys, or equal shares where keys end.
-void TopTree::part(const Settings& settings, const Range& range, std::vector<Range>& parts) const {
+void TopTree::part(const settings::Settings& settings, const Range& range, std::vector<Range>& parts) const {
     parts.clear();
     const auto key = [&](int32_t i) { return branches_[order_[i]].key; };
     const int levels = geometry::key_levels(settings.dimension);
     const int level = geometry::common_level(key(range.begin), key(range.end - 1), settings.dimension);
     const int32_t count = range.end - range.begin;
-    if (level == levels || count <= (settings.tree_scope == TreeScope::local ? most_children : 1)) {
+    if (level == levels || count <= (settings.tree_scope == settings::TreeScope::local ? most_children : 1)) {
         const int32_t share = (count + most_children - 1) / most_children;
         for (int32_t begin = range.begin; begin < range.end; begin += share)
             parts.push_back({begin, std::min(begin + share, range.end)});
@@ -105,7 +105,7 @@ void TopTree::part(const Settings& settings, const Range& range, std::vector<Ran
 }
 
 /// Top nodes in level order, children together; returns the number of levels.
-int TopTree::grow(const Settings& settings, Forest& forest) {
+int TopTree::grow(const settings::Settings& settings, Forest& forest) {
     tree::Tree& tree = forest.tree;
     ranges_.clear();
     if (!branches_.empty())
@@ -138,7 +138,7 @@ int TopTree::grow(const Settings& settings, Forest& forest) {
 }
 
 /// Boxes, edges and moments, children before parents.
-void TopTree::write_nodes(const Settings& settings, Forest& forest, bool per_particle_softening) {
+void TopTree::write_nodes(const settings::Settings& settings, Forest& forest, bool per_particle_softening) {
     tree::Tree& tree = forest.tree;
     moments::Moments& m = forest.moments;
     tree.boxes.resize_keep(forest.top_end);
@@ -152,7 +152,7 @@ void TopTree::write_nodes(const Settings& settings, Forest& forest, bool per_par
             for (int32_t c = 0; c < inner.child_count; ++c)
                 tree.boxes[node].include(tree.boxes[inner.first_child + c]);
             tree.edges[node] = tree.boxes[node].longest_edge();
-            if (settings.tree_scope == TreeScope::global) {
+            if (settings.tree_scope == settings::TreeScope::global) {
                 const Range& range = ranges_[static_cast<size_t>(node - forest.own_end)];
                 tree.edges[node] =
                     std::ldexp(tree.root_edge, -geometry::common_level(branches_[order_[range.begin]].key,
@@ -174,7 +174,7 @@ void TopTree::write_nodes(const Settings& settings, Forest& forest, bool per_par
     }
 }
 
-void TopTree::build(comm::Communicator& comm, const backend::Executor& executor, const Settings& settings,
+void TopTree::build(comm::Communicator& comm, const backend::Executor& executor, const settings::Settings& settings,
                     bool softened, bool per_particle_softening, Forest& forest) {
     const auto ranks = static_cast<size_t>(comm.size());
     rank_ = comm.rank();
@@ -202,7 +202,7 @@ void TopTree::build(comm::Communicator& comm, const backend::Executor& executor,
         for (int32_t node = forest.own_end; node < forest.top_end; ++node)
             if (const Branch* from = branch(forest, node); from != nullptr)
                 forest.criterion.a[node] = from->a, forest.criterion.b[node] = from->b;
-            else if (settings.tree_scope == TreeScope::local)
+            else if (settings.tree_scope == settings::TreeScope::local)
                 forest.keep_off(settings, node);
         int below = 0;
         for (const Branch& one : branches_)
@@ -281,4 +281,4 @@ void TopTree::link(Forest& forest) const {
         forest.top_end > forest.own_end && links[forest.own_end].child_count == 0;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::essential

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::essential {
 
 /// A root of some rank's tree as the others see it; moments.stride() numbers follow in a message.
 struct Branch {
@@ -32,7 +32,7 @@ class TopTree {
 
     /// Collective. The own nodes of the forest are complete (tree, moments, criterion); the top is added
     /// behind them, and the walk's root set. Throws Error(memory, communication) on all ranks.
-    void build(comm::Communicator& comm, const backend::Executor& executor, const Settings& settings,
+    void build(comm::Communicator& comm, const backend::Executor& executor, const settings::Settings& settings,
                bool softened, bool per_particle_softening, Forest& forest);
 
     /// First pass: own slots lead to the own tree, slots of others are leaves without particles.
@@ -59,15 +59,15 @@ class TopTree {
     int64_t branch_count() const { return branches_.size(); }
 
   private:
-    void fill_own(const comm::Communicator& comm, const Settings& settings, const Forest& forest);
+    void fill_own(const comm::Communicator& comm, const settings::Settings& settings, const Forest& forest);
     void unpack(int stride);
-    void sort(const Settings& settings);
-    int grow(const Settings& settings, Forest& forest);
-    void write_nodes(const Settings& settings, Forest& forest, bool per_particle_softening);
+    void sort(const settings::Settings& settings);
+    int grow(const settings::Settings& settings, Forest& forest);
+    void write_nodes(const settings::Settings& settings, Forest& forest, bool per_particle_softening);
     struct Range {
         int32_t begin, end; // of order_
     };
-    void part(const Settings& settings, const Range& range, std::vector<Range>& parts) const;
+    void part(const settings::Settings& settings, const Range& range, std::vector<Range>& parts) const;
 
     int rank_ = 0;
     core::Buffer<char> own_bytes_, all_bytes_;
@@ -81,4 +81,4 @@ class TopTree {
     std::vector<Range> ranges_, parts_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::essential

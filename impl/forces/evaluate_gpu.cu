@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 struct DeviceEvaluator::Work {
     explicit Work(backend::DeviceMemory& memory)
@@ -34,7 +34,7 @@ struct DeviceEvaluator::Work {
     lists::DeviceFarLists far;
     backend::DeviceBuffer<float> expansions, shared_expansions;
     backend::DeviceBuffer<GroupFrame> shared_frames;
-    VariantWork variants;
+    study::VariantWork variants;
     EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
     int64_t reserved_units = 0, reserved_slots = 0;
     // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
@@ -245,11 +245,11 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
                                const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                                DeviceField& field) {
     if (how.kernel == DeviceKernel::block_per_group)
-        return evaluate_block_per_group(work_->variants, queue, how, tree, moments, targets, lists, field);
+        return study::evaluate_block_per_group(work_->variants, queue, how, tree, moments, targets, lists, field);
     if (how.kernel == DeviceKernel::pairs_1d)
-        return evaluate_pairs_1d(work_->variants, queue, how, tree, moments, targets, lists, field);
+        return study::evaluate_pairs_1d(work_->variants, queue, how, tree, moments, targets, lists, field);
     if (how.kernel == DeviceKernel::tiles_2d)
-        return evaluate_tiles_2d(work_->variants, queue, how, tree, moments, targets, lists, field);
+        return study::evaluate_tiles_2d(work_->variants, queue, how, tree, moments, targets, lists, field);
     check(how, moments);
     Work& w = *work_;
     const int64_t groups = targets.groups.size() / lists.batches + 1, leaf_entries = lists.leaves.size();
@@ -311,4 +311,4 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     gather_slots(queue, how, view, units, groups, targets.origin, field);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

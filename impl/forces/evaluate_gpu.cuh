@@ -1,6 +1,6 @@
 // P2P and M2P from interaction lists on the device.
 //
-// Results: raw field at the targets in target order, as pipeline::RawField: a = sum q d / r^3 towards the
+// Results: raw field at the targets in target order, as particles::RawField: a = sum q d / r^3 towards the
 // sources, p = sum q / r, in the internal units of the particles. Frames and softening as on the CPU.
 // Variants that `automatic` may choose give the same bits every run; the two liu2022 variants add with
 // atomics and do not.
@@ -15,9 +15,9 @@
 #include "particles/scatter_gpu.cuh"
 #include "tree/tree_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
-enum class DevicePrecision : int32_t { fp32 = 0, mixed = 1, fp64 = 2 }; // as pipeline::Precision
+enum class DevicePrecision : int32_t { fp32 = 0, mixed = 1, fp64 = 2 }; // as settings::Precision
 
 struct DeviceField {
     explicit DeviceField(backend::DeviceMemory& memory)
@@ -113,4 +113,4 @@ class DeviceDirect {
     Work* work_;
 };
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 UnitSize unit_size(int64_t targets, bool far) {
     const auto interactions = [&](int64_t targets_a_unit) {
@@ -12,4 +12,4 @@ UnitSize unit_size(int64_t targets, bool far) {
     return {interactions(8), interactions(far ? 64 : 8)};
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

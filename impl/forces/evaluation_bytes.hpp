@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Sizes of units: interactions (pairs or cells times targets), and the least sources or cells.
 struct UnitSize {
@@ -72,4 +72,4 @@ inline UnitCount count_units(const UnitSize& size, int64_t groups, int64_t targe
     return {std::max(pairs, cells), (pairs + cells) * each};
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

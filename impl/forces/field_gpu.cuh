@@ -3,7 +3,7 @@
 
 #include "forces/warp_tasks_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 struct FieldPointers {
     double *ax, *ay, *az, *potential; // potential: may be null
@@ -67,4 +67,4 @@ struct Unscale {
         : square(frame.scale * (frame.scale * field.unit)), inverse(frame.scale * field.unit) {}
 };
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -37,4 +37,4 @@ Frame make_frame(const geometry::Box& box, double fallback_length, double reach)
 template Frame make_frame<float>(const geometry::Box&, double, double);
 template Frame make_frame<double>(const geometry::Box&, double, double);
 
-} // namespace graft::kernels
+} // namespace graft::forces

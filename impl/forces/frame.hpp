@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 struct Frame {
     double centre[3] = {0, 0, 0};
@@ -25,4 +25,4 @@ struct Frame {
 template <typename T>
 Frame make_frame(const geometry::Box& box, double fallback_length, double reach = 0);
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// As make_frame<T>(box, fallback_length, reach); the box as two corners. An empty box gives the unit frame.
 template <typename T>
@@ -28,4 +28,4 @@ __device__ inline Frame make_device_frame(const double (&lower)[3], const double
     return frame;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

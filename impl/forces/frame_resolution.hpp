@@ -11,7 +11,7 @@
 
 #include "forces/frame.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Smallest distance in frame units that single precision is trusted with.
 inline constexpr double frame_resolution = 0x1p-14;
@@ -84,4 +84,4 @@ GRAFT_HD inline bool loses_itself(const Frame& frame, double softening, bool one
     return softening > 0 && softening * frame.scale < geometry::larger(few, lost);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

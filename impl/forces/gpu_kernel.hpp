@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 enum class DeviceKernel : int32_t {
     automatic = 0,
@@ -18,4 +18,4 @@ inline bool works_by_units(DeviceKernel kernel) {
     return kernel == DeviceKernel::automatic || kernel == DeviceKernel::units;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

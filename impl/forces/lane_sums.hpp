@@ -11,7 +11,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 /// out[k] += factor * (sum of the lanes of v[k]).
 template <class D, int count>
@@ -46,6 +46,6 @@ HWY_INLINE void add_lane_sums(const D d, const hwy::HWY_NAMESPACE::Vec<D> (&v)[c
         out[k] += factor * static_cast<double>(hn::GetLane(hn::SumOfLanes(d, v[k])));
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -7,7 +7,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 long long target_in_use() {
     return HWY_TARGET;
@@ -16,11 +16,11 @@ int float_lanes() {
     return static_cast<int>(hwy::HWY_NAMESPACE::Lanes(hwy::HWY_NAMESPACE::ScalableTag<float>()));
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 
 HWY_EXPORT(target_in_use);
 HWY_EXPORT(float_lanes);
@@ -54,5 +54,5 @@ bool set_simd_limit(const std::string& name) {
     return true;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

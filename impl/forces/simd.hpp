@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// "AVX3" (AVX-512), "AVX2", "SSE4", "SSE2", "SCALAR" or another of Highway's: what the kernels run on now.
 const char* simd_name();
@@ -19,4 +19,4 @@ bool set_simd_limit(const std::string& name);
 /// Lanes of a vector of float on the instruction set in use.
 int simd_float_lanes();
 
-} // namespace graft::kernels
+} // namespace graft::forces

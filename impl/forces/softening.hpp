@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 enum class Softening : int32_t { none = 0, plummer = 1, spline = 2 };
 
@@ -34,4 +34,4 @@ GRAFT_HD inline double self_potential(Softening softening, double length) {
     return (softening == Softening::plummer ? 1.0 : 2.8) / length;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -10,7 +10,7 @@
 
 #include <cuda_pipeline.h>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 inline constexpr unsigned whole_warp = ~0u;
 
@@ -200,4 +200,4 @@ unsigned resident_blocks(const backend::Queue& queue, Kernel kernel, int threads
     return static_cast<unsigned>(blocks > 0 ? blocks : 1) * static_cast<unsigned>(queue.multiprocessors());
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -2,7 +2,7 @@
 #include "forces/field_gpu.cuh"
 #include "forces/m2l/m2l_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -217,4 +217,4 @@ void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const Eval
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

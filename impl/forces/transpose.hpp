@@ -12,7 +12,7 @@
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Four numbers of four records, to four rows.
@@ -54,6 +54,6 @@ void transpose(const T* expansion, int size, const int32_t* nodes, int64_t count
     }
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

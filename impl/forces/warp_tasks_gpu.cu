@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -319,4 +319,4 @@ void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize
     queue.launches += 2;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Everything that kernels read, as plain pointers.
 struct EvaluationView {
@@ -211,4 +211,4 @@ void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitVie
 void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
                   const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field);
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -10,24 +10,24 @@
 #include <memory>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::forces {
 
 template <typename T>
 struct Workspace {
     explicit Workspace(core::Memory& memory)
         : sources(memory), targets(memory), cells(memory), far(memory) {}
-    kernels::SourceBuffer<T> sources;
-    kernels::TargetBuffer<T> targets;
-    kernels::CellBuffer<T> cells;
-    kernels::LocalSources<T> far;
+    SourceBuffer<T> sources;
+    TargetBuffer<T> targets;
+    CellBuffer<T> cells;
+    LocalSources<T> far;
     std::vector<geometry::Vec3> images; // periodic box
 
     /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ..., or
     /// added.
     template <typename Place>
-    void store(const kernels::Frame& frame, int64_t count, bool with_potential, bool add, RawField& field,
+    void store(const Frame& frame, int64_t count, bool with_potential, bool add, particles::RawField& field,
                const Place& place) {
-        const kernels::FieldSums sums = targets.sums();
+        const FieldSums sums = targets.sums();
         const double square = frame.scale * frame.scale;
         for (int64_t k = 0; k < count; ++k) {
             const int64_t to = place(k);
@@ -73,17 +73,17 @@ struct AllWorkspaces {
     }
 };
 
-inline kernels::PairVariant pair_variant(const Settings& settings, const Problem& problem,
+inline PairVariant pair_variant(const settings::Settings& settings, const particles::Problem& problem,
                                          bool with_potential) {
     const bool per_particle = problem.per_particle_softening;
     const bool softened = per_particle || settings.softening_length > 0;
-    return {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
+    return {softened ? static_cast<Softening>(settings.softening) : Softening::none,
             softened && per_particle, with_potential};
 }
 
 /// Sources whose float sums are flushed to double: all of them for fp32, some hundred for mixed.
-inline int64_t sum_chunk(const Settings& settings) {
-    return settings.precision == Precision::mixed ? 512 : 0;
+inline int64_t sum_chunk(const settings::Settings& settings) {
+    return settings.precision == settings::Precision::mixed ? 512 : 0;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::forces

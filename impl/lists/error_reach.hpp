@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 /// S^(1/(p+3)) of a node whose force error at distance d is about S / d^(p+3): S = sum |q| r^(p+1), bounded
 /// by spread * radius^(p-1) for p >= 1 and sqrt(sum |q| * spread) for p = 0. Plummer lengths that differ
@@ -28,4 +28,4 @@ GRAFT_HD inline double error_factor(int order, double accuracy, double size) {
     return size > 0 ? pow(accuracy * size, -1.0 / (order + 3)) : 1e30;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::lists

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 /// What the walk reads of a node on a GPU, and what ranks with GPUs tell each other of it.
 struct alignas(16) CoarseNode {
@@ -53,4 +53,4 @@ GRAFT_HD inline double coarse_size(const CoarseSum& sum) {
     return size > least_share * sum.total ? size : least_share * sum.total;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::lists

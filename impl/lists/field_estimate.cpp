@@ -3,7 +3,7 @@
 
 #include "lists/estimate_step.hpp"
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 namespace {
 
@@ -42,7 +42,7 @@ struct Walker {
 
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
                             const moments::Moments& moments, int32_t root,
-                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size) {
+                            const core::Buffer<Group>& groups, core::Buffer<double>& size) {
     size.resize(groups.size());
     const Walker walker{tree, moments, root};
     executor.for_each(
@@ -55,4 +55,4 @@ void estimate_accelerations(const backend::Executor& executor, const tree::Tree&
         64);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::lists

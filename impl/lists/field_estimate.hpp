@@ -7,7 +7,7 @@
 #include "moments/moments.hpp"
 #include "tree/tree.hpp"
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 /// size[g] = |acceleration| at the centre of group g from a coarse walk with monopoles (opening angle 1,
 /// nodes too close softened by their own size), and at least a twentieth of the sum of the contributions'
@@ -16,6 +16,6 @@ namespace graft::pipeline {
 /// moments centres and magnitudes.
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
                             const moments::Moments& moments, int32_t root,
-                            const core::Buffer<lists::Group>& groups, core::Buffer<double>& size);
+                            const core::Buffer<Group>& groups, core::Buffer<double>& size);
 
-} // namespace graft::pipeline
+} // namespace graft::lists

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 namespace {
 
@@ -116,7 +116,7 @@ __device__ void walk(const CoarseNode* nodes, const Place& at, unsigned wanted, 
 
 template <int groups>
 __global__ void __launch_bounds__(walk_threads)
-    factor_kernel(const CoarseNode* nodes, const CoarseNode* others, lists::Group* group,
+    factor_kernel(const CoarseNode* nodes, const CoarseNode* others, Group* group,
                   const int32_t* group_count, int order, double accuracy,
                   const backend::DeviceStatus* status) {
     __shared__ Opened stacks[walk_threads / 32][stack_size];
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(walk_threads)
         group[g].target.factor = error_factor(order, accuracy, coarse_size(sum));
 }
 
-__global__ void last_factor_kernel(const double* last, const int32_t* origin, lists::Group* groups,
+__global__ void last_factor_kernel(const double* last, const int32_t* origin, Group* groups,
                                    const int32_t* group_count, int order, double accuracy,
                                    const backend::DeviceStatus* status) {
     const int64_t g = int64_t{blockIdx.x} * (threads / 32) + threadIdx.x / 32;
@@ -157,12 +157,12 @@ __global__ void last_factor_kernel(const double* last, const int32_t* origin, li
 
 } // namespace
 
-void DeviceEstimate::prepare(backend::Queue& queue, const Settings& settings, bool per_particle_softening,
+void DeviceEstimate::prepare(backend::Queue& queue, const settings::Settings& settings, bool per_particle_softening,
                              const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                              double skin) {
     nodes_.resize(tree.node_capacity());
     reach_.resize(tree.node_capacity());
-    const bool plummer = per_particle_softening && settings.softening == Softening::plummer;
+    const bool plummer = per_particle_softening && settings.softening == settings::Softening::plummer;
     const NodeArrays arrays{tree.counts.data(),
                             tree.nodes.data(),
                             tree.boxes.data(),
@@ -180,8 +180,8 @@ void DeviceEstimate::prepare(backend::Queue& queue, const Settings& settings, bo
     ++queue.launches;
 }
 
-void DeviceEstimate::scale_groups(backend::Queue& queue, const Settings& settings, const tree::DeviceTree&,
-                                  lists::DeviceTargets& targets, bool own, const CoarseNode* others) {
+void DeviceEstimate::scale_groups(backend::Queue& queue, const settings::Settings& settings, const tree::DeviceTree&,
+                                  DeviceTargets& targets, bool own, const CoarseNode* others) {
     const int64_t groups = targets.groups.size();
     const bool many =
         targets.n / std::max(targets.group_size, 1) >= enough_groups; // not by what there is room for
@@ -193,8 +193,8 @@ void DeviceEstimate::scale_groups(backend::Queue& queue, const Settings& setting
     ++queue.launches;
 }
 
-void scale_groups_by_last(backend::Queue& queue, const Settings& settings, const double* last,
-                          lists::DeviceTargets& targets) {
+void scale_groups_by_last(backend::Queue& queue, const settings::Settings& settings, const double* last,
+                          DeviceTargets& targets) {
     last_factor_kernel<<<backend::blocks_for(targets.groups.size(), threads / 32), threads, 0,
                          queue.stream()>>>(last, targets.origin, targets.groups.data(),
                                            targets.group_count.data(), settings.order, settings.accuracy,
@@ -203,4 +203,4 @@ void scale_groups_by_last(backend::Queue& queue, const Settings& settings, const
     ++queue.launches;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::lists

@@ -9,7 +9,7 @@
 #include "settings/settings.hpp"
 #include "tree/tree_gpu.cuh"
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 class DeviceEstimate {
   public:
@@ -18,7 +18,7 @@ class DeviceEstimate {
 
     /// Enqueued: reach of all nodes (one thread a node), and the records that scale_groups() walks over.
     /// skin: of the criterion (lists/skin_gpu.cuh); the reach is that of nodes grown by it.
-    void prepare(backend::Queue& queue, const Settings& settings, bool per_particle_softening,
+    void prepare(backend::Queue& queue, const settings::Settings& settings, bool per_particle_softening,
                  const tree::DeviceTree& tree, const moments::DeviceMoments& moments, double skin = 0);
     const double* reach() const { return reach_.data(); }
     const CoarseNode* nodes() const { return nodes_.data(); }
@@ -26,8 +26,8 @@ class DeviceEstimate {
     /// Enqueued: factors of all groups from a coarse walk, a warp a group; about 200 nodes each. The sums are
     /// those of estimate_accelerations in another order, the same every run.
     /// own: the tree's nodes are among the masses; others: nodes of other ranks, the first one their root.
-    void scale_groups(backend::Queue& queue, const Settings& settings, const tree::DeviceTree& tree,
-                      lists::DeviceTargets& targets, bool own = true, const CoarseNode* others = nullptr);
+    void scale_groups(backend::Queue& queue, const settings::Settings& settings, const tree::DeviceTree& tree,
+                      DeviceTargets& targets, bool own = true, const CoarseNode* others = nullptr);
 
   private:
     backend::DeviceBuffer<CoarseNode> nodes_;
@@ -35,7 +35,7 @@ class DeviceEstimate {
 };
 
 /// Enqueued: factors from the least of last[host index] of each group's targets.
-void scale_groups_by_last(backend::Queue& queue, const Settings& settings, const double* last,
-                          lists::DeviceTargets& targets);
+void scale_groups_by_last(backend::Queue& queue, const settings::Settings& settings, const double* last,
+                          DeviceTargets& targets);
 
-} // namespace graft::pipeline
+} // namespace graft::lists

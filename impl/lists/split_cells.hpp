@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::lists {
 
 // Measured on Plummer spheres and cubes over 2 to 8 ranks, orders 2 and 4, so that the percentiles of the
 // error stay those of one rank. A node at 1.15 times the distance has half the error at order 2.
@@ -42,4 +42,4 @@ GRAFT_HD inline void keep_off_piece(bool error, double radius, double& a, double
     b = error ? geometry::larger(b, radius / piece_ratio) : b * piece_distance;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::lists

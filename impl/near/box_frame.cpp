@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -129,4 +129,4 @@ uint64_t BoxFrame::first_key(const int64_t (&at)[3], int32_t level) const {
     return geometry::spread2(whole(0) << shift) | geometry::spread2(whole(1) << shift) << 1;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

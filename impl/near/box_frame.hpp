@@ -7,7 +7,7 @@
 #include "geometry/morton.hpp"
 #include "near/boxes.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct Cell {
     uint64_t begin; // its first key
@@ -67,4 +67,4 @@ class BoxFrame {
     int64_t cells_[3] = {1, 1, 1};
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

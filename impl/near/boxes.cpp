@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -271,4 +271,4 @@ BoxReport build_boxes(const backend::Executor& executor, const BoxOptions& optio
     return report_on(options, frame, level, cells, out);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -11,7 +11,7 @@
 #include "backend/radix_sort.hpp"
 #include "near/structure.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct Points {
     int64_t n = 0;
@@ -52,4 +52,4 @@ struct BoxReport {
 BoxReport build_boxes(const backend::Executor& executor, const BoxOptions& options, const Points& targets,
                       const Points* sources, OwnedStructure& out);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

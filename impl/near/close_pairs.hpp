@@ -3,7 +3,7 @@
 
 #include "near/near_pair.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Gradients of these forms have 1/r^3.
 constexpr bool has_cube(Form form) {
@@ -17,4 +17,4 @@ inline constexpr T least_cubed = sizeof(T) == 4 ? T(0x1p-84) : T(0x1p-600);
 /// Its root, of pairs in float.
 inline constexpr double least_distance = 0x1p-42;
 
-} // namespace graft::kernels::near
+} // namespace graft::near

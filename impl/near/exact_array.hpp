@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Zeroed when it grows: what stands behind the end of what is filled is a number.
 template <typename T>
@@ -49,4 +49,4 @@ class Store {
     int64_t size_ = 0;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -115,4 +115,4 @@ double bytes_of_pairs_once(const Shape& shape, int64_t most_bytes) {
     return most_bytes > 0 && bytes > static_cast<double>(most_bytes) / 2 ? 0 : bytes;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

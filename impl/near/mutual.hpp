@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Of every box the later ones that it has pairs with, ascending.
 struct LaterBoxes {
@@ -34,4 +34,4 @@ bool sums_pairs_once(const Structure& structure, const Sums& sums, int64_t most_
 /// no.
 double bytes_of_pairs_once(const Shape& shape, int64_t most_bytes);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

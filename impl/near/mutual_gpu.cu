@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -54,7 +54,7 @@ class Planner {
     }
     /// Even pieces of boxes that are too large for one warp; a box's own sums stand together.
     void add_units(int64_t box) {
-        const int32_t n = points(box), pieces = (n + model::once_unit - 1) / model::once_unit;
+        const int32_t n = points(box), pieces = (n + once_unit - 1) / once_unit;
         if (n == 0)
             return;
         const int32_t piece = (n + pieces - 1) / pieces;
@@ -65,7 +65,7 @@ class Planner {
         for (int32_t first = 0; first < n; first += piece) {
             const int32_t count = std::min(piece, n - first);
             units.push_back({static_cast<int32_t>(box), static_cast<int32_t>(s_.target_offset[box]) + first,
-                             static_cast<int16_t>(count), static_cast<uint8_t>(model::once_targets(count)),
+                             static_cast<int16_t>(count), static_cast<uint8_t>(near::once_targets(count)),
                              static_cast<uint8_t>(own), 0, take(sources_[static_cast<size_t>(box)]),
                              own_sums + first});
         }
@@ -174,4 +174,4 @@ int64_t Mutual::bytes() const noexcept {
            8 * (list_.size() + from_.size()) + 16 * sum_.size();
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

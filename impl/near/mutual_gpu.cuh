@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Targets [first, first + count) of a box, `targets` to a lane, at most 32 times as many.
 struct MutualUnit {
@@ -56,4 +56,4 @@ class Mutual {
     backend::DeviceBuffer<float4> sum_;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

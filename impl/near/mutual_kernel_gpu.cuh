@@ -16,9 +16,9 @@
 
 #include <cuda_pipeline.h>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
-constexpr int mutual_least = model::once_least, mutual_most = model::once_most; // T
+constexpr int mutual_least = once_least, mutual_most = once_most; // T
 constexpr int mutual_chunk = 64;              // sources; at least 32, as many as all lanes are behind
 constexpr int mutual_ring = 4 * mutual_chunk; // a power of two
 constexpr int mutual_resident = 16;           // warps of a multiprocessor
@@ -77,7 +77,7 @@ struct MutualLoop {
         float r2 = v.softening_square;
 #pragma unroll
         for (int axis = 0; axis < dimension; ++axis)
-            r2 = fused(d[axis], d[axis], r2);
+            r2 = forces::fused(d[axis], d[axis], r2);
         return radial<form, value, slope>(ops, r2, v.constants);
     }
     /// Own sources [k, end), every S-th; target 0 is source `self`, target t is `lanes` t further.
@@ -280,4 +280,4 @@ void sum_mutual_of(backend::Queue& queue, const SumView<Precision::fp32>& view, 
         launch(mutual_kernel<form, true, false, dimension>);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

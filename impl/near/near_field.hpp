@@ -15,7 +15,7 @@
 #include <span>
 #include <string_view>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 enum class Kernel : int32_t {
     laplace,   // 1/r in three dimensions: gravity and Coulomb; Plummer softening: 1/sqrt(r^2 + eps^2)
@@ -141,4 +141,4 @@ struct Times {
     double transfer_s = 0, kernel_s = 0, scatter_s = 0, total_s = 0;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

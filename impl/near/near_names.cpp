@@ -2,7 +2,7 @@
 #include "core/error.hpp"
 #include "near/near_field.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 constexpr std::array<std::string_view, layouts> layout_names = {
@@ -35,4 +35,4 @@ Layout layout_named(std::string_view text) {
                static_cast<int>(text.size()), text.data(), all.c_str());
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Kernel with softening told apart: the two have different inner loops.
 enum class Form : int32_t { laplace, softened, logarithm, yukawa, helmholtz, table };
@@ -97,4 +97,4 @@ struct PlainOps {
 #include "near/radial.inc"
 #undef GRAFT_NEAR_BODY
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -115,4 +115,4 @@ int64_t DevicePoints<T>::bytes() const noexcept {
 template class DevicePoints<float>;
 template class DevicePoints<double>;
 
-} // namespace graft::kernels::near
+} // namespace graft::near

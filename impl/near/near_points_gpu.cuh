@@ -4,7 +4,7 @@
 #include "near/near_sum_gpu.cuh"
 #include "near/layouts/layout.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Points with their charges, gathered by the device: 16 bytes a point in float, 32 in double, and the
 /// charges again by component where there are several.
@@ -37,4 +37,4 @@ class DevicePoints {
     backend::DeviceBuffer<T> charge_; // empty with one component
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -14,7 +14,7 @@
 #include "near/copies/collect.hpp"
 #include "near/structure_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// A precision's types: of arrays, of pairs, of sums.
 template <Precision precision>
@@ -50,8 +50,8 @@ struct DeviceOps {
     __device__ __forceinline__ static T add(T a, T b) { return a + b; }
     __device__ __forceinline__ static T sub(T a, T b) { return a - b; }
     __device__ __forceinline__ static T mul(T a, T b) { return a * b; }
-    __device__ __forceinline__ static T fma(T a, T b, T c) { return fused(a, b, c); }
-    __device__ __forceinline__ static T fnma(T a, T b, T c) { return fused(-a, b, c); }
+    __device__ __forceinline__ static T fma(T a, T b, T c) { return forces::fused(a, b, c); }
+    __device__ __forceinline__ static T fnma(T a, T b, T c) { return forces::fused(-a, b, c); }
     __device__ __forceinline__ static T min(T a, T b) { return a < b ? a : b; }
     __device__ __forceinline__ static T max(T a, T b) { return a < b ? b : a; }
     __device__ __forceinline__ static bool less(T a, T b) { return a < b; }
@@ -59,7 +59,7 @@ struct DeviceOps {
     __device__ __forceinline__ static T zero_unless(bool mask, T a) { return mask ? a : T(0); }
     __device__ __forceinline__ static T square_root(T a) { return sqrt(a); }
     __device__ __forceinline__ static T estimate(T r2) {
-        const T y = root_estimate(r2);
+        const T y = forces::root_estimate(r2);
         return !checked || r2 >= least ? y : T(0);
     }
     __device__ __forceinline__ static T inverse_root(T r2) {
@@ -67,8 +67,8 @@ struct DeviceOps {
         if constexpr (sizeof(T) == 4) {
             return y;
         } else {
-            const T e = fused(-r2 * y, y, 1.0);
-            return fused(y * e, fused(e, 0.375, 0.5), y);
+            const T e = forces::fused(-r2 * y, y, 1.0);
+            return forces::fused(y * e, forces::fused(e, 0.375, 0.5), y);
         }
     }
     template <bool value, bool slope>
@@ -77,9 +77,9 @@ struct DeviceOps {
         if constexpr (sizeof(T) == 4) {
             first = y, third = cube;
         } else {
-            const T e = fused(-r2, y2, 1.0);
-            first = fused(y * e, fused(e, 0.375, 0.5), y); // not used: not computed
-            third = fused(cube * e, fused(e, 1.875, 1.5), cube);
+            const T e = forces::fused(-r2, y2, 1.0);
+            first = forces::fused(y * e, forces::fused(e, 0.375, 0.5), y); // not used: not computed
+            third = forces::fused(cube * e, forces::fused(e, 1.875, 1.5), cube);
         }
     }
     template <bool value, bool slope>
@@ -172,10 +172,10 @@ struct TargetSum {
     template <bool checked>
     __device__ __forceinline__ void add(const Real (&d)[dimension], const Real (&q)[components],
                                         Real softening, const Constants<Real>& constants) {
-        Real r2 = fused(d[0], d[0], softening);
+        Real r2 = forces::fused(d[0], d[0], softening);
 #pragma unroll
         for (int axis = 1; axis < dimension; ++axis)
-            r2 = fused(d[axis], d[axis], r2);
+            r2 = forces::fused(d[axis], d[axis], r2);
         const DeviceOps<Real, checked, slope && has_cube(form)> ops;
         const auto k = radial<form, true, slope>(ops, r2, constants);
         add_charges<form, true, slope>(ops, d, q, k, now);
@@ -194,4 +194,4 @@ __device__ __forceinline__ void write_result(const Results<T>& results, int v, i
     }
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Exponents of the largest distance between which coordinates stay as they are, and the one that others get:
 /// 2^-48 of it (what the mixed pairs resolve) has a cube that is a number, and so has a charge of 2^-40 over
@@ -102,4 +102,4 @@ struct PointBounds {
     }
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -4,7 +4,7 @@
 
 #include "near/near_field.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// body(first slot, count) for each run of the neighbourhood of a box, in order.
 template <typename Body>
@@ -26,4 +26,4 @@ void for_runs(const Structure& structure, int64_t box, Body&& body) {
         body(first, end - first);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -184,4 +184,4 @@ std::vector<StructurePart> cut_structure(const Structure& all, int32_t parts) {
     return list;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

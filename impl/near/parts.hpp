@@ -14,7 +14,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Which of the caller's points a part has; the first `own` targets are those whose sums are its own.
 /// sources: empty where the targets are the sources. The arrays are the part's.
@@ -43,4 +43,4 @@ struct StructurePart {
 /// Cost: O(boxes + neighbours + parts x points).
 std::vector<StructurePart> cut_structure(const Structure& all, int32_t parts);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -213,4 +213,4 @@ void FarSide::join() {
     GRAFT_CUDA(cudaStreamWaitEvent(near_.stream(), far_event_, 0));
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

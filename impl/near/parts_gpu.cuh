@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Some of the caller's points, which a part has at its places 0, 1, ... On the host and on one device.
 class SomePoints {
@@ -100,4 +100,4 @@ class FarSide {
     std::vector<backend::DeviceBuffer<char>> buffers_;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Coefficients of the cubic Hermite polynomials, 4 an interval, lowest power first, in u = (r - x_k)/step
 /// from 0 to 1. `out` has 4 (knots - 1) places.
@@ -40,4 +40,4 @@ Constants<V> constants_of(const Sums& sums, const V* coefficients) {
     return c;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

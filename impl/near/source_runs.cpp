@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -118,4 +118,4 @@ HostRuns merge_runs(const Structure& s, const RunsOptions& options) {
     return runs;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

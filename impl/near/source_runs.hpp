@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// An array whose values are not set to begin with: threads that write them ask the system for its pages,
 /// each for its own.
@@ -54,4 +54,4 @@ struct RunsOptions {
 /// Cost O(boxes + neighbours) over the threads, 2 to 4 ns a neighbour of one of them.
 HostRuns merge_runs(const Structure& structure, const RunsOptions& options);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <limits>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -231,4 +231,4 @@ Shape shape_of(const Structure& structure, const Sums& sums, int32_t threads) {
     return shape;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

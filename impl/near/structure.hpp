@@ -10,7 +10,7 @@
 #include "near/layouts/layout.hpp"
 #include "particles/array_view.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// One array of integers of the caller (I32 or I64, any stride); `base` is what it counts from, 0 or 1.
 struct Integers {
@@ -52,4 +52,4 @@ class OwnedStructure {
 /// found; Error(unsupported) beyond 2^31 - 1 points or boxes. Cost O(boxes + neighbours + points).
 void read_structure(const backend::Executor& executor, const StructureInput& input, OwnedStructure& out);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

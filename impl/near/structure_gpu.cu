@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -115,4 +115,4 @@ int64_t DeviceStructure::bytes() const noexcept {
            4 * (target_offset_.size() + box_of_.size() + target_index_.size() + source_index_.size());
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

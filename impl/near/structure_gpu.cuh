@@ -10,7 +10,7 @@
 #include "backend/queue_gpu.cuh"
 #include "near/source_runs.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Which of a box's neighbours: all, itself alone, or all but itself (the paper's reference [10]).
 enum class Neighbours { all, own, others };
@@ -63,4 +63,4 @@ class DeviceStructure {
     backend::DeviceBuffer<int32_t> target_offset_, box_of_, target_index_, source_index_;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -6,7 +6,7 @@
 
 #include <ctime>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 class Stopwatch {
   public:
@@ -32,4 +32,4 @@ class Stopwatch {
     double start_;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "near/near_units.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Throws Error(argument) where the phase between points that are `extent` apart along an axis is more
 /// radians than the precision of the pairs tells apart.
@@ -17,4 +17,4 @@ inline void require_phases(const Sums& sums, double extent) {
                    sums.kernel.wave_number, extent, phase, most, std::string(name(sums.precision)).c_str());
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

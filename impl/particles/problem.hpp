@@ -6,7 +6,11 @@
 #include <array>
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::periodic {
+class PeriodicSum;
+}
+
+namespace graft::particles {
 
 /// Raw field at the targets, in target order and internal units: sum of q d / r^3 towards the sources, sum of
 /// q / r.
@@ -23,7 +27,6 @@ struct RawField {
     }
 };
 
-class PeriodicSum;
 
 /// The root cube that the trees of all ranks share, and of one tree over all ranks this one's range of keys.
 struct KeyRange {
@@ -53,7 +56,7 @@ struct Problem {
     core::Buffer<double> target_softening;          // theirs; empty: one length for all
     core::Buffer<double> last; // |field| of the particles in the last computation; empty: not known
     KeyRange range;
-    const PeriodicSum* periodic = nullptr; // a periodic box, to which positions have been wrapped; NULL: open
+    const periodic::PeriodicSum* periodic = nullptr; // a periodic box, to which positions have been wrapped; NULL: open
     double charge_scale = 1;               // internal charge = host charge * charge_scale
 
     int64_t target_count() const {
@@ -68,4 +71,4 @@ struct Problem {
     }
 };
 
-} // namespace graft::pipeline
+} // namespace graft::particles

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 namespace {
 
@@ -44,7 +44,7 @@ __device__ Found of_block(Found found) {
     return found;
 }
 
-__device__ const double* along(const DeviceSources& at, int axis) {
+__device__ const double* along(const forces::DeviceSources& at, int axis) {
     return axis == 0 ? at.x : axis == 1 ? at.y : at.z;
 }
 
@@ -163,4 +163,4 @@ void make_wave_table(backend::Queue& queue, const WaveTableTask& task) {
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 namespace {
 
@@ -39,7 +39,7 @@ struct Cells {
     int bits;
 };
 
-__global__ void make_keys(const DeviceSources from, const Cells in, const __grid_constant__ Curve curve,
+__global__ void make_keys(const forces::DeviceSources from, const Cells in, const __grid_constant__ Curve curve,
                           uint32_t* keys, int32_t* index) {
     __shared__ uint16_t steps[Curve::states * Curve::digits]; // lanes look up different ones
     for (int w = threadIdx.x; w < Curve::states * Curve::digits; w += threads)
@@ -80,7 +80,7 @@ struct Ordered {
 };
 
 /// Entry k of the order; a warp has a chunk.
-__global__ void gather_chunks(const DeviceSources from, const int32_t* order, const geometry::Lattice box,
+__global__ void gather_chunks(const forces::DeviceSources from, const int32_t* order, const geometry::Lattice box,
                               const Ordered to, SourceChunk* chunks) {
     const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
     if (k / chunk_sources * chunk_sources >= from.n)
@@ -128,8 +128,8 @@ PeriodicOrder::PeriodicOrder(backend::DeviceMemory& memory)
       x_(memory, "sorted x"), y_(memory, "sorted y"), z_(memory, "sorted z"),
       charge_(memory, "sorted charges"), softening_(memory, "sorted softening") {}
 
-DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice& box,
-                                  const DeviceSources& from, SourceChunk* chunks) {
+forces::DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice& box,
+                                  const forces::DeviceSources& from, SourceChunk* chunks) {
     const int64_t n = from.n;
     keys_.resize(n), sorted_.resize(n), index_.resize(n), order_.resize(n);
     x_.resize(n), y_.resize(n), z_.resize(n);
@@ -159,4 +159,4 @@ void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int open
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

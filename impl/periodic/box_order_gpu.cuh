@@ -7,14 +7,14 @@
 
 #include "periodic/periodic_kernels_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 class PeriodicOrder {
   public:
     explicit PeriodicOrder(backend::DeviceMemory& memory);
     /// Enqueued: copies of the arrays in order (a null softening or charge stays null), and the boxes of
     /// chunks of 32 (null: none).
-    DeviceSources sort(backend::Queue& queue, const geometry::Lattice& box, const DeviceSources& from,
+    forces::DeviceSources sort(backend::Queue& queue, const geometry::Lattice& box, const forces::DeviceSources& from,
                        SourceChunk* chunks);
     /// Where each stood before.
     const int32_t* order() const { return order_.data(); }
@@ -25,4 +25,4 @@ class PeriodicOrder {
     backend::DeviceBuffer<double> x_, y_, z_, charge_, softening_;
 };
 
-} // namespace graft::kernels
+} // namespace graft::periodic

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr int64_t sample_size = 1024, sample_targets = 32, least_met = 32;
 } // namespace
 
 /// Collective. Of a sample of particles with a sample of them.
-Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles) {
+Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const particles::Problem& problem, int64_t all_particles) {
     const int64_t room = sample_size / comm.size(), count = std::min(room, problem.n);
     comm.together([&] {
         sample_.resize(4 * sample_size);
@@ -72,4 +72,4 @@ int PeriodicSum::crowding_step(const Crowding& crowding, const double* at, const
     return square > 0 ? std::min(std::ilogb(limit / square), Crowding::steps - 1) : Crowding::steps - 1;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -186,4 +186,4 @@ EwaldSplit split_ewald(const EwaldProblem& p) {
     return rough.cost >= 0 && rough.cost < cells.cost ? rough.split : cells.split;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 /// How many times as many particles are around a particle as in a uniform box, by radius.
 struct Crowding {
@@ -70,4 +70,4 @@ EwaldSplit split_ewald(const EwaldProblem& problem);
 /// a charge of 1.
 double typical_field(const EwaldProblem& problem);
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -16,7 +16,7 @@
 #include "forces/lane_sums.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::periodic::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int64_t wave_block = 256; // particles whose powers stay in cache
@@ -100,8 +100,8 @@ void structure(const Waves& waves, const Fractions& particles, const double* cha
                     two[2] = hn::MulAdd(i, wc, two[2]), two[3] = hn::MulAdd(r, ws, two[3]);
                 }
                 double* const to = sums + structure_size * (row.first + k);
-                add_lane_sums(d, one, 1.0, to);
-                add_lane_sums(d, two, 1.0, to + structure_size);
+                forces::HWY_NAMESPACE::add_lane_sums(d, one, 1.0, to);
+                forces::HWY_NAMESPACE::add_lane_sums(d, two, 1.0, to + structure_size);
             }
         }
     }
@@ -181,11 +181,11 @@ void field_double(const Waves& waves, const double* weighted, const Fractions& p
     field(waves, weighted, p, scratch, potential, d1, d2, d3);
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::periodic::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::periodic {
 
 HWY_EXPORT(structure_float);
 HWY_EXPORT(structure_double);
@@ -213,5 +213,5 @@ void add_waves<double>(const Waves& waves, const double* weighted, const Fractio
     HWY_DYNAMIC_DISPATCH(field_double)(waves, weighted, p, scratch, potential, d1, d2, d3);
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic
 #endif

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 class Waves {
   public:
@@ -100,4 +100,4 @@ struct WaveEnergy {
 };
 WaveEnergy wave_energy(const Waves& waves, const double* sums);
 
-} // namespace graft::kernels
+} // namespace graft::periodic

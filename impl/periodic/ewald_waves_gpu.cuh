@@ -10,7 +10,7 @@
 
 #include "periodic/periodic_kernels_gpu.cuh"
 
-namespace graft::kernels::periodic_waves {
+namespace graft::periodic::periodic_waves {
 
 template <typename T>
 struct alignas(2 * sizeof(T)) Complex {
@@ -23,7 +23,7 @@ struct alignas(16) ComplexPair {
 
 template <typename T>
 __device__ __forceinline__ Complex<T> times(const Complex<T>& a, const Complex<T>& b) {
-    return {fused(-a.im, b.im, a.re * b.re), fused(a.re, b.im, a.im * b.re)};
+    return {forces::fused(-a.im, b.im, a.re * b.re), forces::fused(a.re, b.im, a.im * b.re)};
 }
 
 /// exp(2 pi i f); in float, what rounding the angle loses is put back to first order.
@@ -36,7 +36,7 @@ __device__ __forceinline__ void turn(double f, Complex<float>& to) {
     const float rest = static_cast<float>((angle - static_cast<double>(rounded)) * 3.14159265358979323846);
     float s, c;
     sincospif(rounded, &s, &c);
-    to = {fused(-rest, s, c), fused(rest, c, s)};
+    to = {forces::fused(-rest, s, c), forces::fused(rest, c, s)};
 }
 
 inline constexpr int chunk_items = 32, structure_threads = 64, field_threads = 128;
@@ -84,8 +84,8 @@ __device__ __forceinline__ void fill_phases(const PeriodicWaves& in, const WaveT
 /// real real, imaginary imaginary, imaginary real, real imaginary of row and value.
 template <typename T>
 __device__ __forceinline__ void add_products(const Complex<T>& row, const Complex<T>& k, T* sum) {
-    sum[0] = fused(row.re, k.re, sum[0]), sum[1] = fused(row.im, k.im, sum[1]);
-    sum[2] = fused(row.im, k.re, sum[2]), sum[3] = fused(row.re, k.im, sum[3]);
+    sum[0] = forces::fused(row.re, k.re, sum[0]), sum[1] = forces::fused(row.im, k.im, sum[1]);
+    sum[2] = forces::fused(row.im, k.re, sum[2]), sum[3] = forces::fused(row.re, k.im, sum[3]);
 }
 
 template <typename T>
@@ -246,16 +246,16 @@ struct TileField {
 #pragma unroll
         for (int k = 0; k < WaveTile::k_count; ++k) {
             const WaveWeights<T> w = weight[k];
-            u0 = fused(-w.minus[1], power[k].im, fused(w.plus[0], power[k].re, u0));
-            u1 = fused(w.minus[0], power[k].im, fused(w.plus[1], power[k].re, u1));
-            v0 = fused(-w.plus[1], slope[k].im, fused(w.minus[0], slope[k].re, v0));
-            v1 = fused(w.plus[0], slope[k].im, fused(w.minus[1], slope[k].re, v1));
+            u0 = forces::fused(-w.minus[1], power[k].im, forces::fused(w.plus[0], power[k].re, u0));
+            u1 = forces::fused(w.minus[0], power[k].im, forces::fused(w.plus[1], power[k].re, u1));
+            v0 = forces::fused(-w.plus[1], slope[k].im, forces::fused(w.minus[0], slope[k].re, v0));
+            v1 = forces::fused(w.plus[0], slope[k].im, forces::fused(w.minus[1], slope[k].re, v1));
         }
-        const T turned = fused(row.re, u1, row.im * u0);
-        sum[0] += fused(-row.im, u1, row.re * u0);
-        sum[1] = fused(turned, i, sum[1]);
-        sum[2] = fused(turned, j, sum[2]);
-        sum[3] += fused(row.re, v1, row.im * v0);
+        const T turned = forces::fused(row.re, u1, row.im * u0);
+        sum[0] += forces::fused(-row.im, u1, row.re * u0);
+        sum[1] = forces::fused(turned, i, sum[1]);
+        sum[2] = forces::fused(turned, j, sum[2]);
+        sum[3] += forces::fused(row.re, v1, row.im * v0);
     }
 };
 
@@ -325,4 +325,4 @@ void launch(backend::Queue& queue, const PeriodicWaves& in) {
     ++queue.launches;
 }
 
-} // namespace graft::kernels::periodic_waves
+} // namespace graft::periodic::periodic_waves

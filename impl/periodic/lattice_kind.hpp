@@ -3,15 +3,15 @@
 
 #include "settings/settings.hpp"
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
-inline bool has_replicas(const Settings& s) {
-    return s.periodic && s.replicas && s.method != Method::reference;
+inline bool has_replicas(const settings::Settings& s) {
+    return s.periodic && s.replicas && s.method != settings::Method::reference;
 }
 
 /// What of a lattice no GPU sums; NULL: nothing.
-inline const char* why_no_gpu_lattice(const Settings& s) {
+inline const char* why_no_gpu_lattice(const settings::Settings& s) {
     return s.periodic && s.wire_axis >= 0 ? "a wire" : (has_replicas(s) ? "ewald.method replicas" : nullptr);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

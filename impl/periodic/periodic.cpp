@@ -9,16 +9,16 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
 /// A spline is Newtonian from its length on. What Plummer lengths per particle differ by falls off slowly,
 /// and ends at the cut-off: 1.5 (length^2 - mean) / cutoff^2 of a pair, here 1.5 % at most where the box has
 /// room for it.
-double least_cutoff(const Settings& s, double length, const geometry::Lattice& lattice) {
-    if (s.softening != Softening::plummer || length == 0)
-        return s.softening == Softening::spline ? length : 0;
+double least_cutoff(const settings::Settings& s, double length, const geometry::Lattice& lattice) {
+    if (s.softening != settings::Softening::plummer || length == 0)
+        return s.softening == settings::Softening::spline ? length : 0;
     const double room = 0.5 * std::min({lattice.width(0), lattice.width(1), lattice.width(2)});
     return std::max(length, std::min(10 * length, room));
 }
@@ -42,18 +42,18 @@ PeriodicSum::PeriodicSum(core::Memory& memory)
 
 /// Where nothing is asked for: the rounding of the precision for all pairs, a hundredth of the tree's error
 /// with cells.
-double PeriodicSum::accuracy_of(const Settings& s) {
-    const double rounding = s.precision == Precision::fp64 ? 1e-13 : 1e-6;
-    if (s.method == Method::reference && (s.open_axis >= 0 || s.wire_axis >= 0))
+double PeriodicSum::accuracy_of(const settings::Settings& s) {
+    const double rounding = s.precision == settings::Precision::fp64 ? 1e-13 : 1e-6;
+    if (s.method == settings::Method::reference && (s.open_axis >= 0 || s.wire_axis >= 0))
         return 1e-13; // of its vacuum: what others are compared with must not share their error
     if (s.ewald_accuracy > 0)
         return s.ewald_accuracy;
-    if (s.method != Method::tree || s.theta == 0)
+    if (s.method != settings::Method::tree || s.theta == 0)
         return rounding;
-    return std::max(rounding, s.mac == MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);
+    return std::max(rounding, s.mac == settings::MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);
 }
 
-geometry::Lattice PeriodicSum::lattice_of(const Settings& s) {
+geometry::Lattice PeriodicSum::lattice_of(const settings::Settings& s) {
     geometry::Lattice lattice;
     for (int a = 0; a < 3; ++a) {
         lattice.lower[a] = s.box_lower[a];
@@ -63,7 +63,7 @@ geometry::Lattice PeriodicSum::lattice_of(const Settings& s) {
     return lattice;
 }
 
-EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::Lattice& lattice,
+EwaldProblem PeriodicSum::problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
                                      int64_t particles, double square_sum, double longest) {
     EwaldProblem p;
     p.lattice = lattice;
@@ -77,10 +77,10 @@ EwaldProblem PeriodicSum::problem_of(const Settings& settings, const geometry::L
 }
 
 /// Collective.
-PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Settings& settings,
-                                             const Problem& problem) {
+PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const settings::Settings& settings,
+                                             const particles::Problem& problem) {
     double sums[4] = {}; // charge, its square, |charge|, |charge| length^2
-    const bool one = settings.softening != Softening::none && !problem.per_particle_softening;
+    const bool one = settings.softening != settings::Softening::none && !problem.per_particle_softening;
     double most = one ? settings.softening_length : 0;
     geometry::Box box;
     for (int64_t i = 0; i < problem.n; ++i) {
@@ -112,7 +112,7 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const Set
 }
 
 void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator& comm,
-                          const Settings& settings, const Problem& problem, int64_t all_particles,
+                          const settings::Settings& settings, const particles::Problem& problem, int64_t all_particles,
                           const core::Log& log) {
     const Totals totals = find_totals(comm, settings, problem);
     lattice_ = lattice_of(settings);
@@ -121,21 +121,21 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
         return prepare_replicas(executor, comm, settings, problem, all_particles, totals, log);
     widen(settings, totals);
     find_moments(comm, settings, problem);
-    const bool full = settings.precision == Precision::fp64;
-    const bool plummer = settings.softening == Softening::plummer;
+    const bool full = settings.precision == settings::Precision::fp64;
+    const bool plummer = settings.softening == settings::Softening::plummer;
     EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
                                 plummer && !problem.per_particle_softening ? 0 : totals.longest);
-    p.all_pairs = settings.method == Method::direct;
+    p.all_pairs = settings.method == settings::Method::direct;
     p.pair_cost = p.all_pairs ? direct_cost : pair_costs[full];
     CellModel& cells = p.cells;
-    cells.allowed = settings.method == Method::tree && settings.theta > 0 &&
+    cells.allowed = settings.method == settings::Method::tree && settings.theta > 0 &&
                     all_particles >= least_for_cells && !(plummer && problem.per_particle_softening);
     cells.order = settings.order;
-    cells.opening = std::min(settings.theta, settings.mac == MacType::error ? 0.85 : 1.0);
-    cells.error = settings.mac == MacType::error ? settings.accuracy : 0;
+    cells.opening = std::min(settings.theta, settings.mac == settings::MacType::error ? 0.85 : 1.0);
+    cells.error = settings.mac == settings::MacType::error ? settings.accuracy : 0;
     cells.accuracy = settings.ewald_accuracy > 0 ? 0 : share_of_splitting * cells.error;
     cells.cost = cell_costs[full][settings.order];
-    cells.direct = static_cast<double>(direct_count(settings));
+    cells.direct = static_cast<double>(essential::direct_count(settings));
     cells.leaf = settings.tuned ? settings.leaf : 0;
     cells.group = settings.tuned ? settings.group : cell_group;
     if (cells.allowed)
@@ -148,18 +148,18 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
             return;
         split_problem_.reset(); // until all is there: memory may be refused
         split_ = split_ewald(p);
-        typical_field_ = pipeline::typical_field(p);
+        typical_field_ = periodic::typical_field(p);
         check_size(settings, lattice_, split_, totals.longest);
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
-            screen_ = kernels::Screen(split_.alpha * split_.cutoff);
-        waves_ = kernels::Waves(lattice_, split_.alpha, split_.largest_wave, softening);
+            screen_ = forces::Screen(split_.alpha * split_.cutoff);
+        waves_ = Waves(lattice_, split_.alpha, split_.largest_wave, softening);
         split_problem_ = p;
     });
     if (comm.rank() == 0 && log.wants(core::LogLevel::info))
         say(settings, problem, totals, log);
 }
 
-void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& lattice,
+void PeriodicSum::check_size(const settings::Settings& settings, const geometry::Lattice& lattice,
                              const EwaldSplit& split, double longest) {
     constexpr double pi = 3.14159265358979323846, most_images = 1e5, most_waves = 1e8;
     double images = 1, waves = 1;
@@ -190,7 +190,7 @@ void PeriodicSum::check_size(const Settings& settings, const geometry::Lattice& 
                                   : "");
 }
 
-void PeriodicSum::say(const Settings& settings, const Problem& problem, const Totals& totals,
+void PeriodicSum::say(const settings::Settings& settings, const particles::Problem& problem, const Totals& totals,
                       const core::Log& log) {
     PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
     words.accuracy = accuracy_of(settings);
@@ -205,12 +205,12 @@ void PeriodicSum::say(const Settings& settings, const Problem& problem, const To
     said_ = text;
 }
 
-Settings PeriodicSum::tree_settings(const Settings& settings) const {
-    Settings s = settings;
+settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings) const {
+    settings::Settings s = settings;
     if (replicas_) {
         s.periodic = s.has_box = false; // to the tree, an open box of which there are several
         if (!settings.tuned)
-            s.leaf = Settings().leaf, s.group = Settings().group;
+            s.leaf = settings::Settings().leaf, s.group = settings::Settings().group;
     } else if (!split_.cells)
         s.theta = 0;
     else if (!settings.tuned)
@@ -267,4 +267,4 @@ void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sour
                     shifts.push_back(s);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -43,7 +43,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 /// Adds half of shift (x) force, symmetrised.
 inline void add_image_virial(const geometry::Vec3& s, const double* f, double (&sum)[6]) {
@@ -57,32 +57,32 @@ class PeriodicSum {
     explicit PeriodicSum(core::Memory& memory);
 
     /// The lattice of the settings' box.
-    static geometry::Lattice lattice_of(const Settings& settings);
+    static geometry::Lattice lattice_of(const settings::Settings& settings);
     /// Of the sum of a slab whose particles are in lower ... upper along the open axis: with the vacuum that
     /// the accuracy wants, which is slab_gap() at least: longer than `length`, the longest of the softening,
     /// since what acts across it is taken off as Newtonian.
-    static geometry::Lattice slab_lattice(const Settings& settings, double lower, double upper,
+    static geometry::Lattice slab_lattice(const settings::Settings& settings, double lower, double upper,
                                           double length);
-    static double slab_gap(const Settings& settings, double length);
+    static double slab_gap(const settings::Settings& settings, double length);
     /// Edges that differ by orders of magnitude, a slab with a stray, or a softening length of many edges
     /// (`longest`) would be a sum without end: throws Error(argument).
-    static void check_size(const Settings& settings, const geometry::Lattice& lattice,
+    static void check_size(const settings::Settings& settings, const geometry::Lattice& lattice,
                            const EwaldSplit& split, double longest);
     /// That of the sum: a slab has a vacuum that separates its images.
     const geometry::Lattice& lattice() const { return lattice_; }
 
     /// Of forces, that the splitting aims at.
-    static double accuracy_of(const Settings& settings);
+    static double accuracy_of(const settings::Settings& settings);
     /// The splitting to look for; `longest`: the largest softening length that ends at the cut-off (0: none).
     /// What hardware and method make of the costs is the caller's to fill in. split_ewald() then does not
     /// depend on the charges, unless all are 0.
-    static EwaldProblem problem_of(const Settings& settings, const geometry::Lattice& lattice,
+    static EwaldProblem problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
                                    int64_t particles, double square_sum, double longest);
 
     /// Collective. Splits the sum for all ranks' particles; charges are scaled already. Says in the log what
     /// it chose, when that changes. Throws Error(memory, communication) on all ranks.
-    void prepare(const backend::Executor& executor, comm::Communicator& comm, const Settings& settings,
-                 const Problem& problem, int64_t all_particles, const core::Log& log);
+    void prepare(const backend::Executor& executor, comm::Communicator& comm, const settings::Settings& settings,
+                 const particles::Problem& problem, int64_t all_particles, const core::Log& log);
 
     /// Whether pairs and cells keep only what the splitting leaves of them.
     bool screened() const { return !replicas_; }
@@ -91,18 +91,18 @@ class PeriodicSum {
     double alpha() const { return split_.alpha; }
     /// What the tree makes of these settings: theta 0 where cells are not used; leaves and groups that suit
     /// them.
-    Settings tree_settings(const Settings& settings) const;
+    settings::Settings tree_settings(const settings::Settings& settings) const;
     /// What the pairs of a frame with this scale keep.
-    kernels::Screening screening(double scale) const {
-        return replicas_ ? kernels::Screening()
-                         : kernels::Screening{&screen_, split_.cutoff * scale, waves_.softening() * scale};
+    forces::Screening screening(double scale) const {
+        return replicas_ ? forces::Screening()
+                         : forces::Screening{&screen_, split_.cutoff * scale, waves_.softening() * scale};
     }
     /// The frame of targets in `box` (forces/frame.hpp): the cut-off must be a number in it, whatever the
     /// unit of length; where nothing is at another place it is the length.
     template <typename T>
-    kernels::Frame frame(const geometry::Box& box, double nearest, double reach) const {
-        return replicas_ ? kernels::make_frame<T>(box, nearest, reach)
-                         : kernels::make_frame<T>(box, nearest > 0 ? nearest : split_.cutoff,
+    forces::Frame frame(const geometry::Box& box, double nearest, double reach) const {
+        return replicas_ ? forces::make_frame<T>(box, nearest, reach)
+                         : forces::make_frame<T>(box, nearest > 0 ? nearest : split_.cutoff,
                                                   std::max(reach, split_.cutoff));
     }
     /// Size of the field at which the error MAC measures errors, for `count` targets in a box with this
@@ -119,21 +119,21 @@ class PeriodicSum {
 
     /// Collective. Adds the smooth part and the background to the field of the targets; `origin` as
     /// Solver::origin_. virial: of all ranks, the same on each. Same bits for any number of threads.
-    void add_waves(const backend::Executor& executor, comm::Communicator& comm, const Settings& settings,
-                   const Problem& problem, const int32_t* origin, bool with_potential, RawField& field,
+    void add_waves(const backend::Executor& executor, comm::Communicator& comm, const settings::Settings& settings,
+                   const particles::Problem& problem, const int32_t* origin, bool with_potential, particles::RawField& field,
                    double (&virial)[6]);
 
     /// What makes a slab of the lattice sum, which must be complete for the targets: the wave k = 0 along the
     /// open axis, of the slab's charges in place of its images'. Adds to the virial, too. Nothing for other
     /// boxes.
-    void add_slab(const Problem& problem, bool with_potential, const int32_t* origin, RawField& field,
+    void add_slab(const particles::Problem& problem, bool with_potential, const int32_t* origin, particles::RawField& field,
                   double (&virial)[6]) const;
 
     /// Collective. Of a wire, whose field is complete: replaces what the strain across it says by the sum of
     /// place and force, which is the same, since nothing has images across. raw: of all ranks, as Solver's
     /// totals. Nothing for other boxes.
-    void finish_virial(comm::Communicator& comm, const Problem& problem, const int32_t* origin,
-                       const RawField& field, double (&virial)[7]) const;
+    void finish_virial(comm::Communicator& comm, const particles::Problem& problem, const int32_t* origin,
+                       const particles::RawField& field, double (&virial)[7]) const;
 
     const EwaldSplit& split() const { return split_; }
     int64_t wave_count() const { return waves_.vector_count(); }
@@ -143,40 +143,40 @@ class PeriodicSum {
         double charge = 0, square = 0, longest = 0, softening_square = 0;
         double lower[3] = {0, 0, 0}, upper[3] = {0, 0, 0}; // places of sources and targets along open axes
     };
-    Totals find_totals(comm::Communicator& comm, const Settings& settings, const Problem& problem);
-    static void find_extent(const Problem& problem, int axis, const geometry::Box& sources, double& lower,
+    Totals find_totals(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem);
+    static void find_extent(const particles::Problem& problem, int axis, const geometry::Box& sources, double& lower,
                             double& upper);
     void prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,
-                          const Settings& settings, const Problem& problem, int64_t all_particles,
+                          const settings::Settings& settings, const particles::Problem& problem, int64_t all_particles,
                           const Totals& totals, const core::Log& log);
-    void check_replicas(const Settings& settings, const Totals& totals) const;
-    void add_far_images(const backend::Executor& executor, comm::Communicator& comm, const Problem& problem,
-                        const int32_t* origin, bool with_potential, RawField& field,
+    void check_replicas(const settings::Settings& settings, const Totals& totals) const;
+    void add_far_images(const backend::Executor& executor, comm::Communicator& comm, const particles::Problem& problem,
+                        const int32_t* origin, bool with_potential, particles::RawField& field,
                         double (&virial)[6]) const;
-    void widen(const Settings& settings, const Totals& totals);
-    void widen_wire(const Settings& settings, const Totals& totals);
-    void find_moments(comm::Communicator& comm, const Settings& settings, const Problem& problem);
-    Crowding find_crowding(comm::Communicator& comm, const Problem& problem, int64_t all_particles);
+    void widen(const settings::Settings& settings, const Totals& totals);
+    void widen_wire(const settings::Settings& settings, const Totals& totals);
+    void find_moments(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem);
+    Crowding find_crowding(comm::Communicator& comm, const particles::Problem& problem, int64_t all_particles);
     int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
-    void say(const Settings& settings, const Problem& problem, const Totals& totals, const core::Log& log);
+    void say(const settings::Settings& settings, const particles::Problem& problem, const Totals& totals, const core::Log& log);
     struct Places { // fractions of points
         explicit Places(core::Memory& memory)
             : f1(memory, "fractions"), f2(memory, "fractions"), f3(memory, "fractions") {}
         core::Buffer<double> f1, f2, f3;
     };
     template <typename T>
-    void sum_structure(const backend::Executor& executor, const Problem& problem, core::Buffer<T>& scratch);
+    void sum_structure(const backend::Executor& executor, const particles::Problem& problem, core::Buffer<T>& scratch);
     template <typename T>
-    void add_field(const backend::Executor& executor, const Problem& problem, const int32_t* origin,
-                   bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted, RawField& field);
+    void add_field(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
+                   bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted, particles::RawField& field);
     void find_fractions(const backend::Executor& executor, int64_t count, const double* x, const double* y,
                         const double* z);
 
     geometry::Lattice lattice_;
     std::optional<EwaldProblem> split_problem_; // that split_ answers: MD asks the same thousands of times
     EwaldSplit split_;
-    kernels::Screen screen_;
-    kernels::Waves waves_;
+    forces::Screen screen_;
+    Waves waves_;
     geometry::Box sources_; // of all ranks
     double charge_ = 0, typical_field_ = 0, density_ = 0;
     bool replicas_ = false;
@@ -195,4 +195,4 @@ class PeriodicSum {
     std::string said_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 struct DevicePeriodic::Work {
     explicit Work(backend::DeviceMemory& memory)
@@ -70,7 +70,7 @@ int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
 }
 
 template <typename T>
-PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, const DeviceEvaluation& how,
+PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const forces::Screen& screen, const forces::DeviceEvaluation& how,
                           const PeriodicTask& task) {
     PeriodicPairs<T> in{};
     in.sources = task.sources, in.targets = task.targets;
@@ -85,10 +85,10 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const Screen& screen, co
     in.parts = divided(in.chunk_count, in.part);
     in.length = how.softening_length;
     const double softening = lattice.softening * in.scale;
-    in.added = std::max(static_cast<T>(softening * softening), pair_tiny<T>());
+    in.added = std::max(static_cast<T>(softening * softening), forces::pair_tiny<T>());
     in.facts = task.facts;
     in.charge_scale = charge_scale_of(task);
-    in.screen = make_screen_terms<T>(screen, lattice.cutoff * in.scale, softening);
+    in.screen = forces::make_screen_terms<T>(screen, lattice.cutoff * in.scale, softening);
     return in;
 }
 
@@ -241,7 +241,7 @@ DevicePeriodic::~DevicePeriodic() {
 
 void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
     if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff)
-        screen_ = Screen(lattice.alpha * lattice.cutoff);
+        screen_ = forces::Screen(lattice.alpha * lattice.cutoff);
     const bool same = !tiles_.empty() && lattice == lattice_;
     const bool same_tiles =
         !tiles_.empty() && lattice.box == lattice_.box && lattice.largest_wave == lattice_.largest_wave;
@@ -274,19 +274,19 @@ void DevicePeriodic::set_tiles(backend::Queue& queue) {
     tiles_ = std::move(tiles);
 }
 
-void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& given,
-                              DeviceField& field) {
-    const bool in_double = how.precision == DevicePrecision::fp64;
+void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluation& how, const PeriodicTask& given,
+                              forces::DeviceField& field) {
+    const bool in_double = how.precision == forces::DevicePrecision::fp64;
     const int64_t n = given.target_count(), tiles = tile_count();
     Work& w = *work_;
     PeriodicTask task = given;
     w.all = task.all;
     if (task.structure == nullptr && (task.sources.softening != nullptr || lattice_.open_axis >= 0)) {
         w.measures.resize(measure_partials);
-        measure(queue, {task.sources, task.all ? DeviceSources{} : task.targets, lattice_, task.middle,
+        measure(queue, {task.sources, task.all ? forces::DeviceSources{} : task.targets, lattice_, task.middle,
                         w.measures.data(), task.facts});
     }
-    if (pair_kind(how.pairs) == DevicePair::plummer)
+    if (forces::pair_kind(how.pairs) == forces::DevicePair::plummer)
         make_table(queue, task.facts);
     w.chunks.resize(divided(task.sources.n, chunk_sources));
     if (task.sources.n > 0)
@@ -316,7 +316,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
         w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
         in.chunks = w.chunks.data();
         in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
-        launch_periodic_pairs(queue, pair_kind(how.pairs), how.pairs.potential, task.virial, in);
+        launch_periodic_pairs(queue, forces::pair_kind(how.pairs), how.pairs.potential, task.virial, in);
         sum.parts = in.parts;
         sum.of_potential = in.scale / in.charge_scale, sum.square = in.scale * sum.of_potential;
     };
@@ -359,8 +359,8 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const DeviceEvaluation& how
     ++queue.launches;
 }
 
-void DevicePeriodic::sum_structure(backend::Queue& queue, const DeviceEvaluation& how,
-                                   const DeviceSources& sources, int64_t all_particles, double* structure) {
+void DevicePeriodic::sum_structure(backend::Queue& queue, const forces::DeviceEvaluation& how,
+                                   const forces::DeviceSources& sources, int64_t all_particles, double* structure) {
     Work& w = *work_;
     if (sources.n == 0) {
         GRAFT_CUDA(cudaMemsetAsync(structure, 0, static_cast<size_t>(structure_size()) * sizeof(double),
@@ -372,7 +372,7 @@ void DevicePeriodic::sum_structure(backend::Queue& queue, const DeviceEvaluation
     PeriodicWaves waves = waves_of(lattice_, task, tile_count());
     w.structure.resize(waves.chunks * structure_size());
     waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.status = queue.status();
-    how.precision == DevicePrecision::fp64 ? launch_structure_double(queue, waves)
+    how.precision == forces::DevicePrecision::fp64 ? launch_structure_double(queue, waves)
                                            : launch_structure_float(queue, waves);
     const int64_t size = structure_size();
     add_chunks<<<backend::blocks_for(size, 256), 256, 0, queue.stream()>>>(w.structure.data(), waves.chunks,
@@ -381,8 +381,8 @@ void DevicePeriodic::sum_structure(backend::Queue& queue, const DeviceEvaluation
     ++queue.launches;
 }
 
-void DevicePeriodic::find_facts(backend::Queue& queue, const DeviceSources& sources,
-                                const DeviceSources& points, int open_axis, double middle,
+void DevicePeriodic::find_facts(backend::Queue& queue, const forces::DeviceSources& sources,
+                                const forces::DeviceSources& points, int open_axis, double middle,
                                 PeriodicFacts* facts) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     DeviceLattice any;
@@ -419,4 +419,4 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

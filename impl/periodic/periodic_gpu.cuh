@@ -13,7 +13,7 @@
 
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 /// One splitting of the lattice sum, and what of the particles it was made for.
 struct DeviceLattice {
@@ -39,7 +39,7 @@ struct PeriodicFacts {
 
 /// What one evaluation reads and writes; particles and targets have been wrapped into the box.
 struct PeriodicTask {
-    DeviceSources sources, targets;
+    forces::DeviceSources sources, targets;
     bool all = true;          // targets are the sources: `targets` is not looked at
     bool virial = false;      // wants all
     double* totals = nullptr; // where the virial's six components go
@@ -73,15 +73,15 @@ class DevicePeriodic {
     /// softening_length, precision. Particles with softening lengths, and those of slabs, are measured first;
     /// what exceeds the splitting stops the computation (too_small), the facts then say what it needs.
     /// Status: pairs.
-    void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const PeriodicTask& task,
-                  DeviceField& field);
+    void evaluate(backend::Queue& queue, const forces::DeviceEvaluation& how, const PeriodicTask& task,
+                  forces::DeviceField& field);
     /// Over ranks: enqueues the structure factors of these sources, which ranks add up: structure_size()
     /// numbers.
-    void sum_structure(backend::Queue& queue, const DeviceEvaluation& how, const DeviceSources& sources,
+    void sum_structure(backend::Queue& queue, const forces::DeviceEvaluation& how, const forces::DeviceSources& sources,
                        int64_t all_particles, double* structure);
     int64_t structure_size() const { return tile_count() * 4 * WaveTile::values; }
     /// Enqueued: the facts of a part of the particles; nothing stops.
-    void find_facts(backend::Queue& queue, const DeviceSources& sources, const DeviceSources& points,
+    void find_facts(backend::Queue& queue, const forces::DeviceSources& sources, const forces::DeviceSources& points,
                     int open_axis, double middle, PeriodicFacts* facts);
     /// Entry k of the field is that of target target_order()[k]; on the device, as of the last evaluate().
     const int32_t* target_order() const;
@@ -94,7 +94,7 @@ class DevicePeriodic {
     void set_tiles(backend::Queue& queue);
     void make_table(backend::Queue& queue, const PeriodicFacts* facts);
     DeviceLattice lattice_;
-    Screen screen_;
+    forces::Screen screen_;
     std::vector<WaveTile> tiles_;
     Work* work_;
 };
@@ -103,4 +103,4 @@ class DevicePeriodic {
 void wrap_into_box(backend::Queue& queue, const geometry::Lattice& box, int open_axis, int64_t n, double* x,
                    double* y, double* z);
 
-} // namespace graft::kernels
+} // namespace graft::periodic

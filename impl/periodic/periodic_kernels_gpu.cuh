@@ -4,7 +4,7 @@
 #include "periodic/periodic_gpu.cuh"
 #include "forces/p2p/screen_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 /// 32 consecutive sources: their box; extent: half of it in units of the edges.
 inline constexpr int chunk_sources = 32;
@@ -15,7 +15,7 @@ struct SourceChunk {
 /// All that the pair kernels read; a kernel parameter. Blocks are of 64 targets.
 template <typename T>
 struct PeriodicPairs {
-    DeviceSources sources, targets;
+    forces::DeviceSources sources, targets;
     geometry::Lattice box;
     double inverse[3]; // 1 / edge
     const SourceChunk* chunks;
@@ -29,17 +29,17 @@ struct PeriodicPairs {
     double* partial; // [part][component][target], units of the frame
     double* virial;  // [part][block][6]
     const backend::DeviceStatus* status;
-    ScreenTerms<T> screen;
+    forces::ScreenTerms<T> screen;
 };
 inline constexpr int64_t periodic_block = DevicePeriodic::block_targets;
 inline constexpr int64_t periodic_part_step = 4; // chunks
 
 /// In float (softened by more than a constant: in a file of its own) and double.
-void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+void launch_periodic_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<float>& in);
-void launch_periodic_soft_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+void launch_periodic_soft_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                                 const PeriodicPairs<float>& in);
-void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+void launch_periodic_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<double>& in);
 
 /// Weights of a value's two waves +k and -k, and their slopes -d/d(k^2) of the weight over the weight.
@@ -62,7 +62,7 @@ void make_wave_table(backend::Queue& queue, const WaveTableTask& task);
 
 /// Finds the facts, and stops a computation that was split for others (too_small).
 struct MeasureTask {
-    DeviceSources sources, points; // points may be none
+    forces::DeviceSources sources, points; // points may be none
     DeviceLattice lattice;
     double middle;   // that moments refer to
     double* partial; // measure_partials
@@ -78,7 +78,7 @@ struct alignas(4 * sizeof(T)) WaveWeights {
 };
 
 struct PeriodicWaves {
-    DeviceSources sources, targets;
+    forces::DeviceSources sources, targets;
     geometry::Lattice box;
     const WaveEntry* table;    // [tile][value]
     double charge_scale, unit; // powers of two: of the charges in T, and of lengths
@@ -102,4 +102,4 @@ void launch_structure_double(backend::Queue& queue, const PeriodicWaves& in);
 void launch_waves_float(backend::Queue& queue, const PeriodicWaves& in);
 void launch_waves_double(backend::Queue& queue, const PeriodicWaves& in);
 
-} // namespace graft::kernels
+} // namespace graft::periodic

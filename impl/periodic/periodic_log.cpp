@@ -3,9 +3,9 @@
 
 #include "core/error.hpp"
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
-std::string periodic_words(const Settings& settings, const PeriodicWords& words) {
+std::string periodic_words(const settings::Settings& settings, const PeriodicWords& words) {
     std::string text =
         core::format("periodic box: alpha %.4g, %s up to %.4g, %s%lld wave vectors, accuracy %.2g",
                      words.alpha, words.cells ? "pairs and cells" : "pairs", words.cutoff,
@@ -18,7 +18,7 @@ std::string periodic_words(const Settings& settings, const PeriodicWords& words)
         text +=
             core::format("; a wire along %c in a square cell of %.4g", 'x' + settings.wire_axis, words.edge);
     if (words.net) {
-        const char* const what = settings.interaction == Interaction::gravity ? "mass" : "charge";
+        const char* const what = settings.interaction == settings::Interaction::gravity ? "mass" : "charge";
         text += wire ? core::format("; the potential of its net %s %.6g is 0 at a distance of one period",
                                     what, words.charge)
                      : core::format("; the net %s %.6g has a uniform background", what, words.charge);
@@ -26,4 +26,4 @@ std::string periodic_words(const Settings& settings, const PeriodicWords& words)
     return text;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

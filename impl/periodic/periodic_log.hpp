@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 struct PeriodicWords {
     double alpha = 0, cutoff = 0; // of Ewald's splitting
@@ -19,6 +19,6 @@ struct PeriodicWords {
     double charge = 0; // the net one, in the host's units
 };
 
-std::string periodic_words(const Settings& settings, const PeriodicWords& words);
+std::string periodic_words(const settings::Settings& settings, const PeriodicWords& words);
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

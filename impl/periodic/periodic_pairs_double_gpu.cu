@@ -1,16 +1,16 @@
 // Pairs of a periodic box in double precision.
 #include "periodic/periodic_pairs_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::periodic {
 
-void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+void launch_periodic_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<double>& in) {
-    if (kind == DevicePair::constant)
-        periodic_pairs::launch<double, DevicePair::constant, 0>(queue, in, potential, virial);
-    else if (kind == DevicePair::plummer)
-        periodic_pairs::launch<double, DevicePair::plummer, 0>(queue, in, potential, virial);
+    if (kind == forces::DevicePair::constant)
+        periodic::periodic_pairs::launch<double, forces::DevicePair::constant, 0>(queue, in, potential, virial);
+    else if (kind == forces::DevicePair::plummer)
+        periodic::periodic_pairs::launch<double, forces::DevicePair::plummer, 0>(queue, in, potential, virial);
     else
-        periodic_pairs::launch<double, DevicePair::spline, 0>(queue, in, potential, virial);
+        periodic::periodic_pairs::launch<double, forces::DevicePair::spline, 0>(queue, in, potential, virial);
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

@@ -1,17 +1,17 @@
 // Pairs of a periodic box in float, softened by one Plummer length or not at all.
 #include "periodic/periodic_pairs_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::periodic {
 
-void launch_periodic_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+void launch_periodic_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<float>& in) {
     constexpr int usual = 16; // terms, for accuracies down to about 1e-6
-    if (kind != DevicePair::constant)
+    if (kind != forces::DevicePair::constant)
         launch_periodic_soft_pairs(queue, kind, potential, virial, in);
     else if (in.screen.force_count <= usual && in.screen.potential_count <= usual)
-        periodic_pairs::launch<float, DevicePair::constant, usual>(queue, in, potential, virial);
+        periodic::periodic_pairs::launch<float, forces::DevicePair::constant, usual>(queue, in, potential, virial);
     else
-        periodic_pairs::launch<float, DevicePair::constant, 0>(queue, in, potential, virial);
+        periodic::periodic_pairs::launch<float, forces::DevicePair::constant, 0>(queue, in, potential, virial);
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

@@ -17,7 +17,7 @@
 
 #include "periodic/periodic_kernels_gpu.cuh"
 
-namespace graft::kernels::periodic_pairs {
+namespace graft::periodic::periodic_pairs {
 
 inline constexpr int warps = 4, lanes_targets = 2, queue_room = 64;
 
@@ -26,11 +26,11 @@ struct alignas(16) Source {
     T x, y, z, q;
 };
 
-template <typename T, DevicePair kind>
+template <typename T, forces::DevicePair kind>
 struct Queue {
     Source<T> source[queue_room];
     float rest[sizeof(T) == 4 ? queue_room : 1][3]; // what rounding took off the places
-    T soft[kind == DevicePair::constant ? 1 : queue_room];
+    T soft[kind == forces::DevicePair::constant ? 1 : queue_room];
 };
 
 /// Where the targets of a block are, and the images that may reach them.
@@ -70,7 +70,7 @@ __device__ __forceinline__ Place find_place(const PeriodicPairs<T>& in, int64_t 
     return place;
 }
 
-template <typename T, DevicePair kind, bool potential, bool virial, int terms>
+template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms>
 struct Block {
     static constexpr int components = potential ? 4 : 3;
     static constexpr bool in_float = sizeof(T) == 4;
@@ -84,7 +84,7 @@ struct Block {
 
     __device__ __forceinline__ T soften(const double* lengths, int64_t k) const {
         const double length = (lengths != nullptr ? lengths[k] : in.length) * in.scale;
-        return static_cast<T>(kind == DevicePair::plummer ? 0.5 * length * length : length);
+        return static_cast<T>(kind == forces::DevicePair::plummer ? 0.5 * length * length : length);
     }
     /// `value` is relative to the frame's centre in float.
     __device__ __forceinline__ T coordinate(double value, float& rest) const {
@@ -103,37 +103,37 @@ struct Block {
             x[t] = coordinate(in.targets.x[k] - off * place.centre[0], rest[t][0]);
             y[t] = coordinate(in.targets.y[k] - off * place.centre[1], rest[t][1]);
             z[t] = coordinate(in.targets.z[k] - off * place.centre[2], rest[t][2]);
-            if constexpr (kind != DevicePair::constant)
+            if constexpr (kind != forces::DevicePair::constant)
                 soft[t] = soften(in.targets.softening, k);
         }
         const double frame = fmax(place.half[0], fmax(place.half[1], place.half[2])) + in.cutoff;
         near_square = static_cast<T>(frame * frame * in.scale * in.scale * (1.0 / 256));
         offset = in.screen.offset;
-        if constexpr (kind == DevicePair::plummer)
+        if constexpr (kind == forces::DevicePair::plummer)
             offset = static_cast<T>(2 * in.facts->softening_square / (in.cutoff * in.cutoff) - 1);
     }
 
     /// The first `count` of the queue, an even number of them.
     __device__ __forceinline__ void sum_queue(int count) {
         constexpr int pairs = 2 * lanes_targets;
-        ScreenedSum<T> sum[lanes_targets] = {};
+        forces::ScreenedSum<T> sum[lanes_targets] = {};
         for (int j = 0; j < count; j += 2) {
             T dx[pairs], dy[pairs], dz[pairs], r2[pairs], q[pairs], added[pairs], h[pairs];
-            ScreenedSum<T>* to[pairs];
+            forces::ScreenedSum<T>* to[pairs];
 #pragma unroll
             for (int s = 0; s < 2; ++s) {
                 const Source<T> source = queue.source[j + s];
-                const T of_source = kind == DevicePair::constant ? T(0) : queue.soft[j + s];
+                const T of_source = kind == forces::DevicePair::constant ? T(0) : queue.soft[j + s];
 #pragma unroll
                 for (int t = 0; t < lanes_targets; ++t) {
                     const int p = s * lanes_targets + t;
                     dx[p] = source.x - x[t], dy[p] = source.y - y[t], dz[p] = source.z - z[t];
-                    r2[p] = fused(dx[p], dx[p], fused(dy[p], dy[p], dz[p] * dz[p]));
+                    r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
                     q[p] = source.q;
-                    added[p] = kind == DevicePair::plummer  ? fmax(soft[t] + of_source, pair_tiny<T>())
-                               : kind == DevicePair::spline ? pair_tiny<T>()
+                    added[p] = kind == forces::DevicePair::plummer  ? fmax(soft[t] + of_source, forces::pair_tiny<T>())
+                               : kind == forces::DevicePair::spline ? forces::pair_tiny<T>()
                                                             : in.added;
-                    h[p] = kind == DevicePair::spline ? (soft[t] > of_source ? soft[t] : of_source) : T(0);
+                    h[p] = kind == forces::DevicePair::spline ? (soft[t] > of_source ? soft[t] : of_source) : T(0);
                     to[p] = &sum[t];
                 }
             }
@@ -145,7 +145,7 @@ struct Block {
                 if (nearest < near_square)
                     sharpen(j, dx, dy, dz, r2);
             }
-            add_screened<kind, potential, virial, terms>(in.screen, offset, dx, dy, dz, r2, q, added, h, to);
+            forces::add_screened<kind, potential, virial, terms>(in.screen, offset, dx, dy, dz, r2, q, added, h, to);
         }
 #pragma unroll
         for (int t = 0; t < lanes_targets; ++t)
@@ -165,7 +165,7 @@ struct Block {
             dx[p] += of_source[0] - rest[t][0];
             dy[p] += of_source[1] - rest[t][1];
             dz[p] += of_source[2] - rest[t][2];
-            r2[p] = fused(dx[p], dx[p], fused(dy[p], dy[p], dz[p] * dz[p]));
+            r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
         }
     }
 
@@ -180,7 +180,7 @@ struct Block {
             queue.source[to] = source;
             for (int a = 0; in_float && a < 3; ++a)
                 queue.rest[to][a] = source_rest[a];
-            if constexpr (kind != DevicePair::constant)
+            if constexpr (kind != forces::DevicePair::constant)
                 queue.soft[to] = source_soft;
         }
         waiting += __popc(hits);
@@ -194,7 +194,7 @@ struct Block {
             queue.source[lane] = queue.source[32 + lane];
             for (int a = 0; in_float && a < 3; ++a)
                 queue.rest[lane][a] = queue.rest[32 + lane][a];
-            if constexpr (kind != DevicePair::constant)
+            if constexpr (kind != forces::DevicePair::constant)
                 queue.soft[lane] = queue.soft[32 + lane];
         }
         __syncwarp();
@@ -249,7 +249,7 @@ struct Block {
         const double dx = sx - place.centre[0], dy = sy - place.centre[1], dz = sz - place.centre[2];
         const T q = static_cast<T>(in.sources.charge[j] * in.charge_scale);
         T of_source = 0;
-        if constexpr (kind != DevicePair::constant)
+        if constexpr (kind != forces::DevicePair::constant)
             of_source = soften(in.sources.softening, j);
         double f[3];
         to_fractions(dx, dy, dz, f);
@@ -281,7 +281,7 @@ struct Block {
             queue.source[waiting] = {0, 0, 0, 0};
             for (int a = 0; in_float && a < 3; ++a)
                 queue.rest[waiting][a] = 0;
-            if constexpr (kind != DevicePair::constant)
+            if constexpr (kind != forces::DevicePair::constant)
                 queue.soft[waiting] = 0;
         }
         __syncwarp();
@@ -289,7 +289,7 @@ struct Block {
     }
 };
 
-template <typename T, DevicePair kind, bool potential, bool virial, int terms>
+template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms>
 __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
     using Body = Block<T, kind, potential, virial, terms>;
     constexpr int targets = 32 * lanes_targets;
@@ -340,7 +340,7 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     }
 }
 
-template <typename T, DevicePair kind, int terms>
+template <typename T, forces::DevicePair kind, int terms>
 void launch(backend::Queue& queue, const PeriodicPairs<T>& in, bool potential, bool virial) {
     const dim3 grid(static_cast<unsigned>(in.blocks), static_cast<unsigned>(in.parts));
     const auto body = virial      ? kernel<T, kind, true, true, terms>
@@ -351,4 +351,4 @@ void launch(backend::Queue& queue, const PeriodicPairs<T>& in, bool potential, b
     ++queue.launches;
 }
 
-} // namespace graft::kernels::periodic_pairs
+} // namespace graft::periodic::periodic_pairs

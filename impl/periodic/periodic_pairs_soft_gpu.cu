@@ -1,14 +1,14 @@
 // Pairs of a periodic box in float, softened by the spline or by Plummer lengths per particle.
 #include "periodic/periodic_pairs_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::periodic {
 
-void launch_periodic_soft_pairs(backend::Queue& queue, DevicePair kind, bool potential, bool virial,
+void launch_periodic_soft_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                                 const PeriodicPairs<float>& in) {
-    if (kind == DevicePair::spline)
-        periodic_pairs::launch<float, DevicePair::spline, 0>(queue, in, potential, virial);
+    if (kind == forces::DevicePair::spline)
+        periodic::periodic_pairs::launch<float, forces::DevicePair::spline, 0>(queue, in, potential, virial);
     else
-        periodic_pairs::launch<float, DevicePair::plummer, 0>(queue, in, potential, virial);
+        periodic::periodic_pairs::launch<float, forces::DevicePair::plummer, 0>(queue, in, potential, virial);
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

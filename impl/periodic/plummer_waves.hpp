@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 struct ExponentialNodes {
     static constexpr int count = 144;
@@ -47,4 +47,4 @@ GRAFT_HD inline double plummer_background(const ExponentialNodes& nodes, double 
     return -whole * std::exp(-eta) / eta * sum;
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -19,7 +19,7 @@ double in_steps(double length) {
 } // namespace
 
 /// Places of sources and points along an axis, the lower one negative.
-void PeriodicSum::find_extent(const Problem& problem, int axis, const geometry::Box& sources, double& lower,
+void PeriodicSum::find_extent(const particles::Problem& problem, int axis, const geometry::Box& sources, double& lower,
                               double& upper) {
     const core::Buffer<double>* const points[3] = {&problem.point_x, &problem.point_y, &problem.point_z};
     lower = -sources.lower[axis], upper = sources.upper[axis];
@@ -29,7 +29,7 @@ void PeriodicSum::find_extent(const Problem& problem, int axis, const geometry::
     }
 }
 
-double PeriodicSum::slab_gap(const Settings& settings, double length) {
+double PeriodicSum::slab_gap(const settings::Settings& settings, double length) {
     const geometry::Lattice lattice = lattice_of(settings);
     double longest = 0; // wave length along the slab
     for (int a = 0; a < 3; ++a)
@@ -38,7 +38,7 @@ double PeriodicSum::slab_gap(const Settings& settings, double length) {
     return std::max(length, longest / (2 * pi) * std::log(10 / accuracy_of(settings)));
 }
 
-geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double lower, double upper,
+geometry::Lattice PeriodicSum::slab_lattice(const settings::Settings& settings, double lower, double upper,
                                             double length) {
     geometry::Lattice lattice = lattice_of(settings);
     const int axis = settings.open_axis;
@@ -48,7 +48,7 @@ geometry::Lattice PeriodicSum::slab_lattice(const Settings& settings, double low
 }
 
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
-void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
+void PeriodicSum::widen(const settings::Settings& settings, const Totals& totals) {
     open_axis_ = settings.open_axis, wire_axis_ = settings.wire_axis;
     for (int a = 0; a < 3; ++a)
         middle_[a] = 0.5 * totals.lower[a] + 0.5 * totals.upper[a];
@@ -61,7 +61,7 @@ void PeriodicSum::widen(const Settings& settings, const Totals& totals) {
 
 /// The box of a wire becomes a square one that leaves a vacuum around its particles: as wide as the accuracy
 /// wants, and such that the series of its images' field converges.
-void PeriodicSum::widen_wire(const Settings& settings, const Totals& totals) {
+void PeriodicSum::widen_wire(const settings::Settings& settings, const Totals& totals) {
     const double gap =
         std::max(totals.longest, lattice_.edge[wire_axis_] / (2 * pi) * std::log(10 / accuracy_of(settings)));
     double widest = 0, diagonal = 0;
@@ -76,7 +76,7 @@ void PeriodicSum::widen_wire(const Settings& settings, const Totals& totals) {
 }
 
 /// Collective. Moments of charge across a slab or a wire.
-void PeriodicSum::find_moments(comm::Communicator& comm, const Settings& settings, const Problem& problem) {
+void PeriodicSum::find_moments(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem) {
     moments_[0] = moments_[1] = 0;
     if (wire_axis_ >= 0)
         wire_.prepare(comm, problem, wire_axis_, lattice_.edge[wire_axis_],
@@ -92,8 +92,8 @@ void PeriodicSum::find_moments(comm::Communicator& comm, const Settings& setting
     comm.allreduce(moments_, 2, comm::Operation::sum);
 }
 
-void PeriodicSum::add_slab(const Problem& problem, bool with_potential, const int32_t* origin,
-                           RawField& field, double (&virial)[6]) const {
+void PeriodicSum::add_slab(const particles::Problem& problem, bool with_potential, const int32_t* origin,
+                           particles::RawField& field, double (&virial)[6]) const {
     if (wire_axis_ >= 0) {
         wire_.take_off(problem, with_potential, origin, field);
         virial[wire_axis_] += wire_.strain_along(); // the others: finish_virial
@@ -119,8 +119,8 @@ void PeriodicSum::add_slab(const Problem& problem, bool with_potential, const in
         virial[a] += a == open_axis_ ? energy : -energy;
 }
 
-void PeriodicSum::finish_virial(comm::Communicator& comm, const Problem& problem, const int32_t* origin,
-                                const RawField& field, double (&virial)[7]) const {
+void PeriodicSum::finish_virial(comm::Communicator& comm, const particles::Problem& problem, const int32_t* origin,
+                                const particles::RawField& field, double (&virial)[7]) const {
     if (wire_axis_ < 0)
         return;
     const core::Buffer<double>* const place[3] = {&problem.x, &problem.y, &problem.z};
@@ -142,4 +142,4 @@ void PeriodicSum::finish_virial(comm::Communicator& comm, const Problem& problem
             virial[c] = sums[c];
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -29,19 +29,19 @@ void PeriodicSum::find_fractions(const backend::Executor& executor, int64_t coun
 }
 
 template <typename T>
-void PeriodicSum::sum_structure(const backend::Executor& executor, const Problem& problem,
+void PeriodicSum::sum_structure(const backend::Executor& executor, const particles::Problem& problem,
                                 core::Buffer<T>& scratch) {
-    const int64_t size = kernels::structure_size * waves_.value_count(), chunk = chunk_size(problem.n);
+    const int64_t size = structure_size * waves_.value_count(), chunk = chunk_size(problem.n);
     const int64_t chunks = std::max<int64_t>(1, (problem.n + chunk - 1) / chunk),
-                  room = kernels::wave_scratch(waves_);
+                  room = periodic::wave_scratch(waves_);
     find_fractions(executor, problem.n, problem.x.data(), problem.y.data(), problem.z.data());
     sums_.resize(chunks * size);
     std::fill(sums_.begin(), sums_.end(), 0.0);
     scratch.resize(executor.threads * room);
     executor.for_blocks(problem.n, chunk, [&](int64_t begin, int64_t end, int thread) {
-        const kernels::Fractions part{places_.f1.data() + begin, places_.f2.data() + begin,
+        const Fractions part{places_.f1.data() + begin, places_.f2.data() + begin,
                                       places_.f3.data() + begin, end - begin};
-        kernels::add_structure(waves_, part, problem.charge.data() + begin, scratch.data() + thread * room,
+        periodic::add_structure(waves_, part, problem.charge.data() + begin, scratch.data() + thread * room,
                                sums_.data() + begin / chunk * size);
     });
     executor.for_each(size, [&](int64_t k) {
@@ -51,19 +51,19 @@ void PeriodicSum::sum_structure(const backend::Executor& executor, const Problem
 }
 
 template <typename T>
-void PeriodicSum::add_field(const backend::Executor& executor, const Problem& problem, const int32_t* origin,
+void PeriodicSum::add_field(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
                             bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted,
-                            RawField& field) {
-    weighted.resize(kernels::wave_size * waves_.value_count());
+                            particles::RawField& field) {
+    weighted.resize(wave_size * waves_.value_count());
     // Potentials of about 1 / edge leave single precision in very small or large units: a power of two on the
     // way.
     const double scale = std::exp2(std::round(std::log2(std::cbrt(lattice_.volume())))), unscale = 1 / scale;
-    for (int64_t k = 0; k < kernels::structure_size * waves_.value_count(); ++k)
+    for (int64_t k = 0; k < structure_size * waves_.value_count(); ++k)
         sums_[k] *= scale;
-    kernels::weigh_structure(waves_, sums_.data(), weighted.data());
-    for (int64_t k = 0; k < kernels::structure_size * waves_.value_count(); ++k)
+    periodic::weigh_structure(waves_, sums_.data(), weighted.data());
+    for (int64_t k = 0; k < structure_size * waves_.value_count(); ++k)
         sums_[k] *= unscale;
-    const int64_t room = kernels::wave_scratch(waves_), count = problem.target_count();
+    const int64_t room = periodic::wave_scratch(waves_), count = problem.target_count();
     const double background = charge_ * waves_.background() / lattice_.volume();
     const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
                                  lattice_.reciprocal(0, 0, 1)};
@@ -84,7 +84,7 @@ void PeriodicSum::add_field(const backend::Executor& executor, const Problem& pr
             for (int a = 0; a < 3; ++a)
                 place[a * field_block + k] = f[a];
         }
-        kernels::add_waves(waves_, weighted.data(), {place, place + field_block, place + 2 * field_block, n},
+        periodic::add_waves(waves_, weighted.data(), {place, place + field_block, place + 2 * field_block, n},
                            scratch.data() + thread * room, with_potential ? sum : nullptr, sum + field_block,
                            sum + 2 * field_block, sum + 3 * field_block);
         core::Buffer<double>* to[3] = {&field.ax, &field.ay, &field.az};
@@ -100,12 +100,12 @@ void PeriodicSum::add_field(const backend::Executor& executor, const Problem& pr
 }
 
 void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicator& comm,
-                            const Settings& settings, const Problem& problem, const int32_t* origin,
-                            bool with_potential, RawField& field, double (&virial)[6]) {
+                            const settings::Settings& settings, const particles::Problem& problem, const int32_t* origin,
+                            bool with_potential, particles::RawField& field, double (&virial)[6]) {
     if (replicas_)
         return add_far_images(executor, comm, problem, origin, with_potential, field, virial);
-    const bool full = settings.precision == Precision::fp64;
-    const int64_t size = kernels::structure_size * waves_.value_count();
+    const bool full = settings.precision == settings::Precision::fp64;
+    const int64_t size = structure_size * waves_.value_count();
     comm.together([&] {
         full ? sum_structure(executor, problem, scratch_full_)
              : sum_structure(executor, problem, scratch_single_);
@@ -115,11 +115,11 @@ void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicato
         full ? add_field(executor, problem, origin, with_potential, scratch_full_, weighted_full_, field)
              : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
     });
-    const kernels::WaveEnergy waves = kernels::wave_energy(waves_, sums_.data());
+    const WaveEnergy waves = periodic::wave_energy(waves_, sums_.data());
     const double background = 0.5 * charge_ * charge_ * waves_.background() / lattice_.volume();
     for (int c = 0; c < 6; ++c)
         virial[c] = waves.virial[c] - (c < 3 ? background : 0);
     add_slab(problem, with_potential, origin, field, virial);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

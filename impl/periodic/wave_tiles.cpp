@@ -1,7 +1,7 @@
 // See wave_tiles.hpp.
 #include "periodic/wave_tiles.hpp"
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::vector<WaveTile> wave_tiles(const geometry::Lattice& lattice, double larges
     return tiles;
 }
 
-} // namespace graft::kernels
+} // namespace graft::periodic

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 struct WaveTile {
     static constexpr int i_count = 4, j_count = 8, k_count = 8;
@@ -41,4 +41,4 @@ GRAFT_HD inline bool has_minus(int i, int j, int k) {
 /// The tiles in fixed order. Throws std::bad_alloc.
 std::vector<WaveTile> wave_tiles(const geometry::Lattice& lattice, double largest);
 
-} // namespace graft::kernels
+} // namespace graft::periodic

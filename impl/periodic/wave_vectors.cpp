@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace graft::kernels {
+namespace graft::periodic {
 
 namespace {
 
@@ -135,4 +135,4 @@ void weigh_structure(const Waves& waves, const double* sums, T* weighted) {
 template void weigh_structure<float>(const Waves&, const double*, float*);
 template void weigh_structure<double>(const Waves&, const double*, double*);
 
-} // namespace graft::kernels
+} // namespace graft::periodic

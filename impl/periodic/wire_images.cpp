@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -37,7 +37,7 @@ int last_term(double reach, double accuracy) {
 
 } // namespace
 
-void WireImages::prepare(comm::Communicator& comm, const Problem& problem, int axis, double period,
+void WireImages::prepare(comm::Communicator& comm, const particles::Problem& problem, int axis, double period,
                          double edge, const double (&middle)[3], double reach, double accuracy) {
     axis_ = axis, period_ = period, edge_ = edge;
     std::copy_n(middle, 3, middle_);
@@ -78,8 +78,8 @@ double WireImages::constant() const {
     return 2 * std::log(period_ / edge_) + 2 * std::log(quarter * quarter / (2 * std::sqrt(pi)));
 }
 
-void WireImages::take_off(const Problem& problem, bool with_potential, const int32_t* origin,
-                          RawField& field) const {
+void WireImages::take_off(const particles::Problem& problem, bool with_potential, const int32_t* origin,
+                          particles::RawField& field) const {
     const core::Buffer<double>* const from[3] = {problem.points ? &problem.point_x : &problem.x,
                                                  problem.points ? &problem.point_y : &problem.y,
                                                  problem.points ? &problem.point_z : &problem.z};
@@ -118,4 +118,4 @@ double WireImages::strain_along() const {
     return charge * charge / period_ - energy();
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -20,7 +20,7 @@
 #include <complex>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 class WireImages {
   public:
@@ -31,12 +31,12 @@ class WireImages {
     /// Collective. Sums the moments of all ranks' sources: a wire along `axis` with this period in a square
     /// cell with this edge, `middle` of sources and targets along the axes x, y, z; reach: as most_reach;
     /// accuracy: of a force over the typical one. Throws Error(memory).
-    void prepare(comm::Communicator& comm, const Problem& problem, int axis, double period, double edge,
+    void prepare(comm::Communicator& comm, const particles::Problem& problem, int axis, double period, double edge,
                  const double (&middle)[3], double reach, double accuracy);
 
     /// Takes the field off that of the lattice sum at the targets. origin: as Solver::origin_. O(targets
     /// terms).
-    void take_off(const Problem& problem, bool with_potential, const int32_t* origin, RawField& field) const;
+    void take_off(const particles::Problem& problem, bool with_potential, const int32_t* origin, particles::RawField& field) const;
     /// Half of what is added to sum q phi, and its derivative by the strain along the wire, the square cell
     /// not being strained.
     double energy() const;
@@ -54,4 +54,4 @@ class WireImages {
     std::vector<Complex> moments_, terms_; // sum q u^m; coefficients of the polynomial
 };
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::settings {
 
 enum class Method : int32_t { direct = 0, tree = 1, reference = 2 };
 enum class Precision : int32_t { fp32 = 0, mixed = 1, fp64 = 2 };
@@ -61,4 +61,4 @@ struct Settings {
     bool tuned = true; // leaf and group are the user's; false: the GPU takes sizes that suit it
 };
 
-} // namespace graft::pipeline
+} // namespace graft::settings

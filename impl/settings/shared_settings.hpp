@@ -4,7 +4,7 @@
 
 #include "settings/settings.hpp"
 
-namespace graft::pipeline {
+namespace graft::settings {
 
 /// Calls visit(value) for each. A new member of Settings does not compile until it is named here, and so
 /// visited or left out on purpose.
@@ -24,4 +24,4 @@ void visit_shared_settings(const Settings& settings, const Visit& visit) {
     visit(ewald_accuracy), visit(ewald_alpha);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::settings

@@ -25,7 +25,7 @@ constexpr Choice criteria[] = {{"edge", GRAFT_MAC_EDGE}, {"box", GRAFT_MAC_BOX},
 constexpr Choice softenings[] = {
     {"none", GRAFT_SOFTENING_NONE}, {"plummer", GRAFT_SOFTENING_PLUMMER}, {"spline", GRAFT_SOFTENING_SPLINE}};
 constexpr Choice walks[] = {{"group", GRAFT_WALK_GROUP}, {"transposed", GRAFT_WALK_TRANSPOSED}};
-/// pipeline::Local; kept in the padding of graft_options_values, where 0 stood.
+/// settings::Local; kept in the padding of graft_options_values, where 0 stood.
 constexpr Choice locals[] = {{"auto", GRAFT_LOCAL_AUTO}, {"off", GRAFT_LOCAL_OFF}, {"on", GRAFT_LOCAL_ON}};
 constexpr Choice scopes[] = {{"local", GRAFT_SCOPE_LOCAL}, {"global", GRAFT_SCOPE_GLOBAL}};
 constexpr Choice exchanges[] = {{"push", GRAFT_EXCHANGE_PUSH}, {"fetch", GRAFT_EXCHANGE_FETCH}};

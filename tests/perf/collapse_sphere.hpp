@@ -38,9 +38,9 @@ particles::ArrayView view(std::vector<T>& values, particles::ElementType type = 
             static_cast<int64_t>(values.size()),    sizeof(T), sizeof(T)};
 }
 
-inline pipeline::Settings force_settings(int64_t n) {
-    pipeline::Settings settings;
-    settings.softening = pipeline::Softening::plummer;
+inline settings::Settings force_settings(int64_t n) {
+    settings::Settings settings;
+    settings.softening = settings::Softening::plummer;
     settings.softening_length = 0.5 / std::cbrt(static_cast<double>(n));
     settings.threads = 1;
     return settings;
@@ -51,8 +51,8 @@ class Gravity {
   public:
     explicit Gravity(int64_t n) : solver_(force_settings(n), memory_), work_(static_cast<size_t>(n)) {}
     void compute(Bodies& bodies) {
-        pipeline::ParticleInput input;
-        pipeline::Outputs outputs;
+        engine::ParticleInput input;
+        engine::Outputs outputs;
         input.n = bodies.size();
         input.charge_all = 1.0 / static_cast<double>(bodies.size());
         for (int c = 0; c < 3; ++c)
@@ -67,7 +67,7 @@ class Gravity {
 
   private:
     core::Memory memory_;
-    pipeline::Solver solver_;
+    engine::Solver solver_;
     std::vector<double> work_;
     double rate_ = 0;
 };

@@ -28,7 +28,7 @@ struct Machine {
 struct Rank {
     explicit Rank(int64_t n_all) : solver(force_settings(n_all), memory) {}
     core::Memory memory;
-    pipeline::Solver solver;
+    engine::Solver solver;
     balance::Balancer balancer{memory};
     balance::Migration migration{memory};
     core::Buffer<int32_t> owner{memory};
@@ -49,8 +49,8 @@ struct Rank {
         id.clear();
     }
     void compute(comm::Communicator& comm) {
-        pipeline::ParticleInput input;
-        pipeline::Outputs outputs;
+        engine::ParticleInput input;
+        engine::Outputs outputs;
         out.resize(id.size()), work.resize(id.size());
         input.n = static_cast<int64_t>(id.size());
         for (int c = 0; c < 3; ++c)
@@ -137,13 +137,13 @@ class Way {
     /// Virtual seconds that all ranks take for `body`.
     template <typename Body>
     double simulate(double gamma_s, const Body& body) {
-        comm::SimulatorOptions options;
+        SimulatorOptions options;
         options.ranks = machine_.ranks;
         options.network.alpha_s = machine_.alpha_s;
         options.network.beta_s_per_byte = machine_.beta_s_per_byte;
         options.gamma_s = gamma_s;
         options.stack_bytes = 1 << 20;
-        comm::Simulator simulator(options);
+        Simulator simulator(options);
         simulator.run([&](comm::Communicator& comm, core::Memory&) {
             body(*ranks_[static_cast<size_t>(comm.rank())], comm);
         });

@@ -22,7 +22,6 @@
 #include <vector>
 
 using namespace graft;
-namespace near = kernels::near;
 
 namespace {
 
@@ -97,8 +96,8 @@ Measured measure(const Grid& grid, near::Layout layout, const near::Sums& sums, 
     double best_s = 1e300;
     Measured result;
     for (int round = 0; round < rounds; ++round) {
-        fma_per_s = std::max(fma_per_s, single ? kernels::bench_p2p<float>(1).fma_per_s
-                                               : kernels::bench_p2p<double>(1).fma_per_s);
+        fma_per_s = std::max(fma_per_s, single ? study::bench_p2p<float>(1).fma_per_s
+                                               : study::bench_p2p<double>(1).fma_per_s);
         const std::clock_t before = std::clock();
         made->run(fields);
         const double processor_s = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
@@ -106,7 +105,7 @@ Measured measure(const Grid& grid, near::Layout layout, const near::Sums& sums, 
     }
     result.times = made->times();
     const double pairs = static_cast<double>(near::shape_of(structure, sums).pairs);
-    const double lanes = kernels::simd_float_lanes() / (single ? 1 : 2);
+    const double lanes = forces::simd_float_lanes() / (single ? 1 : 2);
     result.pairs_per_s = pairs / best_s;
     result.slots = fma_per_s * best_s * lanes / pairs;
     return result;
@@ -116,7 +115,7 @@ Measured measure(const Grid& grid, near::Layout layout, const near::Sums& sums, 
 constexpr int floors[3][3] = {{13, 16, 19}, {19, 22, 25}, {15, 19, 24}};
 
 std::string share_of(const near::Sums& sums, double slots) {
-    if (std::string(kernels::simd_name()).find("AVX3") != 0)
+    if (std::string(forces::simd_name()).find("AVX3") != 0)
         return "-";
     const int floor = floors[static_cast<size_t>(sums.precision)][sums.outputs - 1];
     return core::format("%.0f %%", 100 * floor / slots);
@@ -138,7 +137,7 @@ int main(int count, char** word) {
     std::printf(
         "%s, %d threads, outputs %d\n density layout                   precision   pairs/s  slots  share  "
         "collection_s charges_s\n",
-        kernels::simd_name(), threads, sums.outputs);
+        forces::simd_name(), threads, sums.outputs);
     for (const double density : densities) {
         const Grid grid(points, density);
         for (int l = 0; l < near::layouts; ++l)

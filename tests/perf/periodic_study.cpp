@@ -66,15 +66,15 @@ Cloud make_cloud(bool clusters, int64_t n) {
 struct Run {
     std::vector<double> field[3];
     double time_s = 0;
-    pipeline::Report report;
+    engine::Report report;
 };
 
 /// targets: those of every so many particles; 0: all.
-Run run(Cloud& cloud, pipeline::Settings settings, double theta, int64_t targets = 0) {
+Run run(Cloud& cloud, settings::Settings settings, double theta, int64_t targets = 0) {
     settings.theta = theta;
     core::Memory memory;
-    pipeline::Solver solver(settings, memory);
-    pipeline::ParticleInput input;
+    engine::Solver solver(settings, memory);
+    engine::ParticleInput input;
     input.n = static_cast<int64_t>(cloud.x.size());
     input.position[0] = view(cloud.x), input.position[1] = view(cloud.y), input.position[2] = view(cloud.z);
     input.charge = view(cloud.m);
@@ -84,7 +84,7 @@ Run run(Cloud& cloud, pipeline::Settings settings, double theta, int64_t targets
     input.has_target = targets > 0;
     input.target = {reinterpret_cast<char*>(chosen.data()), particles::ElementType::i32, 1, targets, 4, 4};
     Run result;
-    pipeline::Outputs outputs;
+    engine::Outputs outputs;
     for (int a = 0; a < 3; ++a) {
         result.field[a].resize(cloud.x.size());
         outputs.acceleration[a] = view(result.field[a]);
@@ -108,7 +108,7 @@ double difference(const Run& a, const Run& b) {
     return std::sqrt(error / size);
 }
 
-void study(bool clusters, int64_t n, const pipeline::Settings& settings) {
+void measure(bool clusters, int64_t n, const settings::Settings& settings) {
     Cloud cloud = make_cloud(clusters, n);
     const Run pairs = run(cloud, settings, 0), cells = run(cloud, settings, 1);
     const auto per = [&](double count) { return count / static_cast<double>(n); };
@@ -122,7 +122,7 @@ void study(bool clusters, int64_t n, const pipeline::Settings& settings) {
 }
 
 /// One way of many: time, and errors at the targets.
-void judge(const char* name, Cloud& cloud, const pipeline::Settings& settings, double theta, const Run& exact,
+void judge(const char* name, Cloud& cloud, const settings::Settings& settings, double theta, const Run& exact,
            int64_t targets) {
     const Run one = run(cloud, settings, theta);
     const auto n = static_cast<int64_t>(cloud.x.size());
@@ -149,11 +149,11 @@ void judge(const char* name, Cloud& cloud, const pipeline::Settings& settings, d
     std::fflush(stdout);
 }
 
-void judge_all(bool clusters, int64_t n, pipeline::Settings settings) {
+void judge_all(bool clusters, int64_t n, settings::Settings settings) {
     constexpr int64_t targets = 400;
     Cloud cloud = make_cloud(clusters, n);
-    pipeline::Settings tight = settings;
-    tight.precision = pipeline::Precision::fp64, tight.ewald_accuracy = 1e-9;
+    settings::Settings tight = settings;
+    tight.precision = settings::Precision::fp64, tight.ewald_accuracy = 1e-9;
     const Run exact = run(cloud, tight, 0, targets);
     for (const double accuracy : {1e-3, 1e-4, 1e-5}) {
         settings.ewald_accuracy = accuracy;
@@ -180,13 +180,13 @@ int main(int argc, char** argv) try {
                              "periodic_study errors uniform|clusters fp32|mixed|fp64 N...\n");
         return 2;
     }
-    pipeline::Settings settings;
+    settings::Settings settings;
     settings.has_box = settings.periodic = true;
     for (double& edge : settings.box_upper)
         edge = 1;
-    settings.precision = std::strcmp(argv[3], "fp64") == 0   ? pipeline::Precision::fp64
-                         : std::strcmp(argv[3], "fp32") == 0 ? pipeline::Precision::fp32
-                                                             : pipeline::Precision::mixed;
+    settings.precision = std::strcmp(argv[3], "fp64") == 0   ? settings::Precision::fp64
+                         : std::strcmp(argv[3], "fp32") == 0 ? settings::Precision::fp32
+                                                             : settings::Precision::mixed;
     settings.ewald_accuracy = 1e-5;
     settings.threads = 1, settings.tuned = false;
     for (int k = 4; errors && k < argc; ++k)
@@ -196,7 +196,7 @@ int main(int argc, char** argv) try {
     settings.order = std::atoi(argv[2]);
     settings.accuracy = std::atof(argv[4]);
     for (int k = 5; k < argc; ++k)
-        study(argv[1][0] == 'c', static_cast<int64_t>(std::atof(argv[k])), settings);
+        measure(argv[1][0] == 'c', static_cast<int64_t>(std::atof(argv[k])), settings);
     return 0;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "periodic_study: %s\n", error.what());

@@ -11,9 +11,9 @@
 namespace {
 
 using graft::balance::Kind;
-using graft::balance::simulate;
-using graft::balance::Study;
-using graft::balance::StudyResult;
+using graft::study::simulate;
+using graft::study::Study;
+using graft::study::StudyResult;
 
 constexpr double gamma_today_s = 5e-9; // an elementary step on a machine of today, about
 
@@ -136,8 +136,8 @@ TEST(Figure23, OneStepOrdersAllCurves) {
 }
 
 TEST(Balancers, NamesOfKinds) {
-    EXPECT_EQ(graft::balance::kind_of_name("prefix-central"), Kind::prefix_central);
-    EXPECT_ANY_THROW(graft::balance::kind_of_name("prefix"));
+    EXPECT_EQ(graft::study::kind_of_name("prefix-central"), Kind::prefix_central);
+    EXPECT_ANY_THROW(graft::study::kind_of_name("prefix"));
     EXPECT_ANY_THROW(simulate(study_of(Kind::orb_central, 0)));
 }
 

@@ -20,7 +20,6 @@
 #include <vector>
 
 using namespace graft;
-namespace near = kernels::near;
 
 namespace {
 

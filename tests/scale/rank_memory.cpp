@@ -25,7 +25,7 @@ void* take(size_t bytes, size_t alignment) {
     char* const start = static_cast<char*>(std::aligned_alloc(alignment, whole));
     if (start == nullptr)
         return nullptr;
-    const int32_t rank = graft::comm::Simulator::current_rank();
+    const int32_t rank = graft::study::Simulator::current_rank();
     Header* const header = reinterpret_cast<Header*>(start + alignment) - 1;
     *header = {static_cast<int64_t>(bytes), rank < counted ? rank : -1, static_cast<int32_t>(alignment)};
     if (header->rank >= 0) {

@@ -16,19 +16,19 @@ using namespace graft;
 struct Bodies {
     std::vector<double> x, y, z, mass, a[3];
 
-    explicit Bodies(int64_t n, kernels::Cloud cloud = kernels::Cloud::plummer_cut) {
+    explicit Bodies(int64_t n, study::Cloud cloud = study::Cloud::plummer_cut) {
         for (int64_t i = 0; i < n; ++i) {
             double p[3];
-            kernels::cloud_point(cloud, 3, i, p);
+            study::cloud_point(cloud, 3, i, p);
             x.push_back(p[0]), y.push_back(p[1]), z.push_back(p[2]);
             mass.push_back(1.0 / static_cast<double>(n));
         }
         for (std::vector<double>& axis : a)
             axis.resize(x.size());
     }
-    void compute(pipeline::Solver& solver) {
-        pipeline::ParticleInput input;
-        pipeline::Outputs outputs;
+    void compute(engine::Solver& solver) {
+        engine::ParticleInput input;
+        engine::Outputs outputs;
         std::vector<double>* const axes[] = {&x, &y, &z};
         for (int axis = 0; axis < 3; ++axis)
             input.position[axis] = view(*axes[axis]), outputs.acceleration[axis] = view(a[axis]);

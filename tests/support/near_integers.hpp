@@ -9,8 +9,8 @@ namespace graft::test {
 
 /// Of the vector's memory; indices count from `base`.
 template <typename T>
-kernels::near::Integers integers(const std::vector<T>& values, const char* name, int64_t base = 0) {
-    kernels::near::Integers i;
+near::Integers integers(const std::vector<T>& values, const char* name, int64_t base = 0) {
+    near::Integers i;
     i.view.data = const_cast<char*>(reinterpret_cast<const char*>(values.data()));
     i.view.type = sizeof(T) == 4 ? particles::ElementType::i32 : particles::ElementType::i64;
     i.view.n = static_cast<int64_t>(values.size());

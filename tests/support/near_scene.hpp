@@ -17,7 +17,7 @@
 
 namespace graft::test {
 
-namespace near = graft::kernels::near;
+namespace near = graft::near;
 
 struct NearScene {
     using Column = std::vector<double>;
@@ -32,7 +32,7 @@ struct NearScene {
     std::vector<int64_t> index[2];
     std::vector<int32_t> list;
     near::StructureInput structure;
-    pipeline::NearRequest request;
+    near::NearRequest request;
     double slack = 1; // of expect_close(): arithmetic of another kind
     std::mt19937_64 random{42};
 
@@ -110,8 +110,8 @@ struct NearScene {
         v.item_stride = v.component_stride = 8;
         return v;
     }
-    pipeline::NearSums sums() {
-        pipeline::NearSums s;
+    near::NearSums sums() {
+        near::NearSums s;
         for (size_t c = 0; c < charge.size(); ++c) {
             s.charge[c] = view(charge[c]);
             if ((request.sums.outputs & near::potential) != 0)

@@ -174,7 +174,7 @@ inline void softening_too_short_to_be_seen_counts_as_none(const NearRun& run) {
 }
 
 /// By a new plan, and by one that has coordinates, which it keeps.
-inline void phases_that_are_lost_are_refused(pipeline::Backend backend, double slack) {
+inline void phases_that_are_lost_are_refused(settings::Backend backend, double slack) {
     core::Memory memory;
     const core::Log log;
     for (const near::Precision precision :
@@ -197,9 +197,9 @@ inline void phases_that_are_lost_are_refused(pipeline::Backend backend, double s
             }
         };
         scene.request.sums.kernel.wave_number = 2 * most;
-        expect_refused([&] { pipeline::NearPlan lost(memory, log, scene.request); });
+        expect_refused([&] { near::NearPlan lost(memory, log, scene.request); });
         scene.request.sums.kernel.wave_number = most;
-        pipeline::NearPlan plan(memory, log, scene.request);
+        near::NearPlan plan(memory, log, scene.request);
         const auto before = scene.coordinate;
         scene.multiply(2);
         expect_refused([&] { plan.update(scene.request.points); });
@@ -209,7 +209,7 @@ inline void phases_that_are_lost_are_refused(pipeline::Backend backend, double s
     }
 }
 
-inline void new_coordinates_may_be_in_another_unit(pipeline::Backend backend) {
+inline void new_coordinates_may_be_in_another_unit(settings::Backend backend) {
     core::Memory memory;
     const core::Log log;
     NearScene scene(400, 0, 3);
@@ -218,13 +218,13 @@ inline void new_coordinates_may_be_in_another_unit(pipeline::Backend backend) {
     scene.request.sums.kernel.softening = 1e-3;
     scene.request.options.backend = backend;
     scene.request.options.layout = static_cast<int32_t>(near::Layout::replicated);
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     for (const double factor : {1.0, std::ldexp(1, 45), std::ldexp(1, -90), std::ldexp(1, 40)}) {
         scene.multiply(factor);
         plan.update(scene.request.points);
         plan.execute(scene.sums());
         const std::vector<double> updated = without_unit(scene, 1);
-        pipeline::NearPlan anew(memory, log, scene.request);
+        near::NearPlan anew(memory, log, scene.request);
         anew.execute(scene.sums());
         EXPECT_EQ(updated, without_unit(scene, 1)) << factor;
         for (const double value : updated)

@@ -16,12 +16,12 @@ struct PeriodicBox {
     double edge[3] = {1, 1, 1}, lower[3] = {0, 0, 0}, tilt[3] = {0, 0, 0};
 };
 
-inline pipeline::Settings periodic_settings(const PeriodicBox& box,
-                                            pipeline::Method method = pipeline::Method::direct,
-                                            pipeline::Precision precision = pipeline::Precision::fp64) {
-    pipeline::Settings s;
+inline settings::Settings periodic_settings(const PeriodicBox& box,
+                                            settings::Method method = settings::Method::direct,
+                                            settings::Precision precision = settings::Precision::fp64) {
+    settings::Settings s;
     s.method = method, s.precision = precision;
-    s.interaction = pipeline::Interaction::coulomb;
+    s.interaction = settings::Interaction::coulomb;
     s.theta = 0; // all pairs: what the lattice sum alone gives
     s.has_box = s.periodic = true;
     for (int a = 0; a < 3; ++a) {
@@ -50,7 +50,7 @@ inline Cloud random_charges(const PeriodicBox& box, int64_t n, bool neutral = tr
 /// What the oracle says at the particles or at `points` (no sums then), with the interaction's signs.
 /// `lengths`: softening per particle, images nearer than `reach`.
 template <typename Field>
-Field ewald_field(const Cloud& cloud, const pipeline::Settings& s, double reach = 0,
+Field ewald_field(const Cloud& cloud, const settings::Settings& s, double reach = 0,
                   const Cloud* points = nullptr, bool lengths = false, int threads = 1) {
     const Cloud& at = points != nullptr ? *points : cloud;
     Field r;
@@ -64,7 +64,7 @@ Field ewald_field(const Cloud& cloud, const pipeline::Settings& s, double reach 
         return reference::Points{c.size(), c.x.data(), c.y.data(), c.z.data(),
                                  lengths ? c.softening.data() : nullptr};
     };
-    const double sign = s.interaction == pipeline::Interaction::coulomb ? 1 : -1;
+    const double sign = s.interaction == settings::Interaction::coulomb ? 1 : -1;
     reference::ewald_sum(cell, points_of(cloud), cloud.q.data(), points_of(at),
                          static_cast<reference::Softening>(s.softening), s.softening_length, reach, threads,
                          {r.ax.data(), r.ay.data(), r.az.data(), r.potential.data()},

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -44,9 +44,9 @@ class Key {
     std::vector<uint64_t> words_;
 };
 
-void add_settings(Key& key, const Settings& s) {
-    visit_shared_settings(s, [&](auto value) { key.add(value); });
-    const DeviceOptions& d = s.device;
+void add_settings(Key& key, const settings::Settings& s) {
+    settings::visit_shared_settings(s, [&](auto value) { key.add(value); });
+    const settings::DeviceOptions& d = s.device;
     key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
     key.add(d.buffer).add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);
 }
@@ -62,7 +62,7 @@ bool on_device(const ParticleInput& input, int dimension) {
 } // namespace
 
 bool DeviceForce::may_replay() const {
-    const Settings& settings = job_.settings;
+    const settings::Settings& settings = job_.settings;
     const int wanted = settings.device.graph;
     if (wanted == 0 || lean_ || feeds() || job_.empty() || batches_ > most_batches ||
         (wanted < 0 && job_.n > most_particles))
@@ -166,4 +166,4 @@ bool DeviceForce::capture(Graph& graph) {
     return good;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

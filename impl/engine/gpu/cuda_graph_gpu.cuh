@@ -7,7 +7,7 @@
 
 #include "engine/gpu/engine_gpu.cuh"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 struct DeviceForce::Graph {
     ~Graph() { drop(); }
@@ -22,4 +22,4 @@ struct DeviceForce::Graph {
     bool replayed = false, refused = false;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -33,7 +33,7 @@ lists::DeviceWalk faster_walk(int64_t targets, int group) {
                                             : lists::DeviceWalk::warp_per_group;
 }
 
-int chosen_device(const DeviceOptions& options) {
+int chosen_device(const settings::DeviceOptions& options) {
     int count = 0;
     GRAFT_CUDA(cudaGetDeviceCount(&count));
     const int device = std::max(options.device, 0);
@@ -45,7 +45,7 @@ int chosen_device(const DeviceOptions& options) {
 
 } // namespace
 
-DeviceForce::DeviceForce(const DeviceOptions& options)
+DeviceForce::DeviceForce(const settings::DeviceOptions& options)
     : memory_(chosen_device(options)), queue_(memory_, nullptr), side_(memory_), staging_(memory_),
       x_(memory_, "x"), y_(memory_, "y"), z_(memory_, "z"), charge_(memory_, "charges"),
       softening_(memory_, "softening"), point_x_(memory_, "point x"), point_y_(memory_, "point y"),
@@ -81,7 +81,7 @@ DeviceForce::~DeviceForce() {
 }
 
 /// Copies the call and checks what needs no look at the data.
-void DeviceForce::accept(const Settings& settings, const ParticleInput& particles,
+void DeviceForce::accept(const settings::Settings& settings, const ParticleInput& particles,
                          const ParticleInput* points, const Outputs& outputs) {
     DeviceJob& job = job_;
     job = {};
@@ -96,7 +96,7 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     if (!particles.charge.present() && particles.n > 0)
         check_charge_all(particles.charge_all);
     job.per_particle = particles.softening.present();
-    if (job.per_particle && settings.softening == Softening::none)
+    if (job.per_particle && settings.softening == settings::Softening::none)
         refuse_needless_softening();
     if (!job.with_points && particles.has_active && particles.has_target)
         refuse_two_target_sets();
@@ -107,34 +107,34 @@ void DeviceForce::accept(const Settings& settings, const ParticleInput& particle
     job.with_sums = outputs.virial.present() || outputs.energy.present();
     job.with_potential = outputs.potential.present() || outputs.energy.present();
     const bool softened = job.per_particle || settings.softening_length > 0;
-    job.pairs = {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
+    job.pairs = {softened ? static_cast<forces::Softening>(settings.softening) : forces::Softening::none,
                  softened && job.per_particle, job.with_potential};
-    if (settings.method == Method::reference)
+    if (settings.method == settings::Method::reference)
         core::fail(core::Status::unsupported,
                    "method reference runs on the CPU only; expected direct or tree");
-    if (const char* why = why_no_gpu_lattice(settings); why != nullptr)
+    if (const char* why = periodic::why_no_gpu_lattice(settings); why != nullptr)
         core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
-    if (settings.periodic && settings.open_axis >= 0 && softened && settings.softening == Softening::plummer)
+    if (settings.periodic && settings.open_axis >= 0 && softened && settings.softening == settings::Softening::plummer)
         refuse_plummer_slab();
     if (settings.periodic) // no screened cells here: both methods are this one sum
-        job.settings.method = Method::direct;
+        job.settings.method = settings::Method::direct;
     if (settings.periodic && outputs.virial.present() && !job.all_targets && !job.with_points && job.n > 0)
         refuse_virial_of_some();
 }
 
 /// What settings leave to the engine, once all of the job is known: leaf and group, and the walk.
 void DeviceForce::choose_sizes() {
-    Settings& settings = job_.settings;
+    settings::Settings& settings = job_.settings;
     if (!settings.tuned) {
         settings.leaf = far_sizes.leaf, settings.group = far_sizes.group;
         if (why_not_local() != nullptr)
             settings.leaf = sizes.leaf, settings.group = sizes.group;
     }
-    if (settings.device.walk == walk_auto)
+    if (settings.device.walk == settings::walk_auto)
         settings.device.walk = static_cast<int32_t>(faster_walk(job_.targets, settings.group));
 }
 
-void DeviceForce::begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+void DeviceForce::begin(const settings::Settings& settings, const ParticleInput& particles, const ParticleInput* points,
                         const Outputs& outputs, void* stream) {
     if (begun_)
         core::fail(core::Status::call_order,
@@ -206,7 +206,7 @@ void DeviceForce::enqueue() {
         last_n_ = -1;
         last_.resize(job_.n);
     }
-    if (job_.settings.method == Method::tree && job_.settings.tree_type == tree::TreeType::orb &&
+    if (job_.settings.method == settings::Method::tree && job_.settings.tree_type == tree::TreeType::orb &&
         !job_.empty()) {
         fetch(); // the rest is done in end()
         return;
@@ -338,10 +338,10 @@ void DeviceForce::report_on(DeviceReport& report) const {
     if (job_.settings.periodic && (job_.over_ranks ? all_particles_of_ranks() > 0 : !job_.empty()))
         report_periodic(report.periodic);
     report.cells = s.cells;
-    report.far_cells = static_cast<double>(s.spare[kernels::far_cells_word]);
+    report.far_cells = static_cast<double>(s.spare[forces::far_cells_word]);
     report.targets = job_.targets;
     if (job_.is_tree()) {
-        std::snprintf(report.local, sizeof report.local, "%s", local_words(why_not_local()).c_str());
+        std::snprintf(report.local, sizeof report.local, "%s", forces::local_words(why_not_local()).c_str());
         report.nodes = s.nodes_needed, report.leaves = s.leaves, report.levels = s.levels;
         report.groups = s.groups_needed;
         report.leaf = job_.settings.leaf, report.group = job_.settings.group;
@@ -366,4 +366,4 @@ void DeviceForce::report_on(DeviceReport& report) const {
         report.totals[c] = outcome.totals[c] / outcome.import.scale / outcome.import.scale;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

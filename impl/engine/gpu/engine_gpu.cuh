@@ -30,11 +30,11 @@
 #include <memory>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// One call, copied: the caller's structs may go.
 struct DeviceJob {
-    Settings settings; // leaf and group as used
+    settings::Settings settings; // leaf and group as used
     ParticleInput particles, points;
     Outputs outputs;
     bool with_points = false, all_targets = true;
@@ -42,50 +42,50 @@ struct DeviceJob {
     bool per_particle = false; // a softening length each
     bool over_ranks = false;   // other ranks may have particles where this one has none
     int64_t n = 0, targets = 0;
-    kernels::PairVariant pairs;
+    forces::PairVariant pairs;
     bool empty() const { return (n == 0 && !over_ranks) || targets == 0; }
-    bool is_tree() const { return settings.method == Method::tree; }
+    bool is_tree() const { return settings.method == settings::Method::tree; }
 };
 
 /// What the host reads of a computation, beside the status words.
 struct DeviceOutcome {
     particles::DeviceImportState import;
     double totals[device_sum_count];
-    kernels::PeriodicFacts periodic;
+    periodic::PeriodicFacts periodic;
 };
 
 /// Bytes of lists that are always allowed.
 inline constexpr int64_t least_list_limit = 1 << 16;
 
 /// The octree of a computation, root included where the deck gives one.
-tree::TreeOptions octree_options(const Settings& settings);
+tree::TreeOptions octree_options(const settings::Settings& settings);
 
 class DeviceForce {
   public:
-    explicit DeviceForce(const DeviceOptions& options);
+    explicit DeviceForce(const settings::DeviceOptions& options);
     ~DeviceForce();
     DeviceForce(const DeviceForce&) = delete;
     DeviceForce& operator=(const DeviceForce&) = delete;
 
     /// See DeviceForceTable. Throws Error(argument, value, unsupported, memory, device, call_order).
-    void begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+    void begin(const settings::Settings& settings, const ParticleInput& particles, const ParticleInput* points,
                const Outputs& outputs, void* stream);
     void end(DeviceReport& report);
     void work(double expansion_pairs, double* work, int64_t n);
     bool begun() const { return begun_; }
 
     // Over ranks, ranks_engine_gpu.cu: see DeviceRanksTable.
-    void ranks_begin(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+    void ranks_begin(const settings::Settings& settings, const ParticleInput& particles, const ParticleInput* points,
                      const Outputs& outputs, void* stream, const RankWish& wish, RankFacts& facts);
-    void ranks_build(const RankFrame& frame, RankShape& shape);
+    void ranks_build(const RankFrame& frame, essential::RankShape& shape);
     int64_t ranks_cover_targets(lists::Group* groups, int64_t most);
     int64_t ranks_cover_particles(lists::Group* groups, int64_t most);
     void ranks_keep_off(const geometry::Box* boxes, int64_t count);
-    void ranks_pack(RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-                    bool on_device, RankHeader& header);
+    void ranks_pack(essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
+                    bool on_device, essential::RankHeader& header);
     const void* ranks_packed(int32_t rank, bool on_device);
     void* ranks_receive(int64_t bytes, bool on_device);
-    void ranks_take(RankContent content, bool on_device, const RankArrival* arrivals, int32_t count);
+    void ranks_take(essential::RankContent content, bool on_device, const RankArrival* arrivals, int32_t count);
     void ranks_scale_targets(bool use_last);
     void ranks_evaluate_own();
     void ranks_evaluate_all(RankOutcome& outcome);
@@ -112,7 +112,7 @@ class DeviceForce {
     };
 
     // engine_gpu.cu
-    void accept(const Settings& settings, const ParticleInput& particles, const ParticleInput* points,
+    void accept(const settings::Settings& settings, const ParticleInput& particles, const ParticleInput* points,
                 const Outputs& outputs);
     void choose_sizes();
     void enqueue();
@@ -140,19 +140,19 @@ class DeviceForce {
     bool feeds() const;
     void evaluate_batches();
     void evaluate_direct();
-    kernels::DeviceSources direct_targets();
-    kernels::DeviceEvaluation evaluation() const;
+    forces::DeviceSources direct_targets();
+    forces::DeviceEvaluation evaluation() const;
     const char* why_not_local() const;
 
     // solver_periodic_gpu.cu
     void plan_periodic();
     void wrap_positions();
-    void plan_for(const kernels::PeriodicFacts& facts);
+    void plan_for(const periodic::PeriodicFacts& facts);
     bool plan_again();
     void follow_particles();
-    void evaluate_periodic(const kernels::DeviceSources& targets);
-    void evaluate_box(const kernels::PeriodicTask& task);
-    kernels::PeriodicTask periodic_task() const;
+    void evaluate_periodic(const forces::DeviceSources& targets);
+    void evaluate_box(const periodic::PeriodicTask& task);
+    periodic::PeriodicTask periodic_task() const;
     void report_periodic(DeviceReport::Periodic& report) const;
 
     // write_gpu.cu
@@ -169,7 +169,7 @@ class DeviceForce {
     void write_items_of(const Staged& staged, const char* from, const int32_t* index, int64_t first,
                         int64_t count);
     bool remembers() const {
-        return job_.is_tree() && job_.settings.mac == MacType::error && job_.settings.mac_history &&
+        return job_.is_tree() && job_.settings.mac == settings::MacType::error && job_.settings.mac_history &&
                job_.all_targets && !job_.with_points;
     }
     DeviceTargetSources target_sources() const;
@@ -211,14 +211,14 @@ class DeviceForce {
     void ranks_criterion();
     void ranks_sum(bool own);
     void ranks_results();
-    kernels::PeriodicTask ranks_box_task(bool tells_waves);
-    void ranks_box_results(const kernels::PeriodicTask& task);
+    periodic::PeriodicTask ranks_box_task(bool tells_waves);
+    void ranks_box_results(const periodic::PeriodicTask& task);
     int64_t all_particles_of_ranks() const;
     void charges_of_ranks(double& net, double& magnitude, double& count) const;
-    kernels::DeviceSources own_sources() const;
-    OwnNodes ranks_own_nodes(RankContent content) const;
-    RemoteNodes ranks_remote_nodes();
-    void ranks_resize_forest(const RemotePlan& plan);
+    forces::DeviceSources own_sources() const;
+    essential::OwnNodes ranks_own_nodes(essential::RankContent content) const;
+    essential::RemoteNodes ranks_remote_nodes();
+    void ranks_resize_forest(const essential::RemotePlan& plan);
 
     // list_reuse_gpu.cu
     bool keeps_lists() const;
@@ -265,16 +265,16 @@ class DeviceForce {
     lists::DeviceCriterion criterion_;
     lists::DeviceTargetMaker target_maker_;
     lists::DeviceTargets targets_;
-    DeviceEstimate estimate_;
+    lists::DeviceEstimate estimate_;
     lists::DeviceListBuilder list_builder_;
     lists::DeviceLists lists_;
     lists::DeviceSkinWatch watch_;
-    kernels::DeviceEvaluator evaluator_;
-    kernels::FedEvaluator fed_;
-    kernels::FedReport fed_report_; // of this computation's batches
+    forces::DeviceEvaluator evaluator_;
+    study::FedEvaluator fed_;
+    study::FedReport fed_report_; // of this computation's batches
     lists::DeviceFarChoice far_{};  // where evaluation() says packed: what lists are cut by
-    kernels::DeviceDirect direct_;
-    kernels::DevicePeriodic periodic_;
+    forces::DeviceDirect direct_;
+    periodic::DevicePeriodic periodic_;
     struct { // what the lattice sum is split for
         std::vector<double> key;
         double longest = 0;          // softening length, of particles with one each
@@ -282,7 +282,7 @@ class DeviceForce {
         bool measured = false;       // a computation has found these
         bool stale = false;          // the next one is to be split anew
     } split_;
-    kernels::DeviceField field_;
+    forces::DeviceField field_;
 
     // Results on their way to host arrays.
     backend::DeviceBuffer<char> result_;
@@ -322,4 +322,4 @@ class DeviceForce {
     std::shared_ptr<Ranks> ranks_; // since the first computation over ranks
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

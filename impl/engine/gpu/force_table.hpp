@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// What a computation did; times by events on the device (seconds), 0 where not measured.
 struct DeviceReport {
@@ -24,7 +24,7 @@ struct DeviceReport {
         double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0,
                p2p = 0, m2p = 0;
     } time_s;
-    kernels::FedReport fed; // of all batches
+    study::FedReport fed; // of all batches
     double pairs = 0, cells = 0, far_cells = 0;
     int64_t targets = 0;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
@@ -51,11 +51,11 @@ struct DeviceReport {
 struct DeviceRanksTable;
 
 struct DeviceForceTable {
-    int32_t (*create)(const DeviceOptions* options, void** engine, backend::DeviceError* error);
+    int32_t (*create)(const settings::DeviceOptions* options, void** engine, backend::DeviceError* error);
     void (*destroy)(void* engine);
     /// `points` NULL: compute; else field_at. stream: a cudaStream_t or NULL. The structs may go when begin
     /// returns, host arrays only after end.
-    int32_t (*begin)(void* engine, const Settings* settings, const ParticleInput* particles,
+    int32_t (*begin)(void* engine, const settings::Settings* settings, const ParticleInput* particles,
                      const ParticleInput* points, const Outputs* outputs, void* stream,
                      backend::DeviceError* error);
     int32_t (*end)(void* engine, DeviceReport* report, backend::DeviceError* error);
@@ -65,4 +65,4 @@ struct DeviceForceTable {
     const DeviceRanksTable* ranks; // engine/ranks/rank_force_table.hpp
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -18,7 +18,7 @@ using backend::guarded_device;
 /// in another context of the device or has reset it, makes way for a new one, whose counters begin anew.
 class Engine {
   public:
-    explicit Engine(const DeviceOptions& options) : options_(options) { make(); }
+    explicit Engine(const settings::DeviceOptions& options) : options_(options) { make(); }
     ~Engine() { end(); }
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -70,12 +70,12 @@ class Engine {
         force_ = std::make_unique<DeviceForce>(options_);
         mark_ = backend::current_mark();
     }
-    DeviceOptions options_;
+    settings::DeviceOptions options_;
     std::unique_ptr<DeviceForce> force_;
     backend::ContextMark mark_;
 };
 
-int32_t create(const DeviceOptions* options, void** engine, DeviceError* error) {
+int32_t create(const settings::DeviceOptions* options, void** engine, DeviceError* error) {
     return guarded_device(error, [&] { *engine = new Engine(*options); });
 }
 
@@ -84,7 +84,7 @@ void destroy(void* engine) {
     delete static_cast<Engine*>(engine);
 }
 
-int32_t begin(void* engine, const Settings* settings, const ParticleInput* particles,
+int32_t begin(void* engine, const settings::Settings* settings, const ParticleInput* particles,
               const ParticleInput* points, const Outputs* outputs, void* stream, DeviceError* error) {
     return guarded_device(error, [&] {
         static_cast<Engine*>(engine)->obey(settings->device.memory_limit);
@@ -114,4 +114,4 @@ const DeviceForceTable* device_force_table() {
     return &table;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -5,7 +5,7 @@
 #include "engine/gpu/force_table.hpp"
 #include "engine/ranks/rank_force_table.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 class DeviceForce;
 
@@ -23,4 +23,4 @@ class ForceAt {
     DeviceForce& force_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

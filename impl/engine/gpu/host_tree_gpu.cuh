@@ -6,7 +6,7 @@
 #include "engine/gpu/engine_gpu.cuh"
 #include "tree/build.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 struct DeviceForce::HostTree {
     explicit HostTree(core::Memory& memory)
@@ -22,4 +22,4 @@ struct DeviceForce::HostTree {
     core::Buffer<uint8_t> active;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <utility>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -126,23 +126,23 @@ int32_t copy(void* to, const void* from, int64_t bytes, DeviceError* error) {
 
 } // namespace
 
-} // namespace graft::pipeline
+} // namespace graft::engine
 
 extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTable* graft_cuda_get_table() {
     using namespace graft;
     static const backend::CudaTable table = {sizeof(backend::CudaTable),
                                              0,
                                              backend::build_id,
-                                             pipeline::device_count,
-                                             pipeline::device_info,
-                                             pipeline::pointer_kind,
-                                             pipeline::versions,
-                                             pipeline::allocate,
-                                             pipeline::release,
-                                             pipeline::copy,
-                                             pipeline::device_force_table(),
+                                             engine::device_count,
+                                             engine::device_info,
+                                             engine::pointer_kind,
+                                             engine::versions,
+                                             engine::allocate,
+                                             engine::release,
+                                             engine::copy,
+                                             engine::device_force_table(),
                                              &decompose::device_orb_table(),
-                                             &kernels::device_bench_table(),
-                                             &kernels::near::device_near_table()};
+                                             &study::device_bench_table(),
+                                             &near::device_near_table()};
     return &table;
 }

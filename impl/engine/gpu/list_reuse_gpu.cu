@@ -9,15 +9,15 @@
 
 #include "tree/tree_refresh_gpu.cuh"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// Whether this computation's lists may serve later ones.
 bool DeviceForce::keeps_lists() const {
-    const Settings& settings = job_.settings;
-    const auto kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
+    const settings::Settings& settings = job_.settings;
+    const auto kernel = static_cast<forces::DeviceKernel>(settings.device.kernel);
     return settings.device.reuse > 0 && job_.is_tree() && settings.tree_type == tree::TreeType::octree &&
            job_.all_targets && !job_.with_points && !job_.over_ranks && !job_.empty() &&
-           (kernel == kernels::DeviceKernel::automatic || kernel == kernels::DeviceKernel::units);
+           (kernel == forces::DeviceKernel::automatic || kernel == forces::DeviceKernel::units);
 }
 
 bool DeviceForce::may_reuse_lists() const {
@@ -60,4 +60,4 @@ void DeviceForce::account_for_lists() {
     kept_.served = 0, kept_.status = last_status_;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

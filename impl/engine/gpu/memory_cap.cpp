@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -47,7 +47,7 @@ int64_t list_bytes(const BatchNumbers& room) {
     return exact + exact / 16;
 }
 
-kernels::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room) {
+forces::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room) {
     if (!shape.with_units)
         return {};
     return {
@@ -63,8 +63,8 @@ int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers
 void guess_units(const BatchShape& shape, int64_t batches, int64_t targets, int leaf, BatchNumbers& numbers) {
     const int64_t groups = groups_a_batch(shape, batches);
     const int64_t sources = numbers.leaf_entries * std::max(leaf, 1) * 2 / 3; // leaves are not full
-    const int64_t near = shape.with_local ? numbers.node_entries / kernels::near_part : numbers.node_entries;
-    const kernels::UnitCount count = kernels::count_units(kernels::unit_size(targets, shape.with_local),
+    const int64_t near = shape.with_local ? numbers.node_entries / forces::near_part : numbers.node_entries;
+    const forces::UnitCount count = forces::count_units(forces::unit_size(targets, shape.with_local),
                                                           groups, targets / batches + 1, near, sources);
     numbers.units = std::max<int64_t>(count.units, 256);
     numbers.slots = std::max<int64_t>(count.slots, 16384);
@@ -106,4 +106,4 @@ BatchPlan plan_batches(const BatchShape& shape, const BatchLimits& limits, int64
     }
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

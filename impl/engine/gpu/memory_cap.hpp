@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// Numbers of the largest batch: what it needs, or what there is room for.
 struct BatchNumbers {
@@ -45,7 +45,7 @@ int64_t with_spare_room(int64_t needed);
 /// Bytes of lists alone, and of all that a batch takes.
 int64_t list_bytes(const BatchNumbers& room);
 int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers& room);
-kernels::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room);
+forces::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room);
 
 /// Guess of the needs of all groups in one batch, where nothing is known: lists as they are at p99 = 1e-3.
 BatchNumbers guess_numbers(const BatchShape& shape, int64_t targets, int leaf);
@@ -57,4 +57,4 @@ void guess_units(const BatchShape& shape, int64_t batches, int64_t targets, int 
 BatchPlan plan_batches(const BatchShape& shape, const BatchLimits& limits, int64_t batches,
                        const BatchNumbers& needed);
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,15 +10,15 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
 constexpr int64_t usual_list_limit = int64_t{8} << 30;
 constexpr int64_t held_back = 1 << 20; // for scratch of scans
 
-bool uses_units(const Settings& settings) {
-    return kernels::works_by_units(static_cast<kernels::DeviceKernel>(settings.device.kernel));
+bool uses_units(const settings::Settings& settings) {
+    return forces::works_by_units(static_cast<forces::DeviceKernel>(settings.device.kernel));
 }
 
 /// The output takes the node lists' memory for its records (enqueue_output): they get as much as that needs,
@@ -33,7 +33,7 @@ void hold_records(const DeviceJob& job, int64_t bytes_free, lists::DeviceLists& 
 } // namespace
 
 BatchShape DeviceForce::batch_shape() const {
-    const Settings& settings = job_.settings;
+    const settings::Settings& settings = job_.settings;
     return {targets_.groups.size(),
             list_builder_.bytes_a_group(static_cast<lists::DeviceWalk>(settings.device.walk)),
             planned_.in_double, planned_.with_units, planned_.with_local};
@@ -41,7 +41,7 @@ BatchShape DeviceForce::batch_shape() const {
 
 /// With the room of batches given back: what there is.
 BatchLimits DeviceForce::batch_limits() const {
-    const DeviceOptions& options = job_.settings.device;
+    const settings::DeviceOptions& options = job_.settings.device;
     const int64_t free = memory_.bytes_free();
     const bool all = options.memory_limit > 0 || lean_;
     const int64_t allowed = all ? free - free / 32 - held_back : free / 2;
@@ -85,8 +85,8 @@ void DeviceForce::take_plan(const BatchPlan& plan) {
 
 /// Room for the first computation, or the first one under other limits: from a guess of the lists' lengths.
 void DeviceForce::set_first_capacities() {
-    const DeviceOptions& options = job_.settings.device;
-    const bool in_double = job_.settings.precision == Precision::fp64, units = uses_units(job_.settings);
+    const settings::DeviceOptions& options = job_.settings.device;
+    const bool in_double = job_.settings.precision == settings::Precision::fp64, units = uses_units(job_.settings);
     const bool local = evaluation().local;
     if (planned_.memory != options.memory_limit || planned_.lists != options.list_limit ||
         (in_double && !planned_.in_double) || (units && !planned_.with_units) ||
@@ -168,4 +168,4 @@ void DeviceForce::tighten_room(const backend::DeviceStatus& status) {
     take_groups(room_);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -20,7 +20,7 @@ bool enlarge(backend::DeviceBuffer<T>& buffer, int64_t needed) {
     return true;
 }
 
-tree::TreeOptions tree_options(const Settings& settings) {
+tree::TreeOptions tree_options(const settings::Settings& settings) {
     if (settings.tree_type == tree::TreeType::octree)
         return octree_options(settings);
     tree::TreeOptions options;
@@ -103,7 +103,7 @@ void DeviceForce::build_on_host() {
 
 void DeviceForce::choose_targets_on_host(const backend::Executor& executor, const double* lengths) {
     HostTree& h = *host_tree_;
-    const Settings& settings = job_.settings;
+    const settings::Settings& settings = job_.settings;
     constexpr int direct_block = 256;
     h.target.resize(0);
     for (int64_t i = 0; !job_.with_points && !job_.all_targets && i < job_.n; ++i)
@@ -180,4 +180,4 @@ void DeviceForce::refuse_listed_target(bool twice, int64_t entry) {
     refuse_target(entry, given, job_.particles.target_from_1 ? 1 : 0, job_.n);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -1,7 +1,7 @@
 // Events around the steps of a computation.
 #include "engine/gpu/step_clock_gpu.cuh"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 DeviceClock::DeviceClock() {
     for (cudaEvent_t& event : events_)
@@ -38,4 +38,4 @@ double DeviceClock::between(int from, int to) const {
     return 1e-3 * static_cast<double>(time_ms);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -3,7 +3,7 @@
 
 #include "backend/queue_gpu.cuh"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 class DeviceClock {
   public:
@@ -29,4 +29,4 @@ class DeviceClock {
     bool recorded_[last + 1] = {};
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

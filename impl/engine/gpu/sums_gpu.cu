@@ -3,7 +3,7 @@
 
 #include <cub/block/block_reduce.cuh>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -13,7 +13,7 @@ constexpr int64_t sum_block = threads * per_thread;
 
 // A computation that has stopped may have written neither fields nor the origins of targets: nothing here
 // looks at them then.
-__global__ void self_kernel(kernels::Softening kind, const DeviceTargetSources s, double* potential,
+__global__ void self_kernel(forces::Softening kind, const DeviceTargetSources s, double* potential,
                             int64_t n, const backend::DeviceStatus* status) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k >= n || backend::stopped(status))
@@ -22,7 +22,7 @@ __global__ void self_kernel(kernels::Softening kind, const DeviceTargetSources s
     const double length = s.softening != nullptr ? s.softening[i] : s.softening_length;
     if (length > 0)
         potential[k] =
-            __dadd_rn(potential[k], -__dmul_rn(s.charge[i], kernels::self_potential(kind, length)));
+            __dadd_rn(potential[k], -__dmul_rn(s.charge[i], forces::self_potential(kind, length)));
 }
 
 struct Sums {
@@ -119,15 +119,15 @@ __global__ void gather_kernel(const int32_t* index, int64_t n, const GatherArray
             arrays.to[a][k] = arrays.from[a][index[k]];
 }
 
-FieldArrays arrays_of(const kernels::DeviceField& field) {
+FieldArrays arrays_of(const forces::DeviceField& field) {
     return {field.ax.data(), field.ay.data(), field.az.data(),
             field.potential.empty() ? nullptr : field.potential.data()};
 }
 
 } // namespace
 
-void remove_self_potential(backend::Queue& queue, kernels::Softening kind, const DeviceTargetSources& sources,
-                           kernels::DeviceField& field, int64_t n) {
+void remove_self_potential(backend::Queue& queue, forces::Softening kind, const DeviceTargetSources& sources,
+                           forces::DeviceField& field, int64_t n) {
     self_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
         kind, sources, field.potential.data(), n, queue.status());
     GRAFT_CUDA_LAUNCHED("self potentials");
@@ -138,7 +138,7 @@ int64_t sum_partials(int64_t n) {
     return device_sum_count * int64_t{backend::blocks_for(n, static_cast<int>(sum_block))};
 }
 
-void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const kernels::DeviceField& field,
+void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const forces::DeviceField& field,
                 int64_t n, double* partial, double* totals) {
     const unsigned blocks = backend::blocks_for(n, static_cast<int>(sum_block));
     sum_kernel<<<blocks, threads, 0, queue.stream()>>>(sources, arrays_of(field), n, partial, queue.status());
@@ -148,7 +148,7 @@ void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const
     queue.launches += 2;
 }
 
-void remember_field(backend::Queue& queue, const kernels::DeviceField& field, const int32_t* origin,
+void remember_field(backend::Queue& queue, const forces::DeviceField& field, const int32_t* origin,
                     int64_t n, double* last) {
     remember_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(arrays_of(field), origin,
                                                                                      n, last, queue.status());
@@ -174,4 +174,4 @@ void gather(backend::Queue& queue, const int32_t* index, int64_t n, const double
     ++queue.launches;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

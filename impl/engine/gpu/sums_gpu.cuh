@@ -5,7 +5,7 @@
 #include "forces/evaluate_gpu.cuh"
 #include "forces/softening.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// Sources in host order, scaled as Problem's; origin: target -> host index, null: k itself.
 struct DeviceTargetSources {
@@ -18,17 +18,17 @@ struct DeviceTargetSources {
 };
 
 /// Enqueued: what a softened kernel counts of each target's own charge is taken off.
-void remove_self_potential(backend::Queue& queue, kernels::Softening kind, const DeviceTargetSources& sources,
-                           kernels::DeviceField& field, int64_t n);
+void remove_self_potential(backend::Queue& queue, forces::Softening kind, const DeviceTargetSources& sources,
+                           forces::DeviceField& field, int64_t n);
 
 inline constexpr int device_sum_count = 7; // six virial components and the energy
 int64_t sum_partials(int64_t n);           // values of scratch
 /// Enqueued: totals[0 ... 7) as Solver::sum_up, in fixed blocks and order, positions relative to the centre.
-void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const kernels::DeviceField& field,
+void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const forces::DeviceField& field,
                 int64_t n, double* partial, double* totals);
 
 /// Enqueued: last[host index] = |field|, unless stopped.
-void remember_field(backend::Queue& queue, const kernels::DeviceField& field, const int32_t* origin,
+void remember_field(backend::Queue& queue, const forces::DeviceField& field, const int32_t* origin,
                     int64_t n, double* last);
 
 /// Enqueued: out[k] = outer[inner[k]].
@@ -37,4 +37,4 @@ void compose(backend::Queue& queue, const int32_t* outer, const int32_t* inner, 
 void gather(backend::Queue& queue, const int32_t* index, int64_t n, const double* const (&from)[4],
             double* const (&to)[4]);
 
-} // namespace graft::pipeline
+} // namespace graft::engine

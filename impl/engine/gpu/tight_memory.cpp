@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -78,4 +78,4 @@ int64_t footprint_bytes(const FootprintShape& shape) {
     return bytes;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 struct DeviceArray {
     const char* name;
@@ -44,4 +44,4 @@ std::vector<DeviceArray> device_arrays(const FootprintShape& shape);
 /// Sum of device_arrays(), and a megabyte for what does not grow.
 int64_t footprint_bytes(const FootprintShape& shape);
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,11 +10,11 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 // The sizes that tight_memory.cpp has.
 static_assert(sizeof(tree::Node) == 32 && sizeof(geometry::Box) == 48 && sizeof(lists::Group) == 80);
-static_assert(sizeof(CoarseNode) == 48);
+static_assert(sizeof(lists::CoarseNode) == 48);
 static_assert(sizeof(lists::DeviceMacXY) + sizeof(lists::DeviceMacZA) + sizeof(lists::DeviceMacLink) == 48);
 
 namespace {
@@ -26,15 +26,15 @@ constexpr int64_t seldom_lean = int64_t{1} << 22; // up to here nobody asks how 
 /// The fused octree in three dimensions, all particles' accelerations and no more, where they do not fit
 /// otherwise, or are many.
 bool DeviceForce::wants_lean() const {
-    const Settings& s = job_.settings;
-    const DeviceOptions& d = s.device;
-    const auto kernel = static_cast<kernels::DeviceKernel>(d.kernel);
+    const settings::Settings& s = job_.settings;
+    const settings::DeviceOptions& d = s.device;
+    const auto kernel = static_cast<forces::DeviceKernel>(d.kernel);
     const bool serves =
         job_.is_tree() && s.tree_type == tree::TreeType::octree && s.dimension == 3 && !s.periodic &&
         job_.all_targets && !job_.with_points && !job_.over_ranks && !job_.empty() && !job_.per_particle &&
         !job_.with_potential && !job_.with_sums && !job_.outputs.force && !remembers() && d.reuse == 0 &&
         s.leaf <= s.group && d.build == static_cast<int32_t>(tree::DeviceBuild::fused) &&
-        (kernel == kernels::DeviceKernel::automatic || kernel == kernels::DeviceKernel::units);
+        (kernel == forces::DeviceKernel::automatic || kernel == forces::DeviceKernel::units);
     if (!serves)
         return false;
     if (job_.n > always_lean || (job_.n < seldom_lean && d.memory_limit == 0))
@@ -48,7 +48,7 @@ bool DeviceForce::wants_lean() const {
 /// nodes take their memory from these. By the device's memory or the limit, not by what is free just now:
 /// another leaf is another set of bits.
 void DeviceForce::choose_lean_leaf() {
-    Settings& s = job_.settings;
+    settings::Settings& s = job_.settings;
     note_ = "the particles nearly fill the device: tree and field share their memory";
     if (s.tuned || job_.n <= always_lean)
         return;
@@ -97,4 +97,4 @@ void DeviceForce::resume_after(const backend::DeviceStatus& status) {
     resuming_ = again;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 using particles::ArrayView;
 using particles::DeviceRealExport;
@@ -18,8 +18,8 @@ namespace {
 /// in end().
 constexpr int64_t small_results = int64_t{64} << 20;
 
-double sign_of(const Settings& settings) {
-    return settings.interaction == Interaction::gravity ? 1 : -1;
+double sign_of(const settings::Settings& settings) {
+    return settings.interaction == settings::Interaction::gravity ? 1 : -1;
 }
 
 /// Adding needs full precision until the sum is rounded.
@@ -78,14 +78,14 @@ bool DeviceForce::sums_to_records() {
             return false;
     const bool alone = !job_.with_potential && !job_.with_sums && !remembers() && !job_.over_ranks;
     return alone && job_.settings.dimension == 3 && batches_ == 1 && !lean_ && spare_records() != nullptr &&
-           kernels::works_by_units(static_cast<kernels::DeviceKernel>(job_.settings.device.kernel));
+           forces::works_by_units(static_cast<forces::DeviceKernel>(job_.settings.device.kernel));
 }
 
 /// Everything behind the evaluation that the device does.
 void DeviceForce::enqueue_output() {
     if (!job_.empty()) {
-        if (job_.with_potential && !job_.with_points && job_.settings.softening != Softening::none)
-            remove_self_potential(queue_, static_cast<kernels::Softening>(job_.settings.softening),
+        if (job_.with_potential && !job_.with_points && job_.settings.softening != settings::Softening::none)
+            remove_self_potential(queue_, static_cast<forces::Softening>(job_.settings.softening),
                                   target_sources(), field_, job_.targets);
         if (job_.with_sums && !job_.with_points)
             sum_virial(queue_, target_sources(), field_, job_.targets, partial_.data(),
@@ -265,4 +265,4 @@ void DeviceForce::write_host_sums() {
         particles::export_reals(serial, outcome.totals + 6, nullptr, 1, -factor, outputs.add, outputs.energy);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

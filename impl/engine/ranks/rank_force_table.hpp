@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// What the ranks have agreed on before.
 struct RankWish {
@@ -40,7 +40,7 @@ struct RankFrame {
 };
 
 struct RankArrival {
-    RankHeader header;
+    essential::RankHeader header;
     int64_t offset; // in the room that receive() gave
 };
 
@@ -67,11 +67,11 @@ struct BoxFrame {
 
 struct DeviceRanksTable {
     /// As DeviceForceTable::begin, up to the import.
-    int32_t (*begin)(void* engine, const Settings* settings, const ParticleInput* particles,
+    int32_t (*begin)(void* engine, const settings::Settings* settings, const ParticleInput* particles,
                      const ParticleInput* points, const Outputs* outputs, void* stream, const RankWish* wish,
                      RankFacts* facts, backend::DeviceError* error);
     /// Tree, moments, targets and criterion of the own particles.
-    int32_t (*build)(void* engine, const RankFrame* frame, RankShape* shape, backend::DeviceError* error);
+    int32_t (*build)(void* engine, const RankFrame* frame, essential::RankShape* shape, backend::DeviceError* error);
     /// At most `most` runs of the target groups, in their order, each with the box of all, the largest factor
     /// and softening; or of nodes that cover the own particles.
     int32_t (*cover_targets)(void* engine, lists::Group* groups, int64_t most, int64_t* count,
@@ -81,15 +81,15 @@ struct DeviceRanksTable {
     /// Where other ranks have particles (Forest::keep_off_pieces).
     int32_t (*keep_off)(void* engine, const geometry::Box* boxes, int64_t count, backend::DeviceError* error);
     /// Begins to pack what a rank with these (at most 64) boxes needs; header->nodes 0: nothing.
-    int32_t (*pack)(void* engine, RankContent content, int32_t rank, const lists::Target* boxes,
-                    int32_t count, bool on_device, RankHeader* header, backend::DeviceError* error);
+    int32_t (*pack)(void* engine, essential::RankContent content, int32_t rank, const lists::Target* boxes,
+                    int32_t count, bool on_device, essential::RankHeader* header, backend::DeviceError* error);
     /// Waits for it; where it is (device memory if `on_device`), until the next pack for that rank.
     int32_t (*packed)(void* engine, int32_t rank, bool on_device, const void** message,
                       backend::DeviceError* error);
     /// Room for what comes from others, until the next receive.
     int32_t (*receive)(void* engine, int64_t bytes, bool on_device, void** room, backend::DeviceError* error);
     /// What has come there becomes the forest of the other ranks' nodes.
-    int32_t (*take)(void* engine, RankContent content, bool on_device, const RankArrival* arrivals,
+    int32_t (*take)(void* engine, essential::RankContent content, bool on_device, const RankArrival* arrivals,
                     int32_t count, backend::DeviceError* error);
     /// Factors of the force-error MAC, from the last accelerations or the masses taken.
     int32_t (*scale_targets)(void* engine, bool use_last, backend::DeviceError* error);
@@ -121,4 +121,4 @@ struct DeviceRanksTable {
                             backend::DeviceError* error);
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

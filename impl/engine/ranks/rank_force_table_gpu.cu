@@ -3,7 +3,7 @@
 #include "engine/gpu/engine_gpu.cuh"
 #include "engine/gpu/force_table_gpu.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -22,7 +22,7 @@ int32_t step(void* engine, DeviceError* error, Body&& body) noexcept {
     });
 }
 
-int32_t begin(void* engine, const Settings* settings, const ParticleInput* particles,
+int32_t begin(void* engine, const settings::Settings* settings, const ParticleInput* particles,
               const ParticleInput* points, const Outputs* outputs, void* stream, const RankWish* wish,
               RankFacts* facts, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) {
@@ -30,7 +30,7 @@ int32_t begin(void* engine, const Settings* settings, const ParticleInput* parti
     });
 }
 
-int32_t build(void* engine, const RankFrame* frame, RankShape* shape, DeviceError* error) {
+int32_t build(void* engine, const RankFrame* frame, essential::RankShape* shape, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) { force.ranks_build(*frame, *shape); });
 }
 
@@ -48,8 +48,8 @@ int32_t keep_off(void* engine, const geometry::Box* boxes, int64_t count, Device
     return step(engine, error, [&](DeviceForce& force) { force.ranks_keep_off(boxes, count); });
 }
 
-int32_t pack(void* engine, RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-             bool on_device, RankHeader* header, DeviceError* error) {
+int32_t pack(void* engine, essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
+             bool on_device, essential::RankHeader* header, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) {
         force.ranks_pack(content, rank, boxes, count, on_device, *header);
     });
@@ -63,7 +63,7 @@ int32_t receive(void* engine, int64_t bytes, bool on_device, void** room, Device
     return step(engine, error, [&](DeviceForce& force) { *room = force.ranks_receive(bytes, on_device); });
 }
 
-int32_t take(void* engine, RankContent content, bool on_device, const RankArrival* arrivals, int32_t count,
+int32_t take(void* engine, essential::RankContent content, bool on_device, const RankArrival* arrivals, int32_t count,
              DeviceError* error) {
     return step(engine, error,
                 [&](DeviceForce& force) { force.ranks_take(content, on_device, arrivals, count); });
@@ -122,4 +122,4 @@ const DeviceRanksTable* device_ranks_table() {
     return &table;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -115,4 +115,4 @@ void RanksOnDevice::exchange_box(comm::Communicator& comm, const Job& job) {
     });
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -22,7 +22,7 @@ struct Near {
     double square;
 };
 
-Near near_box(const kernels::DeviceLattice& lattice, const double* corners) {
+Near near_box(const periodic::DeviceLattice& lattice, const double* corners) {
     Near near{lattice.box, {}, {}, {}, lattice.cutoff * lattice.cutoff * (1 + 1e-12)};
     for (int a = 0; a < 3; ++a) {
         near.centre[a] = 0.5 * corners[3 + a] - 0.5 * corners[a];
@@ -37,7 +37,7 @@ Near near_box(const kernels::DeviceLattice& lattice, const double* corners) {
     return near;
 }
 
-__global__ void flag_near(const kernels::DeviceSources from, const Near near, uint8_t* flag,
+__global__ void flag_near(const forces::DeviceSources from, const Near near, uint8_t* flag,
                           const backend::DeviceStatus* status) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k >= from.n || backend::stopped(status))
@@ -86,7 +86,7 @@ void DeviceForce::charges_of_ranks(double& net, double& magnitude, double& count
     count = static_cast<double>(ranks_->frame.all_particles);
 }
 
-kernels::DeviceSources DeviceForce::own_sources() const {
+forces::DeviceSources DeviceForce::own_sources() const {
     return {x_.data(), y_.data(), z_.data(), charge_.data(), job_.per_particle ? softening_.data() : nullptr,
             job_.n};
 }
@@ -97,7 +97,7 @@ void DeviceForce::ranks_box_measure(const RankFrame& frame, BoxFacts& facts) {
     r.frame = frame;
     host_built_ = true; // no graph of a part
     constexpr double none = -std::numeric_limits<double>::infinity();
-    const Settings& s = job_.settings;
+    const settings::Settings& s = job_.settings;
     rescale_charges(queue_, charge_.data(), job_.n, frame.scale, &outcome_.data()->import);
     r.box_targets = direct_targets();
     if (job_.targets > 0) {
@@ -107,11 +107,11 @@ void DeviceForce::ranks_box_measure(const RankFrame& frame, BoxFacts& facts) {
         copy(queue_, r.known.data()->corners, r.corners.data(), 6 * sizeof(double));
     }
     const bool slab = s.open_axis >= 0;
-    periodic_.find_facts(queue_, own_sources(), job_.with_points ? r.box_targets : kernels::DeviceSources{},
+    periodic_.find_facts(queue_, own_sources(), job_.with_points ? r.box_targets : forces::DeviceSources{},
                          s.open_axis, slab ? frame.centre[s.open_axis] : 0, &outcome_.data()->periodic);
     fetch();
     queue_.wait();
-    const kernels::PeriodicFacts& own = host_outcome_.data()->periodic;
+    const periodic::PeriodicFacts& own = host_outcome_.data()->periodic;
     facts = {};
     facts.sums[0] = own.magnitude, facts.sums[1] = own.magnitude * own.softening_square;
     facts.sums[2] = own.moments[0], facts.sums[3] = own.moments[1];
@@ -135,7 +135,7 @@ void DeviceForce::ranks_box_plan(const BoxFrame& frame) {
                            all.sums[0], square,       {all.sums[2], all.sums[3]}};
     plan_for(*r.box_facts.data());
     plan_periodic();
-    copy(queue_, &outcome_.data()->periodic, r.box_facts.data(), sizeof(kernels::PeriodicFacts));
+    copy(queue_, &outcome_.data()->periodic, r.box_facts.data(), sizeof(periodic::PeriodicFacts));
 }
 
 /// The sum over the own particles in page-locked memory, which the sum over all ranks is to replace. Waits.
@@ -206,9 +206,9 @@ void DeviceForce::ranks_box_take(bool on_device, const int64_t* counts, int32_t 
 }
 
 /// The own targets, and all that acts on them.
-kernels::PeriodicTask DeviceForce::ranks_box_task(bool tells_waves) {
+periodic::PeriodicTask DeviceForce::ranks_box_task(bool tells_waves) {
     Ranks& r = ranks();
-    kernels::PeriodicTask task = periodic_task();
+    periodic::PeriodicTask task = periodic_task();
     task.sources = {r.box_column(0).data(),
                     r.box_column(1).data(),
                     r.box_column(2).data(),
@@ -234,7 +234,7 @@ void DeviceForce::ranks_box_evaluate(bool tells_waves, RankOutcome& outcome) {
     GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
     GRAFT_CUDA(cudaEventRecord(r.sums[0], queue_.stream()));
     const bool any = r.frame.all_particles > 0;
-    const kernels::PeriodicTask task = any ? ranks_box_task(tells_waves) : kernels::PeriodicTask{};
+    const periodic::PeriodicTask task = any ? ranks_box_task(tells_waves) : periodic::PeriodicTask{};
     if (any) {
         copy(queue_, r.structure.data(), r.host_structure.data(),
              r.structure.size() * int64_t{sizeof(double)});
@@ -258,14 +258,14 @@ void DeviceForce::ranks_box_evaluate(bool tells_waves, RankOutcome& outcome) {
 }
 
 /// As ranks_results().
-void DeviceForce::ranks_box_results(const kernels::PeriodicTask& task) {
+void DeviceForce::ranks_box_results(const periodic::PeriodicTask& task) {
     Ranks& r = ranks();
     const bool own = job_.targets > 0 && !job_.with_points;
     DeviceTargetSources sources = target_sources();
     sources.has_centre = true;
     std::copy_n(r.frame.centre, 3, sources.centre);
-    if (own && job_.with_potential && job_.settings.softening != Softening::none)
-        remove_self_potential(queue_, static_cast<kernels::Softening>(job_.settings.softening), sources,
+    if (own && job_.with_potential && job_.settings.softening != settings::Softening::none)
+        remove_self_potential(queue_, static_cast<forces::Softening>(job_.settings.softening), sources,
                               field_, job_.targets);
     if (own && job_.with_sums)
         sum_virial(queue_, sources, field_, job_.targets, partial_.data(), outcome_.data()->totals);
@@ -279,4 +279,4 @@ void DeviceForce::ranks_box_results(const kernels::PeriodicTask& task) {
     stage_results(all, count);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -34,7 +34,7 @@ void to_device(backend::Queue& queue, T* to, const T* from, int64_t count) {
 
 } // namespace
 
-void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& particles,
+void DeviceForce::ranks_begin(const settings::Settings& settings, const ParticleInput& particles,
                               const ParticleInput* points, const Outputs& outputs, void* stream,
                               const RankWish& wish, RankFacts& facts) {
     if (begun_)
@@ -49,7 +49,7 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
     job_.with_potential = wish.with_potential, job_.with_sums = wish.with_sums;
     job_.per_particle = wish.per_particle;
     const bool softened = job_.per_particle || settings.softening_length > 0;
-    job_.pairs = {softened ? static_cast<kernels::Softening>(settings.softening) : kernels::Softening::none,
+    job_.pairs = {softened ? static_cast<forces::Softening>(settings.softening) : forces::Softening::none,
                   softened && job_.per_particle, job_.with_potential};
     choose_sizes();
     memory_.set_limit(settings.device.memory_limit);
@@ -96,10 +96,10 @@ void DeviceForce::ranks_begin(const Settings& settings, const ParticleInput& par
 }
 
 /// Waits, and repeats what was too small.
-void DeviceForce::ranks_build(const RankFrame& frame, RankShape& shape) {
+void DeviceForce::ranks_build(const RankFrame& frame, essential::RankShape& shape) {
     Ranks& r = ranks();
     r.frame = frame;
-    Settings& settings = job_.settings;
+    settings::Settings& settings = job_.settings;
     if (frame.has_box) {
         settings.has_box = true;
         std::copy_n(frame.lower, 3, settings.box_lower);
@@ -129,9 +129,9 @@ void DeviceForce::ranks_build(const RankFrame& frame, RankShape& shape) {
         queue_.clear_status();
     }
     ranks_know_tree();
-    const bool plummer = job_.pairs.softening == kernels::Softening::plummer;
-    const int64_t number = settings.precision == Precision::fp64 ? sizeof(double) : sizeof(float);
-    r.shape = {RankContent::all, job_.per_particle,
+    const bool plummer = job_.pairs.softening == forces::Softening::plummer;
+    const int64_t number = settings.precision == settings::Precision::fp64 ? sizeof(double) : sizeof(float);
+    r.shape = {essential::RankContent::all, job_.per_particle,
                static_cast<int32_t>(moments::record_size(settings.order, plummer) * number),
                moments::term_count(settings.order)};
     shape = r.shape;
@@ -162,15 +162,15 @@ void DeviceForce::ranks_know_tree() {
 
 /// As prepare_walk(), without the factors of targets.
 void DeviceForce::ranks_criterion() {
-    const Settings& settings = job_.settings;
-    const bool error = settings.mac == MacType::error;
-    moments::fill_expansion(queue_, tree_, job_.pairs.softening == kernels::Softening::plummer,
-                            settings.precision == Precision::fp64, moments_);
+    const settings::Settings& settings = job_.settings;
+    const bool error = settings.mac == settings::MacType::error;
+    moments::fill_expansion(queue_, tree_, job_.pairs.softening == forces::Softening::plummer,
+                            settings.precision == settings::Precision::fp64, moments_);
     clock_.record(queue_.stream(), DeviceClock::summed, false);
     if (error)
         estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_);
     criterion_.skin = 0;
-    lists::fill_criterion(queue_, tree_, moments_, criterion_options(settings),
+    lists::fill_criterion(queue_, tree_, moments_, essential::criterion_options(settings),
                           error ? estimate_.reach() : nullptr, criterion_);
     clock_.record(queue_.stream(), DeviceClock::prepared, false);
 }
@@ -224,29 +224,29 @@ void DeviceForce::ranks_keep_off(const geometry::Box* boxes, int64_t count) {
         all.include(boxes[k]);
     r.regions.resize(count);
     to_device(queue_, r.regions.data(), boxes, count);
-    keep_off_regions(queue_, tree_, moments_, job_.settings.mac == MacType::error, r.regions.data(), count,
+    keep_off_regions(queue_, tree_, moments_, job_.settings.mac == settings::MacType::error, r.regions.data(), count,
                      all, criterion_);
 }
 
-OwnNodes DeviceForce::ranks_own_nodes(RankContent content) const {
-    OwnNodes own{};
+essential::OwnNodes DeviceForce::ranks_own_nodes(essential::RankContent content) const {
+    essential::OwnNodes own{};
     const auto numbers = [](const auto& buffer) {
         return reinterpret_cast<const double*>(buffer.data() + lists::mac_shift);
     };
-    static_assert(sizeof(RankLink) == sizeof(lists::DeviceMacLink));
+    static_assert(sizeof(essential::RankLink) == sizeof(lists::DeviceMacLink));
     const auto pointer = [](const auto& buffer) { return buffer.empty() ? nullptr : buffer.data(); };
     own.nodes = tree_.nodes.data(), own.boxes = tree_.boxes.data();
     own.xy = numbers(criterion_.xy), own.za = numbers(criterion_.za);
-    own.links = reinterpret_cast<const RankLink*>(criterion_.links.data() + lists::mac_shift);
+    own.links = reinterpret_cast<const essential::RankLink*>(criterion_.links.data() + lists::mac_shift);
     own.mac_softening = pointer(criterion_.softening);
     own.softening_length = job_.settings.softening_length;
-    own.compact = job_.settings.softening == Softening::spline;
-    own.coarse = content == RankContent::masses ? estimate_.nodes() : nullptr;
+    own.compact = job_.settings.softening == settings::Softening::spline;
+    own.coarse = content == essential::RankContent::masses ? estimate_.nodes() : nullptr;
     own.radius = moments_.radius.data(), own.rho = moments_.rho.data();
     own.magnitude = moments_.magnitude.data();
     own.softening_square = pointer(moments_.softening_square);
     own.values = moments_.values.data();
-    own.records = job_.settings.precision == Precision::fp64
+    own.records = job_.settings.precision == settings::Precision::fp64
                       ? reinterpret_cast<const char*>(moments_.full.data())
                       : reinterpret_cast<const char*>(moments_.single.data());
     own.heap = job_.per_particle ? std::numeric_limits<int64_t>::max() : job_.settings.leaf;
@@ -256,8 +256,8 @@ OwnNodes DeviceForce::ranks_own_nodes(RankContent content) const {
 }
 
 /// Waits once, for the sizes.
-void DeviceForce::ranks_pack(RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-                             bool on_device, RankHeader& header) {
+void DeviceForce::ranks_pack(essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
+                             bool on_device, essential::RankHeader& header) {
     Ranks& r = ranks();
     header = {};
     if (job_.n == 0 || count == 0)
@@ -272,9 +272,9 @@ void DeviceForce::ranks_pack(RankContent content, int32_t rank, const lists::Tar
         values->resize(int64_t{nodes} + 1);
     for (backend::DeviceBuffer<int32_t>* values : {&r.sent, &r.wanted})
         GRAFT_CUDA(cudaMemsetAsync(values->data() + nodes, 0, sizeof(int32_t), queue_.stream()));
-    const Extraction extraction{r.opened.data(), r.sent.data(), r.number.data(), r.wanted.data(),
+    const essential::Extraction extraction{r.opened.data(), r.sent.data(), r.number.data(), r.wanted.data(),
                                 r.particle.data()};
-    const OwnNodes own = ranks_own_nodes(content);
+    const essential::OwnNodes own = ranks_own_nodes(content);
     for (int32_t level = 0; level < known.counts.levels; ++level)
         open_level(queue_, own, r.boxes.data(), count, known.level_offset[level],
                    known.level_offset[level + 1], extraction);
@@ -285,11 +285,11 @@ void DeviceForce::ranks_pack(RankContent content, int32_t rank, const lists::Tar
     queue_.wait();
     header = {known.sent, known.particles, known.counts.levels, 0, known.charge, known.magnitude, known.box};
     Ranks::Parcel& parcel = r.parcel(rank);
-    parcel.bytes = message_bytes(r.shape, header);
+    parcel.bytes = essential::message_bytes(r.shape, header);
     parcel.device.resize(parcel.bytes);
     // What stands between the sections travels, too.
     GRAFT_CUDA(cudaMemsetAsync(parcel.device.data(), 0, static_cast<size_t>(parcel.bytes), queue_.stream()));
-    put_nodes(queue_, own, r.shape, extraction, nodes, sections_of(parcel.device.data(), r.shape, header));
+    put_nodes(queue_, own, r.shape, extraction, nodes, essential::sections_of(parcel.device.data(), r.shape, header));
     if (!on_device) {
         parcel.host.resize(parcel.bytes);
         to_host(queue_, parcel.host.data(), parcel.device.data(), parcel.bytes);
@@ -309,7 +309,7 @@ void DeviceForce::ranks_scale_targets(bool use_last) {
     if (job_.targets == 0)
         return;
     if (use_last)
-        scale_groups_by_last(queue_, job_.settings, last_.data(), targets_);
+        lists::scale_groups_by_last(queue_, job_.settings, last_.data(), targets_);
     else
         estimate_.scale_groups(queue_, job_.settings, tree_, targets_, job_.n > 0,
                                r.coarse_nodes > 0 ? r.coarse.data() : nullptr);
@@ -318,10 +318,10 @@ void DeviceForce::ranks_scale_targets(bool use_last) {
 /// Enqueues lists and sums of all groups over the own tree, which sets the field, or the others', which adds.
 void DeviceForce::ranks_sum(bool own) {
     Ranks& r = ranks();
-    kernels::DeviceEvaluation how = evaluation();
+    forces::DeviceEvaluation how = evaluation();
     how.add = !own;
     if (!own) // the papers' kernels know one tree
-        how.kernel = kernels::DeviceKernel::automatic;
+        how.kernel = forces::DeviceKernel::automatic;
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
     for (int b = 0; b < batches_; ++b) {
         list_builder_.build(queue_, own ? tree_ : r.tree, own ? criterion_ : r.criterion, targets_, kind, b,
@@ -356,8 +356,8 @@ void DeviceForce::ranks_results() {
     DeviceTargetSources sources = target_sources();
     sources.has_centre = true;
     std::copy_n(r.frame.centre, 3, sources.centre);
-    if (job_.with_potential && !job_.with_points && job_.settings.softening != Softening::none)
-        remove_self_potential(queue_, static_cast<kernels::Softening>(job_.settings.softening), sources,
+    if (job_.with_potential && !job_.with_points && job_.settings.softening != settings::Softening::none)
+        remove_self_potential(queue_, static_cast<forces::Softening>(job_.settings.softening), sources,
                               field_, job_.targets);
     if (job_.with_sums && !job_.with_points)
         sum_virial(queue_, sources, field_, job_.targets, partial_.data(), outcome_.data()->totals);
@@ -431,4 +431,4 @@ void DeviceForce::ranks_stop() noexcept {
     begun_ = false;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 /// What the host reads of the own tree.
 struct KnownTree {
@@ -68,7 +68,7 @@ struct DeviceForce::Ranks {
 
     backend::DeviceMemory& memory;
     RankFrame frame{};
-    RankShape shape{};
+    essential::RankShape shape{};
     int64_t groups = 0; // of the own targets
     backend::DeviceStatus built{};
     backend::DeviceBuffer<double> corners;
@@ -82,12 +82,12 @@ struct DeviceForce::Ranks {
     backend::DeviceBuffer<char> arrived;
     backend::PinnedBuffer<char> host_arrived;
     // The other ranks' nodes as one tree.
-    backend::DeviceBuffer<SuperNode> supers;
-    backend::PinnedBuffer<SuperNode> host_supers;
+    backend::DeviceBuffer<essential::SuperNode> supers;
+    backend::PinnedBuffer<essential::SuperNode> host_supers;
     tree::DeviceTree tree;
     moments::DeviceMoments moments;
     lists::DeviceCriterion criterion;
-    backend::DeviceBuffer<CoarseNode> coarse;
+    backend::DeviceBuffer<lists::CoarseNode> coarse;
     int64_t nodes = 0, particles = 0, coarse_nodes = 0;
     backend::PinnedBuffer<tree::Node> host_nodes;
     backend::PinnedBuffer<geometry::Box> host_boxes;
@@ -96,14 +96,14 @@ struct DeviceForce::Ranks {
     backend::DeviceBuffer<double> corner_partial, structure;
     backend::DeviceBuffer<uint8_t> flags;
     backend::PinnedBuffer<double> host_structure;
-    backend::PinnedBuffer<kernels::PeriodicFacts> box_facts;
+    backend::PinnedBuffer<periodic::PeriodicFacts> box_facts;
     std::vector<backend::DeviceBuffer<double>> box_columns;
     backend::DeviceBuffer<double>& box_column(size_t c) {
         while (box_columns.size() <= c)
             box_columns.emplace_back(memory, "particles near the own targets");
         return box_columns[c];
     }
-    kernels::DeviceSources box_targets{};
+    forces::DeviceSources box_targets{};
     bool box_virial = false;
     double box_net = 0, box_magnitude = 0; // of all ranks' charges, host units
     cudaEvent_t sums[4] = {};              // around the sums over the own tree, and over the forest
@@ -123,16 +123,16 @@ void keep_off_regions(backend::Queue& queue, const tree::DeviceTree& tree,
                       const moments::DeviceMoments& moments, bool error, const geometry::Box* regions,
                       int64_t count, const geometry::Box& all, lists::DeviceCriterion& criterion);
 /// Nodes [begin, end), all of one level.
-void open_level(backend::Queue& queue, const OwnNodes& own, const lists::Target* boxes, int count,
-                int32_t begin, int32_t end, const Extraction& to);
-void put_nodes(backend::Queue& queue, const OwnNodes& own, const RankShape& shape, const Extraction& from,
-               int32_t nodes, const RankSections& to);
-void take_nodes(backend::Queue& queue, const RankSections& from, const RankShape& shape,
-                const RankHeader& header, const RankPlace& place, const RemoteNodes& to);
-void put_supers(backend::Queue& queue, const SuperNode* supers, int32_t count, const RankShape& shape,
-                const RemoteNodes& to);
+void open_level(backend::Queue& queue, const essential::OwnNodes& own, const lists::Target* boxes, int count,
+                int32_t begin, int32_t end, const essential::Extraction& to);
+void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape, const essential::Extraction& from,
+               int32_t nodes, const essential::RankSections& to);
+void take_nodes(backend::Queue& queue, const essential::RankSections& from, const essential::RankShape& shape,
+                const essential::RankHeader& header, const essential::RankPlace& place, const essential::RemoteNodes& to);
+void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count, const essential::RankShape& shape,
+                const essential::RemoteNodes& to);
 /// What the evaluation reads of node 0 and of the tree.
 void close_forest(backend::Queue& queue, int32_t nodes, int32_t levels, double charge, double magnitude,
                   tree::DeviceTreeCounts* counts, double* values, double* magnitudes);
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 void* DeviceForce::ranks_receive(int64_t bytes, bool on_device) {
     Ranks& r = ranks();
@@ -18,9 +18,9 @@ void* DeviceForce::ranks_receive(int64_t bytes, bool on_device) {
 }
 
 /// Room for the nodes and particles of the plan.
-void DeviceForce::ranks_resize_forest(const RemotePlan& plan) {
+void DeviceForce::ranks_resize_forest(const essential::RemotePlan& plan) {
     Ranks& r = ranks();
-    const Settings& settings = job_.settings;
+    const settings::Settings& settings = job_.settings;
     const int64_t nodes = plan.nodes, particles = plan.particles;
     r.tree.options = tree_.options;
     r.tree.options.type = tree::TreeType::octree;
@@ -37,18 +37,18 @@ void DeviceForce::ranks_resize_forest(const RemotePlan& plan) {
         values->resize(nodes);
     r.moments.values.resize(r.shape.terms);
     r.moments.softening_square.resize(job_.per_particle ? nodes : 0);
-    const bool full = settings.precision == Precision::fp64;
+    const bool full = settings.precision == settings::Precision::fp64;
     r.moments.full.resize(full ? nodes * (r.shape.record_bytes / 8) : 0);
     r.moments.single.resize(full ? 0 : nodes * (r.shape.record_bytes / 4));
-    r.criterion.options = criterion_options(settings);
+    r.criterion.options = essential::criterion_options(settings);
     r.criterion.root = 0, r.criterion.levels = plan.levels, r.criterion.skin = 0;
     r.criterion.resize_nodes(nodes, job_.per_particle);
 }
 
-RemoteNodes DeviceForce::ranks_remote_nodes() {
+essential::RemoteNodes DeviceForce::ranks_remote_nodes() {
     Ranks& r = ranks();
-    if (r.shape.content == RankContent::masses) {
-        RemoteNodes masses{};
+    if (r.shape.content == essential::RankContent::masses) {
+        essential::RemoteNodes masses{};
         masses.coarse = r.coarse.data();
         return masses;
     }
@@ -59,7 +59,7 @@ RemoteNodes DeviceForce::ranks_remote_nodes() {
             r.tree.boxes.data(),
             numbers(r.criterion.xy),
             numbers(r.criterion.za),
-            reinterpret_cast<RankLink*>(r.criterion.links.data() + lists::mac_shift),
+            reinterpret_cast<essential::RankLink*>(r.criterion.links.data() + lists::mac_shift),
             r.criterion.softening.data(),
             r.moments.cx.data(),
             r.moments.cy.data(),
@@ -68,24 +68,24 @@ RemoteNodes DeviceForce::ranks_remote_nodes() {
             r.moments.rho.data(),
             r.moments.magnitude.data(),
             r.moments.softening_square.data(),
-            job_.settings.precision == Precision::fp64 ? reinterpret_cast<char*>(r.moments.full.data())
+            job_.settings.precision == settings::Precision::fp64 ? reinterpret_cast<char*>(r.moments.full.data())
                                                        : reinterpret_cast<char*>(r.moments.single.data()),
             nullptr};
 }
 
 /// Enqueued.
-void DeviceForce::ranks_take(RankContent content, bool on_device, const RankArrival* arrivals,
+void DeviceForce::ranks_take(essential::RankContent content, bool on_device, const RankArrival* arrivals,
                              int32_t count) {
     Ranks& r = ranks();
     r.shape.content = content;
-    std::vector<RankHeader> headers;
+    std::vector<essential::RankHeader> headers;
     int64_t bytes = 0;
     for (int32_t s = 0; s < count; ++s) {
         headers.push_back(arrivals[s].header);
-        bytes = arrivals[s].offset + message_bytes(r.shape, arrivals[s].header);
+        bytes = arrivals[s].offset + essential::message_bytes(r.shape, arrivals[s].header);
     }
-    const bool masses = content == RankContent::masses;
-    const RemotePlan plan = plan_remote(headers, 1 << job_.settings.dimension);
+    const bool masses = content == essential::RankContent::masses;
+    const essential::RemotePlan plan = essential::plan_remote(headers, 1 << job_.settings.dimension);
     (masses ? r.coarse_nodes : r.nodes) = plan.nodes;
     r.particles = masses ? 0 : plan.particles;
     if (plan.nodes == 0)
@@ -94,20 +94,20 @@ void DeviceForce::ranks_take(RankContent content, bool on_device, const RankArri
     if (!on_device)
         GRAFT_CUDA(cudaMemcpyAsync(r.arrived.data(), r.host_arrived.data(), static_cast<size_t>(bytes),
                                    cudaMemcpyHostToDevice, queue_.stream()));
-    const RemoteNodes to = ranks_remote_nodes();
+    const essential::RemoteNodes to = ranks_remote_nodes();
     const auto supers = static_cast<int32_t>(plan.supers.size());
     r.supers.resize(supers), r.host_supers.resize(supers);
     std::copy(plan.supers.begin(), plan.supers.end(), r.host_supers.data());
     GRAFT_CUDA(cudaMemcpyAsync(r.supers.data(), r.host_supers.data(),
-                               static_cast<size_t>(supers) * sizeof(SuperNode), cudaMemcpyHostToDevice,
+                               static_cast<size_t>(supers) * sizeof(essential::SuperNode), cudaMemcpyHostToDevice,
                                queue_.stream()));
     put_supers(queue_, r.supers.data(), supers, r.shape, to);
     double* const columns[5] = {r.tree.x.data(), r.tree.y.data(), r.tree.z.data(), r.tree.charge.data(),
                                 r.tree.softening.data()};
     for (int32_t s = 0; s < count; ++s) {
-        const RankHeader& header = headers[static_cast<size_t>(s)];
-        const RankPlace& place = plan.places[static_cast<size_t>(s)];
-        const RankSections from = sections_of(r.arrived.data() + arrivals[s].offset, r.shape, header);
+        const essential::RankHeader& header = headers[static_cast<size_t>(s)];
+        const essential::RankPlace& place = plan.places[static_cast<size_t>(s)];
+        const essential::RankSections from = essential::sections_of(r.arrived.data() + arrivals[s].offset, r.shape, header);
         take_nodes(queue_, from, r.shape, header, place, to);
         for (int c = 0; c < (r.shape.lengths ? 5 : 4) && !masses && header.particles > 0; ++c)
             GRAFT_CUDA(cudaMemcpyAsync(columns[c] + place.particle, from.particle[c],
@@ -119,4 +119,4 @@ void DeviceForce::ranks_take(RankContent content, bool on_device, const RankArri
                      r.tree.counts.data(), r.moments.values.data(), r.moments.magnitude.data());
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -48,10 +48,10 @@ RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
     core::Timer timer;
     find_pieces(comm, job);
     meet_ranks(comm, job);
-    pack(comm, job, RankContent::all);
+    pack(comm, job, essential::RankContent::all);
     comm.together([&] { call(job.table.evaluate_own, job.engine); });
-    start(comm, job, RankContent::all);
-    finish(comm, job, RankContent::all);
+    start(comm, job, essential::RankContent::all);
+    finish(comm, job, essential::RankContent::all);
     times_.exchange_s = timer.lap();
     RankOutcome outcome{};
     comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
@@ -85,8 +85,8 @@ RankFrame RanksOnDevice::agree_on_charges(comm::Communicator& comm, const Job& j
 void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
     RankFrame frame = agree_on_charges(comm, job);
     if (frame.all_particles > 0) {
-        const KeyRange root =
-            find_root(comm, job.settings, TreeScope::local, facts_.corners, [](const KeyRange&) {});
+        const particles::KeyRange root =
+            essential::find_root(comm, job.settings, settings::TreeScope::local, facts_.corners, [](const particles::KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
         for (int a = 0; a < 3; ++a)
             frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];
@@ -101,7 +101,7 @@ void RanksOnDevice::find_pieces(comm::Communicator& comm, const Job& job) {
         int64_t count = 0;
         call(job.table.cover_particles, job.engine, groups_.data(), most_runs, &count);
         groups_.resize(count);
-        regions_.cover(groups_, Domains::most_boxes(comm.size()));
+        regions_.cover(groups_, essential::Domains::most_boxes(comm.size()));
     });
     regions_.exchange(comm);
     comm.together([&] {
@@ -124,15 +124,15 @@ void RanksOnDevice::cover_targets(const Job& job) {
 void RanksOnDevice::meet_ranks(comm::Communicator& comm, const Job& job) {
     comm.together([&] {
         cover_targets(job);
-        domains_.cover(groups_, Domains::most_boxes(comm.size()));
+        domains_.cover(groups_, essential::Domains::most_boxes(comm.size()));
     });
-    if (job.settings.mac == MacType::error) {
+    if (job.settings.mac == settings::MacType::error) {
         const bool use_last = comm.min<int32_t>(facts_.has_last) != 0;
         if (!use_last) {
             domains_.exchange(comm);
-            pack(comm, job, RankContent::masses);
-            start(comm, job, RankContent::masses);
-            finish(comm, job, RankContent::masses);
+            pack(comm, job, essential::RankContent::masses);
+            start(comm, job, essential::RankContent::masses);
+            finish(comm, job, essential::RankContent::masses);
         }
         comm.together([&] {
             call(job.table.scale_targets, job.engine, use_last);
@@ -144,13 +144,13 @@ void RanksOnDevice::meet_ranks(comm::Communicator& comm, const Job& job) {
 }
 
 /// What every other rank needs.
-void RanksOnDevice::pack(comm::Communicator& comm, const Job& job, RankContent content) {
+void RanksOnDevice::pack(comm::Communicator& comm, const Job& job, essential::RankContent content) {
     shape_.content = content;
     comm.together([&] {
         parcels_.clear();
         for (int step = 1; step < comm.size(); ++step) { // not all to the same rank at once
             const int to = (comm.rank() + step) % comm.size();
-            RankHeader header{};
+            essential::RankHeader header{};
             call(job.table.pack, job.engine, content, static_cast<int32_t>(to), domains_.boxes(to),
                  static_cast<int32_t>(domains_.count(to)), comm.device_aware(), &header);
             if (header.nodes > 0)
@@ -160,13 +160,13 @@ void RanksOnDevice::pack(comm::Communicator& comm, const Job& job, RankContent c
 }
 
 /// Tells the headers, then starts the messages.
-void RanksOnDevice::start(comm::Communicator& comm, const Job& job, RankContent content) {
+void RanksOnDevice::start(comm::Communicator& comm, const Job& job, essential::RankContent content) {
     const bool on_device = comm.device_aware();
     std::vector<comm::Outgoing> outgoing;
     std::vector<comm::Incoming> incoming;
     comm.together([&] {
         for (const Parcel& parcel : parcels_)
-            outgoing.push_back({parcel.to, &parcel.header, sizeof(RankHeader)});
+            outgoing.push_back({parcel.to, &parcel.header, sizeof(essential::RankHeader)});
     });
     comm::sparse_exchange(comm, outgoing, headers_, incoming);
     comm.together([&] {
@@ -176,7 +176,7 @@ void RanksOnDevice::start(comm::Communicator& comm, const Job& job, RankContent 
             RankArrival arrival{{}, bytes};
             std::memcpy(&arrival.header, message.data, sizeof arrival.header);
             arrivals_.push_back(arrival), senders_.push_back(message.from);
-            bytes += message_bytes(shape_, arrival.header);
+            bytes += essential::message_bytes(shape_, arrival.header);
         }
         call(job.table.receive, job.engine, bytes, on_device, &room_);
         for (Parcel& parcel : parcels_)
@@ -186,13 +186,13 @@ void RanksOnDevice::start(comm::Communicator& comm, const Job& job, RankContent 
     const int own_tag = tag + static_cast<int>(content);
     for (size_t i = 0; i < arrivals_.size(); ++i)
         requests_.push_back(comm.irecv(static_cast<char*>(room_) + arrivals_[i].offset,
-                                       message_bytes(shape_, arrivals_[i].header), senders_[i], own_tag));
+                                       essential::message_bytes(shape_, arrivals_[i].header), senders_[i], own_tag));
     for (const Parcel& parcel : parcels_)
         requests_.push_back(
-            comm.isend(parcel.data, message_bytes(shape_, parcel.header), parcel.to, own_tag));
+            comm.isend(parcel.data, essential::message_bytes(shape_, parcel.header), parcel.to, own_tag));
 }
 
-void RanksOnDevice::finish(comm::Communicator& comm, const Job& job, RankContent content) {
+void RanksOnDevice::finish(comm::Communicator& comm, const Job& job, essential::RankContent content) {
     comm.wait_all(requests_);
     comm.together([&] {
         call(job.table.take, job.engine, content, comm.device_aware(), arrivals_.data(),
@@ -200,4 +200,4 @@ void RanksOnDevice::finish(comm::Communicator& comm, const Job& job, RankContent
     });
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

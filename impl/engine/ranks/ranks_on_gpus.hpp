@@ -13,7 +13,7 @@
 
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 class RanksOnDevice {
   public:
@@ -22,7 +22,7 @@ class RanksOnDevice {
     struct Job {
         const DeviceRanksTable& table;
         void* engine;
-        const Settings& settings;
+        const settings::Settings& settings;
         const ParticleInput& particles;
         const ParticleInput* points;
         const Outputs& outputs;
@@ -51,19 +51,19 @@ class RanksOnDevice {
     void find_pieces(comm::Communicator& comm, const Job& job);
     void meet_ranks(comm::Communicator& comm, const Job& job);
     void cover_targets(const Job& job);
-    void pack(comm::Communicator& comm, const Job& job, RankContent content);
-    void start(comm::Communicator& comm, const Job& job, RankContent content);
-    void finish(comm::Communicator& comm, const Job& job, RankContent content);
+    void pack(comm::Communicator& comm, const Job& job, essential::RankContent content);
+    void start(comm::Communicator& comm, const Job& job, essential::RankContent content);
+    void finish(comm::Communicator& comm, const Job& job, essential::RankContent content);
 
     struct Parcel { // to one rank
         int to;
-        RankHeader header;
+        essential::RankHeader header;
         const void* data;
     };
-    Domains domains_, regions_;
+    essential::Domains domains_, regions_;
     core::Buffer<lists::Group> groups_; // runs of the own targets, or of nodes
     RankFacts facts_{};
-    RankShape shape_{};
+    essential::RankShape shape_{};
     std::vector<Parcel> parcels_;
     std::vector<RankArrival> arrivals_;
     std::vector<int> senders_;
@@ -73,4 +73,4 @@ class RanksOnDevice {
     Times times_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::engine {
 
 namespace {
 
@@ -118,51 +118,51 @@ __global__ void pieces_kernel(const Pieces p) {
     const int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
     if (k >= p.counts->nodes)
         return;
-    const geometry::Box cell = cell_around(p.boxes[k], p.counts->root_lower, p.edges[k]);
-    if (!meet(cell, p.all_regions))
+    const geometry::Box cell = lists::cell_around(p.boxes[k], p.counts->root_lower, p.edges[k]);
+    if (!lists::meet(cell, p.all_regions))
         return;
     bool met = false;
     for (int64_t r = 0; r < p.region_count && !met; ++r)
-        met = meet(cell, p.regions[r]);
+        met = lists::meet(cell, p.regions[r]);
     if (met)
-        keep_off_piece(p.error, p.radius[k], p.za[k].a, p.links[k].b);
+        lists::keep_off_piece(p.error, p.radius[k], p.za[k].a, p.links[k].b);
 }
 
-__global__ void open_kernel(const OwnNodes own, const lists::Target* boxes, int count, int32_t begin,
-                            int32_t end, const Extraction to) {
+__global__ void open_kernel(const essential::OwnNodes own, const lists::Target* boxes, int count, int32_t begin,
+                            int32_t end, const essential::Extraction to) {
     const int64_t k = begin + int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k < end)
-        open_node(own, boxes, count, static_cast<int32_t>(k), to);
+        essential::open_node(own, boxes, count, static_cast<int32_t>(k), to);
 }
 
-__global__ void put_nodes_kernel(const OwnNodes own, const RankShape shape, const Extraction from,
-                                 int32_t nodes, const RankSections to) {
+__global__ void put_nodes_kernel(const essential::OwnNodes own, const essential::RankShape shape, const essential::Extraction from,
+                                 int32_t nodes, const essential::RankSections to) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k < nodes && from.sent[k] != 0)
-        put_node(own, shape, from, static_cast<int32_t>(k), to);
+        essential::put_node(own, shape, from, static_cast<int32_t>(k), to);
 }
 
 /// A warp a node.
-__global__ void put_particles_kernel(const OwnNodes own, const RankShape shape, const Extraction from,
-                                     int32_t nodes, const RankSections to) {
+__global__ void put_particles_kernel(const essential::OwnNodes own, const essential::RankShape shape, const essential::Extraction from,
+                                     int32_t nodes, const essential::RankSections to) {
     const int64_t k = int64_t{blockIdx.x} * (threads / 32) + threadIdx.x / 32;
     const int32_t count = k < nodes ? from.wanted[k] : 0;
     for (int32_t i = static_cast<int32_t>(threadIdx.x % 32); i < count; i += 32)
-        put_particle(own, shape, from, static_cast<int32_t>(k), i, to);
+        essential::put_particle(own, shape, from, static_cast<int32_t>(k), i, to);
 }
 
-__global__ void take_nodes_kernel(const RankSections from, const RankShape shape, const RankPlace place,
-                                  int64_t nodes, const RemoteNodes to) {
+__global__ void take_nodes_kernel(const essential::RankSections from, const essential::RankShape shape, const essential::RankPlace place,
+                                  int64_t nodes, const essential::RemoteNodes to) {
     const int64_t j = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (j < nodes)
-        take_node(from, shape, place, static_cast<int32_t>(j), to);
+        essential::take_node(from, shape, place, static_cast<int32_t>(j), to);
 }
 
-__global__ void supers_kernel(const SuperNode* supers, int32_t count, const RankShape shape,
-                              const RemoteNodes to) {
+__global__ void supers_kernel(const essential::SuperNode* supers, int32_t count, const essential::RankShape shape,
+                              const essential::RemoteNodes to) {
     const int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
     if (k < count)
-        put_super(supers[k], shape, k, to);
+        essential::put_super(supers[k], shape, k, to);
 }
 
 __global__ void close_kernel(int32_t nodes, int32_t levels, double charge, double magnitude,
@@ -218,21 +218,21 @@ void keep_off_regions(backend::Queue& queue, const tree::DeviceTree& tree,
     ++queue.launches;
 }
 
-void open_level(backend::Queue& queue, const OwnNodes& own, const lists::Target* boxes, int count,
-                int32_t begin, int32_t end, const Extraction& to) {
+void open_level(backend::Queue& queue, const essential::OwnNodes& own, const lists::Target* boxes, int count,
+                int32_t begin, int32_t end, const essential::Extraction& to) {
     open_kernel<<<backend::blocks_for(end - begin, threads), threads, 0, queue.stream()>>>(own, boxes, count,
                                                                                            begin, end, to);
     GRAFT_CUDA_LAUNCHED("nodes to send");
     ++queue.launches;
 }
 
-void put_nodes(backend::Queue& queue, const OwnNodes& own, const RankShape& shape, const Extraction& from,
-               int32_t nodes, const RankSections& to) {
+void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape, const essential::Extraction& from,
+               int32_t nodes, const essential::RankSections& to) {
     put_nodes_kernel<<<backend::blocks_for(nodes, threads), threads, 0, queue.stream()>>>(own, shape, from,
                                                                                           nodes, to);
     GRAFT_CUDA_LAUNCHED("packing of nodes");
     ++queue.launches;
-    if (shape.content == RankContent::masses)
+    if (shape.content == essential::RankContent::masses)
         return;
     put_particles_kernel<<<backend::blocks_for(nodes, threads / 32), threads, 0, queue.stream()>>>(
         own, shape, from, nodes, to);
@@ -240,16 +240,16 @@ void put_nodes(backend::Queue& queue, const OwnNodes& own, const RankShape& shap
     ++queue.launches;
 }
 
-void take_nodes(backend::Queue& queue, const RankSections& from, const RankShape& shape,
-                const RankHeader& header, const RankPlace& place, const RemoteNodes& to) {
+void take_nodes(backend::Queue& queue, const essential::RankSections& from, const essential::RankShape& shape,
+                const essential::RankHeader& header, const essential::RankPlace& place, const essential::RemoteNodes& to) {
     take_nodes_kernel<<<backend::blocks_for(header.nodes, threads), threads, 0, queue.stream()>>>(
         from, shape, place, header.nodes, to);
     GRAFT_CUDA_LAUNCHED("nodes from other ranks");
     ++queue.launches;
 }
 
-void put_supers(backend::Queue& queue, const SuperNode* supers, int32_t count, const RankShape& shape,
-                const RemoteNodes& to) {
+void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count, const essential::RankShape& shape,
+                const essential::RemoteNodes& to) {
     supers_kernel<<<backend::blocks_for(count, threads), threads, 0, queue.stream()>>>(supers, count, shape,
                                                                                        to);
     GRAFT_CUDA_LAUNCHED("nodes above other ranks' trees");
@@ -263,4 +263,4 @@ void close_forest(backend::Queue& queue, int32_t nodes, int32_t levels, double c
     ++queue.launches;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

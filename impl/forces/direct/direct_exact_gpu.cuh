@@ -10,7 +10,7 @@
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/frame_resolution.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 inline constexpr int combine_threads = 128, exact_lanes = 4;
 
@@ -95,4 +95,4 @@ __device__ void sum_in_double(const DirectInput& input, double scale, int64_t fi
     __syncthreads();
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

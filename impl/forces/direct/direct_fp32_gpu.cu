@@ -1,7 +1,7 @@
 // All pairs in single precision: the instances of direct_kernel_gpu.cuh.
 #include "forces/direct/direct_kernel_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input) {
     if (is_wide(kind, potential, input.cut.targets))
@@ -10,4 +10,4 @@ void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, 
         launch_direct<DirectShapeFp32>(queue, kind, potential, input);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

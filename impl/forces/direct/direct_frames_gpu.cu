@@ -5,7 +5,7 @@
 #include "forces/direct/direct_gpu.cuh"
 #include "forces/frame_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -129,4 +129,4 @@ void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const
     queue.launches += 2;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

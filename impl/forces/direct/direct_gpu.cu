@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -259,4 +259,4 @@ DirectBlock direct_block(const DeviceEvaluation& how, int64_t targets) {
                : of(static_cast<DirectShapeFp32*>(nullptr));
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -9,7 +9,7 @@
 #include "forces/p2p/pair_gpu.cuh"
 #include "forces/frame.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 struct DirectCut {
     int64_t targets = 0, sources = 0;
@@ -80,4 +80,4 @@ inline constexpr int direct_bound_blocks = 128;
 void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const DirectInput& input,
                           double* source_boxes, Frame* frames, double* nearest);
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -9,7 +9,7 @@
 
 #include "forces/direct/direct_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 template <typename T, typename Sum, int threads_, int lanes_, int tile_, int unroll_>
 struct DirectShape {
@@ -174,4 +174,4 @@ using DirectShapeFp32 = DirectShape<float, float, 256, 4, 1024, 4>;
 using DirectShapeMixed = DirectShape<float, double, 256, 4, 512, 4>;
 using DirectShapeFp64 = DirectShape<double, double, 256, 2, 256, 4>;
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -17,7 +17,7 @@
 #include "forces/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 #define GRAFT_LOCAL_BODY HWY_INLINE
 #include "forces/m2l/m2l.inc"
@@ -192,11 +192,11 @@ void transpose_double(const double* expansion, int size, const int32_t* nodes, i
     transpose_records(expansion, size, nodes, count, padded, rows);
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 
 HWY_EXPORT(m2l_float);
 HWY_EXPORT(m2l_double);
@@ -257,5 +257,5 @@ void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, 
 template class LocalSources<float>;
 template class LocalSources<double>;
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

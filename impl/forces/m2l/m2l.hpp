@@ -19,7 +19,7 @@
 #include <array>
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Coefficients L_beta in frame units, of the first term_count(local_order(order)) terms.
 struct LocalExpansion {
@@ -58,4 +58,4 @@ template <typename T>
 void l2p(const CellVariant& variant, const LocalExpansion& local, const Targets<T>& targets,
          const FieldSums& sums);
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::forces {
 
 /// What a cell costs that goes into a group's polynomial, in cells that meet a target.
 inline constexpr int64_t m2l_cells = 8;
@@ -20,18 +20,18 @@ enum class LocalPlace { cpu, gpu };
 
 /// NULL where far cells become polynomials, else why they do not. plummer_each: every particle has a Plummer
 /// length of its own.
-inline const char* why_not_local(const Settings& settings, bool plummer_each, LocalPlace place) {
-    if (settings.local == Local::off)
+inline const char* why_not_local(const settings::Settings& settings, bool plummer_each, LocalPlace place) {
+    if (settings.local == settings::Local::off)
         return "local is off";
-    if (settings.mac != MacType::error)
+    if (settings.mac != settings::MacType::error)
         return "the criterion is not mac.type error";
     if (settings.periodic)
         return "the box is periodic";
     if (plummer_each)
         return "every particle has a Plummer length of its own";
     if (place == LocalPlace::cpu)
-        return settings.local == Local::auto_ && settings.order == 0 ? "no faster at order 0" : nullptr;
-    if (settings.order != 2 || settings.precision == Precision::fp64)
+        return settings.local == settings::Local::auto_ && settings.order == 0 ? "no faster at order 0" : nullptr;
+    if (settings.order != 2 || settings.precision == settings::Precision::fp64)
         return "on a GPU only for order 2 in fp32 and mixed";
     if (settings.device.kernel > 1)
         return "cuda.kernel is one that has no polynomials";
@@ -43,4 +43,4 @@ inline std::string local_words(const char* why_not) {
     return why_not != nullptr ? std::string("off: ") + why_not : "on";
 }
 
-} // namespace graft::pipeline
+} // namespace graft::forces

@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -231,4 +231,4 @@ void spread_shared(backend::Queue& queue, const EvaluationView& view, const Unit
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -8,7 +8,7 @@
 #include "forces/m2p/m2p_gpu.cuh"
 #include "forces/m2l/m2l_terms.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 inline constexpr int device_local_order = 2;
 inline constexpr int device_local_degree = local_order(device_local_order);
@@ -47,4 +47,4 @@ struct DeviceLocalOps {
 #include "forces/m2l/m2l.inc"
 #undef GRAFT_LOCAL_BODY
 
-} // namespace graft::kernels
+} // namespace graft::forces

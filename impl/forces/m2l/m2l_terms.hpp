@@ -12,7 +12,7 @@
 #include "core/host_device.hpp"
 #include "moments/moment_terms.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Order of the local expansion (degree of the potential's polynomial) that goes with cells of `order`: far
 /// cells' products of source and local terms are kept up to this order in all. One more makes an M2L of order
@@ -86,4 +86,4 @@ GRAFT_HD constexpr void complete_terms(int degree, T* value) {
             }
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// In shared memory, of one warp.
 class CellQueue {
@@ -58,4 +58,4 @@ class CellQueue {
     float4 word_[32 * words];
 };
 
-} // namespace graft::kernels
+} // namespace graft::forces

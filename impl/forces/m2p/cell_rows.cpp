@@ -12,7 +12,7 @@
 #include "forces/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 /// One vector of cells: from record rows to kernel rows.
 template <typename T>
@@ -103,11 +103,11 @@ void pack_double(const double* expansion, int order, bool softened, const int32_
     pack(expansion, order, softened, nodes, count, padded, stride, scratch, rows);
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 namespace {
 
 HWY_EXPORT(pack_float);
@@ -164,5 +164,5 @@ void CellBuffer<T>::fill(const moments::Moments& moments, const T* expansion, co
 template class CellBuffer<float>;
 template class CellBuffer<double>;
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 template <typename T>
 class CellBuffer {
@@ -35,4 +35,4 @@ class CellBuffer {
     int64_t padded_ = 0;
 };
 
-} // namespace graft::kernels
+} // namespace graft::forces

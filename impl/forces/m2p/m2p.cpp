@@ -10,7 +10,7 @@
 #include "forces/m2p/m2p_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 void m2p_float(const CellVariant& variant, double length, const Cells<float>& cells,
                const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
@@ -21,11 +21,11 @@ void m2p_double(const CellVariant& variant, double length, const Cells<double>& 
     CellCall<double, false>{variant, length, 0, cells, targets, chunk, sums}();
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 
 HWY_EXPORT(m2p_float);
 HWY_EXPORT(m2p_double);
@@ -41,5 +41,5 @@ void m2p<double>(const CellVariant& variant, double length, const Cells<double>&
     HWY_DYNAMIC_DISPATCH(m2p_double)(variant, length, cells, targets, whole(cells, chunk), sums);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

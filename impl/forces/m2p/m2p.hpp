@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Cells in blocks of source_pad: row k of block b is at rows[(b * row_count + k) * source_pad].
 template <typename T>
@@ -73,4 +73,4 @@ int64_t whole(const Cells<T>& cells, int64_t chunk) {
                       : (chunk + source_pad - 1) / source_pad * source_pad;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -1,7 +1,7 @@
 // Cells of units in double, orders 3 and 4; see m2p_general_gpu.cuh.
 #include "forces/m2p/m2p_general_gpu.cuh"
 
-namespace graft::kernels::general_cells {
+namespace graft::forces::general_cells {
 
 template <>
 void launch_high<double>(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
@@ -13,4 +13,4 @@ void launch_high<double>(backend::Queue& queue, const EvaluationView& view, cons
         launch<double, 4>(queue, view, units, skip, softened, per_particle, potential);
 }
 
-} // namespace graft::kernels::general_cells
+} // namespace graft::forces::general_cells

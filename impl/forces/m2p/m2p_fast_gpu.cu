@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace fast_cells {
 extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&,
@@ -61,11 +61,11 @@ void pack_cells(backend::Queue& queue, const EvaluationView& view, const tree::D
 void sum_cells_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                     const PackedCell* cells, const ChargeSigns* signs, bool softened, bool potential) {
     if (potential)
-        softened ? fast_cells::launch<true, true>(queue, view, units, cells, signs)
-                 : fast_cells::launch<false, true>(queue, view, units, cells, signs);
+        softened ? forces::fast_cells::launch<true, true>(queue, view, units, cells, signs)
+                 : forces::fast_cells::launch<false, true>(queue, view, units, cells, signs);
     else
-        softened ? fast_cells::launch<true, false>(queue, view, units, cells, signs)
-                 : fast_cells::launch<false, false>(queue, view, units, cells, signs);
+        softened ? forces::fast_cells::launch<true, false>(queue, view, units, cells, signs)
+                 : forces::fast_cells::launch<false, false>(queue, view, units, cells, signs);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

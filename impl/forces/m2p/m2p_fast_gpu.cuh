@@ -18,7 +18,7 @@
 #include "forces/m2p/m2p_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
 
-namespace graft::kernels::fast_cells {
+namespace graft::forces::fast_cells {
 
 inline constexpr float tiny_square = 1e-20f;
 inline constexpr float far_away = 1e17f;
@@ -252,4 +252,4 @@ void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& u
     ++queue.launches;
 }
 
-} // namespace graft::kernels::fast_cells
+} // namespace graft::forces::fast_cells

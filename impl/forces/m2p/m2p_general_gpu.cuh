@@ -7,7 +7,7 @@
 #include "forces/source_tiles_gpu.cuh"
 #include "moments/expansion.hpp"
 
-namespace graft::kernels::general_cells {
+namespace graft::forces::general_cells {
 
 inline constexpr int most_targets = 2; // a lane
 
@@ -288,4 +288,4 @@ void launch_any(backend::Queue& queue, const EvaluationView& view, const UnitVie
         launch_high<Real>(queue, view, units, skip, order, softened, per_particle, potential);
 }
 
-} // namespace graft::kernels::general_cells
+} // namespace graft::forces::general_cells

@@ -4,7 +4,7 @@
 #include "forces/warp_tasks_gpu.cuh"
 #include "forces/m2p/packed_cell.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Whether charges have one sign; then dipoles vanish and fast cells serve.
 struct ChargeSigns {
@@ -25,4 +25,4 @@ void sum_cells_float(backend::Queue& queue, const EvaluationView& view, const Un
 void sum_cells_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                       const ChargeSigns* skip, int order, bool softened, bool per_particle, bool potential);
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -26,7 +26,7 @@
 #include <algorithm>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 template <typename T, int order, bool softened, bool per_particle, bool with_potential, bool screened>
 struct CellKernel {
@@ -351,6 +351,6 @@ struct CellCall {
     }
 };
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -9,7 +9,7 @@
 #include "forces/m2p/m2p_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 void m2p_screened_float(const CellVariant& variant, double length, double alpha, const Cells<float>& cells,
                         const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
@@ -20,11 +20,11 @@ void m2p_screened_double(const CellVariant& variant, double length, double alpha
     CellCall<double, true>{variant, length, alpha, cells, targets, chunk, sums}();
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 
 HWY_EXPORT(m2p_screened_float);
 HWY_EXPORT(m2p_screened_double);
@@ -42,5 +42,5 @@ void m2p_screened<double>(const CellVariant& variant, double length, double alph
     (variant, length, alpha, cells, targets, whole(cells, chunk), sums);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

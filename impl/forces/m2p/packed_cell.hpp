@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// What one cell of order 2 is to the fast kernel, made once per node. Lengths in units of 2^exponent,
 /// charge as q * charge_scale; a = |q|^(-1/2) sign(q), root_charge = |q|^(1/2) sign(q), quadrupole = the
@@ -36,4 +36,4 @@ GRAFT_HD inline void packed_sources(const PackedCell& cell, float (&w)[10]) {
     }
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -24,7 +24,7 @@
 #include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 /// Of one target and one vector of cells. order -1: nothing, of cells that are not screened.
 template <typename T, int order>
@@ -81,6 +81,6 @@ HWY_INLINE void screen_root(const Ops ops, Real x, Real t, Real ratio, ScreenedF
     }
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -12,7 +12,7 @@
 #include "forces/source_tiles_gpu.cuh"
 #include "forces/frame_resolution.hpp"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -274,4 +274,4 @@ void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitVie
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

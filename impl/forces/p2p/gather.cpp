@@ -9,7 +9,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// out[i] = (in[i] - centre) * scale. Reads whole vectors up to `readable` items, writes whole vectors past
@@ -54,11 +54,11 @@ void transform_double(const ParticleArrays& p, int64_t first, int64_t count, con
     transform_all(p, first, count, frame, x, y, z, q);
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 namespace {
 
 HWY_EXPORT(transform_float);
@@ -142,5 +142,5 @@ template class SourceBuffer<double>;
 template class TargetBuffer<float>;
 template class TargetBuffer<double>;
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Where particles come from: contiguous arrays in the caller's units. softening NULL = one length for all.
 struct ParticleArrays {
@@ -70,4 +70,4 @@ class TargetBuffer {
     int64_t count_ = 0;
 };
 
-} // namespace graft::kernels
+} // namespace graft::forces

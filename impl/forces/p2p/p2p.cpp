@@ -21,7 +21,7 @@
 #include "forces/lane_sums.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 #if GRAFT_AVX512
 inline constexpr int block = 4;
@@ -211,11 +211,11 @@ void p2p_double(const PairVariant& variant, double length, const Sources<double>
     choose(variant, length, sources, targets, chunk, sums, screening);
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::forces {
 
 HWY_EXPORT(p2p_float);
 HWY_EXPORT(p2p_double);
@@ -233,5 +233,5 @@ void p2p<double>(const PairVariant& variant, double length, const Sources<double
     HWY_DYNAMIC_DISPATCH(p2p_double)(variant, length, sources, targets, chunk, sums, screening);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces
 #endif

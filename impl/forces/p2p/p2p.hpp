@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// Source counts must be multiples of this: fill up with charge 0 at finite places.
 inline constexpr int64_t source_pad = 16;
@@ -56,4 +56,4 @@ template <typename T>
 void p2p(const PairVariant& variant, double length, const Sources<T>& sources, const Targets<T>& targets,
          int64_t chunk, const FieldSums& sums, const Screening& screening = {});
 
-} // namespace graft::kernels
+} // namespace graft::forces

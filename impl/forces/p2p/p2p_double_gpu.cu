@@ -2,11 +2,11 @@
 #include "forces/p2p/p2p_gpu.cuh"
 #include "forces/p2p/p2p_general_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 void sum_pairs_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                       const PairVariant& variant) {
-    general_pairs::launch_any<double>(queue, view, units, variant);
+    forces::general_pairs::launch_any<double>(queue, view, units, variant);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -2,7 +2,7 @@
 #include "forces/p2p/p2p_gpu.cuh"
 #include "forces/p2p/p2p_fast_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace fast_pairs {
 extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&);
@@ -13,11 +13,11 @@ void sum_pairs_fast(backend::Queue& queue, const EvaluationView& view, const Uni
                     const PairVariant& variant) {
     const bool softened = variant.softening == Softening::plummer;
     if (variant.potential)
-        softened ? fast_pairs::launch<true, true>(queue, view, units)
-                 : fast_pairs::launch<false, true>(queue, view, units);
+        softened ? forces::fast_pairs::launch<true, true>(queue, view, units)
+                 : forces::fast_pairs::launch<false, true>(queue, view, units);
     else
-        softened ? fast_pairs::launch<true, false>(queue, view, units)
-                 : fast_pairs::launch<false, false>(queue, view, units);
+        softened ? forces::fast_pairs::launch<true, false>(queue, view, units)
+                 : forces::fast_pairs::launch<false, false>(queue, view, units);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

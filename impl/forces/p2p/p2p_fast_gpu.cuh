@@ -16,7 +16,7 @@
 
 #include "forces/source_tiles_gpu.cuh"
 
-namespace graft::kernels::fast_pairs {
+namespace graft::forces::fast_pairs {
 
 inline constexpr float tiny_square = 1e-20f; // as forces/vector_ops.hpp
 inline constexpr float far_away = 1e17f;     // where padding stands, without charge
@@ -253,4 +253,4 @@ void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& u
     ++queue.launches;
 }
 
-} // namespace graft::kernels::fast_pairs
+} // namespace graft::forces::fast_pairs

@@ -4,7 +4,7 @@
 #include "forces/p2p/pair_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
 
-namespace graft::kernels::general_pairs {
+namespace graft::forces::general_pairs {
 
 inline constexpr int most_targets = 4; // a lane
 
@@ -154,4 +154,4 @@ void launch_any(backend::Queue& queue, const EvaluationView& view, const UnitVie
         launch<Real, DevicePair::constant, false>(queue, view, units, variant);
 }
 
-} // namespace graft::kernels::general_pairs
+} // namespace graft::forces::general_pairs

@@ -3,7 +3,7 @@
 
 #include "forces/warp_tasks_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// float, no softening or one Plummer length for all.
 void sum_pairs_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
@@ -15,4 +15,4 @@ void sum_pairs_float(backend::Queue& queue, const EvaluationView& view, const Un
 void sum_pairs_double(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                       const PairVariant& variant);
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -21,7 +21,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::forces::HWY_NAMESPACE {
 
 template <class Real>
 struct PairSum {
@@ -108,6 +108,6 @@ HWY_INLINE void add_pair(const Ops ops, Real dx, Real dy, Real dz, Real q, Real 
         sum.potential = ops.add(sum.potential, potential);
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::forces::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

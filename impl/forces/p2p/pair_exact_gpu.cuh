@@ -3,7 +3,7 @@
 
 #include "forces/p2p/pair_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// add_pair() in double, for any kind. `soft` of target and source: what is added to r^2 (constant; the
 /// source has none), eps^2 / 2 (plummer), or the support (spline).
@@ -16,4 +16,4 @@ __device__ __forceinline__ void add_softened(double dx, double dy, double dz, do
     add_pair<kind, with_potential>(dx, dy, dz, q, added, soft > of_source ? soft : of_source, sum);
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -14,7 +14,7 @@
 
 #include <cuda_runtime.h>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// How r^2 is softened: a constant is added (none, or one Plummer length), the sum of a term of each particle
 /// is added, or the spline with the larger support of both particles.
@@ -120,4 +120,4 @@ __device__ __forceinline__ T common_soft(bool plummer, double length, double sca
     return plummer && square > pair_tiny<T>() ? square : pair_tiny<T>();
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

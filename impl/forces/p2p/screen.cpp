@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 namespace {
 
@@ -111,4 +111,4 @@ const ScaledErfc& scaled_erfc() {
     return only;
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 class Screen {
   public:
@@ -55,4 +55,4 @@ struct ScaledErfc {
 /// The one there is; made at the first call. Throws Error(memory).
 const ScaledErfc& scaled_erfc();
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::forces {
 
 /// The polynomials of a Screen in units of a frame. Behind the counts: zeros.
 template <typename T>
@@ -118,4 +118,4 @@ __device__ __forceinline__ void add_screened(const ScreenTerms<T>& screen, T off
     }
 }
 
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -9,14 +9,14 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
-static_assert(layouts == model::near_layouts);
-static_assert(static_cast<int>(Layout::tiled_split) == static_cast<int>(model::NearLayout::tiled_split));
+static_assert(layouts == near_layouts);
+static_assert(static_cast<int>(Layout::tiled_split) == static_cast<int>(NearLayout::tiled_split));
 static_assert(static_cast<int>(Layout::replicated_group_padded) ==
-              static_cast<int>(model::NearLayout::replicated_group_padded));
+              static_cast<int>(NearLayout::replicated_group_padded));
 static_assert(static_cast<int>(Layout::replicated_group) ==
-              static_cast<int>(model::NearLayout::replicated_group));
+              static_cast<int>(NearLayout::replicated_group));
 
 namespace {
 
@@ -29,7 +29,7 @@ double factor_of(Layout layout, const std::array<double, layouts>& factors) {
     const auto number = static_cast<size_t>(layout);
     if (factors[number] > 0)
         return factors[number];
-    const auto alike = [](size_t k) { return model::near_measured_as(static_cast<model::NearLayout>(k)); };
+    const auto alike = [](size_t k) { return near::near_measured_as(static_cast<NearLayout>(k)); };
     double sum = 0, count = 0;
     for (size_t k = 0; k < factors.size(); ++k) {
         if (factors[k] > 0 && alike(k) == alike(number))
@@ -48,7 +48,7 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
     one.possible =
         options.asked[static_cast<size_t>(layout)] &&
         (options.way.most_bytes <= 0 || least_bytes_of(layout, shape, threads) <= options.way.most_bytes);
-    one.predicted = model::near_time(static_cast<model::NearLayout>(layout),
+    one.predicted = near::near_time(static_cast<NearLayout>(layout),
                                      problem_of(layout, shape, options.way), options.way, machine);
     one.collection_s = one.predicted.collection_s * factor_of(layout, learned.collection);
     one.execution_s = one.predicted.execution_s() * factor_of(layout, learned.execution);
@@ -61,8 +61,8 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
 /// that take 1 ms then take 20 to 1,800 now and then (impl/docs/gpu/near.md), and nobody gains from a tie.
 double careful_s(const Candidate& one, const model::Machine& machine, const ChoiceOptions& options) {
     constexpr double risk = 1.05;
-    const bool gpu = options.way.backend == model::NearBackend::cuda;
-    return one.time_s * (gpu && one.predicted.bytes > model::near_kept_bytes(machine) ? risk : 1);
+    const bool gpu = options.way.backend == NearBackend::cuda;
+    return one.time_s * (gpu && one.predicted.bytes > near::near_kept_bytes(machine) ? risk : 1);
 }
 
 double least_bytes(const Shape& shape, const ChoiceOptions& options) {
@@ -83,8 +83,8 @@ void correct(double& factor, double measured_s, double predicted_s) {
 
 } // namespace
 
-model::NearProblem problem_of(Layout layout, const Shape& shape, const model::NearWay& way) {
-    model::NearProblem p;
+NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way) {
+    NearProblem p;
     const auto number = [](int64_t value) { return static_cast<double>(value); };
     p.targets = number(shape.targets), p.sources = number(shape.sources);
     p.boxes = number(shape.boxes), p.neighbours = number(shape.neighbours);
@@ -96,9 +96,9 @@ model::NearProblem problem_of(Layout layout, const Shape& shape, const model::Ne
     p.dimension = shape.dimension, p.components = shape.components, p.outputs = shape.outputs;
     p.kernel = static_cast<int32_t>(shape.kernel), p.precision = static_cast<int32_t>(shape.precision);
     p.same = shape.same;
-    p.simd_bytes = 4.0 * simd_float_lanes();
+    p.simd_bytes = 4.0 * forces::simd_float_lanes();
     p.layout_bytes = bytes_of(layout, shape, static_cast<int32_t>(way.threads));
-    if (near_form(static_cast<model::NearLayout>(layout), way) == model::NearLayout::tiled_once)
+    if (near_form(static_cast<NearLayout>(layout), way) == NearLayout::tiled_once)
         p.layout_bytes += bytes_of_pairs_once(shape, static_cast<int64_t>(way.most_bytes));
     return p;
 }
@@ -134,4 +134,4 @@ void learn(Learned& learned, const Candidate& candidate, const Times& measured) 
         correct(learned.collection[number], measured.collection_s, candidate.predicted.collection_s);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -16,11 +16,11 @@
 #include <array>
 #include <span>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct ChoiceOptions {
     ChoiceOptions() { asked.fill(true); }
-    model::NearWay way;
+    NearWay way;
     std::array<bool, layouts> asked; // by number of layout: which may be chosen
     double expected_executes = 1;    // of one set of coordinates
     bool trial = true;
@@ -35,7 +35,7 @@ struct Learned {
 struct Candidate {
     Layout layout = Layout::tiled;
     bool possible = true; // is asked for, and fits under the cap, in chunks at least
-    model::NearPrediction predicted;
+    NearPrediction predicted;
     double collection_s = 0, execution_s = 0; // predicted, corrected by what was learned
     double time_s = 0;                        // of an execution with its share of the collection
     bool tried = false;
@@ -51,7 +51,7 @@ struct Choice {
 };
 
 /// The model's words for a shape on its way (lanes of the instruction set in use now).
-model::NearProblem problem_of(Layout layout, const Shape& shape, const model::NearWay& way);
+NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way);
 
 /// By the model and what was learned alone. A layout over way.most_bytes counts as chunked (collected by
 /// every execution); over it even in chunks it is no candidate. Layouts that nobody learned about are
@@ -87,4 +87,4 @@ Choice choose_tried(const Structure& structure, const Sums& sums, const Coordina
                     const Coordinates<T>& sources, const model::Machine& machine,
                     const ChoiceOptions& options, core::Memory& memory, Learned& learned);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Those of `choice` that could be the fastest as far as the model knows, the most promising first, at most
 /// three. They point into `choice`.
@@ -16,4 +16,4 @@ std::vector<const Candidate*> contenders(const Choice& choice);
 /// (worth_of_trial), and what the options allow.
 double trial_budget_s(const std::vector<const Candidate*>& list, double job_s, const ChoiceOptions& options);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -15,7 +15,7 @@
 #include <limits>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -175,7 +175,7 @@ struct Tried {
             std::vector<double> values;
             for (const Times& one : rounds)
                 values.push_back(one.*field);
-            times.*field = median(std::move(values));
+            times.*field = study::median(std::move(values));
         }
         return times;
     }
@@ -211,7 +211,7 @@ std::vector<const Candidate*> contenders(const Choice& choice) {
     // With and without padding a layout is the same work, and on a GPU one prediction but for its bytes: the
     // one that is predicted quicker stands for both.
     const auto alike = [](const Candidate* one) {
-        return model::near_measured_as(static_cast<model::NearLayout>(one->layout));
+        return near::near_measured_as(static_cast<NearLayout>(one->layout));
     };
     std::vector<const Candidate*> chosen;
     for (const Candidate* one : list)
@@ -241,13 +241,13 @@ double worth_of_trial(double gap, double deviation) {
 TrialRatio trial_ratio(std::span<const double> logarithms) {
     if (logarithms.empty())
         return {0, std::numeric_limits<double>::infinity()};
-    const double middle = median({logarithms.begin(), logarithms.end()});
+    const double middle = study::median({logarithms.begin(), logarithms.end()});
     std::vector<double> away;
     for (const double one : logarithms)
         away.push_back(std::fabs(one - middle));
     // 1.4826: deviations to the standard deviation; 1.2533: the standard error of a median.
     return {middle,
-            1.4826 * 1.2533 * median(std::move(away)) / std::sqrt(static_cast<double>(logarithms.size()))};
+            1.4826 * 1.2533 * study::median(std::move(away)) / std::sqrt(static_cast<double>(logarithms.size()))};
 }
 
 template <typename T>
@@ -301,4 +301,4 @@ template Choice choose_tried(const Structure&, const Sums&, const Coordinates<do
                              const Coordinates<double>&, const model::Machine&, const ChoiceOptions&,
                              core::Memory&, Learned&);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -151,4 +151,4 @@ DeviceTrial choose_tried_on_device(const DeviceTrialInput& input, const Shape& s
     return trial;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

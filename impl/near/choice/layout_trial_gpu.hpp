@@ -9,7 +9,7 @@
 
 #include <memory>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// A plan of libgraft_cuda's table.
 using DevicePlan = std::unique_ptr<void, void (*)(void*)>;
@@ -41,4 +41,4 @@ DeviceTrial choose_tried_on_device(const DeviceTrialInput& input, const Shape& s
 /// Collection: of chunked layouts only.
 Times device_times(const Candidate& candidate, const Times& events);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

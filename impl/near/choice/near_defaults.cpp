@@ -3,13 +3,13 @@
 // eight runs). See near_time.hpp.
 #include "near/choice/near_time.hpp"
 
-namespace graft::model {
+namespace graft::near {
 
 namespace {
 
 // backend, layout, bytes of a number, error; collection, charges, kernel, scatter: seconds of a call,
 // neighbour, target, run, source (kernel: slots), line beyond the second level, beyond the last, random reads
-constexpr NearLayoutCosts layout_costs[] = {
+constexpr model::NearLayoutCosts layout_costs[] = {
     {0,
      0,
      8,
@@ -175,7 +175,7 @@ constexpr NearLayoutCosts layout_costs[] = {
 };
 
 // backend, kernel, precision, dimension, outputs, seconds of a lane's pair, of a plain loop's
-constexpr NearKernelCosts kernel_costs[] = {
+constexpr model::NearKernelCosts kernel_costs[] = {
     {0, 0, 0, 3, 1, 8.35e-11, 3.07e-09}, {0, 0, 0, 3, 3, 1.55e-10, 4.14e-09},
     {0, 0, 1, 3, 1, 1.14e-10, 3.08e-09}, {0, 0, 1, 3, 3, 1.83e-10, 4.62e-09},
     {0, 0, 2, 3, 1, 2.17e-10, 3.12e-09}, {0, 0, 2, 3, 3, 4.16e-10, 3.99e-09},
@@ -192,9 +192,9 @@ constexpr NearKernelCosts kernel_costs[] = {
 
 } // namespace
 
-const NearMachine& near_defaults() {
-    static const NearMachine near = make_near_machine(layout_costs, kernel_costs);
+const model::NearMachine& near_defaults() {
+    static const model::NearMachine near = model::make_near_machine(layout_costs, kernel_costs);
     return near;
 }
 
-} // namespace graft::model
+} // namespace graft::near

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-namespace graft::model {
+namespace graft::near {
 
 namespace {
 
@@ -26,22 +26,22 @@ enum Term : size_t { call, neighbour, target, run, entry, cache, memory, random 
 /// Bytes of the second and of the last level for one thread.
 struct Levels {
     double second = usual_second_level, last = usual_last_level;
-    const Cpu* cpu = nullptr; // with what arrays of each size take
+    const model::Cpu* cpu = nullptr; // with what arrays of each size take
 };
 
 /// One core where nobody has measured it (the processor of near_defaults.cpp).
-constexpr ArrayReads usual_arrays[] = {{1 << 20, 0.9e-9, 0.4e-9},  {4 << 20, 0.9e-9, 0.5e-9},
+constexpr model::ArrayReads usual_arrays[] = {{1 << 20, 0.9e-9, 0.4e-9},  {4 << 20, 0.9e-9, 0.5e-9},
                                        {8 << 20, 0.9e-9, 0.6e-9},  {16 << 20, 2e-9, 1.5e-9},
                                        {32 << 20, 5.6e-9, 2.5e-9}, {64 << 20, 6.3e-9, 3e-9},
                                        {128 << 20, 6.6e-9, 3.5e-9}};
 
-Levels levels_of(const Machine& machine) {
+Levels levels_of(const model::Machine& machine) {
     Levels levels;
     levels.cpu = &machine.cpu;
     const auto& caches = machine.cpu.caches;
     if (caches[1].bytes > 0)
         levels.second = levels.last = caches[1].bytes;
-    for (const Cache& one : caches)
+    for (const model::Cache& one : caches)
         if (one.bytes > 0)
             levels.last = std::max(levels.last, one.bytes);
     if (caches[1].bytes <= 0)
@@ -49,8 +49,8 @@ Levels levels_of(const Machine& machine) {
     return levels;
 }
 
-std::span<const ArrayReads> arrays_of(const Cpu& cpu) {
-    std::span<const ArrayReads> arrays = usual_arrays;
+std::span<const model::ArrayReads> arrays_of(const model::Cpu& cpu) {
+    std::span<const model::ArrayReads> arrays = usual_arrays;
     if (cpu.arrays[0].bytes > 0)
         arrays = cpu.arrays;
     while (arrays.size() > 1 && arrays.back().bytes <= 0)
@@ -60,11 +60,11 @@ std::span<const ArrayReads> arrays_of(const Cpu& cpu) {
 
 /// Seconds for an array of so many bytes, by the logarithm between those measured, beyond those of the
 /// smallest.
-double longer_s(double ArrayReads::*field, double bytes, std::span<const ArrayReads> arrays) {
+double longer_s(double model::ArrayReads::*field, double bytes, std::span<const model::ArrayReads> arrays) {
     const double base_s = arrays[0].*field;
     double read_s = base_s;
     for (size_t k = 1; k < arrays.size() && bytes > arrays[k - 1].bytes; ++k) {
-        const ArrayReads &below = arrays[k - 1], &above = arrays[k];
+        const model::ArrayReads &below = arrays[k - 1], &above = arrays[k];
         const double share =
             std::min(1.0, std::log(bytes / below.bytes) / std::log(above.bytes / below.bytes));
         read_s = below.*field + share * (above.*field - below.*field);
@@ -81,8 +81,8 @@ double missing(double working_bytes, double cache_bytes) {
 /// what of it one core has.
 double missing_last(double working_bytes, const Levels& levels) {
     const auto arrays = arrays_of(*levels.cpu);
-    const double all_s = longer_s(&ArrayReads::line_s, arrays.back().bytes, arrays);
-    return all_s > 0 ? longer_s(&ArrayReads::line_s, working_bytes, arrays) / all_s
+    const double all_s = longer_s(&model::ArrayReads::line_s, arrays.back().bytes, arrays);
+    return all_s > 0 ? longer_s(&model::ArrayReads::line_s, working_bytes, arrays) / all_s
                      : missing(working_bytes, levels.last);
 }
 
@@ -175,12 +175,12 @@ struct Lines {
     double streamed = 0, stream_bytes = 0, random = 0, random_bytes = 0;
 };
 
-void add_lines(NearTerms& terms, const Lines& lines, const Levels& levels) {
+void add_lines(model::NearTerms& terms, const Lines& lines, const Levels& levels) {
     terms[cache] += lines.streamed * missing(lines.stream_bytes, levels.second) +
                     lines.random * missing(lines.random_bytes, levels.second);
     terms[memory] += lines.streamed * missing_last(lines.stream_bytes, levels);
     terms[random] +=
-        lines.random * longer_s(&ArrayReads::random_s, lines.random_bytes, arrays_of(*levels.cpu));
+        lines.random * longer_s(&model::ArrayReads::random_s, lines.random_bytes, arrays_of(*levels.cpu));
 }
 
 /// Neighbour boxes that are walked over: of each box, or of each target where each has a record.
@@ -225,20 +225,20 @@ double fresh_bytes_of(NearLayout layout, const NearProblem& p) {
 
 /// Into arrays that have been filled before, whole or by chunks: their lines are read and written at the
 /// speed of the level that holds them.
-NearTerms again_terms(NearLayout layout, const NearProblem& p, const NearWay& way, const Levels& levels) {
-    NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0, 0};
+model::NearTerms again_terms(NearLayout layout, const NearProblem& p, const NearWay& way, const Levels& levels) {
+    model::NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0, 0};
     if (layout != NearLayout::indexed)
         add_lines(terms, {0, 0, p.sources * p.dimension, p.sources * p.dimension * p.number_bytes()}, levels);
     const double lines = collected_bytes(layout, p) / line_bytes;
     const double held = way.most_bytes > 0 ? std::min(p.layout_bytes, way.most_bytes) : p.layout_bytes;
     terms[cache] += lines * missing(held, levels.second);
-    terms[random] += 2 * lines * longer_s(&ArrayReads::line_s, held, arrays_of(*levels.cpu));
+    terms[random] += 2 * lines * longer_s(&model::ArrayReads::line_s, held, arrays_of(*levels.cpu));
     return terms;
 }
 
-NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearWay& way,
+model::NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearWay& way,
                            const Levels& levels) {
-    NearTerms terms = again_terms(layout, p, way, levels);
+    model::NearTerms terms = again_terms(layout, p, way, levels);
     // Large blocks come from the system and are cleared, page by page, when they are first touched. Chunks
     // use theirs again and again.
     if (way.most_bytes <= 0 || p.layout_bytes <= way.most_bytes)
@@ -246,11 +246,11 @@ NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearWa
     return terms;
 }
 
-NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
+model::NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
     if (layout == NearLayout::indexed)
         return {1, 0, 0, 0, 0, 0, 0, 0};
     const double entries = p.components * entries_of(layout, p);
-    NearTerms terms{1, 0, 0, 0, entries, 0, 0, 0};
+    model::NearTerms terms{1, 0, 0, 0, entries, 0, 0, 0};
     if (near_records(layout)) {
         terms[neighbour] = walked(layout, p);
         terms[run] = surprises(layout, p);
@@ -265,10 +265,10 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& l
     return terms;
 }
 
-NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, const Levels& levels) {
+model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, const Levels& levels) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
     const bool walks = near_records(layout); // over neighbours; else runs
-    NearTerms terms{1,
+    model::NearTerms terms{1,
                     walks ? p.neighbours * full : full_boxes(p),
                     p.targets,
                     in_place(layout, p)    ? runs_of_targets(p)
@@ -296,7 +296,7 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, c
         const double line_s = arrays.back().line_s;
         const double wait_s = waited_numbers * std::sqrt(records_of(layout, p) * lines.streamed) *
                               missing(p.layout_bytes, kept_levels * levels.second) *
-                              longer_s(&ArrayReads::random_s, arrays.back().bytes, arrays);
+                              longer_s(&model::ArrayReads::random_s, arrays.back().bytes, arrays);
         const double hidden = line_s > 0 ? (terms[entry] + wait_s) / line_s : 0;
         terms[memory] = std::hypot(terms[memory], hidden) - hidden;
         terms[random] += wait_s;
@@ -307,9 +307,9 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, c
     return terms;
 }
 
-NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
+model::NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
-    NearTerms terms{1, 0, p.targets * each, 0, 0, 0, 0, 0};
+    model::NearTerms terms{1, 0, p.targets * each, 0, 0, 0, 0, 0};
     const double bytes = p.targets * each * p.number_bytes();
     add_lines(terms, {0, 0, p.targets * each, bytes}, levels);
     return terms;
@@ -344,12 +344,12 @@ bool near_records(NearLayout layout) {
            layout == NearLayout::replicated_group;
 }
 
-NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
-                     const Machine& machine) {
+model::NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
+                     const model::Machine& machine) {
     if (way.backend == NearBackend::cuda) {
         constexpr double usual_slots_per_s = 29.3e12, usual_multiprocessors = 132; // an H200's
         constexpr double multiprocessor_warps = 16;                                // mutual_kernel_gpu.cuh
-        const Gpu& device = machine.gpu;
+        const model::Gpu& device = machine.gpu;
         NearGpuSeconds gpu;
         gpu.kept_bytes = near_kept_bytes(machine);
         gpu.once_slot_s = 1 / (device.flops > 0 ? device.flops / 2 : usual_slots_per_s);
@@ -380,10 +380,10 @@ NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& 
     }
 }
 
-double near_sum(const NearTerms& terms, const NearPhase& phase) {
+double near_sum(const model::NearTerms& terms, const model::NearPhase& phase) {
     return terms[call] * phase.call_s + terms[neighbour] * phase.neighbour_s +
            terms[target] * phase.target_s + terms[run] * phase.run_s + terms[entry] * phase.entry +
            terms[cache] * phase.cache_s + terms[memory] * phase.memory_s + terms[random] * phase.random;
 }
 
-} // namespace graft::model
+} // namespace graft::near

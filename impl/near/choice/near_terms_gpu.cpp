@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::model {
+namespace graft::near {
 
 namespace {
 
@@ -161,7 +161,7 @@ double offset_bytes(NearLayout layout, const NearProblem& p) {
                                                            : 0;
 }
 
-NearTerms collection_terms(NearLayout form, const NearProblem& p, const NearGpuSeconds& machine) {
+model::NearTerms collection_terms(NearLayout form, const NearProblem& p, const NearGpuSeconds& machine) {
     const NearLayout layout = near_measured_as(form);
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
@@ -178,7 +178,7 @@ NearTerms collection_terms(NearLayout form, const NearProblem& p, const NearGpuS
 }
 
 /// Kernels that bring charges into the boxes' order and into records.
-NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
+model::NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
     constexpr double lanes = 32;
     const double full = full_boxes(p), pairs = p.pairs * p.components;
     const double runs = full > 0 ? p.runs / full : 0; // of a box with targets
@@ -198,11 +198,11 @@ NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
 }
 
 /// In the order of near_terms_gpu.hpp.
-NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
     const double slot_s = machine.slot_s, chain_s = machine.chain_s;
     const double full = full_boxes(p), chain = p.most_sources;
     const double steps = full > 0 ? p.runs / full : 0;
-    NearTerms terms = {1, chain * chain_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
+    model::NearTerms terms = {1, chain * chain_s, p.targets, p.runs, p.pairs * slot_s, 0, 0, 0};
     const auto waiting = [](double threads) { return std::max(0.0, threads - threads_at_once); };
     switch (layout) {
     case NearLayout::indexed: {
@@ -247,7 +247,7 @@ NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const NearGpuSec
 
 } // namespace
 
-NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& p,
+model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& p,
                          const NearGpuSeconds& machine) {
     const NearLayout layout = near_measured_as(form);
     switch (phase) {
@@ -270,7 +270,7 @@ namespace {
 // 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in fp32, and, at a weight of 0.3, to 30 of 2-D
 // in fp32 and 3-D in fp64 (impl/docs/gpu/near.md). Collection, and ranges' kernels, since their walk and its
 // lanes changed: to 27 and 47 of each kind with 0.5 to 64 a box.
-constexpr NearLayoutCosts layout_costs[] = {
+constexpr model::NearLayoutCosts layout_costs[] = {
     {1,
      0,
      8,
@@ -410,7 +410,7 @@ constexpr NearLayoutCosts layout_costs[] = {
 };
 
 // backend, kernel, precision, dimension, outputs, seconds of a pair, of a step
-constexpr NearKernelCosts kernel_costs[] = {
+constexpr model::NearKernelCosts kernel_costs[] = {
     {1, 0, 0, 3, 1, 4.77e-13, 1.07e-07}, {1, 0, 0, 3, 3, 6.86e-13, 1.1e-07},
     {1, 0, 1, 3, 1, 1.42e-12, 1.9e-07},  {1, 0, 1, 3, 3, 1.29e-12, 2.43e-07},
     {1, 0, 2, 3, 1, 1.42e-12, 1.89e-07}, {1, 0, 2, 3, 3, 2.06e-12, 2.28e-07},
@@ -427,9 +427,9 @@ constexpr NearKernelCosts kernel_costs[] = {
 
 } // namespace
 
-const NearMachine& near_gpu_defaults() {
-    static const NearMachine near = make_near_machine(layout_costs, kernel_costs);
+const model::NearMachine& near_gpu_defaults() {
+    static const model::NearMachine near = model::make_near_machine(layout_costs, kernel_costs);
     return near;
 }
 
-} // namespace graft::model
+} // namespace graft::near

@@ -12,7 +12,7 @@
 
 #include "near/choice/near_time.hpp"
 
-namespace graft::model {
+namespace graft::near {
 
 /// Of the machine.
 struct NearGpuSeconds {
@@ -49,10 +49,10 @@ struct NearGpuSeconds {
 ///   interleaved   -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
 ///   group         boxes, sources of all neighbourhoods, runs of all boxes
 /// scatter: call, -, targets, -, -, targets beyond a core's caches.
-NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& problem,
+model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& problem,
                          const NearGpuSeconds& machine);
 
 /// Of one H200 and its host, impl/docs/gpu/near.md, where nobody has measured.
-const NearMachine& near_gpu_defaults();
+const model::NearMachine& near_gpu_defaults();
 
-} // namespace graft::model
+} // namespace graft::near

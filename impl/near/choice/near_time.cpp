@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::model {
+namespace graft::near {
 
 namespace {
 
@@ -28,22 +28,22 @@ double instructions(const NearProblem& p) {
 }
 
 /// How unlike two kernels are; 0: the same. Lanes and precision weigh most.
-double distance(const NearKernelCosts& have, const NearProblem& want) {
+double distance(const model::NearKernelCosts& have, const NearProblem& want) {
     const auto differ = [](double a, double b) { return a == b ? 0.0 : 1.0; };
     return 8 * differ(have.precision, want.precision) + 4 * differ(have.kernel, want.kernel) +
            2 * differ(have.outputs, want.outputs) + differ(have.dimension, want.dimension);
 }
 
-const NearKernelCosts* nearest(const NearMachine& near, const NearProblem& problem, NearBackend backend) {
-    const NearKernelCosts* best = nullptr;
-    for (const NearKernelCosts& one : near.kernels)
+const model::NearKernelCosts* nearest(const model::NearMachine& near, const NearProblem& problem, NearBackend backend) {
+    const model::NearKernelCosts* best = nullptr;
+    for (const model::NearKernelCosts& one : near.kernels)
         if (one.dimension > 0 && one.backend == static_cast<double>(backend) &&
             (best == nullptr || distance(one, problem) < distance(*best, problem)))
             best = &one;
     return best;
 }
 
-double scaled(const NearKernelCosts& have, double seconds, const NearProblem& want) {
+double scaled(const model::NearKernelCosts& have, double seconds, const NearProblem& want) {
     const double lanes = (have.precision == 2 ? 8.0 : 4.0) / (want.precision == 2 ? 8.0 : 4.0);
     const double from =
         instructions(static_cast<int32_t>(have.kernel), static_cast<int32_t>(have.dimension),
@@ -52,32 +52,32 @@ double scaled(const NearKernelCosts& have, double seconds, const NearProblem& wa
 }
 
 /// An H200's (PCIe 5) where nobody has measured.
-Link link_of(const Machine& machine) {
-    Link link = machine.link;
+model::Link link_of(const model::Machine& machine) {
+    model::Link link = machine.link;
     if (link.bandwidth_bytes_per_s <= 0 && link.by_size[0].bytes <= 0)
         link.bandwidth_bytes_per_s = 50e9, link.pageable_bandwidth_bytes_per_s = 10e9, link.latency_s = 1e-5;
     return link;
 }
 
-const NearMachine& built_in(NearBackend backend) {
+const model::NearMachine& built_in(NearBackend backend) {
     return backend == NearBackend::cuda ? near_gpu_defaults() : near_defaults();
 }
 
 /// Before a GPU's calls and waits were told from its kernels the other phases multiplied other things:
 /// numbers of such a file count as if nobody had measured.
-bool outdated(const NearLayoutCosts& one, NearBackend backend) {
-    return backend == NearBackend::cuda && one.scatter == NearPhase{};
+bool outdated(const model::NearLayoutCosts& one, NearBackend backend) {
+    return backend == NearBackend::cuda && one.scatter == model::NearPhase{};
 }
 
 /// Of the problem's size of number where there are such, then of its dimension, then of both.
-const NearLayoutCosts* find_own(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+const model::NearLayoutCosts* find_own(const model::NearMachine& near, NearLayout layout, const NearProblem& problem,
                                 NearBackend backend) {
-    const auto rank = [&](const NearLayoutCosts& one) {
+    const auto rank = [&](const model::NearLayoutCosts& one) {
         const int dimension = one.dimension == problem.dimension ? 2 : (one.dimension == 0 ? 1 : 0);
         return dimension + (one.number_bytes == problem.number_bytes() ? 3 : 0);
     };
-    const NearLayoutCosts* found = nullptr;
-    for (const NearLayoutCosts& one : near.layouts)
+    const model::NearLayoutCosts* found = nullptr;
+    for (const model::NearLayoutCosts& one : near.layouts)
         if (one.number_bytes > 0 && one.backend == static_cast<double>(backend) &&
             one.layout == static_cast<double>(layout) && !outdated(one, backend) &&
             (found == nullptr || rank(one) > rank(*found)))
@@ -85,28 +85,28 @@ const NearLayoutCosts* find_own(const NearMachine& near, NearLayout layout, cons
     return found;
 }
 
-const NearLayoutCosts* find(const NearMachine& near, NearLayout layout, const NearProblem& problem,
+const model::NearLayoutCosts* find(const model::NearMachine& near, NearLayout layout, const NearProblem& problem,
                             NearBackend backend) {
-    const NearLayoutCosts* own = find_own(near, layout, problem, backend);
+    const model::NearLayoutCosts* own = find_own(near, layout, problem, backend);
     return own != nullptr ? own : find_own(near, near_measured_as(layout), problem, backend);
 }
 
 /// Cores share the work, but not more of the memory than it has.
-double parallel(const NearWay& way, const Machine& machine) {
+double parallel(const NearWay& way, const model::Machine& machine) {
     if (way.backend == NearBackend::cuda)
         return 1;
     const double cores = machine.cpu.cores > 0 ? machine.cpu.cores : way.threads;
     return std::max(1.0, std::min(way.threads, cores));
 }
 
-double phase_s(NearLayout layout, NearPhaseName name, const NearPhase& phase, const NearProblem& problem,
-               const NearWay& way, const Machine& machine) {
-    const NearTerms terms = near_terms(layout, name, problem, way, machine);
+double phase_s(NearLayout layout, NearPhaseName name, const model::NearPhase& phase, const NearProblem& problem,
+               const NearWay& way, const model::Machine& machine) {
+    const model::NearTerms terms = near_terms(layout, name, problem, way, machine);
     const double call_s = terms[0] * phase.call_s;
     return call_s + (near_sum(terms, phase) - call_s) / parallel(way, machine);
 }
 
-double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& way, const Link& link) {
+double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& way, const model::Link& link) {
     if (!way.host_arrays)
         return 0;
     const bool records = near_records(layout);
@@ -120,23 +120,23 @@ double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& wa
 
 } // namespace
 
-double near_kept_bytes(const Machine& machine) {
+double near_kept_bytes(const model::Machine& machine) {
     constexpr double least = 64 * 1048576.0, share = 1.0 / 128;
     return std::max(least, share * machine.gpu.memory_bytes);
 }
 
-double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar) {
-    const NearKernelCosts* one = nearest(machine.near, problem, way.backend);
+double near_slot_s(const NearProblem& problem, const NearWay& way, const model::Machine& machine, bool scalar) {
+    const model::NearKernelCosts* one = nearest(machine.near, problem, way.backend);
     if (one == nullptr)
         one = nearest(built_in(way.backend), problem, way.backend);
     // A GPU's file from before steps were measured counts them in slots.
     return scaled(*one, scalar && one->scalar_s > 0 ? one->scalar_s : one->vector_s, problem);
 }
 
-NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
-                           const Machine& machine, bool* measured) {
+model::NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
+                           const model::Machine& machine, bool* measured) {
     layout = near_form(layout, way);
-    const NearLayoutCosts* found = find(machine.near, layout, problem, way.backend);
+    const model::NearLayoutCosts* found = find(machine.near, layout, problem, way.backend);
     *measured = found != nullptr;
     if (found != nullptr)
         return *found;
@@ -144,21 +144,21 @@ NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const 
     if (found == nullptr)
         core::fail(core::Status::internal, "near_costs: no built-in numbers of layout %d",
                    static_cast<int>(layout));
-    NearLayoutCosts costs = *found;
+    model::NearLayoutCosts costs = *found;
     costs.error = built_in_error;
     return costs;
 }
 
 NearPrediction near_time(NearLayout layout, const NearProblem& problem, const NearWay& way,
-                         const Machine& machine) {
+                         const model::Machine& machine) {
     NearPrediction prediction;
     prediction.layout = layout;
-    const NearLayoutCosts costs = near_costs(layout, problem, way, machine, &prediction.measured);
-    const auto seconds = [&](NearPhaseName name, const NearPhase& phase) {
+    const model::NearLayoutCosts costs = near_costs(layout, problem, way, machine, &prediction.measured);
+    const auto seconds = [&](NearPhaseName name, const model::NearPhase& phase) {
         return phase_s(layout, name, phase, problem, way, machine);
     };
     prediction.chunked = way.most_bytes > 0 && problem.layout_bytes > way.most_bytes;
-    const bool again = prediction.chunked && costs.again != NearPhase{};
+    const bool again = prediction.chunked && costs.again != model::NearPhase{};
     prediction.collection_s = again ? seconds(NearPhaseName::again, costs.again)
                                     : seconds(NearPhaseName::collection, costs.collection);
     prediction.charges_s = seconds(NearPhaseName::charges, costs.charges);
@@ -171,16 +171,16 @@ NearPrediction near_time(NearLayout layout, const NearProblem& problem, const Ne
     return prediction;
 }
 
-double transfer_s(const Link& link, double bytes, bool pageable, bool to_device) {
+double transfer_s(const model::Link& link, double bytes, bool pageable, bool to_device) {
     if (bytes <= 0)
         return 0;
-    const auto rate = [&](const LinkSize& one) {
+    const auto rate = [&](const model::LinkSize& one) {
         if (pageable)
             return to_device ? one.pageable_to_device_bytes_per_s : one.pageable_to_host_bytes_per_s;
         return to_device ? one.pinned_to_device_bytes_per_s : one.pinned_to_host_bytes_per_s;
     };
-    const LinkSize* below = nullptr;
-    for (const LinkSize& one : link.by_size) {
+    const model::LinkSize* below = nullptr;
+    for (const model::LinkSize& one : link.by_size) {
         if (one.bytes <= 0 || rate(one) <= 0)
             continue;
         const double one_s = one.bytes / rate(one);
@@ -197,7 +197,7 @@ double transfer_s(const Link& link, double bytes, bool pageable, bool to_device)
     const double all = pageable && link.pageable_bandwidth_bytes_per_s > 0
                            ? link.pageable_bandwidth_bytes_per_s
                            : link.bandwidth_bytes_per_s;
-    return link.latency_s + bytes / known(all, "link.bandwidth_bytes_per_s", "the near field's model");
+    return link.latency_s + bytes / model::known(all, "link.bandwidth_bytes_per_s", "the near field's model");
 }
 
-} // namespace graft::model
+} // namespace graft::near

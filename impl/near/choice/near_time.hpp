@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-namespace graft::model {
+namespace graft::near {
 
 /// near/near_field.hpp's layouts by number.
 enum class NearLayout : int32_t {
@@ -84,12 +84,12 @@ struct NearPrediction {
 };
 
 /// How many of each term of a phase there are, in NearPhase's order. `slot_s`: seconds of the kernel's slot.
-NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
-                     const Machine& machine);
+model::NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
+                     const model::Machine& machine);
 
 /// Seconds of a vector's lane (scalar: of a plain loop) of the problem's kernel on one core or on the GPU.
 /// Where only another kernel, precision or dimension was measured it is scaled by instructions.
-double near_slot_s(const NearProblem& problem, const NearWay& way, const Machine& machine, bool scalar);
+double near_slot_s(const NearProblem& problem, const NearWay& way, const model::Machine& machine, bool scalar);
 
 /// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
 /// without padding; what differs is their bytes (NearProblem::layout_bytes), on a GPU a table of where
@@ -107,23 +107,23 @@ bool near_scalar(NearLayout layout);
 bool near_records(NearLayout layout);
 
 /// Of a GPU's memory, what of one block the library keeps for the next plan (backend/block_cache_gpu).
-double near_kept_bytes(const Machine& machine);
+double near_kept_bytes(const model::Machine& machine);
 
 /// Machine's numbers of a layout, or those of another size of number, or the built-in ones (*measured =
 /// false), as where a GPU's are of a file from before they had scatter.
-NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
-                           const Machine& machine, bool* measured);
+model::NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
+                           const model::Machine& machine, bool* measured);
 
 NearPrediction near_time(NearLayout layout, const NearProblem& problem, const NearWay& way,
-                         const Machine& machine);
+                         const model::Machine& machine);
 
 /// Seconds to send `bytes` one way in one piece, from the sizes measured (between two: linear in the time).
-double transfer_s(const Link& link, double bytes, bool pageable, bool to_device);
+double transfer_s(const model::Link& link, double bytes, bool pageable, bool to_device);
 
 /// The built-in numbers of the CPU; their machine and date are told in near_defaults.cpp.
-const NearMachine& near_defaults();
+const model::NearMachine& near_defaults();
 
 /// Terms and seconds multiplied.
-double near_sum(const NearTerms& terms, const NearPhase& phase);
+double near_sum(const model::NearTerms& terms, const model::NearPhase& phase);
 
-} // namespace graft::model
+} // namespace graft::near

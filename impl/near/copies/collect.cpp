@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -142,4 +142,4 @@ void HostCollector<T>::collect_records(const CopyPiece& piece, const RecordPlace
 template class HostCollector<float>;
 template class HostCollector<double>;
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 template <typename T>
 struct alignas(16) Point {
@@ -76,4 +76,4 @@ class HostCollector {
     std::vector<T> charge_;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

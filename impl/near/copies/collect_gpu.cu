@@ -2,7 +2,7 @@
 // a warp a box or a record; interleaved, a thread a record, so that lanes write beside each other.
 #include "near/copies/collect_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -143,4 +143,4 @@ template void collect_records(backend::Queue&, const CollectView<float>&, const 
 template void collect_records(backend::Queue&, const CollectView<double>&, const RecordPlaces&, int32_t,
                               double*);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

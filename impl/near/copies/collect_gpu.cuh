@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// What a collection writes: places, charges, or both.
 enum Collects : int32_t { places = 1, charges_too = 2 };
@@ -66,4 +66,4 @@ constexpr bool by_group(Layout layout) {
     return layout == Layout::replicated_group || layout == Layout::replicated_group_padded;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

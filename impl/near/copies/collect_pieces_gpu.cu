@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -136,4 +136,4 @@ CopyPlan make_copy_plan(Layout layout, const Structure& structure, const Runs& r
     return plan;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <span>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -441,4 +441,4 @@ template std::unique_ptr<DeviceLayout<double>>
 make_device_copies<Precision::fp64>(Layout, const DeviceStructure&, const Sums&, const DeviceLayoutOptions&,
                                     backend::Queue&);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -8,7 +8,7 @@
 #include "near/layouts/layout_makers.hpp"
 #include "near/layouts/sorted_points.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 template <typename T, typename V>
@@ -166,4 +166,4 @@ std::unique_ptr<HostLayout<T>> make_replicated_group_padded(const Structure& str
 }
 GRAFT_NEAR_MAKERS(make_replicated_group_padded)
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -7,7 +7,7 @@
 #include "near/copies/scalar_sums.hpp"
 #include "near/layouts/layout_makers.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 template <typename T, typename V>
@@ -119,4 +119,4 @@ std::unique_ptr<HostLayout<T>> make_indexed(const Structure& structure, const Su
 }
 GRAFT_NEAR_MAKERS(make_indexed)
 
-} // namespace graft::kernels::near
+} // namespace graft::near

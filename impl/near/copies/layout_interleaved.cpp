@@ -7,7 +7,7 @@
 #include "near/layouts/layout_makers.hpp"
 #include "near/layouts/sorted_points.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 template <typename T, typename V>
@@ -155,4 +155,4 @@ std::unique_ptr<HostLayout<T>> make_replicated_interleaved(const Structure& stru
 }
 GRAFT_NEAR_MAKERS(make_replicated_interleaved)
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -9,7 +9,7 @@
 #include "near/copies/scalar_sums.hpp"
 #include "near/layouts/layout_makers.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 template <typename T, typename V>
@@ -152,4 +152,4 @@ std::unique_ptr<HostLayout<T>> make_replicated_packed(const Structure& structure
 }
 GRAFT_NEAR_MAKERS(make_replicated_packed)
 
-} // namespace graft::kernels::near
+} // namespace graft::near

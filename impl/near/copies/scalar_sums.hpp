@@ -3,7 +3,7 @@
 
 #include "near/close_pairs.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// What a scalar loop needs to know of a pair: sources(j, place, charges) gives source j of `count`.
 /// Mixed precision: differences in T, pairs in V, sums in double.
@@ -68,4 +68,4 @@ void choose_scalar(Form form, const Sums& sums, Body&& body) {
     }
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

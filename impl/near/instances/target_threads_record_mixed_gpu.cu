@@ -1,10 +1,10 @@
 // Instances of target_threads_gpu.cuh.
 #include "near/layouts/target_threads_kernel_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 template void sum_targets<RecordFeed, Precision::mixed>(backend::Queue&, Form, bool,
                                                         const SumView<Precision::mixed>&, const RecordFeed&,
                                                         int);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

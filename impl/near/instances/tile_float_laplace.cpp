@@ -9,18 +9,18 @@
 #include "near/tiles/tile_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::near::HWY_NAMESPACE {
+namespace graft::near::HWY_NAMESPACE {
 
 static TileFunction<float> choose_float_laplace(const Variant& v) {
     return v.form == Form::laplace ? choose_dimension<float, false, Form::laplace>(v)
                               : choose_dimension<float, false, Form::softened>(v);
 }
 
-} // namespace graft::kernels::near::HWY_NAMESPACE
+} // namespace graft::near::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels::near {
+namespace graft::near {
 
 HWY_EXPORT(choose_float_laplace);
 
@@ -28,5 +28,5 @@ TileFunction<float> float_laplace(const Variant& variant) {
     return HWY_DYNAMIC_DISPATCH(choose_float_laplace)(variant);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near
 #endif

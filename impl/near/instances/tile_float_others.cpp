@@ -9,18 +9,18 @@
 #include "near/tiles/tile_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::near::HWY_NAMESPACE {
+namespace graft::near::HWY_NAMESPACE {
 
 static TileFunction<float> choose_float_others(const Variant& v) {
     return v.form == Form::logarithm ? choose_dimension<float, false, Form::logarithm>(v)
                               : choose_dimension<float, false, Form::table>(v);
 }
 
-} // namespace graft::kernels::near::HWY_NAMESPACE
+} // namespace graft::near::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels::near {
+namespace graft::near {
 
 HWY_EXPORT(choose_float_others);
 
@@ -28,5 +28,5 @@ TileFunction<float> float_others(const Variant& variant) {
     return HWY_DYNAMIC_DISPATCH(choose_float_others)(variant);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near
 #endif

@@ -1,10 +1,10 @@
 // Instances of tile_gpu.cuh.
 #include "near/tiles/tile_kernel_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 template void sum_tiles_of<Form::helmholtz, Precision::mixed, 3>(backend::Queue&, bool,
                                                                  const SumView<Precision::mixed>&,
                                                                  const TilesView&, int);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

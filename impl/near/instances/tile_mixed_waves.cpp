@@ -9,18 +9,18 @@
 #include "near/tiles/tile_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::near::HWY_NAMESPACE {
+namespace graft::near::HWY_NAMESPACE {
 
 static TileFunction<float> choose_mixed_waves(const Variant& v) {
     return v.form == Form::helmholtz ? choose_dimension<float, true, Form::helmholtz>(v)
                               : choose_dimension<float, true, Form::yukawa>(v);
 }
 
-} // namespace graft::kernels::near::HWY_NAMESPACE
+} // namespace graft::near::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels::near {
+namespace graft::near {
 
 HWY_EXPORT(choose_mixed_waves);
 
@@ -28,5 +28,5 @@ TileFunction<float> mixed_waves(const Variant& variant) {
     return HWY_DYNAMIC_DISPATCH(choose_mixed_waves)(variant);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near
 #endif

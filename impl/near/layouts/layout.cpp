@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "near/layouts/layout_makers.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 template <typename T, typename V>
@@ -64,4 +64,4 @@ std::unique_ptr<HostLayout<double>> make_layout<double>(Layout layout, const Str
                : make<double, double>(layout, structure, sums, options, memory);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct LayoutOptions {
     int64_t most_bytes = 0;       // 0: no limit
@@ -53,4 +53,4 @@ template <typename T>
 std::unique_ptr<HostLayout<T>> make_layout(Layout layout, const Structure& structure, const Sums& sums,
                                            const LayoutOptions& options, core::Memory& memory);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -1,7 +1,7 @@
 // What all layouts of the host share, see layout_base.hpp.
 #include "near/layouts/layout_base.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 double common_bytes(const Shape& shape, int32_t threads) {
     return 8.0 * threads * static_cast<double>(scratch_sums(shape));
@@ -163,4 +163,4 @@ template class HostBase<float, float>;
 template class HostBase<double, float>;
 template class HostBase<double, double>;
 
-} // namespace graft::kernels::near
+} // namespace graft::near

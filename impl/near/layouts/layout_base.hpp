@@ -16,7 +16,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 constexpr int64_t round_up(int64_t n, int64_t step) {
     return (n + step - 1) / step * step;
@@ -186,4 +186,4 @@ double HostBase<T, V>::divide_by(double fixed_bytes, double most_bytes, Unit&& u
     return fixed_bytes + largest;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

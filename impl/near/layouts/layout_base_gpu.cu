@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 LayoutClock::~LayoutClock() {
     for (auto& step : events_)
@@ -116,4 +116,4 @@ std::unique_ptr<DeviceLayout<double>> make_device_layout(Layout layout, const De
                : make<Precision::fp64>(layout, structure, sums, options, queue);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -5,7 +5,7 @@
 #include "near/near_points_gpu.cuh"
 #include "near/near_units.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// The steps of a layout's life, timed by events, which are made at their first mark: most layouts use a
 /// dozen of them, and all together would take longer than the rest of a small plan.
@@ -156,4 +156,4 @@ template <Precision precision>
 std::unique_ptr<DeviceLayout<typename Numbers<precision>::Stored>>
 make_device_tiled(Layout, const DeviceStructure&, const Sums&, const DeviceLayoutOptions&, backend::Queue&);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -2,7 +2,7 @@
 #include "near/layouts/layout_base.hpp"
 #include "near/neighbour_runs.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 struct Sizes {
@@ -159,4 +159,4 @@ double least_bytes_of(Layout layout, const Shape& shape, int32_t threads) {
     return fixed_bytes(layout, shape, threads, false) + record_bytes(layout, shape, false);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 double device_bytes_of(Layout layout, const Structure& structure, const Shape& shape,
                        const DeviceLayoutOptions& options) {
@@ -59,4 +59,4 @@ double device_bytes_of(Layout layout, const Structure& structure, const Shape& s
     return lists + (most > 0 ? std::min(fixed + copies, std::max(most, fixed)) : fixed + copies);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

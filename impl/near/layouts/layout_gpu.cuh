@@ -14,7 +14,7 @@
 
 #include <memory>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct DeviceLayoutOptions {
     int64_t most_bytes = 0; // of the layout's arrays on the device; 0: no limit
@@ -68,4 +68,4 @@ std::unique_ptr<DeviceLayout<T>> make_device_layout(Layout layout, const DeviceS
                                                     const Sums& sums, const DeviceLayoutOptions& options,
                                                     backend::Queue& queue);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

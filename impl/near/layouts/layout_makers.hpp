@@ -3,7 +3,7 @@
 
 #include "near/layouts/layout.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 #define GRAFT_NEAR_MAKER(maker)                                                                              \
     template <typename T, typename V>                                                                        \
@@ -29,4 +29,4 @@ GRAFT_NEAR_MAKER(make_replicated_group_padded)
     template std::unique_ptr<HostLayout<double>> maker<double, double>(const Structure&, const Sums&,        \
                                                                        const LayoutOptions&, core::Memory&);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -3,7 +3,7 @@
 #include "near/layouts/layout_makers.hpp"
 #include "near/layouts/sorted_layout.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 template <typename T, typename V>
@@ -34,4 +34,4 @@ std::unique_ptr<HostLayout<T>> make_ranges(const Structure& structure, const Sum
 }
 GRAFT_NEAR_MAKERS(make_ranges)
 
-} // namespace graft::kernels::near
+} // namespace graft::near

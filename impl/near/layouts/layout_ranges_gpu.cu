@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -50,7 +50,7 @@ class Ranges final : public LayoutBase<precision> {
         const int32_t lanes =
             options.source_lanes > 0
                 ? options.source_lanes
-                : model::near_target_lanes(static_cast<double>(structure.host().targets()),
+                : near::near_target_lanes(static_cast<double>(structure.host().targets()),
                                            static_cast<double>(structure.all().host().pairs));
         return std::bit_width(static_cast<uint32_t>(std::min(lanes, 32))) - 1;
     }
@@ -78,4 +78,4 @@ template std::unique_ptr<DeviceLayout<double>> make_device_ranges<Precision::fp6
                                                                                    const DeviceLayoutOptions&,
                                                                                    backend::Queue&);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

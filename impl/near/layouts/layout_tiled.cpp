@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 /// Copies whole pieces of 32 bytes or 64: up to a piece less one number is read and written behind the end.
@@ -154,4 +154,4 @@ std::unique_ptr<HostLayout<T>> make_tiled_split(const Structure& structure, cons
 GRAFT_NEAR_MAKERS(make_tiled)
 GRAFT_NEAR_MAKERS(make_tiled_split)
 
-} // namespace graft::kernels::near
+} // namespace graft::near

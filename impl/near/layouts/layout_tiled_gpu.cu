@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -77,7 +77,7 @@ class TilePart {
     backend::DeviceBuffer<TileWarp> warps_;
     std::vector<backend::DeviceBuffer<TileBlock>> blocks_; // by kind
     backend::DeviceBuffer<int2> check_;
-    std::array<int32_t, model::tile_block_kinds + 1> counts_{};
+    std::array<int32_t, tile_block_kinds + 1> counts_{};
     int32_t largest_ = 0;
 };
 
@@ -183,7 +183,7 @@ class Tiled final : public LayoutBase<precision> {
         run_list(part, part.largest(), view, gradient);
         {
             const backend::OnSide there(this->queue_, beside ? *side_ : main);
-            for (int32_t list = 0; list <= model::tile_block_kinds; ++list)
+            for (int32_t list = 0; list <= tile_block_kinds; ++list)
                 if (list != part.largest())
                     run_list(part, list, view, gradient);
         }
@@ -193,7 +193,7 @@ class Tiled final : public LayoutBase<precision> {
     /// Blocks of a kind, or the warps.
     void run_list(const TilePart& part, int32_t list, SumView<precision> view, bool gradient) {
         view.count = part.count(list);
-        if (list == model::tile_block_kinds)
+        if (list == tile_block_kinds)
             sum_tiles(this->queue_, this->form_, gradient, this->sums_.dimension, view, part.view(),
                       this->options_.threads);
         else if constexpr (precision == Precision::fp32)
@@ -262,4 +262,4 @@ template std::unique_ptr<DeviceLayout<double>>
 make_device_tiled<Precision::fp64>(Layout, const DeviceStructure&, const Sums&, const DeviceLayoutOptions&,
                                    backend::Queue&);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

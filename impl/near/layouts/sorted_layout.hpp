@@ -10,7 +10,7 @@
 #include "near/neighbour_runs.hpp"
 #include "near/layouts/sorted_points.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 template <typename T, typename V>
 class SortedLayout : public HostBase<T, V> {
@@ -312,4 +312,4 @@ class SortedLayout : public HostBase<T, V> {
     bool in_chunks_ = false;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// A coordinate in V, and what V leaves of it.
 template <typename T, typename V>
@@ -92,4 +92,4 @@ std::array<double, 3> centre_of(const Coordinates<T>& points, std::span<const in
     return centre;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -8,7 +8,7 @@
 
 #include "near/near_sum_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Sorted points, runs of them: 16 bytes (32 in double) a source, which neighbouring threads share.
 /// 2^log_lanes neighbouring lanes of a warp a target: source k of it is lane k mod 2^log_lanes' own, and the
@@ -51,4 +51,4 @@ inline int32_t pass_components(Form form, int32_t left) {
     return form == Form::helmholtz || left > 1 ? (left < 2 ? left : 2) : 1;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

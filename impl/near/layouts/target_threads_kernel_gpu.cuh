@@ -3,7 +3,7 @@
 
 #include "near/layouts/target_threads_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 template <Form form, Precision precision, int components, bool slope>
 struct TargetLoop {
@@ -234,4 +234,4 @@ void sum_targets(backend::Queue& queue, Form form, bool gradient, const SumView<
     }
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

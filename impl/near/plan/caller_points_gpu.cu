@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -290,4 +290,4 @@ void NearInputs<T>::put_on_host(Item& item, const ArrayView& view) {
 template class NearInputs<float>;
 template class NearInputs<double>;
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -208,4 +208,4 @@ void NearOutputs<T>::deliver(const double (&units)[2], const std::vector<double>
 template class NearOutputs<float>;
 template class NearOutputs<double>;
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -11,7 +11,7 @@
 #include <limits>
 #include <mutex>
 
-namespace graft::pipeline {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -187,4 +187,4 @@ void refuse_overlaps(std::span<const NamedView> views) {
                      views[j].name.text().c_str(), views[i].name.text().c_str());
 }
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::near {
 
 /// What an array is called in messages: "charge", or "charge[2]". No text is made before it is needed.
 struct ArrayName {
@@ -48,4 +48,4 @@ struct NamedView {
 /// two arrays of different strides in one range of memory.
 void refuse_overlaps(std::span<const NamedView> views);
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-namespace graft::pipeline {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -29,55 +29,55 @@ class DeviceChoice {
         : shape_(input.shape), asked_(input.options.layout != near_layout_auto) {
         if (input.options.machine != nullptr)
             machine_ = *input.options.machine;
-        options_.way.backend = model::NearBackend::cuda;
+        options_.way.backend = NearBackend::cuda;
         options_.way.host_arrays = host_arrays;
         options_.way.most_bytes = asked_ ? 0 : input.options.most_bytes; // the device refuses or cuts it
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
         choose(input);
         reason_ = "predicted to be fastest";
         if (asked_) {
-            choice_.layout = static_cast<near::Layout>(input.options.layout);
+            choice_.layout = static_cast<Layout>(input.options.layout);
             reason_ = "as near_field.layout says";
         }
     }
-    near::Layout layout() const { return choice_.layout; }
+    Layout layout() const { return choice_.layout; }
     const char* reason() const { return reason_; }
-    const near::Candidate& chosen() const { return choice_.chosen(); }
+    const Candidate& chosen() const { return choice_.chosen(); }
     const model::Link& link() const { return machine_.link; }
     /// DeviceNearOptions::pairs_once, as far as it is known.
     int32_t pairs_once() const { return pairs_once_; }
     /// The winner's plan; none where nothing was tried.
-    near::DevicePlan try_out(const near::DeviceTrialInput& input) {
+    DevicePlan try_out(const DeviceTrialInput& input) {
         if (asked_)
             return {nullptr, input.table.destroy};
-        near::DeviceTrial trial = near::choose_tried_on_device(input, shape_, machine_, options_, learned_);
+        DeviceTrial trial = near::choose_tried_on_device(input, shape_, machine_, options_, learned_);
         if (trial.choice.tried)
             choice_ = trial.choice, reason_ = "fastest in a short trial";
         return std::move(trial.plan);
     }
-    void learn(const near::Times& events) {
+    void learn(const Times& events) {
         near::learn(learned_, chosen(), near::device_times(chosen(), events));
         executed_ = true;
     }
     /// Another choice, if what executions took speaks for one: its executions with their share of a new plan
     /// against executions alone.
-    std::optional<near::Choice> better() const {
+    std::optional<Choice> better() const {
         if (asked_ || !executed_)
             return std::nullopt;
-        const near::Choice choice = near::choose(shape_, machine_, options_, learned_);
-        const near::Candidate& now = choice.candidates[number(choice_.layout)];
+        const Choice choice = near::choose(shape_, machine_, options_, learned_);
+        const Candidate& now = choice.candidates[number(choice_.layout)];
         if (choice.layout == choice_.layout || refused_[number(choice.layout)] ||
             choice.chosen().time_s > worth_a_change * now.execution_s)
             return std::nullopt;
         return choice;
     }
-    void take(const near::Choice& choice) {
+    void take(const Choice& choice) {
         choice_ = choice;
         reason_ = "learned from the executions so far";
     }
-    void refuse(near::Layout layout) { refused_[number(layout)] = true; }
+    void refuse(Layout layout) { refused_[number(layout)] = true; }
     void report(NearReport& report) const {
-        const model::NearPrediction& p = chosen().predicted;
+        const NearPrediction& p = chosen().predicted;
         report.layout = layout(), report.reason = reason_;
         report.predicted = {p.collection_s, p.charges_s, p.transfer_s,
                             p.kernel_s,     p.scatter_s, p.execution_s()};
@@ -87,34 +87,34 @@ class DeviceChoice {
     }
 
   private:
-    static size_t number(near::Layout layout) { return static_cast<size_t>(layout); }
+    static size_t number(Layout layout) { return static_cast<size_t>(layout); }
     /// Whether the lists are mutual takes a part of a plan's time: looked at where tiled would be taken.
     void choose(const NearSideInput& input) {
         const auto most_bytes = static_cast<int64_t>(input.options.most_bytes);
-        const auto tiled = static_cast<int32_t>(near::Layout::tiled);
+        const auto tiled = static_cast<int32_t>(Layout::tiled);
         options_.way.pairs_once = near::bytes_of_pairs_once(shape_, most_bytes) > 0;
         choice_ = near::choose(shape_, machine_, options_);
-        const bool taken = asked_ ? input.options.layout == tiled : choice_.layout == near::Layout::tiled;
+        const bool taken = asked_ ? input.options.layout == tiled : choice_.layout == Layout::tiled;
         if (options_.way.pairs_once && taken)
             pairs_once_ = near::sums_pairs_once(input.structure, input.sums, most_bytes) ? 1 : -1;
         if (pairs_once_ < 0)
             options_.way.pairs_once = false, choice_ = near::choose(shape_, machine_, options_);
     }
 
-    const near::Shape& shape_;
+    const Shape& shape_;
     bool asked_, executed_ = false;
     int32_t pairs_once_ = 0;
     model::Machine machine_;
-    near::ChoiceOptions options_;
-    near::Learned learned_;
-    near::Choice choice_;
-    std::array<bool, near::layouts> refused_{}; // there was no room for them beside the plan in use
+    ChoiceOptions options_;
+    Learned learned_;
+    Choice choice_;
+    std::array<bool, layouts> refused_{}; // there was no room for them beside the plan in use
     const char* reason_;
 };
 
 class DeviceSide : public NearSide {
   public:
-    DeviceSide(const NearSideInput& input, const near::DeviceNearTable& table, int32_t device,
+    DeviceSide(const NearSideInput& input, const DeviceNearTable& table, int32_t device,
                const NearPoints& points)
         : structure_(input.structure), sums_(input.sums), table_(table), plan_(nullptr, table.destroy),
           choice_(input, points.on_device() == nullptr) {
@@ -130,7 +130,7 @@ class DeviceSide : public NearSide {
     }
 
     void set_points(const NearPoints& points) override {
-        if (const std::optional<near::Choice> other = choice_.better()) {
+        if (const std::optional<Choice> other = choice_.better()) {
             if (change_to(other->layout, points)) {
                 choice_.take(*other);
                 return;
@@ -142,7 +142,7 @@ class DeviceSide : public NearSide {
     }
 
     void begin(const NearSums& sums, void* stream) override {
-        const near::DeviceNearOutputs outputs = device_outputs(sums);
+        const DeviceNearOutputs outputs = device_outputs(sums);
         backend::DeviceError error;
         backend::raise(table_.begin(plan_.get(), sums.charge.data(), &outputs, stream, &error), error);
     }
@@ -169,21 +169,21 @@ class DeviceSide : public NearSide {
     }
 
   private:
-    int32_t create(near::Layout layout, near::DevicePlan& plan, backend::DeviceError& error) {
+    int32_t create(Layout layout, DevicePlan& plan, backend::DeviceError& error) {
         options_.layout = layout;
         void* made = nullptr;
         const int32_t status = table_.create(&options_, &structure_, &sums_, &made, &error);
         plan.reset(made);
         return status;
     }
-    int32_t give(const near::DevicePlan& plan, const NearPoints& points, backend::DeviceError& error) {
+    int32_t give(const DevicePlan& plan, const NearPoints& points, backend::DeviceError& error) {
         return table_.set_points(plan.get(), points.target, points.source, points.stream, &error);
     }
     /// The old plan goes only when the new one has the points: without room for both, false, and nothing has
     /// changed. Throws for bad points.
-    bool change_to(near::Layout layout, const NearPoints& points) {
+    bool change_to(Layout layout, const NearPoints& points) {
         backend::DeviceError error;
-        near::DevicePlan made(nullptr, table_.destroy);
+        DevicePlan made(nullptr, table_.destroy);
         int32_t status = create(layout, made, error);
         if (status == 0)
             status = give(made, points, error);
@@ -196,13 +196,13 @@ class DeviceSide : public NearSide {
         return true;
     }
 
-    const near::Structure& structure_;
-    const near::Sums& sums_;
-    const near::DeviceNearTable& table_;
-    near::DeviceNearOptions options_;
-    near::DevicePlan plan_;
+    const Structure& structure_;
+    const Sums& sums_;
+    const DeviceNearTable& table_;
+    DeviceNearOptions options_;
+    DevicePlan plan_;
     DeviceChoice choice_;
-    near::DeviceNearReport done_;
+    DeviceNearReport done_;
     int64_t allocated_ = 0;
 };
 
@@ -223,9 +223,9 @@ int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, co
 
 std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points) {
     const bool device_arrays = points.on_device() != nullptr;
-    const Backend backend = input.options.backend;
-    const bool needed = backend == Backend::cuda || device_arrays;
-    if (backend == Backend::cpu || (!needed && static_cast<double>(input.shape.pairs) < least_gpu_pairs))
+    const settings::Backend backend = input.options.backend;
+    const bool needed = backend == settings::Backend::cuda || device_arrays;
+    if (backend == settings::Backend::cpu || (!needed && static_cast<double>(input.shape.pairs) < least_gpu_pairs))
         return nullptr;
     std::string why;
     const backend::CudaTable* const cuda = backend::find_cuda(&why);
@@ -249,9 +249,9 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
     return make_near_one_device(input, *cuda->near, device, points);
 }
 
-std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const near::DeviceNearTable& table,
+std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const DeviceNearTable& table,
                                                int32_t device, const NearPoints& points) {
     return std::make_unique<DeviceSide>(input, table, device, points);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::near

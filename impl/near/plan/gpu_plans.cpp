@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -20,43 +20,43 @@ namespace {
 
 /// One GPU's share.
 struct Share {
-    near::StructurePart part;
-    near::Structure structure;
-    near::DevicePlan plan{nullptr, nullptr}; // of the two above
-    near::DeviceNearReport done;
+    StructurePart part;
+    Structure structure;
+    DevicePlan plan{nullptr, nullptr}; // of the two above
+    DeviceNearReport done;
 };
 
 /// Every call is made of all shares before one of them is waited for.
 class DevicesSide : public NearSide {
   public:
     DevicesSide(const NearSideInput& input, const backend::CudaTable& cuda, int32_t first, int32_t count,
-                near::Layout layout, const char* reason)
+                Layout layout, const char* reason)
         : sums_(input.sums), table_(*cuda.near), layout_(layout), reason_(reason) {
-        near::DeviceNearOptions options;
+        DeviceNearOptions options;
         options.layout = layout;
         options.most_bytes = static_cast<int64_t>(input.options.most_bytes);
         options.host_threads = input.options.threads;
-        if (layout == near::Layout::tiled) { // of the whole: the same bits with any number of devices
+        if (layout == Layout::tiled) { // of the whole: the same bits with any number of devices
             options.pairs_once = near::sums_pairs_once(input.structure, sums_, options.most_bytes) ? 1 : -1;
             options.small_blocks = near::small_box_blocks(input.structure);
         }
-        if (layout == near::Layout::ranges)
-            options.source_lanes = model::near_target_lanes(static_cast<double>(input.shape.targets),
+        if (layout == Layout::ranges)
+            options.source_lanes = near::near_target_lanes(static_cast<double>(input.shape.targets),
                                                             static_cast<double>(input.shape.pairs));
-        std::vector<near::StructurePart> parts = near::cut_structure(input.structure, count);
+        std::vector<StructurePart> parts = near::cut_structure(input.structure, count);
         const int32_t devices = require_devices(cuda, count);
         for (int32_t k = 0; k < count; ++k) {
             shares_.push_back(std::make_unique<Share>());
             Share& share = *shares_.back();
             share.part = std::move(parts[static_cast<size_t>(k)]);
             share.structure = share.part.view();
-            const near::PartPoints points = share.part.points();
+            const PartPoints points = share.part.points();
             options.part = &points;
             options.device = (first + k) % devices;
             backend::DeviceError error;
             void* made = nullptr;
             const int32_t status = table_.create(&options, &share.structure, &sums_, &made, &error);
-            share.plan = near::DevicePlan(made, table_.destroy);
+            share.plan = DevicePlan(made, table_.destroy);
             backend::raise(status, error);
         }
     }
@@ -68,7 +68,7 @@ class DevicesSide : public NearSide {
         for (auto* const set : {&points.target, &points.source})
             for (particles::ArrayView& axis : *set)
                 read_on_host(axis, points.stream);
-        near::PointBounds all;
+        PointBounds all;
         each([&](const Share& share, backend::DeviceError& error) {
             return table_.send_points(share.plan.get(), points.target, points.source, points.stream, &error);
         });
@@ -82,12 +82,12 @@ class DevicesSide : public NearSide {
 
     void begin(const NearSums& given, void* stream) override {
         NearSums sums = given;
-        for (size_t c = 0; c < near::most_components; ++c) {
+        for (size_t c = 0; c < most_components; ++c) {
             read_on_host(sums.charge[c], stream), read_on_host(sums.potential[c], stream);
             for (particles::ArrayView& axis : sums.gradient[c])
                 read_on_host(axis, stream);
         }
-        const near::DeviceNearOutputs outputs = device_outputs(sums);
+        const DeviceNearOutputs outputs = device_outputs(sums);
         const auto send = [&](const Share& share, backend::DeviceError& error) {
             return table_.send_charges(share.plan.get(), sums.charge.data(), &outputs, stream, &error);
         };
@@ -136,10 +136,10 @@ class DevicesSide : public NearSide {
         report.times = {}, report.chunks = 0;
         report.bytes_layout = report.bytes_copies = report.bytes_kept = 0;
         for (const auto& share : shares_) { // they work at the same time: the longest
-            const near::Times& t = share->done.times;
-            for (double near::Times::*field :
-                 {&near::Times::collection_s, &near::Times::charges_s, &near::Times::transfer_s,
-                  &near::Times::kernel_s, &near::Times::scatter_s, &near::Times::total_s})
+            const Times& t = share->done.times;
+            for (double Times::*field :
+                 {&Times::collection_s, &Times::charges_s, &Times::transfer_s,
+                  &Times::kernel_s, &Times::scatter_s, &Times::total_s})
                 report.times.*field = std::max(report.times.*field, t.*field);
             report.bytes_layout += share->done.bytes;
             report.bytes_kept += share->done.bytes_kept;
@@ -153,7 +153,7 @@ class DevicesSide : public NearSide {
     static bool any_on_device(const NearSums& sums) {
         const auto there = [](const particles::ArrayView& view) { return view.present() && !view.on_host(); };
         bool any = false;
-        for (size_t c = 0; c < near::most_components; ++c)
+        for (size_t c = 0; c < most_components; ++c)
             any = any || there(sums.charge[c]) || there(sums.potential[c]) ||
                   std::any_of(sums.gradient[c].begin(), sums.gradient[c].end(), there);
         return any;
@@ -182,9 +182,9 @@ class DevicesSide : public NearSide {
             backend::raise(call(*share, error), error);
         }
     }
-    const near::Sums& sums_;
-    const near::DeviceNearTable& table_;
-    near::Layout layout_;
+    const Sums& sums_;
+    const DeviceNearTable& table_;
+    Layout layout_;
     const char* reason_;
     std::vector<std::unique_ptr<Share>> shares_;
     int64_t allocated_ = 0;
@@ -211,9 +211,9 @@ int32_t require_devices(const backend::CudaTable& cuda, int32_t count) {
     return found;
 }
 
-near::DeviceNearOutputs device_outputs(const NearSums& sums) {
-    near::DeviceNearOutputs outputs;
-    for (size_t c = 0; c < near::most_components; ++c) {
+DeviceNearOutputs device_outputs(const NearSums& sums) {
+    DeviceNearOutputs outputs;
+    for (size_t c = 0; c < most_components; ++c) {
         outputs.potential[c] = sums.potential[c];
         for (size_t a = 0; a < 3; ++a)
             outputs.gradient[c][a] = sums.gradient[c][a];
@@ -222,15 +222,15 @@ near::DeviceNearOutputs device_outputs(const NearSums& sums) {
     return outputs;
 }
 
-int32_t best_device_count(const model::NearPrediction& one, const near::Shape& shape, const model::Link& link,
+int32_t best_device_count(const NearPrediction& one, const Shape& shape, const model::Link& link,
                           NearArrays arrays, int32_t most) {
-    const double outputs = ((shape.outputs & near::potential) != 0 ? 1 : 0) +
-                           ((shape.outputs & near::gradient) != 0 ? shape.dimension : 0);
+    const double outputs = ((shape.outputs & potential) != 0 ? 1 : 0) +
+                           ((shape.outputs & gradient) != 0 ? shape.dimension : 0);
     const double numbers = shape.components * (static_cast<double>(shape.sources) +
                                                outputs * static_cast<double>(shape.targets));
     const double rate =
         link.gpu_gpu_bandwidth_bytes_per_s > 0 ? link.gpu_gpu_bandwidth_bytes_per_s : usual_link_bytes_per_s;
-    const double number_bytes = shape.precision == near::Precision::fp32 ? 4 : 8;
+    const double number_bytes = shape.precision == Precision::fp32 ? 4 : 8;
     const double apart_s = numbers * (arrays == NearArrays::host_at_random ? random_number_s : number_s);
     int32_t best = 1;
     double saved_s = 0;
@@ -246,9 +246,9 @@ int32_t best_device_count(const model::NearPrediction& one, const near::Shape& s
 }
 
 std::unique_ptr<NearSide> make_near_devices(const NearSideInput& input, const backend::CudaTable& cuda,
-                                            int32_t first, int32_t count, near::Layout layout,
+                                            int32_t first, int32_t count, Layout layout,
                                             const char* reason) {
     return std::make_unique<DevicesSide>(input, cuda, first, count, layout, reason);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -7,15 +7,15 @@
 #include "near/choice/near_time.hpp"
 #include "near/plan/plan_side.hpp"
 
-namespace graft::pipeline {
+namespace graft::near {
 
 /// What libgraft_cuda's table takes.
-near::DeviceNearOutputs device_outputs(const NearSums& sums);
+DeviceNearOutputs device_outputs(const NearSums& sums);
 
 /// One GPU, with the layout that is asked for; auto: by prediction, after a trial with these points where
 /// that is worth its time, and by what executions took when the points change. Another layout's plan is made
 /// beside the old one: where there is no memory for both the old one stays. Throws Error(device, memory).
-std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const near::DeviceNearTable& table,
+std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const DeviceNearTable& table,
                                                int32_t device, const NearPoints& points);
 
 /// How many GPUs this host has. Throws Error(device) where they are fewer than `count`.
@@ -28,7 +28,7 @@ enum class NearArrays { host_in_order, host_at_random, device };
 /// cut, what the host does is not and takes longer where each part's points lie among others', arrays on a
 /// device go to the others and back, and each GPU costs its calls. 1 where the gain is less than the model's
 /// error. Source: impl/docs/gpu/near.md.
-int32_t best_device_count(const model::NearPrediction& one, const near::Shape& shape, const model::Link& link,
+int32_t best_device_count(const NearPrediction& one, const Shape& shape, const model::Link& link,
                           NearArrays arrays, int32_t most);
 
 /// Devices first, first + 1, ... (after the last one 0) of `count` >= 2. The same bits as on one of them with
@@ -36,7 +36,7 @@ int32_t best_device_count(const model::NearPrediction& one, const near::Shape& s
 /// Arrays on one device: the same, from GPU to GPU, in the order of the caller's stream. Throws Error(device)
 /// where there are fewer GPUs, Error(memory).
 std::unique_ptr<NearSide> make_near_devices(const NearSideInput& input, const backend::CudaTable& cuda,
-                                            int32_t first, int32_t count, near::Layout layout,
+                                            int32_t first, int32_t count, Layout layout,
                                             const char* reason);
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::near {
 
 namespace {
 
@@ -39,8 +39,8 @@ class HostSide : public NearSide {
     void set_points(const NearPoints& points) override {
         executor_.threads = backend::resolve_threads(executor_.threads); // fewer in a child after fork
         choose_scale(points);
-        const near::Coordinates<T> targets = import_axes(points.target, 0);
-        const near::Coordinates<T> sources = structure_.same ? targets : import_axes(points.source, 1);
+        const Coordinates<T> targets = import_axes(points.target, 0);
+        const Coordinates<T> sources = structure_.same ? targets : import_axes(points.source, 1);
         n_targets_ = points.targets;
         n_sources_ = points.same ? points.targets : points.sources;
         if (layout_ == nullptr)
@@ -56,7 +56,7 @@ class HostSide : public NearSide {
         core::Timer timer;
         executor_.threads = backend::resolve_threads(executor_.threads);
         choose_charge_scales(sums);
-        near::Charges<T> charges;
+        Charges<T> charges;
         for (int c = 0; c < sums_.components; ++c) {
             core::Buffer<T>& buffer = charges_[index(c)];
             buffer.resize(n_sources_);
@@ -80,7 +80,7 @@ class HostSide : public NearSide {
         report.reason = reason_;
         report.machine = options_.machine != nullptr ? options_.machine->name : "built-in";
         report.bytes_expected = near::bytes_of(choice_.layout, shape_, executor_.threads);
-        const model::NearPrediction& p = choice_.chosen().predicted;
+        const NearPrediction& p = choice_.chosen().predicted;
         report.predicted = {p.collection_s, p.charges_s, p.transfer_s,
                             p.kernel_s,     p.scatter_s, p.execution_s()};
         report.has_prediction = p.kernel_s > 0;
@@ -107,8 +107,8 @@ class HostSide : public NearSide {
         return options_.machine != nullptr ? *options_.machine : built_in_;
     }
 
-    near::ChoiceOptions choice_options() const {
-        near::ChoiceOptions options;
+    ChoiceOptions choice_options() const {
+        ChoiceOptions options;
         options.way.threads = executor_.threads;
         options.way.most_bytes = most_bytes_;
         options.expected_executes = options_.executes > 0 ? options_.executes : usual_executes;
@@ -116,15 +116,15 @@ class HostSide : public NearSide {
     }
 
     /// By prediction and trial, or the one that is asked for (whose prediction is told all the same).
-    void choose(const near::Coordinates<T>& targets, const near::Coordinates<T>& sources) {
-        const near::ChoiceOptions options = choice_options();
+    void choose(const Coordinates<T>& targets, const Coordinates<T>& sources) {
+        const ChoiceOptions options = choice_options();
         if (options_.layout == near_layout_auto) {
             choice_ = near::choose_tried<T>(structure_, sums_, targets, sources, machine(), options,
                                             executor_.memory, learned_);
             reason_ = choice_.tried ? "fastest in a short trial" : "predicted to be fastest";
             return;
         }
-        const auto layout = static_cast<near::Layout>(options_.layout);
+        const auto layout = static_cast<Layout>(options_.layout);
         refuse_over_cap(layout);
         choice_ = near::choose(shape_, machine(), options);
         choice_.layout = layout;
@@ -135,8 +135,8 @@ class HostSide : public NearSide {
     void choose_again() {
         if (options_.layout != near_layout_auto)
             return;
-        const near::Choice choice = near::choose(shape_, machine(), choice_options(), learned_);
-        const near::Candidate& now = choice.candidates[static_cast<size_t>(choice_.layout)];
+        const Choice choice = near::choose(shape_, machine(), choice_options(), learned_);
+        const Candidate& now = choice.candidates[static_cast<size_t>(choice_.layout)];
         if (choice.layout == choice_.layout || choice.chosen().time_s > worth_a_change * now.time_s)
             return;
         choice_ = choice;
@@ -149,13 +149,13 @@ class HostSide : public NearSide {
         if (options_.free_bytes > 0)
             return share_of_free * options_.free_bytes;
         double largest = 0;
-        for (int k = 0; k < near::layouts; ++k)
+        for (int k = 0; k < layouts; ++k)
             largest =
-                std::max(largest, near::bytes_of(static_cast<near::Layout>(k), shape_, executor_.threads));
+                std::max(largest, near::bytes_of(static_cast<Layout>(k), shape_, executor_.threads));
         return largest > surely_there ? share_of_free * backend::free_memory() : 0;
     }
 
-    void refuse_over_cap(near::Layout layout) const {
+    void refuse_over_cap(Layout layout) const {
         const double least = near::least_bytes_of(layout, shape_, executor_.threads);
         if (most_bytes_ > 0 && least > most_bytes_)
             core::fail(core::Status::memory,
@@ -168,7 +168,7 @@ class HostSide : public NearSide {
     }
 
     void make_layout() {
-        near::LayoutOptions options;
+        LayoutOptions options;
         options.most_bytes = static_cast<int64_t>(most_bytes_);
         options.threads = executor_.threads;
         options.shape = &shape_;
@@ -188,7 +188,7 @@ class HostSide : public NearSide {
     }
 
     double extent_of(const NearPoints& points) const {
-        near::PointBounds bounds;
+        PointBounds bounds;
         for (int a = 0; a < given_.dimension; ++a)
             for (const particles::ArrayView* view : {&points.target[a], &points.source[a]})
                 if (view->present())
@@ -199,9 +199,9 @@ class HostSide : public NearSide {
     /// Of each component; the parts of complex charges have one.
     void choose_charge_scales(const NearSums& sums) {
         charge_scale_.fill(1);
-        if (given_.precision == near::Precision::fp64)
+        if (given_.precision == Precision::fp64)
             return;
-        const int together = given_.kernel.kernel == near::Kernel::helmholtz ? 2 : 1;
+        const int together = given_.kernel.kernel == Kernel::helmholtz ? 2 : 1;
         for (int c = 0; c < given_.components; c += together) {
             double least = 0, most = 0;
             for (int k = 0; k < together; ++k)
@@ -211,7 +211,7 @@ class HostSide : public NearSide {
         }
     }
 
-    near::Coordinates<T> import_axes(const particles::ArrayView (&view)[3], int set) {
+    Coordinates<T> import_axes(const particles::ArrayView (&view)[3], int set) {
         const T* at[3] = {nullptr, nullptr, nullptr};
         for (int a = 0; a < sums_.dimension; ++a) {
             core::Buffer<T>& buffer = coordinates_[index(3 * set + a)];
@@ -231,8 +231,8 @@ class HostSide : public NearSide {
         return buffer.data();
     }
 
-    near::Fields<T> wanted(const NearSums& sums) {
-        near::Fields<T> fields;
+    Fields<T> wanted(const NearSums& sums) {
+        Fields<T> fields;
         for (int c = 0; c < sums_.components; ++c) {
             fields.potential[index(c)] = room(sums.potential[index(c)], c, 0);
             for (int a = 0; a < sums_.dimension; ++a)
@@ -259,21 +259,21 @@ class HostSide : public NearSide {
         }
     }
 
-    near::Structure structure_;
-    const near::Shape& shape_;
-    const near::Sums& given_;
-    near::Sums sums_; // the kernel's lengths times scale_
+    Structure structure_;
+    const Shape& shape_;
+    const Sums& given_;
+    Sums sums_; // the kernel's lengths times scale_
     const NearOptions& options_;
     backend::Executor executor_;
     double most_bytes_ = 0; // of the layout's arrays; 0: no limit
     std::vector<core::Buffer<T>> coordinates_, charges_, fields_;
-    std::unique_ptr<near::HostLayout<T>> layout_;
+    std::unique_ptr<HostLayout<T>> layout_;
     model::Machine built_in_; // empty: the model's built-in numbers
-    near::Learned learned_;
-    near::Choice choice_;
+    Learned learned_;
+    Choice choice_;
     const char* reason_ = "";
     double scale_ = 1; // from the caller's lengths to the layout's
-    std::array<double, near::most_components> charge_scale_{};
+    std::array<double, most_components> charge_scale_{};
     int64_t n_targets_ = 0, n_sources_ = 0;
     double import_s_ = 0, export_s_ = 0;
 };
@@ -281,9 +281,9 @@ class HostSide : public NearSide {
 } // namespace
 
 std::unique_ptr<NearSide> make_near_host(const NearSideInput& input) {
-    if (input.sums.precision == near::Precision::fp32)
+    if (input.sums.precision == Precision::fp32)
         return std::make_unique<HostSide<float>>(input);
     return std::make_unique<HostSide<double>>(input);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::near

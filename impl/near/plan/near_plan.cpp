@@ -11,7 +11,7 @@
 #include <cmath>
 #include <utility>
 
-namespace graft::pipeline {
+namespace graft::near {
 
 using core::fail;
 using core::Status;
@@ -26,10 +26,10 @@ struct NearPlan::State {
     core::Memory& memory;
     const core::Log& log;
     NearOptions options;
-    near::Sums sums;
-    near::OwnedStructure structure;
+    Sums sums;
+    OwnedStructure structure;
     core::Buffer<double> table_value, table_derivative;
-    near::Structure view;
+    Structure view;
     int64_t targets = 0, sources = 0;
     std::unique_ptr<NearSide> side;
     NearReport report;
@@ -54,9 +54,9 @@ struct Range {
     const char* words;
 };
 
-Range range_of(near::Precision precision) {
+Range range_of(Precision precision) {
     const double length = near::most_coordinate(precision);
-    if (precision == near::Precision::fp64)
+    if (precision == Precision::fp64)
         return {length, 1e306, 536870912.0, ""};
     return {length, 1e37, 16777216.0, " with pairs in single precision; take fp64, or other units"};
 }
@@ -67,8 +67,8 @@ void require_at_most(double value, const char* name, double most, const Range& r
              range.words);
 }
 
-void check_table(const near::KernelOptions& kernel, const Range& range) {
-    const near::RadialTable& table = kernel.table;
+void check_table(const KernelOptions& kernel, const Range& range) {
+    const RadialTable& table = kernel.table;
     if (kernel.kernel != Kernel::table) {
         if (!table.value.empty())
             fail(Status::argument,
@@ -101,7 +101,7 @@ void check_table(const near::KernelOptions& kernel, const Range& range) {
     }
 }
 
-void check_kernel(const near::KernelOptions& kernel, near::Precision precision) {
+void check_kernel(const KernelOptions& kernel, Precision precision) {
     const Range range = range_of(precision);
     const std::string word(near::name(kernel.kernel));
     require_finite(kernel.factor, "factor", -std::numeric_limits<double>::infinity());
@@ -121,24 +121,24 @@ void check_kernel(const near::KernelOptions& kernel, near::Precision precision) 
     check_table(kernel, range);
 }
 
-void check_sums(const near::Sums& sums) {
+void check_sums(const Sums& sums) {
     const int32_t kernel = static_cast<int32_t>(sums.kernel.kernel);
     const int32_t precision = static_cast<int32_t>(sums.precision);
     if (sums.dimension != 2 && sums.dimension != 3)
         fail(Status::argument, "near field: dimension is %d; expected 2 or 3", sums.dimension);
     if (kernel < 0 || kernel > static_cast<int32_t>(Kernel::table))
         fail(Status::argument, "near field: kernel is %d; expected 0 (laplace) to 4 (table)", kernel);
-    if (precision < 0 || precision > static_cast<int32_t>(near::Precision::fp64))
+    if (precision < 0 || precision > static_cast<int32_t>(Precision::fp64))
         fail(Status::argument, "near field: precision is %d; expected fp32, mixed or fp64", precision);
-    if (sums.components < 1 || sums.components > near::most_components)
+    if (sums.components < 1 || sums.components > most_components)
         fail(Status::argument, "near field: components is %d; expected 1 to %d charges a source",
-             sums.components, near::most_components);
+             sums.components, most_components);
     if (sums.kernel.kernel == Kernel::helmholtz && sums.components % 2 != 0)
         fail(Status::argument,
              "near field: components is %d; helmholtz takes complex charges, so expected an even number "
              "(real and imaginary part of each)",
              sums.components);
-    constexpr int32_t known = near::potential | near::gradient;
+    constexpr int32_t known = potential | gradient;
     if (sums.outputs == 0 || (sums.outputs & ~known) != 0)
         fail(Status::argument, "near field: outputs is %d; expected 1 (potential), 2 (gradient) or 3 (both)",
              sums.outputs);
@@ -161,7 +161,7 @@ struct Positions {
     core::Buffer<double> x, y, z;
     core::Buffer<char> copy;
 
-    near::Points read(const backend::Executor& executor, const particles::ArrayView (&view)[3], int64_t n,
+    Points read(const backend::Executor& executor, const particles::ArrayView (&view)[3], int64_t n,
                       int dimension, int set, double most) {
         core::Buffer<double>* const axes[3] = {&x, &y, &z};
         for (int a = 0; a < dimension; ++a) {
@@ -191,24 +191,24 @@ void wait_for(const NearPoints& points) {
     backend::raise(cuda->near->wait(view->data, points.stream, &error), error);
 }
 
-near::BoxReport make_boxes(const backend::Executor& executor, const NearRequest& request,
-                           near::OwnedStructure& structure) {
+BoxReport make_boxes(const backend::Executor& executor, const NearRequest& request,
+                           OwnedStructure& structure) {
     wait_for(request.points);
     const int dimension = request.sums.dimension;
     const double most = near::most_coordinate(request.sums.precision);
     Positions of_targets(executor.memory), of_sources(executor.memory);
     const NearPoints& p = request.points;
-    const near::Points targets = of_targets.read(executor, p.target, p.targets, dimension, 0, most);
+    const Points targets = of_targets.read(executor, p.target, p.targets, dimension, 0, most);
     if (p.same)
         return near::build_boxes(executor, *request.boxes, targets, nullptr, structure);
-    const near::Points sources = of_sources.read(executor, p.source, p.sources, dimension, 1, most);
+    const Points sources = of_sources.read(executor, p.source, p.sources, dimension, 1, most);
     return near::build_boxes(executor, *request.boxes, targets, &sources, structure);
 }
 
 void check_layout(int32_t layout) {
-    if (layout != near_layout_auto && (layout < 0 || layout >= near::layouts))
+    if (layout != near_layout_auto && (layout < 0 || layout >= layouts))
         fail(Status::argument, "near field: layout is %d; expected a layout's number, 0 to %d, or auto",
-             layout, near::layouts - 1);
+             layout, layouts - 1);
 }
 
 void refuse_on_host(bool on_host, const particles::ArrayView& view, const char* what) {
@@ -226,8 +226,8 @@ void refuse_device_points(bool on_host, const NearPoints& points) {
             refuse_on_host(on_host && view.present(), view, "coordinates");
 }
 
-void copy_table(near::Sums& sums, core::Buffer<double>& value, core::Buffer<double>& derivative) {
-    near::RadialTable& table = sums.kernel.table;
+void copy_table(Sums& sums, core::Buffer<double>& value, core::Buffer<double>& derivative) {
+    RadialTable& table = sums.kernel.table;
     const int64_t knots = static_cast<int64_t>(table.value.size());
     value.resize(knots);
     derivative.resize(knots);
@@ -251,7 +251,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
     check_axes(points.target, points.targets, s.sums.dimension, "targets");
     if (!points.same)
         check_axes(points.source, points.sources, s.sums.dimension, "sources");
-    refuse_device_points(s.options.backend == Backend::cpu, points);
+    refuse_device_points(s.options.backend == settings::Backend::cpu, points);
     copy_table(s.sums, s.table_value, s.table_derivative);
     s.targets = points.targets;
     s.sources = points.same ? points.targets : points.sources;
@@ -298,7 +298,7 @@ void require_same_points(const NearPoints& points, int64_t targets, int64_t sour
              static_cast<long long>(sources), same ? " (the same)" : "");
 }
 
-void check_coordinates(const backend::Executor& executor, const NearPoints& points, const near::Sums& sums) {
+void check_coordinates(const backend::Executor& executor, const NearPoints& points, const Sums& sums) {
     const double most = near::most_coordinate(sums.precision);
     for (int a = 0; a < sums.dimension; ++a) {
         if (points.target[a].on_host())
@@ -321,7 +321,7 @@ void check_output(const particles::ArrayView& view, bool made, int64_t n, const 
              static_cast<long long>(view.n), static_cast<long long>(n));
 }
 
-void check_component(const NearSums& given, const near::Sums& sums, int c, int64_t targets, int64_t sources) {
+void check_component(const NearSums& given, const Sums& sums, int c, int64_t targets, int64_t sources) {
     const size_t i = static_cast<size_t>(c);
     if (sources > 0 && !given.charge[i].present())
         fail(Status::argument, "near field: charge component %d is missing; expected %d components", c,
@@ -329,14 +329,14 @@ void check_component(const NearSums& given, const near::Sums& sums, int c, int64
     if (given.charge[i].n != sources)
         fail(Status::array, "near field: charge component %d has %lld items; expected %lld, one a source", c,
              static_cast<long long>(given.charge[i].n), static_cast<long long>(sources));
-    check_output(given.potential[i], (sums.outputs & near::potential) != 0, targets, "potential", c);
+    check_output(given.potential[i], (sums.outputs & potential) != 0, targets, "potential", c);
     for (int a = 0; a < sums.dimension; ++a)
-        check_output(given.gradient[i][static_cast<size_t>(a)], (sums.outputs & near::gradient) != 0, targets,
+        check_output(given.gradient[i][static_cast<size_t>(a)], (sums.outputs & gradient) != 0, targets,
                      "gradient", c);
 }
 
-void check_overlaps(const NearSums& given, const near::Sums& sums) {
-    constexpr size_t most = static_cast<size_t>(near::most_components) * 5;
+void check_overlaps(const NearSums& given, const Sums& sums) {
+    constexpr size_t most = static_cast<size_t>(most_components) * 5;
     std::array<NamedView, most> views;
     size_t count = 0;
     const auto add = [&](const particles::ArrayView& view, const char* name, int c, bool written) {
@@ -425,7 +425,7 @@ void NearPlan::execute(const NearSums& sums) {
 bool NearPlan::begun() const noexcept {
     return state_->begun;
 }
-const near::Sums& NearPlan::sums() const noexcept {
+const Sums& NearPlan::sums() const noexcept {
     return state_->sums;
 }
 int64_t NearPlan::targets() const noexcept {
@@ -444,4 +444,4 @@ const NearReport& NearPlan::report() const noexcept {
     return state_->report;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -14,9 +14,8 @@
 #include <memory>
 #include <string>
 
-namespace graft::pipeline {
+namespace graft::near {
 
-namespace near = kernels::near;
 
 inline constexpr int32_t near_layout_auto = -1;
 
@@ -27,8 +26,8 @@ struct NearOptions {
     double executes = 0; // executions to be expected for one set of coordinates; 0: unknown, taken as 10
     int threads = 0;     // 0: what the host's OpenMP would use
     int32_t devices = 1; // GPUs of this host, from `device` on
-    Backend backend = Backend::cpu;
-    DeviceOptions device;
+    settings::Backend backend = settings::Backend::cpu;
+    settings::DeviceOptions device;
     std::shared_ptr<const model::Machine> machine; // that the model reads; NULL: its built-in numbers
 };
 
@@ -51,31 +50,31 @@ struct NearPoints {
 
 /// What one execution reads and writes, a view a component (and axis); not present: not wanted.
 struct NearSums {
-    std::array<particles::ArrayView, near::most_components> charge{};
-    std::array<particles::ArrayView, near::most_components> potential{};
-    std::array<std::array<particles::ArrayView, 3>, near::most_components> gradient{};
+    std::array<particles::ArrayView, most_components> charge{};
+    std::array<particles::ArrayView, most_components> potential{};
+    std::array<std::array<particles::ArrayView, 3>, most_components> gradient{};
     bool add = false; // to what the outputs hold
 };
 
 /// What to make a plan of. Exactly one of `structure` and `boxes` is given.
 struct NearRequest {
     NearOptions options;
-    near::Sums sums; // the plan copies the table
+    Sums sums; // the plan copies the table
     NearPoints points;
-    const near::StructureInput* structure = nullptr;
-    const near::BoxOptions* boxes = nullptr;
+    const StructureInput* structure = nullptr;
+    const BoxOptions* boxes = nullptr;
 };
 
 struct NearReport {
     const char* backend = "cpu";
-    near::Layout layout = near::Layout::tiled;
+    Layout layout = Layout::tiled;
     std::string reason;               // of the choice
     std::string machine = "built-in"; // whose numbers the predictions come from
-    near::Shape shape;
-    near::BoxReport boxes; // height 0 and cells 0 where the caller's boxes are used
-    near::Times times;     // as measured
+    Shape shape;
+    BoxReport boxes; // height 0 and cells 0 where the caller's boxes are used
+    Times times;     // as measured
     bool has_prediction = false;
-    near::Times predicted;
+    Times predicted;
     double prediction_error = 0; // the model's own, relative
     double create_s = 0, update_s = 0, import_s = 0, export_s = 0;
     int64_t executes = 0, updates = 0;
@@ -109,7 +108,7 @@ class NearPlan {
     void end();
     bool begun() const noexcept;
 
-    const near::Sums& sums() const noexcept;
+    const Sums& sums() const noexcept;
     int64_t targets() const noexcept;
     int64_t sources() const noexcept;
     bool same() const noexcept;
@@ -122,4 +121,4 @@ class NearPlan {
     std::unique_ptr<State> state_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <string>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -451,4 +451,4 @@ const DeviceNearTable& device_near_table() {
     return table;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

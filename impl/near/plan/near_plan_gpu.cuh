@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 class DeviceNear {
   public:
@@ -137,4 +137,4 @@ class NearOutputs {
     bool add_ = false;
 };
 
-} // namespace graft::kernels::near
+} // namespace graft::near

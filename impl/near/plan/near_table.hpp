@@ -12,7 +12,7 @@
 #include "near/near_units.hpp"
 #include "particles/array_view.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct DeviceNearOptions {
     int32_t device = 0;
@@ -82,4 +82,4 @@ struct DeviceNearTable {
 /// In libgraft_cuda.so only.
 const DeviceNearTable& device_near_table();
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -3,7 +3,7 @@
 
 #include "near/plan/near_plan.hpp"
 
-namespace graft::pipeline {
+namespace graft::near {
 
 class NearSide {
   public:
@@ -25,9 +25,9 @@ class NearSide {
 /// All of it must outlive the side.
 struct NearSideInput {
     core::Memory& memory;
-    const near::Structure& structure;
-    const near::Shape& shape;
-    const near::Sums& sums;
+    const Structure& structure;
+    const Shape& shape;
+    const Sums& sums;
     const NearOptions& options;
 };
 
@@ -39,4 +39,4 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
 inline constexpr const char* near_axis_names[2][3] = {{"target x", "target y", "target z"},
                                                       {"source x", "source y", "source z"}};
 
-} // namespace graft::pipeline
+} // namespace graft::near

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace graft::model {
+namespace graft::near {
 
 /// 2, 4 ... 32. As many as keep an H200 busy, whose time is the longest chain of sources where threads are
 /// few; two always, which walk over runs of several lengths together. Of 2, 4 ... 32 lanes the fastest but
@@ -21,4 +21,4 @@ constexpr int32_t near_target_lanes(double targets, double pairs) {
     return lanes;
 }
 
-} // namespace graft::model
+} // namespace graft::near

@@ -2,7 +2,7 @@
 // targets, or next to it. See tile_gpu.cuh.
 #include "near/tiles/tile_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -72,4 +72,4 @@ template void find_meetings(backend::Queue&, const StructureView&, const RunsVie
 template void find_meetings(backend::Queue&, const StructureView&, const RunsView&, const Point<double>*,
                             const Point<double>*, int2*);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -7,17 +7,17 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::near::HWY_NAMESPACE {
+namespace graft::near::HWY_NAMESPACE {
 
 int64_t vector_bytes() {
     return static_cast<int64_t>(hwy::HWY_NAMESPACE::Lanes(hwy::HWY_NAMESPACE::ScalableTag<uint8_t>()));
 }
 
-} // namespace graft::kernels::near::HWY_NAMESPACE
+} // namespace graft::near::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
 HWY_EXPORT(vector_bytes);
@@ -53,5 +53,5 @@ int64_t tile_lanes<double>() {
     return HWY_DYNAMIC_DISPATCH(vector_bytes)() / 8;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near
 #endif

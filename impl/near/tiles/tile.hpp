@@ -8,7 +8,7 @@
 
 #include "near/near_pair.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Source slots [begin, begin + count); columns: rows of lanes.
 struct Run {
@@ -70,4 +70,4 @@ TileFunction<V> tile_function(const Variant& variant, bool low);
 template <typename V>
 int64_t tile_lanes();
 
-} // namespace graft::kernels::near
+} // namespace graft::near

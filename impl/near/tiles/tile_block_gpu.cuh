@@ -15,15 +15,15 @@
 
 #include <cuda_pipeline.h>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// A kind of model::tile_blocks, how many blocks a multiprocessor is to hold at a time, and sources in one
 /// half of the shared memory.
 template <int kind_, int resident_, int chunk_>
 struct BlockShape {
     static constexpr int kind = kind_, resident = resident_, chunk = chunk_;
-    static constexpr int threads = model::tile_blocks[kind].threads, least = model::tile_blocks[kind].least,
-                         most = model::tile_blocks[kind].most;
+    static constexpr int threads = tile_blocks[kind].threads, least = tile_blocks[kind].least,
+                         most = tile_blocks[kind].most;
     static_assert(2 * chunk >= threads * most, "the sums of all streams take the place of the sources");
 };
 using BlockOfOneWarp = BlockShape<0, 25, 256>;
@@ -91,7 +91,7 @@ struct BlockLoop {
             float r2 = v.softening_square;
 #pragma unroll
             for (int axis = 0; axis < dimension; ++axis)
-                r2 = fused(d[axis], d[axis], r2);
+                r2 = forces::fused(d[axis], d[axis], r2);
             const DeviceOps<float, checked, slope && has_cube(form)> ops;
             add_charges<form, value, slope>(ops, d, q, radial<form, value, slope>(ops, r2, v.constants),
                                             sum[t]);
@@ -263,4 +263,4 @@ void sum_blocks_of(backend::Queue& queue, int32_t kind, const SumView<Precision:
                   : launch_blocks<BlockOfTwoWarps, form, dimension>(queue, view, blocks, check);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Targets [first, first + count) of a box, T to a lane.
 struct TileBlock {
@@ -19,7 +19,7 @@ struct TileBlock {
 };
 
 /// By kind of model::tile_blocks.
-using TileBlocks = std::array<std::vector<TileBlock>, model::tile_block_kinds>;
+using TileBlocks = std::array<std::vector<TileBlock>, tile_block_kinds>;
 
 /// Every box with targets is in one of the two.
 struct TilePlan {
@@ -40,4 +40,4 @@ template <Form form, int dimension>
 void sum_blocks_of(backend::Queue& queue, int32_t kind, const SumView<Precision::fp32>& view,
                    const TileBlock* blocks, const int2* check);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

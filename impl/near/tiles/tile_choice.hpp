@@ -4,7 +4,7 @@
 
 #include "near/tiles/tile.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 TileFunction<float> float_laplace(const Variant& variant);
 TileFunction<float> float_waves(const Variant& variant);  // helmholtz, yukawa
@@ -16,4 +16,4 @@ TileFunction<double> double_laplace(const Variant& variant);
 TileFunction<double> double_waves(const Variant& variant);
 TileFunction<double> double_others(const Variant& variant);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

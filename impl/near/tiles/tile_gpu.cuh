@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 struct TileUnit {
     int32_t box, first; // slot of the first target
@@ -75,4 +75,4 @@ template <typename T>
 void find_meetings(backend::Queue& queue, const StructureView& boxes, const RunsView& runs,
                    const Point<T>* target, const Point<T>* source, int2* check);
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -18,7 +18,7 @@
 #include <algorithm>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::near::HWY_NAMESPACE {
+namespace graft::near::HWY_NAMESPACE {
 
 #define GRAFT_NEAR_BODY static HWY_INLINE
 #include "near/radial.inc"
@@ -174,7 +174,7 @@ struct Loop {
         const Real first = value ? sum.potential[p] : hn::Zero(D());
         const Real all[4] = {first, sum.gradient[p][0], sum.gradient[p][1], sum.gradient[p][dimension - 1]};
         double added[4] = {};
-        kernels::HWY_NAMESPACE::add_lane_sums(D(), all, slope_factor, added);
+        forces::HWY_NAMESPACE::add_lane_sums(D(), all, slope_factor, added);
         out[0] += added[0] * (value_factor / slope_factor);
         for (int axis = 0; axis < 3; ++axis)
             out[1 + axis] += added[1 + axis];
@@ -193,7 +193,7 @@ struct Loop {
             double added[count] = {};
             for (int k = 0; k < count; ++k)
                 all[k] = member(sum[k]);
-            kernels::HWY_NAMESPACE::add_lane_sums(D(), all, factor, added);
+            forces::HWY_NAMESPACE::add_lane_sums(D(), all, factor, added);
             for (int k = 0; k < count; ++k)
                 out[k * tile.stride] += added[k];
         }
@@ -271,6 +271,6 @@ TileFunction<V> choose_dimension(const Variant& v) {
     return choose_components<V, low, form, 3>(v);
 }
 
-} // namespace graft::kernels::near::HWY_NAMESPACE
+} // namespace graft::near::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

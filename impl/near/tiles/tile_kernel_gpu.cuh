@@ -8,7 +8,7 @@
 
 #include "near/tiles/tile_gpu.cuh"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 inline constexpr unsigned all_lanes = ~0u;
 
@@ -320,4 +320,4 @@ void sum_tiles_of(backend::Queue& queue, bool gradient, const SumView<precision>
              : launch_tiles<form, precision, 4, false, dimension>(queue, view, tiles, threads);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -4,7 +4,7 @@
 
 #include "near/near_field.hpp"
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 /// Boxes whose surroundings decide whether they take a block of threads (model::block_kind): 1, all of them;
 /// 0, each for itself. Few warps beside many blocks end last: where four fifths take blocks, all do (8 points
@@ -12,4 +12,4 @@ namespace graft::kernels::near {
 /// O(boxes + neighbours).
 int32_t small_box_blocks(const Structure& structure, std::span<const int32_t> sources = {});
 
-} // namespace graft::kernels::near
+} // namespace graft::near

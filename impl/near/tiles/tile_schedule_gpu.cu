@@ -7,11 +7,11 @@
 #include <limits>
 #include <numeric>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
-using model::TileShape;
+using near::TileShape;
 
 /// Warps of one shape follow each other, and blocks of one kind, those of many targets a lane first.
 uint32_t order_of(const TileShape& s) {
@@ -76,14 +76,14 @@ class Builder {
         for (const Known& one : list)
             if (one.sources == step && one.block == block)
                 return one.kind;
-        const TileShape shape = model::best_tile_shape(n, std::exp2(step / 3.0), block, rule_);
+        const TileShape shape = near::best_tile_shape(n, std::exp2(step / 3.0), block, rule_);
         list.push_back({step, block, static_cast<int32_t>(kinds_.size())});
         kinds_.push_back({order_of(shape), n, shape});
         return list.back().kind;
     }
     int32_t block_of(int32_t n, double m, double neighbours) const {
-        const bool small = n < model::tile_blocks[0].from;
-        return small && small_blocks_ == 1 && m > 0 ? 0 : model::block_kind(n, m, neighbours);
+        const bool small = n < tile_blocks[0].from;
+        return small && small_blocks_ == 1 && m > 0 ? 0 : near::block_kind(n, m, neighbours);
     }
     void add_window(int32_t begin, int32_t end) {
         boxes_.clear();
@@ -131,7 +131,7 @@ class Builder {
     }
     /// Even pieces of boxes that are too large for one block.
     void add_blocks(const Entry& entry) {
-        const model::TileBlockKind& kind = model::tile_blocks[entry.shape.block];
+        const TileBlockKind& kind = tile_blocks[entry.shape.block];
         const int32_t n = entry.end - entry.first, most = kind.threads * entry.shape.targets;
         const int32_t pieces = (n + most - 1) / most, piece = (n + pieces - 1) / pieces;
         for (int32_t first = entry.first; first < entry.end; first += piece)
@@ -158,7 +158,7 @@ class Builder {
     const Runs& runs_;
     int32_t small_blocks_;
     const TileCost& cost_;
-    model::TileRule rule_;
+    TileRule rule_;
     TileSchedule schedule_;
     TileBlocks blocks_;
     std::vector<std::vector<Known>> known_; // by targets
@@ -174,4 +174,4 @@ TilePlan make_tile_plan(const Structure& structure, const Runs& runs, const Tile
     return Builder(structure, runs, cost, small_blocks).build();
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::near

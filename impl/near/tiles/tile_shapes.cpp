@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::model {
+namespace graft::near {
 
 namespace {
 
@@ -108,4 +108,4 @@ double once_slots(int32_t n, double own_points, double m, double pair, double ow
     return 32 * once_steps(n, once_targets(n), own_points, m, pair, own);
 }
 
-} // namespace graft::model
+} // namespace graft::near

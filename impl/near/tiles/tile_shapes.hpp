@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace graft::model {
+namespace graft::near {
 
 struct TileRule {
     double pair = 14;                           // slots of a target and a source
@@ -77,4 +77,4 @@ int32_t once_targets(int32_t n);
 /// `pair`, `own`: slots of a pair that serves both, and of one with the own box.
 double once_slots(int32_t n, double own_points, double m, double pair, double own);
 
-} // namespace graft::model
+} // namespace graft::near

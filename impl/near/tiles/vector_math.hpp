@@ -18,14 +18,14 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::near::HWY_NAMESPACE {
+namespace graft::near::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// `cubes`: 1/r^3 is taken of what inverse_root and powers give.
 template <typename T, bool cubes = false>
 struct NearOps {
-    using Fast = kernels::HWY_NAMESPACE::VectorOps<T>;
+    using Fast = forces::HWY_NAMESPACE::VectorOps<T>;
     using D = typename Fast::D;
     using Real = typename Fast::Real;
     using Mask = typename Fast::Mask;
@@ -130,6 +130,6 @@ struct NearOps {
     }
 };
 
-} // namespace graft::kernels::near::HWY_NAMESPACE
+} // namespace graft::near::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

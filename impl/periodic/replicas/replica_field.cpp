@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -16,14 +16,14 @@ constexpr int64_t sampled = 128; // targets of a rank
 
 } // namespace
 
-geometry::Vec3 FarImages::place(const Problem& problem, int64_t i) const {
+geometry::Vec3 FarImages::place(const particles::Problem& problem, int64_t i) const {
     const bool points = problem.points;
     return {((points ? problem.point_x[i] : problem.x[i]) - centre_.x) / unit_,
             ((points ? problem.point_y[i] : problem.y[i]) - centre_.y) / unit_,
             ((points ? problem.point_z[i] : problem.z[i]) - centre_.z) / unit_};
 }
 
-void FarImages::sum(comm::Communicator& comm, const backend::Executor& executor, const Problem& problem) {
+void FarImages::sum(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem) {
     constexpr int64_t width = 2 * terms + 5;
     const int used = harmonic_at(order_, order_) + 1;
     std::vector<double> sums;
@@ -102,8 +102,8 @@ FarImages::Field FarImages::at_target(const geometry::Vec3& p) const {
     return f;
 }
 
-void FarImages::add(const backend::Executor& executor, const Problem& problem, bool with_potential,
-                    const int32_t* origin, RawField& field) const {
+void FarImages::add(const backend::Executor& executor, const particles::Problem& problem, bool with_potential,
+                    const int32_t* origin, particles::RawField& field) const {
     const double square = 1 / (unit_ * unit_);
     executor.for_each(problem.target_count(), [&](int64_t k) {
         const Field f = at_target(place(problem, origin != nullptr ? origin[k] : k));
@@ -113,7 +113,7 @@ void FarImages::add(const backend::Executor& executor, const Problem& problem, b
     });
 }
 
-double FarImages::error(comm::Communicator& comm, const Problem& problem, double square_sum) const {
+double FarImages::error(comm::Communicator& comm, const particles::Problem& problem, double square_sum) const {
     const int64_t count = problem.target_count(), step = std::max<int64_t>(1, count / sampled);
     double sums[3] = {};
     Complex last[2][terms];
@@ -163,4 +163,4 @@ void FarImages::lattice_strain(double (&virial)[6]) const {
         virial[c] -= half * (charge_ * square_[3] - squares) / unit_;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -27,7 +27,7 @@
 #include <optional>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 class FarImages {
   public:
@@ -54,17 +54,17 @@ class FarImages {
     void set_order(int order) { order_ = order; }
 
     /// Collective. Moments of all ranks' sources and the polynomial of their field.
-    void sum(comm::Communicator& comm, const backend::Executor& executor, const Problem& problem);
+    void sum(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem);
     /// Collective. About the rms error of the field that leaving out higher orders makes: the larger of what
     /// the last two orders say at some targets, and of what they would for charges at random places.
     /// square_sum: of the charges.
-    double error(comm::Communicator& comm, const Problem& problem, double square_sum) const;
+    double error(comm::Communicator& comm, const particles::Problem& problem, double square_sum) const;
     /// The latter alone, of any order.
     double random_error(int order, double square_sum) const;
 
     /// Adds the field at the targets. origin: as Solver::origin_. Same bits for any number of threads.
-    void add(const backend::Executor& executor, const Problem& problem, bool with_potential,
-             const int32_t* origin, RawField& field) const;
+    void add(const backend::Executor& executor, const particles::Problem& problem, bool with_potential,
+             const int32_t* origin, particles::RawField& field) const;
     /// Derivative by the strain of half the sum of q phi, without that by the places: xx yy zz xy xz yz.
     void lattice_strain(double (&virial)[6]) const;
 
@@ -80,7 +80,7 @@ class FarImages {
     void translate(const Complex* coefficients, int least, int most, Complex* polynomial) const;
     Field at_point(const Complex* polynomial, double x, double y, double z) const;
     Field at_target(const geometry::Vec3& place) const;
-    geometry::Vec3 place(const Problem& problem, int64_t i) const;
+    geometry::Vec3 place(const particles::Problem& problem, int64_t i) const;
 
     std::optional<geometry::Lattice> lattice_;
     int order_ = most_order;
@@ -93,4 +93,4 @@ class FarImages {
     double charge_ = 0, square_[4] = {}; // sum q, q x, q y, q z, q r^2
 };
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -12,7 +12,7 @@
 #include <array>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -215,4 +215,4 @@ void FarImages::find_random() {
     }
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 namespace {
 
@@ -16,24 +16,24 @@ constexpr double reaches[] = {0.9, 0.72, 0.59, 0.5, 0.43};
 constexpr double safety = 0.4;
 constexpr int64_t most_images = 700;
 
-double wanted(const Settings& s) {
+double wanted(const settings::Settings& s) {
     return s.ewald_accuracy > 0 ? s.ewald_accuracy : s.accuracy;
 }
 
 } // namespace
 
-void PeriodicSum::check_replicas(const Settings& settings, const Totals& totals) const {
+void PeriodicSum::check_replicas(const settings::Settings& settings, const Totals& totals) const {
     if (settings.open_axis >= 0 || settings.wire_axis >= 0)
         core::fail(
             core::Status::unsupported,
             "ewald.method replicas in a slab or wire; expected a box with images along three axes. Set "
             "ewald.method: split");
-    if (settings.softening == Softening::plummer && totals.longest > 0)
+    if (settings.softening == settings::Softening::plummer && totals.longest > 0)
         core::fail(core::Status::unsupported,
                    "softening.kind plummer with ewald.method replicas: far images act unsoftened; expected "
                    "spline or none. Set ewald.method: split, which softens all images");
     const double room = FarImages::diagonal(lattice_) * (1 / reaches[0] - 1);
-    if (settings.softening == Softening::spline && totals.longest > room)
+    if (settings.softening == settings::Softening::spline && totals.longest > room)
         core::fail(core::Status::unsupported,
                    "softening length %g with ewald.method replicas, where far images act unsoftened; "
                    "expected at most %g. Set ewald.method: split",
@@ -42,12 +42,12 @@ void PeriodicSum::check_replicas(const Settings& settings, const Totals& totals)
 
 /// Collective. As few near images, and as few moments, as the accuracy asked for allows.
 void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,
-                                   const Settings& settings, const Problem& problem, int64_t all_particles,
+                                   const settings::Settings& settings, const particles::Problem& problem, int64_t all_particles,
                                    const Totals& totals, const core::Log& log) {
     split_problem_.reset();
     charge_ = totals.charge;
     typical_field_ =
-        pipeline::typical_field(problem_of(settings, lattice_, all_particles, totals.square, totals.longest));
+        periodic::typical_field(problem_of(settings, lattice_, all_particles, totals.square, totals.longest));
     density_ = static_cast<double>(all_particles) / lattice_.volume();
     open_axis_ = wire_axis_ = -1;
     split_ = {1, std::numeric_limits<double>::infinity(), 0, true};
@@ -99,10 +99,10 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
 
 /// Collective.
 void PeriodicSum::add_far_images(const backend::Executor& executor, comm::Communicator& comm,
-                                 const Problem& problem, const int32_t* origin, bool with_potential,
-                                 RawField& field, double (&virial)[6]) const {
+                                 const particles::Problem& problem, const int32_t* origin, bool with_potential,
+                                 particles::RawField& field, double (&virial)[6]) const {
     comm.together([&] { far_.add(executor, problem, with_potential, origin, field); });
     far_.lattice_strain(virial);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

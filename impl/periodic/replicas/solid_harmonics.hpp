@@ -16,7 +16,7 @@
 #include <complex>
 #include <cstdlib>
 
-namespace graft::pipeline {
+namespace graft::periodic {
 
 /// Where (l, m), m >= 0, stands.
 constexpr int harmonic_at(int l, int m) {
@@ -55,4 +55,4 @@ std::complex<Real> any_harmonic(const std::complex<Real>* r, int l, int m) {
     return m % 2 == 0 ? value : -value;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::periodic

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -26,7 +26,7 @@ struct Bodies {
     explicit Bodies(backend::DeviceMemory& memory)
         : x(memory, "bench x"), y(memory, "bench y"), z(memory, "bench z"), charge(memory, "bench charges") {}
     backend::DeviceBuffer<double> x, y, z, charge;
-    DeviceSources fill_all(backend::Queue& queue, int64_t n) {
+    forces::DeviceSources fill_all(backend::Queue& queue, int64_t n) {
         fill(queue, x, n, 1), fill(queue, y, n, 2), fill(queue, z, n, 3), fill(queue, charge, n, 4);
         return {x.data(), y.data(), z.data(), charge.data(), nullptr, n};
     }
@@ -48,14 +48,14 @@ PairsRate run_pairs(int32_t device, const PairsRequest& request) {
     backend::Queue queue(memory, nullptr);
     queue.clear_status();
     Bodies bodies(memory);
-    const DeviceSources sources = bodies.fill_all(queue, request.n);
-    DeviceField field(memory);
+    const forces::DeviceSources sources = bodies.fill_all(queue, request.n);
+    forces::DeviceField field(memory);
     field.resize(request.n, false);
-    DeviceEvaluation how;
-    how.precision = static_cast<DevicePrecision>(request.precision), how.block_x = request.block;
-    DeviceDirect direct(memory);
+    forces::DeviceEvaluation how;
+    how.precision = static_cast<forces::DevicePrecision>(request.precision), how.block_x = request.block;
+    forces::DeviceDirect direct(memory);
     const auto once = [&] {
-        direct.evaluate(queue, how, static_cast<DirectStage>(request.stage), sources, sources, field);
+        direct.evaluate(queue, how, static_cast<forces::DirectStage>(request.stage), sources, sources, field);
     };
     DeviceTimer timer(queue);
     (void)timer.seconds_of(once);
@@ -76,4 +76,4 @@ int32_t measure_pairs(int32_t device, const PairsRequest* request, PairsRate* ra
     return backend::guarded_device(error, [&] { *rate = run_pairs(device, *request); });
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

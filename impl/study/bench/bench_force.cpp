@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 namespace {
 
@@ -92,8 +92,8 @@ class Columns {
     void* device_ = nullptr;
 };
 
-ParticleInput input_of(Columns& points, int64_t n) {
-    ParticleInput input;
+engine::ParticleInput input_of(Columns& points, int64_t n) {
+    engine::ParticleInput input;
     input.n = n;
     for (int axis = 0; axis < 3; ++axis)
         input.position[axis] = points.view(axis);
@@ -101,8 +101,8 @@ ParticleInput input_of(Columns& points, int64_t n) {
     return input;
 }
 
-Outputs outputs_of(Columns& field, bool potential) {
-    Outputs outputs;
+engine::Outputs outputs_of(Columns& field, bool potential) {
+    engine::Outputs outputs;
     for (int axis = 0; axis < 3; ++axis)
         outputs.acceleration[axis] = field.view(axis);
     if (potential)
@@ -116,16 +116,16 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
 }
 
-double figure(const Report& report, const char* name) {
+double figure(const engine::Report& report, const char* name) {
     double value = 0;
     return report.find(name, &value) ? value : 0;
 }
 
-void measure(const ForceBench& bench, Solver& solver, const ParticleInput& input, const Outputs& outputs,
+void measure(const ForceBench& bench, engine::Solver& solver, const engine::ParticleInput& input, const engine::Outputs& outputs,
              ForceBenchResult& result) {
     for (int k = 0; k < bench.warm_up; ++k)
         solver.compute(input, outputs);
-    const Report before = solver.report();
+    const engine::Report before = solver.report();
     std::map<std::string, std::vector<double>> samples;
     for (int k = 0; k < bench.repeats; ++k) {
         core::Timer timer;
@@ -141,7 +141,7 @@ void measure(const ForceBench& bench, Solver& solver, const ParticleInput& input
     const std::vector<double>& totals = samples["time_s.total"];
     result.best_s = *std::min_element(totals.begin(), totals.end());
     const double each = 1.0 / bench.repeats;
-    const Report& after = solver.report();
+    const engine::Report& after = solver.report();
     result.waits = (figure(after, "device.waits") - figure(before, "device.waits")) * each;
     result.allocations = (figure(after, "allocations") - figure(before, "allocations") +
                           figure(after, "device.allocations") - figure(before, "device.allocations")) *
@@ -156,7 +156,7 @@ std::vector<int64_t> choose_targets(const ForceBench& bench) {
             chosen.push_back(k);
             continue;
         }
-        const auto i = static_cast<int64_t>(kernels::CloudRandom(~bench.seed, k).uniform() *
+        const auto i = static_cast<int64_t>(CloudRandom(~bench.seed, k).uniform() *
                                             static_cast<double>(bench.n));
         if (std::find(chosen.begin(), chosen.end(), i) == chosen.end())
             chosen.push_back(i);
@@ -182,19 +182,19 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
     for (int64_t k = 0; k < count; ++k)
         for (int axis = 0; axis < 3; ++axis)
             at.set(axis, k, points.get(axis, targets[static_cast<size_t>(k)]));
-    Settings settings = bench.settings;
+    settings::Settings settings = bench.settings;
     settings.threads = 0;
     settings.device.memory_limit = 0;
     Columns copy(memory, bench.type, bench.n, 4);
     Columns* sources = &points;
     if (sums_on_device(bench)) {
-        settings.method = Method::direct, settings.precision = Precision::fp64;
-        settings.backend = Backend::cuda;
+        settings.method = settings::Method::direct, settings.precision = settings::Precision::fp64;
+        settings.backend = settings::Backend::cuda;
     } else {
-        settings.method = Method::reference, settings.backend = Backend::cpu;
+        settings.method = settings::Method::reference, settings.backend = settings::Backend::cpu;
         if (settings.periodic) { // the oracle of boxes takes hours: their own exact way, which it has judged
-            settings.method = Method::tree, settings.theta = 0;
-            settings.precision = Precision::fp64;
+            settings.method = settings::Method::tree, settings.theta = 0;
+            settings.precision = settings::Precision::fp64;
             settings.ewald_accuracy = 1e-10, settings.replicas = false;
         }
         if (points.device() != nullptr) {
@@ -206,11 +206,11 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
             sources = &copy;
         }
     }
-    ParticleInput where;
+    engine::ParticleInput where;
     where.n = count;
     for (int axis = 0; axis < 3; ++axis)
         where.position[axis] = at.view(axis);
-    Solver solver(settings, memory);
+    engine::Solver solver(settings, memory);
     solver.field_at(input_of(*sources, bench.n), where, outputs_of(exact, false));
     std::vector<double> errors;
     for (int64_t k = 0; k < count; ++k) {
@@ -232,7 +232,7 @@ void fill_on_host(const ForceBench& bench, core::Memory& memory, Columns& points
     const backend::Executor executor{memory, backend::resolve_threads(0)};
     executor.for_each(bench.n, [&](int64_t i) {
         double p[3];
-        kernels::cloud_point(bench.cloud, bench.seed, i, p);
+        study::cloud_point(bench.cloud, bench.seed, i, p);
         for (int axis = 0; axis < 3; ++axis)
             points.set(axis, i, p[axis]);
         points.set(3, i, 1.0 / static_cast<double>(bench.n));
@@ -246,7 +246,7 @@ void fill_on_device(const ForceBench& bench, Columns& points, Columns& field) {
     const backend::CudaTable& cuda = backend::require_cuda();
     const int32_t ordinal = std::max(bench.settings.device.device, 0);
     points.make_on_device(cuda, ordinal), field.make_on_device(cuda, ordinal);
-    const kernels::CloudRequest request{bench.n, bench.seed, static_cast<int32_t>(bench.cloud),
+    const CloudRequest request{bench.n, bench.seed, static_cast<int32_t>(bench.cloud),
                                         bench.type == ElementType::f64 ? 1 : 0};
     backend::DeviceError error;
     backend::raise(cuda.bench->cloud(ordinal, &request, points.device(), &error), error);
@@ -267,7 +267,7 @@ ForceBenchResult bench_force(const ForceBench& bench) {
         fill_on_host(bench, arrays, points, field, columns);
     ForceBenchResult result;
     { // what the solver holds makes way for the check
-        Solver solver(bench.settings, memory);
+        engine::Solver solver(bench.settings, memory);
         solver.set_tree_sizes(bench.sizes, bench.leaf_given, bench.group_given,
                               bench.machine ? &*bench.machine : nullptr);
         measure(bench, solver, input_of(points, bench.n), outputs_of(field, bench.potential), result);
@@ -279,10 +279,10 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     }
     const int64_t arrays_bytes = points.bytes() + field.bytes();
     result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);
-    if (const Settings& s = bench.settings; result.backend == "cuda" && s.tuned) {
-        const FootprintShape shape =
-            footprint_shape(bench.n, s.leaf, s.group, s.order, bench.n > always_lean, true);
-        result.median["bytes.model"] = static_cast<double>(footprint_bytes(shape));
+    if (const settings::Settings& s = bench.settings; result.backend == "cuda" && s.tuned) {
+        const engine::FootprintShape shape =
+            engine::footprint_shape(bench.n, s.leaf, s.group, s.order, bench.n > engine::always_lean, true);
+        result.median["bytes.model"] = static_cast<double>(engine::footprint_bytes(shape));
     }
     if (bench.targets > 0)
         result.errors = find_errors(bench, arrays, points, field);
@@ -290,4 +290,4 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     return result;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

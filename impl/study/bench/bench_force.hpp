@@ -19,19 +19,19 @@
 #include <string>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::study {
 
-using kernels::Cloud;
+using study::Cloud;
 
 struct ForceBench {
-    Settings settings;
+    settings::Settings settings;
     Cloud cloud = Cloud::plummer; // total mass 1
     int64_t n = 1000000;
     uint64_t seed = 42;
     particles::ElementType type = particles::ElementType::f32; // of all arrays
     bool on_device = false;                                    // the arrays
     bool potential = false;
-    TreeSizesBy sizes = TreeSizesBy::fixed;
+    engine::TreeSizesBy sizes = engine::TreeSizesBy::fixed;
     bool leaf_given = false, group_given = false;
     std::optional<model::Machine> machine; // its GPU's numbers for `sizes`; none: built in
     int warm_up = 2;                       // trials of the tree's sizes take 21
@@ -47,7 +47,7 @@ struct ForceBenchResult {
     bool checked_on_device = false;       // against all pairs on the GPU
     std::string backend;                  // that computed
     std::string device, note;             // its name, and what it has to say; "" on the CPU
-    TreeTuning::Told sizes;               // leaf and group of the last evaluation
+    engine::TreeTuning::Told sizes;               // leaf and group of the last evaluation
     BufferTuning::Told buffers;           // and its feed
 };
 
@@ -56,4 +56,4 @@ struct ForceBenchResult {
 /// Cost: making the points, the evaluations, and n * targets pairs.
 ForceBenchResult bench_force(const ForceBench& bench);
 
-} // namespace graft::pipeline
+} // namespace graft::study

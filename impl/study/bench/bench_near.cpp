@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace graft::kernels::near {
+namespace graft::study {
 
 namespace {
 
@@ -16,16 +16,16 @@ namespace {
 template <typename T>
 struct Arrays {
     std::vector<T> x, y, z, charge, out;
-    Coordinates<T> coordinates;
-    Charges<T> charges;
-    Fields<T> fields;
+    near::Coordinates<T> coordinates;
+    near::Charges<T> charges;
+    near::Fields<T> fields;
 
-    Arrays(const BenchCase& one, const Sums& sums)
+    Arrays(const BenchCase& one, const near::Sums& sums)
         : x(one.x.begin(), one.x.end()), y(one.y.begin(), one.y.end()), z(one.z.begin(), one.z.end()),
           charge(one.charge.begin(), one.charge.end()) {
         coordinates = {x.data(), y.data(), one.dimension == 3 ? z.data() : nullptr};
         const auto n = x.size();
-        const bool value = (sums.outputs & potential) != 0, slope = (sums.outputs & gradient) != 0;
+        const bool value = (sums.outputs & near::potential) != 0, slope = (sums.outputs & near::gradient) != 0;
         const auto components = static_cast<size_t>(sums.components),
                    axes = static_cast<size_t>(sums.dimension);
         out.resize(components * n * ((value ? 1u : 0u) + (slope ? axes : 0u)));
@@ -43,8 +43,8 @@ struct Arrays {
 
 /// By the stopwatch; where run() collects in chunks, its time is divided as the layout itself divides it.
 template <typename T>
-Times execute(HostLayout<T>& layout, Arrays<T>& arrays, Stopwatch& watch) {
-    Times times;
+near::Times execute(near::HostLayout<T>& layout, Arrays<T>& arrays, near::Stopwatch& watch) {
+    near::Times times;
     watch.lap();
     layout.set_charges(arrays.charges);
     times.charges_s = watch.lap();
@@ -52,7 +52,7 @@ Times execute(HostLayout<T>& layout, Arrays<T>& arrays, Stopwatch& watch) {
     times.kernel_s = watch.lap();
     times.total_s = times.charges_s + times.kernel_s;
     if (layout.chunks() > 1) {
-        const Times own = layout.times();
+        const near::Times own = layout.times();
         const double scale = times.kernel_s / (own.collection_s + own.charges_s + own.kernel_s);
         times.collection_s = own.collection_s * scale;
         times.charges_s += own.charges_s * scale;
@@ -62,19 +62,19 @@ Times execute(HostLayout<T>& layout, Arrays<T>& arrays, Stopwatch& watch) {
 }
 
 /// What chunks are made of; the others hold sorted points.
-bool in_records(Layout layout) {
-    return layout == Layout::indexed || model::near_records(static_cast<model::NearLayout>(layout));
+bool in_records(near::Layout layout) {
+    return layout == near::Layout::indexed || near::near_records(static_cast<near::NearLayout>(layout));
 }
 
 template <typename T>
-void repeat(Layout name, const Structure& structure, const Sums& sums, const LayoutOptions& options,
+void repeat(near::Layout name, const near::Structure& structure, const near::Sums& sums, const near::LayoutOptions& options,
             Arrays<T>& arrays, bool again, BenchTimes& times) {
     core::Memory memory;
-    Stopwatch watch(options.threads == 1);
-    const auto layout = make_layout<T>(name, structure, sums, options, memory);
+    near::Stopwatch watch(options.threads == 1);
+    const auto layout = near::make_layout<T>(name, structure, sums, options, memory);
     layout->set_points(arrays.coordinates, arrays.coordinates);
     const double collection_s = watch.lap();
-    const Times first = execute(*layout, arrays, watch);
+    const near::Times first = execute(*layout, arrays, watch);
     times.second.push_back(execute(*layout, arrays, watch));
     times.once_s.push_back(collection_s + std::max(0.0, first.total_s - times.second.back().total_s));
     times.bytes = layout->bytes();
@@ -87,9 +87,9 @@ void repeat(Layout name, const Structure& structure, const Sums& sums, const Lay
 }
 
 template <typename T>
-std::vector<BenchTimes> bench_as(const std::vector<Layout>& names, const BenchCase& one, const Sums& sums,
-                                 const LayoutOptions& options, int32_t repeats, bool again) {
-    const Structure structure = one.structure();
+std::vector<BenchTimes> bench_as(const std::vector<near::Layout>& names, const BenchCase& one, const near::Sums& sums,
+                                 const near::LayoutOptions& options, int32_t repeats, bool again) {
+    const near::Structure structure = one.structure();
     Arrays<T> arrays(one, sums);
     std::vector<BenchTimes> times(names.size());
     for (int32_t r = 0; r < repeats; ++r)
@@ -109,31 +109,31 @@ std::vector<BenchTimes> bench_as(const std::vector<Layout>& names, const BenchCa
 }
 
 template <typename T>
-Choice choice_as(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                 const ChoiceOptions& options) {
+near::Choice choice_as(const BenchCase& one, const near::Sums& sums, const model::Machine& machine,
+                 const near::ChoiceOptions& options) {
     core::Memory memory;
-    Learned learned;
-    const Structure structure = one.structure();
+    near::Learned learned;
+    const near::Structure structure = one.structure();
     Arrays<T> arrays(one, sums);
-    return choose_tried<T>(structure, sums, arrays.coordinates, arrays.coordinates, machine, options, memory,
+    return near::choose_tried<T>(structure, sums, arrays.coordinates, arrays.coordinates, machine, options, memory,
                            learned);
 }
 
 } // namespace
 
-std::vector<BenchTimes> bench_layouts(const std::vector<Layout>& names, const BenchCase& one,
-                                      const Sums& sums, const model::NearWay& way, int32_t repeats,
+std::vector<BenchTimes> bench_layouts(const std::vector<near::Layout>& names, const BenchCase& one,
+                                      const near::Sums& sums, const near::NearWay& way, int32_t repeats,
                                       bool again) {
-    LayoutOptions options;
+    near::LayoutOptions options;
     options.most_bytes = static_cast<int64_t>(way.most_bytes);
     options.threads = static_cast<int32_t>(way.threads);
-    return sums.precision == Precision::fp32 ? bench_as<float>(names, one, sums, options, repeats, again)
+    return sums.precision == near::Precision::fp32 ? bench_as<float>(names, one, sums, options, repeats, again)
                                              : bench_as<double>(names, one, sums, options, repeats, again);
 }
 
-Choice bench_choice(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                    const ChoiceOptions& options) {
-    return sums.precision == Precision::fp32 ? choice_as<float>(one, sums, machine, options)
+near::Choice bench_choice(const BenchCase& one, const near::Sums& sums, const model::Machine& machine,
+                    const near::ChoiceOptions& options) {
+    return sums.precision == near::Precision::fp32 ? choice_as<float>(one, sums, machine, options)
                                              : choice_as<double>(one, sums, machine, options);
 }
 
@@ -147,4 +147,4 @@ double median(std::vector<double> values) {
     return 0.5 * (*middle + *std::max_element(values.begin(), middle));
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::study

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace graft::kernels::near {
+namespace graft::study {
 
 struct BenchCase {
     int32_t dimension = 3;
@@ -21,7 +21,7 @@ struct BenchCase {
 
     int64_t points() const { return static_cast<int64_t>(x.size()); }
     /// Spans into this object.
-    Structure structure() const;
+    near::Structure structure() const;
 };
 
 struct BenchGrid {
@@ -42,7 +42,7 @@ struct BenchTimes {
                                 // than the second: memory that is touched for the first time
     std::vector<double> create_s, first_s; // of once_s, GPU: making the plan, the first execution's excess
     std::vector<double> again_s; // where asked for: set_points once more, into arrays that are filled
-    std::vector<Times> second;   // charges, kernel; chunked: collection; total_s: from call to return
+    std::vector<near::Times> second;   // charges, kernel; chunked: collection; total_s: from call to return
     int64_t bytes = 0;
     int32_t chunks = 1;
 };
@@ -50,25 +50,25 @@ struct BenchTimes {
 /// Repeats collection and two executions, alternating between the layouts so that all see the same machine.
 /// Layouts that cannot be made (memory, unsupported) have no times. Cost: `repeats` times all of them.
 /// `again`: records and indices are collected a second time.
-std::vector<BenchTimes> bench_layouts(const std::vector<Layout>& names, const BenchCase& one,
-                                      const Sums& sums, const model::NearWay& way, int32_t repeats,
+std::vector<BenchTimes> bench_layouts(const std::vector<near::Layout>& names, const BenchCase& one,
+                                      const near::Sums& sums, const near::NearWay& way, int32_t repeats,
                                       bool again = false);
 /// The same on a GPU, from arrays in pageable host memory, through libgraft_cuda. Throws Error(device).
-std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names, const BenchCase& one,
-                                                const Sums& sums, const model::NearWay& way, int32_t device,
+std::vector<BenchTimes> bench_layouts_on_device(const std::vector<near::Layout>& names, const BenchCase& one,
+                                                const near::Sums& sums, const near::NearWay& way, int32_t device,
                                                 int32_t repeats);
 
 /// What layout: auto takes for this case, after a trial where it is needed and worth its time.
-Choice bench_choice(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                    const ChoiceOptions& options);
-Choice bench_choice_on_device(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                              const ChoiceOptions& options, int32_t device);
+near::Choice bench_choice(const BenchCase& one, const near::Sums& sums, const model::Machine& machine,
+                    const near::ChoiceOptions& options);
+near::Choice bench_choice_on_device(const BenchCase& one, const near::Sums& sums, const model::Machine& machine,
+                              const near::ChoiceOptions& options, int32_t device);
 
 /// A plain nested loop over boxes in their order, neighbours gathered first, one target after another: the
 /// paper's serial CPU baseline (section 4.1). Median seconds.
-double bench_serial_s(const BenchCase& one, const Sums& sums, int32_t repeats);
+double bench_serial_s(const BenchCase& one, const near::Sums& sums, int32_t repeats);
 
 /// 0 of nothing.
 double median(std::vector<double> values);
 
-} // namespace graft::kernels::near
+} // namespace graft::study

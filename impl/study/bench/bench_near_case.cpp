@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace graft::kernels::near {
+namespace graft::study {
 
 namespace {
 
@@ -131,8 +131,8 @@ void apply_order(BenchCase& one) {
 
 } // namespace
 
-Structure BenchCase::structure() const {
-    Structure s;
+near::Structure BenchCase::structure() const {
+    near::Structure s;
     s.target_offset = s.source_offset = offset;
     s.neighbour_offset = neighbour_offset;
     s.neighbour = neighbour;
@@ -158,4 +158,4 @@ BenchCase make_case(const BenchGrid& wanted) {
     return one;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::study

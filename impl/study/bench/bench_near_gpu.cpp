@@ -13,7 +13,7 @@
 #include <random>
 #include <thread>
 
-namespace graft::kernels::near {
+namespace graft::study {
 
 namespace {
 
@@ -24,14 +24,14 @@ using particles::ElementType;
 struct Views {
     std::vector<float> single_x, single_y, single_z, single_charge;
     std::vector<double> out;
-    ArrayView points[3], charges[most_components];
-    DeviceNearOutputs outputs;
+    ArrayView points[3], charges[near::most_components];
+    near::DeviceNearOutputs outputs;
 
-    Views(const BenchCase& one, const Sums& sums)
+    Views(const BenchCase& one, const near::Sums& sums)
         : single_x(one.x.begin(), one.x.end()), single_y(one.y.begin(), one.y.end()),
           single_z(one.z.begin(), one.z.end()), single_charge(one.charge.begin(), one.charge.end()) {
         const auto n = static_cast<size_t>(one.points()), components = static_cast<size_t>(sums.components);
-        const bool single = sums.precision == Precision::fp32;
+        const bool single = sums.precision == near::Precision::fp32;
         const auto view = [&](const std::vector<double>& wide, const std::vector<float>& narrow,
                               size_t from) {
             return single ? view_of(narrow.data() + from, n, ElementType::f32)
@@ -45,9 +45,9 @@ struct Views {
         double* next = out.data();
         for (size_t c = 0; c < components; ++c) {
             charges[c] = view(one.charge, single_charge, c * n);
-            if ((sums.outputs & potential) != 0)
+            if ((sums.outputs & near::potential) != 0)
                 outputs.potential[c] = view_of(next, n, ElementType::f64), next += n;
-            for (size_t axis = 0; (sums.outputs & gradient) != 0 && axis < axes; ++axis)
+            for (size_t axis = 0; (sums.outputs & near::gradient) != 0 && axis < axes; ++axis)
                 outputs.gradient[c][axis] = view_of(next, n, ElementType::f64), next += n;
         }
     }
@@ -64,26 +64,26 @@ struct Views {
     }
 };
 
-const DeviceNearTable& require_table() {
-    const DeviceNearTable* table = backend::require_cuda().near;
+const near::DeviceNearTable& require_table() {
+    const near::DeviceNearTable* table = backend::require_cuda().near;
     if (table == nullptr)
         core::fail(core::Status::unsupported, "bench p2p: this libgraft_cuda has no near field");
     return *table;
 }
 
-Times execute(const DeviceNearTable& table, void* plan, const Views& views, DeviceNearReport& report) {
+near::Times execute(const near::DeviceNearTable& table, void* plan, const Views& views, near::DeviceNearReport& report) {
     backend::DeviceError error;
     const core::Timer timer;
     backend::raise(table.begin(plan, views.charges, &views.outputs, nullptr, &error), error);
     backend::raise(table.end(plan, &report, &error), error);
-    Times times = report.times;
+    near::Times times = report.times;
     times.total_s = timer.seconds();
     times.collection_s = report.chunks > 1 ? report.times.collection_s : 0;
     return times;
 }
 
-void repeat(const DeviceNearTable& table, const DeviceNearOptions& options, const Structure& structure,
-            const Sums& sums, const Views& views, BenchTimes& times) {
+void repeat(const near::DeviceNearTable& table, const near::DeviceNearOptions& options, const near::Structure& structure,
+            const near::Sums& sums, const Views& views, BenchTimes& times) {
     backend::DeviceError error;
     void* made = nullptr;
     const core::Timer timer;
@@ -92,8 +92,8 @@ void repeat(const DeviceNearTable& table, const DeviceNearOptions& options, cons
     times.create_s.push_back(timer.seconds());
     backend::raise(table.set_points(made, views.points, views.points, nullptr, &error), error);
     const double collection_s = timer.seconds(); // what is still in the queue counts in the first execution
-    DeviceNearReport report;
-    const Times first = execute(table, made, views, report);
+    near::DeviceNearReport report;
+    const near::Times first = execute(table, made, views, report);
     times.second.push_back(execute(table, made, views, report));
     times.first_s.push_back(std::max(0.0, first.total_s - times.second.back().total_s));
     times.once_s.push_back(collection_s + times.first_s.back());
@@ -111,13 +111,13 @@ void settle(double bytes) {
 
 } // namespace
 
-std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names, const BenchCase& one,
-                                                const Sums& sums, const model::NearWay& way, int32_t device,
+std::vector<BenchTimes> bench_layouts_on_device(const std::vector<near::Layout>& names, const BenchCase& one,
+                                                const near::Sums& sums, const near::NearWay& way, int32_t device,
                                                 int32_t repeats) {
-    const DeviceNearTable& table = require_table();
-    const Structure structure = one.structure();
+    const near::DeviceNearTable& table = require_table();
+    const near::Structure structure = one.structure();
     const Views views(one, sums);
-    DeviceNearOptions options;
+    near::DeviceNearOptions options;
     options.device = device;
     options.most_bytes = static_cast<int64_t>(way.most_bytes);
     options.collect_on_host = way.collect_on_host ? 1 : 0;
@@ -149,20 +149,20 @@ std::vector<BenchTimes> bench_layouts_on_device(const std::vector<Layout>& names
     return times;
 }
 
-Choice bench_choice_on_device(const BenchCase& one, const Sums& sums, const model::Machine& machine,
-                              const ChoiceOptions& options, int32_t device) {
-    const Structure structure = one.structure();
+near::Choice bench_choice_on_device(const BenchCase& one, const near::Sums& sums, const model::Machine& machine,
+                              const near::ChoiceOptions& options, int32_t device) {
+    const near::Structure structure = one.structure();
     const Views views(one, sums);
-    Learned learned;
-    DeviceNearOptions made;
+    near::Learned learned;
+    near::DeviceNearOptions made;
     made.device = device;
     made.most_bytes = static_cast<int64_t>(options.way.most_bytes);
     made.collect_on_host = options.way.collect_on_host ? 1 : 0;
     made.host_threads = static_cast<int32_t>(options.way.threads);
-    return choose_tried_on_device(
+    return near::choose_tried_on_device(
                {require_table(), made, structure, sums, views.points, views.points, nullptr},
-               shape_of(structure, sums, made.host_threads), machine, options, learned)
+               near::shape_of(structure, sums, made.host_threads), machine, options, learned)
         .choice;
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::study

@@ -7,19 +7,19 @@
 
 #include <cmath>
 
-namespace graft::kernels::near {
+namespace graft::study {
 
 namespace {
 
-double term(const Sums& sums, double r2) {
+double term(const near::Sums& sums, double r2) {
     if (r2 == 0)
         return 0;
     switch (sums.kernel.kernel) {
-    case Kernel::laplace:
+    case near::Kernel::laplace:
         return 1 / std::sqrt(r2);
-    case Kernel::logarithm:
+    case near::Kernel::logarithm:
         return -0.5 * std::log(r2);
-    case Kernel::yukawa:
+    case near::Kernel::yukawa:
         return std::exp(-sums.kernel.wave_number * std::sqrt(r2)) / std::sqrt(r2);
     default:
         core::fail(core::Status::unsupported, "the serial baseline has laplace, logarithm and yukawa only");
@@ -30,7 +30,7 @@ struct Source {
     double x, y, z, charge;
 };
 
-double target_sum(const BenchCase& one, const Sums& sums, size_t box, size_t target,
+double target_sum(const BenchCase& one, const near::Sums& sums, size_t box, size_t target,
                   std::vector<Source>& near) {
     const bool deep = one.dimension == 3;
     const auto point_of = [&](size_t slot) {
@@ -56,11 +56,11 @@ double target_sum(const BenchCase& one, const Sums& sums, size_t box, size_t tar
 
 } // namespace
 
-double bench_serial_s(const BenchCase& one, const Sums& sums, int32_t repeats) {
+double bench_serial_s(const BenchCase& one, const near::Sums& sums, int32_t repeats) {
     std::vector<double> seconds, out(one.x.size());
     std::vector<Source> near;
     for (int32_t r = 0; r < repeats; ++r) {
-        Stopwatch watch(true);
+        near::Stopwatch watch(true);
         for (size_t box = 0; box + 1 < one.offset.size(); ++box)
             for (auto s = static_cast<size_t>(one.offset[box]); s < static_cast<size_t>(one.offset[box + 1]);
                  ++s) {
@@ -72,4 +72,4 @@ double bench_serial_s(const BenchCase& one, const Sums& sums, int32_t repeats) {
     return median(seconds);
 }
 
-} // namespace graft::kernels::near
+} // namespace graft::study

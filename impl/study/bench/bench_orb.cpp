@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <map>
 
-namespace graft::decompose {
+namespace graft::study {
 
 namespace {
 
@@ -36,14 +36,14 @@ double number(const std::string& key, const std::string& value, double least, do
 }
 
 /// Sets what `key` names; false: no such key.
-bool set_choice(DeviceOrbBench& r, const std::string& key, const std::string& value) {
+bool set_choice(decompose::DeviceOrbBench& r, const std::string& key, const std::string& value) {
     if (key == "variant")
-        r.variant = static_cast<OrbVariant>(
+        r.variant = static_cast<decompose::OrbVariant>(
             choice(key, value, {{"rounds", 0}, {"cell", 1}, {"level", 2}, {"warp", 3}, {"sweep", 4}}));
     else if (key == "axis")
-        r.axis = static_cast<OrbAxis>(choice(key, value, {{"column", 0}, {"direct", 1}, {"strided", 2}}));
+        r.axis = static_cast<decompose::OrbAxis>(choice(key, value, {{"column", 0}, {"direct", 1}, {"strided", 2}}));
     else if (key == "partition")
-        r.partition = static_cast<OrbPartition>(choice(key, value, {{"cell", 1}, {"level", 2}}));
+        r.partition = static_cast<decompose::OrbPartition>(choice(key, value, {{"cell", 1}, {"level", 2}}));
     else if (key == "dist")
         r.plummer = choice(key, value, {{"uniform", 0}, {"plummer", 1}});
     else if (key == "weights")
@@ -57,7 +57,7 @@ bool set_choice(DeviceOrbBench& r, const std::string& key, const std::string& va
     return true;
 }
 
-bool set_number(DeviceOrbBench& r, const std::string& key, const std::string& value) {
+bool set_number(decompose::DeviceOrbBench& r, const std::string& key, const std::string& value) {
     const auto whole = [&](double least, double most) {
         return static_cast<int32_t>(number(key, value, least, most));
     };
@@ -91,7 +91,7 @@ bool set_number(DeviceOrbBench& r, const std::string& key, const std::string& va
 } // namespace
 
 std::string bench_device_orb(const std::vector<std::pair<std::string, std::string>>& arguments) {
-    DeviceOrbBench request;
+    decompose::DeviceOrbBench request;
     for (const auto& [key, value] : arguments)
         if (key != "what" && key != "backend" && !set_choice(request, key, value) &&
             !set_number(request, key, value))
@@ -102,11 +102,11 @@ std::string bench_device_orb(const std::vector<std::pair<std::string, std::strin
                        "samples, "
                        "repetitions, seed, device, verify",
                        key.c_str());
-    const DeviceOrbTable* table = backend::require_cuda().orb;
+    const decompose::DeviceOrbTable* table = backend::require_cuda().orb;
     std::vector<char> text(1 << 16);
     backend::DeviceError error;
     backend::raise(table->bench(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
     return text.data();
 }
 
-} // namespace graft::decompose
+} // namespace graft::study

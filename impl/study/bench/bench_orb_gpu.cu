@@ -101,8 +101,8 @@ class OrbBench {
         for (DeviceBuffer<T>& x : x_)
             x.resize(request.n);
         cost_.resize(request.lognormal != 0 ? request.n : 0);
-        make_points<T><<<8 * queue_.multiprocessors(), 256, 0, queue_.stream()>>>(
-            PointMaker{request.seed, request.plummer != 0}, request.n, x_[0].data(), x_[1].data(),
+        study::make_points<T><<<8 * queue_.multiprocessors(), 256, 0, queue_.stream()>>>(
+            study::PointMaker{request.seed, request.plummer != 0}, request.n, x_[0].data(), x_[1].data(),
             x_[2].data(), request.lognormal != 0 ? cost_.data() : nullptr);
         GRAFT_CUDA_LAUNCHED("make_points");
     }
@@ -217,7 +217,7 @@ class OrbBench {
 int32_t bench(const DeviceOrbBench* request, char* text, int64_t room, backend::DeviceError* error) {
     return backend::guarded_device(error, [&] {
         GRAFT_CUDA(cudaSetDevice(request->device));
-        const std::string answer = request->variant != OrbVariant::rounds ? bench_rehmann(*request)
+        const std::string answer = request->variant != OrbVariant::rounds ? study::bench_rehmann(*request)
                                    : request->fp64 != 0                   ? OrbBench<double>(*request).run()
                                                                           : OrbBench<float>(*request).run();
         if (static_cast<int64_t>(answer.size()) >= room)

@@ -15,7 +15,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::kernels::HWY_NAMESPACE {
+namespace graft::study::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// `count` rounds of 12 independent multiply-adds (more than latency times units); returns multiply-adds
@@ -68,11 +68,11 @@ double instructions_double() {
     return instructions_per_vector<double>() / static_cast<double>(hn::Lanes(hn::ScalableTag<double>()));
 }
 
-} // namespace graft::kernels::HWY_NAMESPACE
+} // namespace graft::study::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::kernels {
+namespace graft::study {
 namespace {
 
 HWY_EXPORT(run_fma_float);
@@ -111,16 +111,16 @@ struct Bench {
     core::Buffer<T> values{memory, "bench"}, places{memory, "bench"};
     core::Buffer<double> out{memory, "bench"};
     Bench() {
-        fill(values, 5 * bench_sources + max_rows * bench_cells);
+        fill(values, 5 * bench_sources + forces::max_rows * bench_cells);
         fill(places, 4 * bench_targets);
         out.resize(4 * bench_targets);
         std::fill(out.begin(), out.end(), 0.0);
     }
-    Targets<T> targets() const {
+    forces::Targets<T> targets() const {
         const T* p = places.data();
         return {p, p + bench_targets, p + 2 * bench_targets, p + 3 * bench_targets, bench_targets};
     }
-    FieldSums sums() {
+    forces::FieldSums sums() {
         double* o = out.data();
         return {o, o + bench_targets, o + 2 * bench_targets, o + 3 * bench_targets};
     }
@@ -133,7 +133,7 @@ P2pBench bench_p2p(int repetitions) {
     constexpr int calls = sizeof(T) == 4 ? 1200 : 500;
     Bench<T> bench;
     const T* v = bench.values.data();
-    const Sources<T> sources{v,
+    const forces::Sources<T> sources{v,
                              v + bench_sources,
                              v + 2 * bench_sources,
                              v + 3 * bench_sources,
@@ -146,7 +146,7 @@ P2pBench bench_p2p(int repetitions) {
         result.fma_per_s = std::max(result.fma_per_s, fma_rate<T>());
         near::Stopwatch watch(true);
         for (int call = 0; call < calls; ++call)
-            p2p(PairVariant{}, 0, sources, bench.targets(), 0, bench.sums());
+            forces::p2p(forces::PairVariant{}, 0, sources, bench.targets(), 0, bench.sums());
         result.pairs_per_s =
             std::max(result.pairs_per_s, double{calls} * bench_sources * bench_targets / watch.lap());
     }
@@ -157,16 +157,16 @@ template <typename T>
 double bench_m2p(int order, int repetitions) {
     constexpr int calls = 1000;
     Bench<T> bench;
-    const CellVariant variant{order, false, false, false};
+    const forces::CellVariant variant{order, false, false, false};
     T* rows = bench.values.data();
-    for (int64_t block = 0; block < bench_cells / source_pad; ++block) // cells stand off the targets
-        for (int64_t lane = 0; lane < source_pad; ++lane)
-            rows[(block * row_count(order, false) + row_x) * source_pad + lane] += T(3);
+    for (int64_t block = 0; block < bench_cells / forces::source_pad; ++block) // cells stand off the targets
+        for (int64_t lane = 0; lane < forces::source_pad; ++lane)
+            rows[(block * forces::row_count(order, false) + forces::row_x) * forces::source_pad + lane] += T(3);
     double rate = 0;
     for (int repetition = 0; repetition < repetitions; ++repetition) {
         near::Stopwatch watch(true);
         for (int call = 0; call < calls; ++call)
-            m2p(variant, 0, Cells<T>{rows, bench_cells}, bench.targets(), 0, bench.sums());
+            forces::m2p(variant, 0, forces::Cells<T>{rows, bench_cells}, bench.targets(), 0, bench.sums());
         rate = std::max(rate, double{calls} * bench_cells * bench_targets / watch.lap());
     }
     return rate;
@@ -177,5 +177,5 @@ template P2pBench bench_p2p<double>(int);
 template double bench_m2p<float>(int, int);
 template double bench_m2p<double>(int, int);
 
-} // namespace graft::kernels
+} // namespace graft::study
 #endif

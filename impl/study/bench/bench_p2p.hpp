@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::study {
 
 struct P2pBench {
     double pairs_per_s = 0; // best of the repetitions, one thread, sources in the first-level cache
@@ -32,4 +32,4 @@ P2pBench bench_p2p(int repetitions = 10);
 template <typename T>
 double bench_m2p(int order, int repetitions = 10);
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace graft::decompose {
+namespace graft::study {
 
 struct PointMaker {
     uint64_t seed;
@@ -49,4 +49,4 @@ __global__ void make_points(PointMaker maker, int64_t n, T* x, T* y, T* z, doubl
     }
 }
 
-} // namespace graft::decompose
+} // namespace graft::study

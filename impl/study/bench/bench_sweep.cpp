@@ -15,7 +15,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace graft::decompose::HWY_NAMESPACE {
+namespace graft::study::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 uint64_t read_words(const uint32_t* HWY_RESTRICT words, int64_t n) {
@@ -35,11 +35,11 @@ uint64_t read_words(const uint32_t* HWY_RESTRICT words, int64_t n) {
     return rest | hn::GetLane(hn::MaxOfLanes(d, hn::Or(hn::Or(a, b), hn::Or(c, e))));
 }
 
-} // namespace graft::decompose::HWY_NAMESPACE
+} // namespace graft::study::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace graft::decompose {
+namespace graft::study {
 
 HWY_EXPORT(read_words);
 
@@ -97,7 +97,7 @@ SweepRate bench_count_left(const backend::Executor& executor, int64_t bytes, int
     const auto part = [&](int64_t thread) { return keys.data() + thread * words; };
     const uint32_t cut = 0x80000000U;
     const auto read = [&](int64_t t) { return HWY_DYNAMIC_DISPATCH(read_words)(part(t), words); };
-    const auto count = [&](int64_t t) { return static_cast<uint64_t>(count_left(part(t), words, cut)); };
+    const auto count = [&](int64_t t) { return static_cast<uint64_t>(decompose::count_left(part(t), words, cut)); };
     const auto plain = [&](int64_t t) { return count_plainly(part(t), words, cut); };
     const int64_t calls = calls_of_a_round(executor.memory, read);
     double best[3] = {1e9, 1e9, 1e9};
@@ -116,18 +116,18 @@ double bench_sweep(Sweep sweep, const backend::Executor& executor, std::span<con
     const auto loop = [&](int64_t thread) {
         const uint32_t* part = words.data() + thread * share;
         return sweep == Sweep::read ? HWY_DYNAMIC_DISPATCH(read_words)(part, share)
-                                    : static_cast<uint64_t>(count_left(part, share, 0x80000000U));
+                                    : static_cast<uint64_t>(decompose::count_left(part, share, 0x80000000U));
     };
     const int64_t calls = calls_of_a_round(executor.memory, loop);
-    const double seconds = core::best_of(repetitions, [&] { return time_of(executor, calls, loop); });
+    const double seconds = study::best_of(repetitions, [&] { return time_of(executor, calls, loop); });
     return static_cast<double>(4 * share * executor.threads) / seconds;
 }
 
 PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetitions) {
-    RecordStore from(memory), to(memory);
+    decompose::RecordStore from(memory), to(memory);
     from.resize(records, 3, false);
     to.resize(records, 3, false);
-    const Shelf shelf = from.shelf(), out = to.shelf();
+    const decompose::Shelf shelf = from.shelf(), out = to.shelf();
     core::Buffer<uint32_t> words(memory, "bench keys");
     fill(words, 3 * records);
     for (int64_t i = 0; i < records; ++i) {
@@ -136,10 +136,10 @@ PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetit
         shelf.index[i] = static_cast<int32_t>(i);
     }
     constexpr uint32_t cut = 0x80000000U;
-    const int64_t left = count_left(shelf.key[0], records, cut);
+    const int64_t left = decompose::count_left(shelf.key[0], records, cut);
     const backend::Executor single{memory, 1};
     const auto move = [&](int64_t) {
-        partition(shelf, records, 0, cut, TieRule{}, out, left, out + left);
+        decompose::partition(shelf, records, 0, cut, decompose::TieRule{}, out, left, out + left);
         return uint64_t{out.key[0][0]};
     };
     const int64_t calls = calls_of_a_round(memory, move);
@@ -150,5 +150,5 @@ PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetit
     return {records, count / best, 32 * count / best};
 }
 
-} // namespace graft::decompose
+} // namespace graft::study
 #endif

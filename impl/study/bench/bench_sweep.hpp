@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-namespace graft::decompose {
+namespace graft::study {
 
 struct SweepRate {
     int64_t bytes = 0;            // of keys, all threads together
@@ -41,4 +41,4 @@ double bench_sweep(Sweep sweep, const backend::Executor& executor, std::span<con
 /// One thread.
 PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetitions = 10);
 
-} // namespace graft::decompose
+} // namespace graft::study

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// Lane operations and bytes a second of one device; seconds.
 struct DeviceRates {
@@ -34,8 +34,8 @@ struct LinkRate {
 /// All pairs of n uniform bodies in the unit cube, without softening and potential.
 struct PairsRequest {
     int64_t n;
-    int32_t precision;   // kernels::DevicePrecision: 0 fp32, 1 mixed, 2 fp64
-    int32_t stage;       // kernels::DirectStage: 0 to 2 thuering2023's (not mixed), 3 ours
+    int32_t precision;   // forces::DevicePrecision: 0 fp32, 1 mixed, 2 fp64
+    int32_t stage;       // forces::DirectStage: 0 to 2 thuering2023's (not mixed), 3 ours
     int32_t block;       // threads a block of stages 1 and 2; 0: 128
     int32_t repetitions; // after a warm-up
 };
@@ -52,7 +52,7 @@ struct PairsRate {
 struct CloudRequest {
     int64_t n;
     uint64_t seed;
-    int32_t cloud;     // kernels::Cloud
+    int32_t cloud;     // study::Cloud
     int32_t in_double; // else float
 };
 
@@ -79,4 +79,4 @@ struct DeviceBenchTable {
 /// The table; only libgraft_cuda.so defines it (bench_table_gpu.cu).
 const DeviceBenchTable& device_bench_table();
 
-} // namespace graft::kernels
+} // namespace graft::study

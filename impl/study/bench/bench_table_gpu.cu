@@ -1,7 +1,7 @@
 // The table of measurements, see bench_table.hpp.
 #include "study/bench/bench_table_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 const DeviceBenchTable& device_bench_table() {
     static const DeviceBenchTable table = {sizeof(DeviceBenchTable),
@@ -15,4 +15,4 @@ const DeviceBenchTable& device_bench_table() {
     return table;
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

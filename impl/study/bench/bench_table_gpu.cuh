@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// A pair of events on a queue.
 class DeviceTimer {
@@ -63,4 +63,4 @@ int32_t measure_pairs(int32_t device, const PairsRequest* request, PairsRate* ra
 int32_t make_cloud(int32_t device, const CloudRequest* request, void* columns, backend::DeviceError* error);
 int32_t fill_bytes(int32_t device, void* to, int32_t byte, int64_t bytes, backend::DeviceError* error);
 
-} // namespace graft::kernels
+} // namespace graft::study

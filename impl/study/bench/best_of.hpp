@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::core {
+namespace graft::study {
 
 /// The shortest of up to `rounds` calls of seconds(). Ends after three or more when the two shortest are
 /// within a hundredth of each other: what is left is then not noise that more rounds would find.
@@ -18,4 +18,4 @@ double best_of(int rounds, Seconds&& seconds) {
     return best;
 }
 
-} // namespace graft::core
+} // namespace graft::study

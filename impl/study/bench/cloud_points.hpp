@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// plummer_cut: at 99.9 % of the mass, 38.7 scale radii. The whole one's outermost of n is at sqrt(1.5 n):
 /// from 2.7e8 points on, cells of the core are then too deep for 63-bit keys.
@@ -45,4 +45,4 @@ GRAFT_HD inline void cloud_point(Cloud cloud, uint64_t seed, int64_t i, double (
     p[0] = r * s * std::cos(phi), p[1] = r * s * std::sin(phi), p[2] = r * c;
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -4,7 +4,7 @@
 
 #include "backend/guard_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -45,4 +45,4 @@ int32_t fill_bytes(int32_t device, void* to, int32_t byte, int64_t bytes, backen
     });
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

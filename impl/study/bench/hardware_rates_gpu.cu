@@ -3,7 +3,7 @@
 #include "core/timer.hpp"
 #include "study/bench/bench_table_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -199,4 +199,4 @@ int32_t measure_rates(int32_t device, int32_t repetitions, DeviceRates* rates, b
     });
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

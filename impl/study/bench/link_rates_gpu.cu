@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -28,7 +28,7 @@ double transfer_s(Queue& queue, void* to, const void* from, int64_t bytes, int r
     };
     (void)once_s(); // warms up
     if (bytes > 1 << 20)
-        return core::best_of(repetitions, once_s);
+        return study::best_of(repetitions, once_s);
     double best_s = once_s();
     for (int round = 1; round < 20 * repetitions; ++round)
         best_s = std::min(best_s, once_s());
@@ -107,4 +107,4 @@ int32_t measure_peer(int32_t device, int32_t other, int32_t repetitions, double*
     });
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 namespace {
 
@@ -126,4 +126,4 @@ model::Machine calibrate(const Calibration& calibration, CalibrationReport& repo
     return machine;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 struct Calibration {
     bool cpu = true;
@@ -77,4 +77,4 @@ void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, Cal
 /// Error(device).
 void calibrate_link(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts);
 
-} // namespace graft::pipeline
+} // namespace graft::study

@@ -19,7 +19,7 @@
 #include <memory>
 #include <span>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 namespace {
 
@@ -62,7 +62,7 @@ double copy_bandwidth(const backend::Executor& executor, Words& words, int64_t b
     int64_t calls = 2;
     while (seconds_of(calls) < round_s)
         calls *= 2;
-    const double seconds = core::best_of(repetitions, [&] { return seconds_of(calls); });
+    const double seconds = study::best_of(repetitions, [&] { return seconds_of(calls); });
     return 2 * static_cast<double>(half * executor.threads * calls) / seconds;
 }
 
@@ -102,7 +102,7 @@ void measure_caches(model::Cpu& cpu, core::Memory& memory, int repetitions) {
         model::Cache& cache = cpu.caches[found++];
         cache.bytes = bytes;
         cache.read_bandwidth_bytes_per_s =
-            decompose::bench_sweep(decompose::Sweep::read, single, first(words, array), repetitions);
+            study::bench_sweep(Sweep::read, single, first(words, array), repetitions);
         cache.copy_bandwidth_bytes_per_s = copy_bandwidth(single, words, array, repetitions);
     }
 }
@@ -110,8 +110,8 @@ void measure_caches(model::Cpu& cpu, core::Memory& memory, int repetitions) {
 /// Seconds of a number of `array` that `place` names.
 double random_s(const core::Buffer<int32_t>& place, int repetitions, const double* array) {
     double sum[8] = {};
-    double best_s = core::best_of(1 + repetitions, [&] { // the first one warms up
-        kernels::near::Stopwatch watch(true);
+    double best_s = study::best_of(1 + repetitions, [&] { // the first one warms up
+        near::Stopwatch watch(true);
         for (int64_t i = 0; i < place.size(); i += 8)
             for (int64_t part = 0; part < 8; ++part)
                 sum[part] += array[place[i + part]];
@@ -142,7 +142,7 @@ void measure_arrays(model::Cpu& cpu, core::Memory& memory, int repetitions) {
         one.random_s = random_s(place, repetitions, array.data());
         const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(array.data()),
                                               2 * static_cast<size_t>(size));
-        one.line_s = 64 / decompose::bench_sweep(decompose::Sweep::read, single, words, repetitions);
+        one.line_s = 64 / study::bench_sweep(Sweep::read, single, words, repetitions);
     }
     for (size_t k = cpu.arrays.size() - 1; k > 0; --k) { // a smaller array is not slower: that was noise
         model::ArrayReads &small = cpu.arrays[k - 1], &large = cpu.arrays[k];
@@ -155,25 +155,25 @@ void measure_memory(model::Cpu& cpu, const backend::Executor& all, int repetitio
     const backend::Executor single{all.memory, 1};
     const int64_t bytes = std::min(memory_bytes * all.threads, most_memory_bytes);
     Words words = touched(all, bytes);
-    const auto sweep = [&](decompose::Sweep what, const backend::Executor& executor, int64_t size) {
-        return decompose::bench_sweep(what, executor, first(words, size), repetitions);
+    const auto sweep = [&](Sweep what, const backend::Executor& executor, int64_t size) {
+        return study::bench_sweep(what, executor, first(words, size), repetitions);
     };
-    cpu.core_read_bandwidth_bytes_per_s = sweep(decompose::Sweep::read, single, memory_bytes);
+    cpu.core_read_bandwidth_bytes_per_s = sweep(Sweep::read, single, memory_bytes);
     cpu.read_bandwidth_bytes_per_s =
-        all.threads > 1 ? sweep(decompose::Sweep::read, all, bytes) : cpu.core_read_bandwidth_bytes_per_s;
-    cpu.count_left_bytes_per_s = sweep(decompose::Sweep::count, all, bytes);
+        all.threads > 1 ? sweep(Sweep::read, all, bytes) : cpu.core_read_bandwidth_bytes_per_s;
+    cpu.count_left_bytes_per_s = sweep(Sweep::count, all, bytes);
     cpu.core_copy_bandwidth_bytes_per_s = copy_bandwidth(single, words, memory_bytes, repetitions);
     cpu.copy_bandwidth_bytes_per_s = all.threads > 1 ? copy_bandwidth(all, words, bytes, repetitions)
                                                      : cpu.core_copy_bandwidth_bytes_per_s;
 }
 
 void measure_loops(model::Cpu& cpu, core::Memory& memory, int repetitions) {
-    const kernels::P2pBench single = kernels::bench_p2p<float>(repetitions);
+    const P2pBench single = study::bench_p2p<float>(repetitions);
     cpu.core_pairs_fp32_per_s = single.pairs_per_s;
-    cpu.core_pairs_fp64_per_s = kernels::bench_p2p<double>(repetitions).pairs_per_s;
+    cpu.core_pairs_fp64_per_s = study::bench_p2p<double>(repetitions).pairs_per_s;
     cpu.flops = 2 * single.fma_per_s * cpu.simd_floats * cpu.cores; // a multiply-add is two
     cpu.core_partition_records_per_s =
-        decompose::bench_partition(memory, int64_t{1} << 22, repetitions).records_per_s;
+        study::bench_partition(memory, int64_t{1} << 22, repetitions).records_per_s;
 }
 
 } // namespace
@@ -199,7 +199,7 @@ void calibrate_core(model::Machine& machine, int threads, int repetitions, Calib
     cpu.cores = threads;
     cpu.memory_bytes =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    cpu.simd_floats = kernels::simd_float_lanes();
+    cpu.simd_floats = forces::simd_float_lanes();
     parts.time("caches", [&] { measure_caches(cpu, memory, repetitions); });
     parts.time("arrays", [&] { measure_arrays(cpu, memory, 2 * repetitions); });
     parts.time("loops of the CPU", [&] { measure_loops(cpu, memory, repetitions); });
@@ -210,4 +210,4 @@ void calibrate_memory(model::Machine& machine, int threads, int repetitions, Cal
     parts.time("memory", [&] { measure_memory(machine.cpu, {memory, threads}, repetitions); });
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

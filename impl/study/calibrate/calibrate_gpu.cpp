@@ -7,15 +7,15 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 using backend::DeviceError;
 
 namespace {
 
-void measure_rates(model::Gpu& gpu, const kernels::DeviceBenchTable& bench, int32_t device, int repetitions) {
+void measure_rates(model::Gpu& gpu, const DeviceBenchTable& bench, int32_t device, int repetitions) {
     DeviceError error;
-    kernels::DeviceRates rates;
+    DeviceRates rates;
     backend::raise(bench.rates(device, repetitions, &rates, &error), error);
     gpu.read_bandwidth_bytes_per_s = rates.read_bytes_per_s;
     gpu.copy_bandwidth_bytes_per_s = rates.copy_bytes_per_s;
@@ -28,14 +28,14 @@ void measure_rates(model::Gpu& gpu, const kernels::DeviceBenchTable& bench, int3
     gpu.wait_s = rates.wait_s;
 }
 
-void measure_link(model::Link& link, const kernels::DeviceBenchTable& bench, int32_t device,
+void measure_link(model::Link& link, const DeviceBenchTable& bench, int32_t device,
                   int repetitions) {
     DeviceError error;
-    kernels::LinkRate rates[model::most_sizes];
+    LinkRate rates[model::most_sizes];
     int32_t count = 0;
     backend::raise(bench.link(device, repetitions, model::most_sizes, rates, &count, &error), error);
     for (int32_t i = 0; i < count; ++i) {
-        const kernels::LinkRate& r = rates[i];
+        const LinkRate& r = rates[i];
         link.by_size[static_cast<size_t>(i)] = {static_cast<double>(r.bytes), r.pinned_to_device,
                                                 r.pinned_to_host, r.pageable_to_device, r.pageable_to_host};
         link.bandwidth_bytes_per_s = std::max(link.bandwidth_bytes_per_s, r.pinned_to_device);
@@ -69,7 +69,7 @@ void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, Cal
 }
 
 void calibrate_link(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts) {
-    const kernels::DeviceBenchTable& bench = *backend::require_cuda().bench;
+    const DeviceBenchTable& bench = *backend::require_cuda().bench;
     parts.time("transfers", [&] {
         measure_link(machine.link, bench, device, repetitions);
         DeviceError error;
@@ -80,4 +80,4 @@ void calibrate_link(model::Machine& machine, int32_t device, int repetitions, Ca
     });
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

@@ -11,9 +11,8 @@
 #include <algorithm>
 #include <span>
 
-namespace graft::pipeline {
+namespace graft::study {
 
-namespace near = kernels::near;
 using near::Kernel;
 using near::Precision;
 
@@ -37,7 +36,7 @@ struct Size {
 
 /// Where it is measured, and how large.
 struct Bench {
-    model::NearWay way;
+    near::NearWay way;
     int32_t device = 0;
     double dense_points = 1200;
     double chain_points = 0;      // GPU: of a few boxes, whose longest thread is what a kernel takes
@@ -47,11 +46,11 @@ struct Bench {
     double most_chain = 1e300;    // pairs of one thread of indexed: more are left out
     double large_points = 600000; // CPU: of one more structure, whose points leave the caches
 
-    bool cuda() const { return way.backend == model::NearBackend::cuda; }
-    std::vector<near::BenchTimes> run(const std::vector<near::Layout>& names, const near::BenchCase& one,
+    bool cuda() const { return way.backend == near::NearBackend::cuda; }
+    std::vector<BenchTimes> run(const std::vector<near::Layout>& names, const BenchCase& one,
                                       const near::Sums& sums, int repetitions) const {
-        return cuda() ? near::bench_layouts_on_device(names, one, sums, way, device, repetitions)
-                      : near::bench_layouts(names, one, sums, way, repetitions, true);
+        return cuda() ? study::bench_layouts_on_device(names, one, sums, way, device, repetitions)
+                      : study::bench_layouts(names, one, sums, way, repetitions, true);
     }
 };
 
@@ -73,21 +72,21 @@ near::Sums sums_of(Kernel kernel, int32_t dimension, Precision precision, int32_
     return sums;
 }
 
-near::BenchCase case_of(double points, double density, int32_t dimension, int32_t components, bool sorted) {
-    near::BenchGrid grid;
+BenchCase case_of(double points, double density, int32_t dimension, int32_t components, bool sorted) {
+    BenchGrid grid;
     grid.points = static_cast<int64_t>(points);
     grid.density = density;
     grid.dimension = dimension;
     grid.components = components;
     grid.sorted = sorted;
-    return near::make_case(grid);
+    return study::make_case(grid);
 }
 
 double median(const std::vector<near::Times>& times, double near::Times::*field) {
     std::vector<double> seconds;
     for (const near::Times& one : times)
         seconds.push_back(one.*field);
-    return near::median(std::move(seconds));
+    return study::median(std::move(seconds));
 }
 
 double least(const std::vector<near::Times>& times, double near::Times::*field) {
@@ -98,9 +97,9 @@ double least(const std::vector<near::Times>& times, double near::Times::*field) 
 }
 
 /// Seconds of a plain loop's pair; on a GPU of a step of the longest thread.
-double scalar_s_of(const Bench& bench, const near::BenchCase& dense, const near::BenchCase& chain,
+double scalar_s_of(const Bench& bench, const BenchCase& dense, const BenchCase& chain,
                    const near::Sums& sums, int repetitions) {
-    const near::BenchCase& one = bench.cuda() ? chain : dense;
+    const BenchCase& one = bench.cuda() ? chain : dense;
     const near::Layout loop = bench.cuda() ? near::Layout::ranges : near::Layout::indexed;
     const auto times = bench.run({loop}, one, sums, repetitions);
     const near::Shape shape = near::shape_of(one.structure(), sums);
@@ -109,8 +108,8 @@ double scalar_s_of(const Bench& bench, const near::BenchCase& dense, const near:
                                          static_cast<double>(bench.cuda() ? shape.most_sources : shape.pairs);
 }
 
-void measure_kernel(model::Machine& machine, const Bench& bench, const near::BenchCase& dense,
-                    const near::BenchCase& chain, const near::Sums& sums, int repetitions) {
+void measure_kernel(model::Machine& machine, const Bench& bench, const BenchCase& dense,
+                    const BenchCase& chain, const near::Sums& sums, int repetitions) {
     const auto times = bench.run({near::Layout::tiled}, dense, sums, repetitions);
     if (times[0].second.empty())
         return;
@@ -123,7 +122,7 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const near::Ben
     costs.vector_s = least(times[0].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
     costs.scalar_s = scalar_s_of(bench, dense, chain, sums, repetitions);
     if (costs.scalar_s > 0)
-        model::put(machine.near, costs);
+        study::put(machine.near, costs);
 }
 
 /// Those of so many dimensions.
@@ -133,11 +132,11 @@ void measure_kernels(model::Machine& machine, const Bench& bench, int32_t dimens
         if (one.dimension != dimension)
             continue;
         const int32_t components = one.kernel == Kernel::helmholtz ? 2 : 1;
-        const near::BenchCase dense =
+        const BenchCase dense =
             case_of(bench.dense_points, dense_density, one.dimension, components, true);
-        const near::BenchCase chain =
+        const BenchCase chain =
             bench.cuda() ? case_of(bench.chain_points, dense_density, one.dimension, components, true)
-                         : near::BenchCase{};
+                         : BenchCase{};
         for (const Precision precision : precisions)
             for (const int32_t outputs : all_outputs)
                 measure_kernel(machine, bench, dense, chain,
@@ -153,10 +152,10 @@ bool aside(const Bench& bench, int32_t dimension, Precision precision) {
 
 /// A GPU's execution beside its kernels and the transfers that the link's numbers predict: calls and waits,
 /// too. `sample` has the times of its kernels.
-double rest_s_of(const near::BenchTimes& times, const model::NearSample& sample, near::Layout layout,
+double rest_s_of(const BenchTimes& times, const NearSample& sample, near::Layout layout,
                  const Bench& bench, const model::Machine& machine) {
     const double transfer_s =
-        model::near_time(static_cast<model::NearLayout>(layout), sample.problem, bench.way, machine)
+        near::near_time(static_cast<near::NearLayout>(layout), sample.problem, bench.way, machine)
             .transfer_s;
     return std::max(1e-6, median(times.second, &near::Times::total_s) - sample.charges_s - sample.kernel_s -
                               transfer_s);
@@ -166,7 +165,7 @@ double rest_s_of(const near::BenchTimes& times, const model::NearSample& sample,
 /// and what plans usually take is asked for.
 double typical(const Bench& bench, const std::vector<double>& seconds) {
     if (bench.cuda() || seconds.empty())
-        return near::median(seconds);
+        return study::median(seconds);
     return *std::min_element(seconds.begin(), seconds.end());
 }
 double typical(const Bench& bench, const std::vector<near::Times>& times, double near::Times::*field) {
@@ -180,16 +179,16 @@ std::vector<near::Layout> layouts_of(const Bench& bench) {
         return {near::Layout::ranges, near::Layout::tiled};
     std::vector<near::Layout> list;
     for (int k = 0; k < near::layouts; ++k)
-        if (!bench.cuda() || model::near_measured_as(model::NearLayout{k}) == model::NearLayout{k})
+        if (!bench.cuda() || near::near_measured_as(near::NearLayout{k}) == near::NearLayout{k})
             list.push_back(static_cast<near::Layout>(k));
     return list;
 }
 
 /// Of each form of a layout.
-using Samples = std::vector<std::vector<model::NearSample>>;
+using Samples = std::vector<std::vector<NearSample>>;
 
 /// Those of `layouts` that take less than `most_bytes`.
-void add_samples(const model::Machine& machine, const Bench& bench, const near::BenchCase& one,
+void add_samples(const model::Machine& machine, const Bench& bench, const BenchCase& one,
                  const near::Sums& sums, std::span<const near::Layout> layouts, int repetitions,
                  double most_bytes, Samples& samples) {
     const near::Shape shape = near::shape_of(one.structure(), sums);
@@ -207,7 +206,7 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
     for (size_t k = 0; k < names.size(); ++k) {
         if (times[k].second.empty())
             continue;
-        model::NearSample sample;
+        NearSample sample;
         sample.problem = near::problem_of(names[k], shape, bench.way);
         sample.weight = aside(bench, sums.dimension, sums.precision) ? aside_weight : 1;
         sample.collection_s = typical(bench, times[k].once_s);
@@ -217,14 +216,14 @@ void add_samples(const model::Machine& machine, const Bench& bench, const near::
         sample.scatter_s = bench.cuda() ? rest_s_of(times[k], sample, names[k], bench, machine)
                                         : typical(bench, times[k].second, &near::Times::scatter_s);
         sample.plain_s = plain_s;
-        const auto form = model::near_form(static_cast<model::NearLayout>(names[k]), bench.way);
+        const auto form = near::near_form(static_cast<near::NearLayout>(names[k]), bench.way);
         samples[static_cast<size_t>(form)].push_back(sample);
     }
 }
 
 /// Structures of these sizes; on a GPU's host by all threads.
-std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension, const std::vector<Size>& sizes) {
-    std::vector<near::BenchCase> cases(sizes.size());
+std::vector<BenchCase> cases_of(const Bench& bench, int32_t dimension, const std::vector<Size>& sizes) {
+    std::vector<BenchCase> cases(sizes.size());
     core::Memory memory;
     const backend::Executor executor{memory, bench.cuda() ? backend::resolve_threads(0) : 1};
     executor.for_each(
@@ -239,7 +238,7 @@ std::vector<near::BenchCase> cases_of(const Bench& bench, int32_t dimension, con
 
 /// One of the bench's structures.
 void measure_size(const model::Machine& machine, const Bench& bench, int32_t dimension, Precision precision,
-                  const Size& size, const near::BenchCase& one, Samples& samples) {
+                  const Size& size, const BenchCase& one, Samples& samples) {
     const bool less = aside(bench, dimension, precision);
     if (less && !size.all)
         return;
@@ -256,7 +255,7 @@ void measure_large(const model::Machine& machine, const Bench& bench, const near
     constexpr near::Layout once[] = {near::Layout::indexed, near::Layout::replicated_group,
                                      near::Layout::replicated_group_padded},
                            often[] = {near::Layout::ranges, near::Layout::tiled, near::Layout::tiled_split};
-    const near::BenchCase large = case_of(bench.large_points, 3, sums.dimension, 1, false);
+    const BenchCase large = case_of(bench.large_points, 3, sums.dimension, 1, false);
     add_samples(machine, bench, large, sums, once, 1, large_bytes, samples);
     add_samples(machine, bench, large, sums, often, 2, large_bytes, samples);
 }
@@ -264,7 +263,7 @@ void measure_large(const model::Machine& machine, const Bench& bench, const near
 void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t dimension,
                      Precision precision, Samples& samples) {
     const std::vector<Size>& sizes = bench.sizes[dimension - 2];
-    const std::vector<near::BenchCase> cases = cases_of(bench, dimension, sizes);
+    const std::vector<BenchCase> cases = cases_of(bench, dimension, sizes);
     for (size_t k = 0; k < cases.size(); ++k)
         measure_size(machine, bench, dimension, precision, sizes[k], cases[k], samples);
     if (dimension == 2)
@@ -273,17 +272,17 @@ void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t 
 }
 
 void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
-    model::NearCommon common;
+    NearCommon common;
     const bool known = bench.cuda() && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
     if (known)
-        common = model::fit_near_common(samples, bench.way, machine);
+        common = study::fit_near_common(samples, bench.way, machine);
     constexpr int32_t each[] = {2, 3}, both[] = {0};
-    constexpr int once = static_cast<int>(model::NearLayout::tiled_once);
-    for (int k = 0; k < model::near_forms; ++k)
+    constexpr int once = static_cast<int>(near::NearLayout::tiled_once);
+    for (int k = 0; k < near::near_forms; ++k)
         for (const int32_t dimension : bench.cuda() && k != once ? std::span<const int32_t>(each) : both)
             if (!samples[static_cast<size_t>(k)].empty())
-                model::put(machine.near,
-                           model::fit_near(static_cast<model::NearLayout>(k), samples[static_cast<size_t>(k)],
+                study::put(machine.near,
+                           study::fit_near(static_cast<near::NearLayout>(k), samples[static_cast<size_t>(k)],
                                            bench.way, machine, known ? &common : nullptr, dimension));
 }
 
@@ -310,7 +309,7 @@ std::vector<NearCpuPiece> near_cpu_pieces() {
     std::vector<NearCpuPiece> pieces;
     for (const bool in_double : {true, false})
         for (const int32_t dimension : {2, 3})
-            pieces.push_back({dimension, in_double, {}, Samples(model::near_forms)});
+            pieces.push_back({dimension, in_double, {}, Samples(near::near_forms)});
     return pieces;
 }
 
@@ -331,9 +330,9 @@ void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int re
 void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces) {
     for (const NearCpuPiece& piece : pieces)
         for (const model::NearKernelCosts& one : piece.kernels)
-            model::put(machine.near, one);
+            study::put(machine.near, one);
     for (const bool in_double : {true, false}) {
-        Samples samples(model::near_forms);
+        Samples samples(near::near_forms);
         for (const NearCpuPiece& piece : pieces)
             for (size_t k = 0; k < samples.size() && piece.in_double == in_double; ++k)
                 samples[k].insert(samples[k].end(), piece.samples[k].begin(), piece.samples[k].end());
@@ -346,10 +345,10 @@ namespace {
 Bench gpu_bench(const model::Machine& machine, int32_t device) {
     constexpr double least_bytes = 4e8; // of a layout that is measured, where the library keeps little
     Bench bench;
-    bench.way.backend = model::NearBackend::cuda;
+    bench.way.backend = near::NearBackend::cuda;
     bench.device = device;
     bench.dense_points = 200000, bench.chain_points = 1000;
-    bench.most_bytes = std::max(least_bytes, 0.9 * model::near_kept_bytes(machine));
+    bench.most_bytes = std::max(least_bytes, 0.9 * near::near_kept_bytes(machine));
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
     // The smallest last, in both dimensions and precisions: in a process' first seconds their plans take 1.3
     // to 1.5 times what they take later, and would take so for one precision alone.
@@ -366,7 +365,7 @@ Bench gpu_bench(const model::Machine& machine, int32_t device) {
 /// tiled where pairs of boxes are summed once, beside ranges.
 void measure_once(const model::Machine& machine, Bench bench, Samples& samples) {
     bench.way.pairs_once = true;
-    const std::vector<near::BenchCase> cases = cases_of(bench, 3, bench.once_sizes);
+    const std::vector<BenchCase> cases = cases_of(bench, 3, bench.once_sizes);
     for (size_t k = 0; k < cases.size(); ++k)
         measure_size(machine, bench, 3, Precision::fp32, bench.once_sizes[k], cases[k], samples);
 }
@@ -382,8 +381,8 @@ void calibrate_near_kernels(model::Machine& machine, int32_t device, int repetit
 
 void calibrate_near_gpu(model::Machine& machine, int32_t device) {
     const Bench bench = gpu_bench(machine, device);
-    Samples wide(model::near_forms), narrow(model::near_forms);
-    const std::vector<near::BenchCase> cases[] = {cases_of(bench, 2, bench.sizes[0]),
+    Samples wide(near::near_forms), narrow(near::near_forms);
+    const std::vector<BenchCase> cases[] = {cases_of(bench, 2, bench.sizes[0]),
                                                   cases_of(bench, 3, bench.sizes[1])};
     for (size_t k = 0; k < cases[0].size(); ++k)
         for (const int32_t dimension : {2, 3}) {
@@ -397,4 +396,4 @@ void calibrate_near_gpu(model::Machine& machine, int32_t device) {
     fit_layouts(machine, bench, narrow);
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

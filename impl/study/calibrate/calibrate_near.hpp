@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 /// A share of what is measured of the CPU's layouts and kernels, on one thread by its own time: structures of
 /// 600 to 600,000 points in so many dimensions, in fp32, or in fp64 and mixed. 2 to 4 s each; they may be
@@ -16,7 +16,7 @@ struct NearCpuPiece {
     int32_t dimension;
     bool in_double;
     std::vector<model::NearKernelCosts> kernels;
-    std::vector<std::vector<model::NearSample>> samples; // of each layout
+    std::vector<std::vector<NearSample>> samples; // of each layout
 };
 std::vector<NearCpuPiece> near_cpu_pieces();
 void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int repetitions);
@@ -31,4 +31,4 @@ void calibrate_near_kernels(model::Machine& machine, int32_t device, int repetit
 /// Graft, and while other processes use the host's GPUs it takes longer than all else.
 void calibrate_near_gpu(model::Machine& machine, int32_t device);
 
-} // namespace graft::pipeline
+} // namespace graft::study

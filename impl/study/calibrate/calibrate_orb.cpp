@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 namespace {
 
@@ -115,7 +115,7 @@ void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, De
                                  own.pass_blocks * gpu.pass_block_s + own.pass_cells * gpu.pass_cell_s,
                              own.launches);
     const double rounds =
-                     model::orb_rounds_of_cells({static_cast<double>(fewer), static_cast<double>(leaves)}),
+                     study::orb_rounds_of_cells({static_cast<double>(fewer), static_cast<double>(leaves)}),
                  launches_s = own.cells * gpu.launch_s;
     gpu.axis_round_s = each(own.axis_s, axis_bytes * bytes / gpu.axis_bytes_per_s + launches_s, rounds);
     gpu.partition_round_s =
@@ -141,9 +141,9 @@ void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, Devi
     const double count = gpu.count;
     one.gpu = gpu, one.gpu.count = 1;
     const auto predict = [&](double particles, double parts) {
-        return model::orb_gpu_rounds({particles, parts}, one);
+        return study::orb_gpu_rounds({particles, parts}, one);
     };
-    for (const model::OrbStep& step : predict(1, leaves).steps) {
+    for (const OrbStep& step : predict(1, leaves).steps) {
         if (std::string_view(step.name) == "count")
             one.gpu.orb_count_bytes_per_s = rate(step.bytes, slope_s("count"));
         if (std::string_view(step.name) == "move")
@@ -153,7 +153,7 @@ void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, Devi
     const auto rest_s = [&](const std::string& answer, double parts) {
         return std::max(0.0, seconds(answer, "total") - predict(less_points, parts).total_s());
     };
-    const double few_levels = model::levels_of(few_leaves), few_s = rest_s(few, few_leaves),
+    const double few_levels = study::levels_of(few_leaves), few_s = rest_s(few, few_leaves),
                  share = levels / few_levels;
     one.gpu.orb_cell_s = each(rest_s(less, leaves), share * few_s, leaves - 1 - share * (few_leaves - 1));
     one.gpu.orb_level_s = each(few_s, (few_leaves - 1) * one.gpu.orb_cell_s, few_levels);
@@ -175,4 +175,4 @@ void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_
     parts.time("ORB on the GPU", [&] { measure_own_orb(gpu, orb, request, n); });
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

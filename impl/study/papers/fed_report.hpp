@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace graft::kernels {
+namespace graft::study {
 
 struct FedReport {
     int64_t buffer = 0; // interactions a kernel; 0: nothing was fed
@@ -22,4 +22,4 @@ struct FedReport {
     }
 };
 
-} // namespace graft::kernels
+} // namespace graft::study

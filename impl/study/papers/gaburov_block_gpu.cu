@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -34,18 +34,18 @@ struct GroupSum {
 
 /// A point group has no length of its own: its coordinates are exact at any scale, and a millionth of the
 /// way to the furthest source keeps near and far ones in range.
-__device__ Frame group_frame(const geometry::Box& box, const geometry::Box& root) {
+__device__ forces::Frame group_frame(const geometry::Box& box, const geometry::Box& root) {
     double square = 0;
     for (int axis = 0; axis < 3; ++axis) {
         const double far = fmax(box.lower[axis] - root.lower[axis], root.upper[axis] - box.lower[axis]);
         square += far * far;
     }
     const double reach = sqrt(square);
-    return make_device_frame<float>(box.lower, box.upper, reach * 0x1p-20, reach);
+    return forces::make_device_frame<float>(box.lower, box.upper, reach * 0x1p-20, reach);
 }
 
 template <int order, bool with_potential, typename Sum>
-__device__ void meet_nodes(const GroupInput& in, int64_t g, const Frame& f, const float4& target, float soft,
+__device__ void meet_nodes(const GroupInput& in, int64_t g, const forces::Frame& f, const float4& target, float soft,
                            PaperCell* cells, GroupSum<Sum>& sum) {
     const PaperView& v = in.view;
     const int width = static_cast<int>(blockDim.x);
@@ -69,7 +69,7 @@ __device__ void meet_nodes(const GroupInput& in, int64_t g, const Frame& f, cons
 }
 
 template <bool with_potential, typename Sum>
-__device__ void meet_leaf(const GroupInput& in, int64_t begin, int64_t end, const Frame& f,
+__device__ void meet_leaf(const GroupInput& in, int64_t begin, int64_t end, const forces::Frame& f,
                           const float4& target, float soft, float4* bodies, GroupSum<Sum>& sum) {
     const int width = static_cast<int>(blockDim.x);
     for (int64_t first = begin; first < end; first += width) {
@@ -89,7 +89,7 @@ __device__ void meet_leaf(const GroupInput& in, int64_t begin, int64_t end, cons
 }
 
 template <bool with_potential, typename Sum>
-__device__ void meet_leaves(const GroupInput& in, int64_t g, const Frame& f, const float4& target, float soft,
+__device__ void meet_leaves(const GroupInput& in, int64_t g, const forces::Frame& f, const float4& target, float soft,
                             longlong2* leaves, float4* bodies, GroupSum<Sum>& sum) {
     const PaperView& v = in.view;
     const int width = static_cast<int>(blockDim.x);
@@ -126,8 +126,8 @@ __global__ void block_per_group(const GroupInput in) {
     if (g >= batch.count)
         return;
     const lists::Group& group = v.groups[batch.begin + g];
-    const Frame f = group_frame(group.target.box, *in.root);
-    const float soft = common_soft<float>(v.plummer, v.length, f.scale);
+    const forces::Frame f = group_frame(group.target.box, *in.root);
+    const float soft = forces::common_soft<float>(v.plummer, v.length, f.scale);
     for (int64_t base = 0; base < group.count; base += blockDim.x) { // heaps are larger than a block
         const int64_t k = group.first + min(base + threadIdx.x, group.count - 1);
         const float4 target = make_float4(static_cast<float>((in.tx[k] - f.centre[0]) * f.scale),
@@ -142,9 +142,9 @@ __global__ void block_per_group(const GroupInput in) {
     }
 }
 
-GroupInput group_input(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
+GroupInput group_input(backend::Queue& queue, const forces::DeviceEvaluation& how, const tree::DeviceTree& tree,
                        const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,
-                       const lists::DeviceLists& lists, DeviceField& field) {
+                       const lists::DeviceLists& lists, forces::DeviceField& field) {
     GroupInput in{};
     in.view.nodes = tree.nodes.data(), in.view.groups = targets.groups.data();
     in.view.group_count = targets.group_count.data();
@@ -152,7 +152,7 @@ GroupInput group_input(backend::Queue& queue, const DeviceEvaluation& how, const
     in.view.node_list = lists.nodes.data(), in.view.leaf_list = lists.leaves.data();
     in.view.batch = lists.batch, in.view.batches = lists.batches;
     in.view.leaf = how.leaf;
-    in.view.length = how.softening_length, in.view.plummer = how.pairs.softening == Softening::plummer;
+    in.view.length = how.softening_length, in.view.plummer = how.pairs.softening == forces::Softening::plummer;
     in.view.status = queue.status();
     in.x = tree.x.data(), in.y = tree.y.data(), in.z = tree.z.data(), in.charge = tree.charge.data();
     in.tx = targets.x, in.ty = targets.y, in.tz = targets.z;
@@ -166,10 +166,10 @@ GroupInput group_input(backend::Queue& queue, const DeviceEvaluation& how, const
 
 } // namespace
 
-void evaluate_block_per_group(VariantWork&, backend::Queue& queue, const DeviceEvaluation& how,
+void evaluate_block_per_group(VariantWork&, backend::Queue& queue, const forces::DeviceEvaluation& how,
                               const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                               const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                              DeviceField& field) {
+                              forces::DeviceField& field) {
     check_paper_variant("gaburov2010's block per group", how, true);
     if (targets.n == 0)
         return;
@@ -177,7 +177,7 @@ void evaluate_block_per_group(VariantWork&, backend::Queue& queue, const DeviceE
     const int wanted = how.block_x > 0 ? how.block_x : how.group;
     const int threads = std::min(512, std::max(32, (wanted + 31) / 32 * 32));
     const int64_t groups = std::max<int64_t>(targets.groups.size(), 1);
-    const bool single = how.precision == DevicePrecision::fp32;
+    const bool single = how.precision == forces::DevicePrecision::fp32;
     with_paper_order(how.order, [&]<int order>() {
         const auto kernel =
             how.pairs.potential
@@ -191,4 +191,4 @@ void evaluate_block_per_group(VariantWork&, backend::Queue& queue, const DeviceE
     count_paper(queue, in.view, groups);
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -42,7 +42,7 @@ __global__ void leaf_pairs_1d(const PaperView v, const PaperPairs pairs) {
         return;
     const lists::Group& group = v.groups[pairs.target[k]];
     const tree::Node& leaf = v.nodes[pairs.source[k]];
-    const float soft = common_soft<float>(v.plummer, v.length, v.frame->scale);
+    const float soft = forces::common_soft<float>(v.plummer, v.length, v.frame->scale);
     const int64_t first = group.first, end = first + group.count;
     const float4* sources = v.sources + leaf.first;
     const int64_t count = leaf.count;
@@ -61,7 +61,7 @@ __global__ void node_pairs_1d(const PaperView v, const PaperPairs pairs) {
         return;
     const lists::Group& group = v.groups[pairs.target[k]];
     const PaperCell cell = v.cells[pairs.source[k]];
-    const float soft = common_soft<float>(v.plummer, v.length, v.frame->scale);
+    const float soft = forces::common_soft<float>(v.plummer, v.length, v.frame->scale);
     const int64_t first = group.first, end = first + group.count;
     for (int64_t t = first; t < end; ++t) {
         const float4 target = v.targets[t];
@@ -94,10 +94,10 @@ void launch_node_pairs_1d(cudaStream_t stream, int threads, int order, bool pote
     GRAFT_CUDA_LAUNCHED("node_pairs_1d");
 }
 
-void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                       DeviceField& field) {
+                       forces::DeviceField& field) {
     check_paper_variant("liu2022's 1-D kernel", how, false);
     if (targets.n == 0)
         return;
@@ -119,4 +119,4 @@ void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const DeviceEva
     finish_paper(queue, view, how.add, potential, targets.n, field);
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

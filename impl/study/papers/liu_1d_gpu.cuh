@@ -7,7 +7,7 @@
 
 #include "study/papers/paper_lists_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// Pairs (target[k], source[k]), k < count, or < *device_count where that is not null. target: groups.
 struct PaperPairs {
@@ -27,4 +27,4 @@ void launch_node_pairs_1d(cudaStream_t stream, int threads, int order, bool pote
                           const PaperPairs& pairs, int64_t capacity,
                           PaperWrites writes = PaperWrites::atomic);
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -88,7 +88,7 @@ __global__ void tiles_2d(const PaperView v, const PaperChunks chunks) {
     if (chunk.count == 0)
         return;
     const int64_t first = v.groups[chunk.group].first, count = v.groups[chunk.group].count;
-    const float soft = common_soft<float>(v.plummer, v.length, v.frame->scale);
+    const float soft = forces::common_soft<float>(v.plummer, v.length, v.frame->scale);
     if (y == 0)
         tile.source[x] = x < chunk.count ? chunks.source[chunk.first + x] : -1;
     for (int64_t base = 0; base < count; base += blockDim.y) {
@@ -128,10 +128,10 @@ void launch_tiles_2d(cudaStream_t stream, bool leaves, int block_x, int block_y,
     GRAFT_CUDA_LAUNCHED("tiles_2d");
 }
 
-void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                       DeviceField& field) {
+                       forces::DeviceField& field) {
     check_paper_variant("liu2022's 2-D kernel", how, false);
     const auto [block_x, block_y] = paper_block(how);
     if (targets.n == 0)
@@ -155,4 +155,4 @@ void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const DeviceEva
     finish_paper(queue, view, how.add, how.pairs.potential, targets.n, field);
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -8,7 +8,7 @@
 
 #include "study/papers/paper_lists_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// Work in chunks of BX sources of one group. From buffers: chunk c acts on group target[c] and has the
 /// sources source[c BX ... (c + 1) BX), -1 where there are fewer. From lists (target null): chunk_begin[g] is
@@ -24,4 +24,4 @@ struct PaperChunks {
 void launch_tiles_2d(cudaStream_t stream, bool leaves, int block_x, int block_y, int order, bool potential,
                      const PaperView& view, const PaperChunks& chunks, int64_t blocks);
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 namespace {
 
@@ -14,10 +14,10 @@ constexpr size_t rounds = 3;
 constexpr double changed = 1.5; // times as many interactions, or as few
 constexpr double busy = 0.8;    // of the time; a host that is less waits for the device
 
-bool is_fed(const Settings& settings) {
-    const auto kernel = static_cast<kernels::DeviceKernel>(settings.device.kernel);
+bool is_fed(const settings::Settings& settings) {
+    const auto kernel = static_cast<forces::DeviceKernel>(settings.device.kernel);
     return settings.device.buffer != 0 &&
-           (kernel == kernels::DeviceKernel::pairs_1d || kernel == kernels::DeviceKernel::tiles_2d);
+           (kernel == forces::DeviceKernel::pairs_1d || kernel == forces::DeviceKernel::tiles_2d);
 }
 
 double entries_of(const model::PaperWork& work) {
@@ -32,13 +32,13 @@ void BufferTuning::set(const model::Machine* machine) {
         gpu_ = model::paper_gpu(*machine);
 }
 
-void BufferTuning::before(Settings& settings, bool whole) {
+void BufferTuning::before(settings::Settings& settings, bool whole) {
     told_ = {};
     whole_ = whole;
     int32_t& buffer = settings.device.buffer;
     if (!is_fed(settings))
         buffer = 0;
-    automatic_ = buffer == feed_auto;
+    automatic_ = buffer == settings::feed_auto;
     if (automatic_)
         buffer = static_cast<int32_t>(
             contenders_.empty()
@@ -76,7 +76,7 @@ void BufferTuning::settle() {
                                            contenders_.front().buffer);
 }
 
-void BufferTuning::next_turn(const kernels::FedReport& fed, double interactions) {
+void BufferTuning::next_turn(const FedReport& fed, double interactions) {
     Contender& running = contenders_[turn_ % contenders_.size()];
     if (static_cast<double>(fed.buffer) != running.buffer || interactions <= 0)
         return; // it had to take another
@@ -88,7 +88,7 @@ void BufferTuning::next_turn(const kernels::FedReport& fed, double interactions)
 }
 
 /// What the host took; and the device, where the host waited for it.
-void BufferTuning::learn(const kernels::FedReport& fed, const model::PaperFeedWork& feed) {
+void BufferTuning::learn(const FedReport& fed, const model::PaperFeedWork& feed) {
     const double interactions = feed.leaf_entries + feed.node_entries;
     if (interactions <= 0 || fed.launches <= 0)
         return;
@@ -102,7 +102,7 @@ void BufferTuning::learn(const kernels::FedReport& fed, const model::PaperFeedWo
     learned_ = true;
 }
 
-void BufferTuning::after(const kernels::FedReport& fed, const model::PaperWork& work,
+void BufferTuning::after(const FedReport& fed, const model::PaperWork& work,
                          model::BlockShape block) {
     told_.fed = fed;
     if (fed.buffer == 0)
@@ -124,4 +124,4 @@ void BufferTuning::after(const kernels::FedReport& fed, const model::PaperWork& 
     }
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

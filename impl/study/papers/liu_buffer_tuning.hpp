@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 /// Before lists are counted: the optimum is flat.
 inline constexpr double first_buffer = 65536;
@@ -27,13 +27,13 @@ class BufferTuning {
 
     /// Puts the next evaluation's buffer into `settings` where they leave it to us (feed_auto), and 0 where
     /// the kernel takes none. whole: of all particles at themselves; others teach nothing.
-    void before(Settings& settings, bool whole);
+    void before(settings::Settings& settings, bool whole);
     /// After it: the lists that it fed, and what that took. fed.buffer 0: nothing was fed.
-    void after(const kernels::FedReport& fed, const model::PaperWork& work, model::BlockShape block);
+    void after(const FedReport& fed, const model::PaperWork& work, model::BlockShape block);
 
     /// Of the last evaluation.
     struct Told {
-        kernels::FedReport fed; // buffer 0: nothing was
+        FedReport fed; // buffer 0: nothing was
         model::PaperFeedTimes predicted;
         std::string by; // who chose the buffer
     };
@@ -46,9 +46,9 @@ class BufferTuning {
     };
     bool is_new(const model::PaperWork& work, model::BlockShape block) const;
     void begin_again(const model::PaperWork& work, model::BlockShape block, const model::PaperFeedWork& feed);
-    void next_turn(const kernels::FedReport& fed, double interactions);
+    void next_turn(const FedReport& fed, double interactions);
     void settle();
-    void learn(const kernels::FedReport& fed, const model::PaperFeedWork& feed);
+    void learn(const FedReport& fed, const model::PaperFeedWork& feed);
 
     model::PaperGpu gpu_;
     model::PaperFeedHost host_;
@@ -63,4 +63,4 @@ class BufferTuning {
     Told told_;
 };
 
-} // namespace graft::pipeline
+} // namespace graft::study

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -254,4 +254,4 @@ PaperFeedReport PaperFeed::finish() {
     return std::move(s.report);
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

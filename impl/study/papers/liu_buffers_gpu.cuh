@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::study {
 
 struct PaperFeedOptions {
     int64_t buffer = 8192; // interactions (2-D: source nodes) a kernel
@@ -72,4 +72,4 @@ class PaperFeed {
     std::unique_ptr<State> state_;
 };
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
@@ -74,10 +74,10 @@ struct FedEvaluator::Work {
 FedEvaluator::FedEvaluator(backend::DeviceMemory& memory) : work_(std::make_unique<Work>(memory)) {}
 FedEvaluator::~FedEvaluator() = default;
 
-void FedEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how, int64_t buffer,
+void FedEvaluator::evaluate(backend::Queue& queue, const forces::DeviceEvaluation& how, int64_t buffer,
                             const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                             const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                            DeviceField& field, bool trace) {
+                            forces::DeviceField& field, bool trace) {
     Work& w = *work_;
     w.report = {};
     w.traced.clear();
@@ -95,7 +95,7 @@ void FedEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     if (queue.fetched_status().stop != backend::go)
         return;
     PaperFeedOptions options;
-    options.tiles = how.kernel == DeviceKernel::tiles_2d;
+    options.tiles = how.kernel == forces::DeviceKernel::tiles_2d;
     const PaperBlock block = paper_block(how);
     options.threads = options.block_x = block.x, options.block_y = block.y;
     options.buffer = options.tiles ? std::max<int64_t>(buffer, block.x) : buffer;
@@ -142,4 +142,4 @@ void FedEvaluator::release() {
     work_->group_count.release(), work_->entries.release(), work_->offsets.release();
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

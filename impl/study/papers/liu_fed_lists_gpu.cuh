@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// Streams whose kernels run beside each other: as many as the driver has queues, unless it is told another
 /// number. model/liu_feed.hpp reckons with it.
@@ -23,9 +23,9 @@ class FedEvaluator {
     /// As DeviceEvaluator::evaluate() with how.kernel pairs_1d or tiles_2d, so many interactions a kernel
     /// (2-D: block_x at least). Waits: for the lists, and at the end for all kernels; where an earlier kernel
     /// has stopped the computation it does nothing. `trace`: the kernels' times are kept.
-    void evaluate(backend::Queue& queue, const DeviceEvaluation& how, int64_t buffer,
+    void evaluate(backend::Queue& queue, const forces::DeviceEvaluation& how, int64_t buffer,
                   const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
-                  const lists::DeviceTargets& targets, const lists::DeviceLists& lists, DeviceField& field,
+                  const lists::DeviceTargets& targets, const lists::DeviceLists& lists, forces::DeviceField& field,
                   bool trace = false);
     /// Of the last evaluate().
     const FedReport& report() const;
@@ -38,4 +38,4 @@ class FedEvaluator {
     std::unique_ptr<Work> work_;
 };
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace graft::model {
+namespace graft::study {
 
 namespace {
 
@@ -152,4 +152,4 @@ double kernel_limit_printed(double largest, double mean, double lambda_gpu) {
     return 55.31 * lambda_gpu * largest / mean;
 }
 
-} // namespace graft::model
+} // namespace graft::study

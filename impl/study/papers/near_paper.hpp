@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace graft::model {
+namespace graft::study {
 
 struct PaperNear {
     double points = 1e5;   // N
@@ -131,4 +131,4 @@ struct PaperMeasurement {
 /// determine them.
 PaperNearConstants fit_paper_near(std::span<const PaperMeasurement> measurements);
 
-} // namespace graft::model
+} // namespace graft::study

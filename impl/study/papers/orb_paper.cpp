@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace graft::model {
+namespace graft::study {
 
 int levels_of(double leaves) {
     if (!(leaves >= 1) || leaves > 0x1p52)
@@ -30,20 +30,20 @@ double paper_gpu_partition_s(const PaperOrb& orb, double gpu_bytes_per_s, double
            orb.bytes() / link_bytes_per_s;
 }
 
-PaperTimes paper_times(const PaperOrb& orb, const Machine& machine) {
+PaperTimes paper_times(const PaperOrb& orb, const model::Machine& machine) {
     const char* use = "rehmann2022's model";
     PaperTimes times;
     times.cpu_s = paper_cpu_s(
-        orb, known(machine.cpu.read_bandwidth_bytes_per_s, "cpu.read_bandwidth_bytes_per_s", use));
+        orb, model::known(machine.cpu.read_bandwidth_bytes_per_s, "cpu.read_bandwidth_bytes_per_s", use));
     if (machine.gpu.count == 0)
         return times;
-    const double gpu_bytes_per_s = machine.gpu.count * known(machine.gpu.read_bandwidth_bytes_per_s,
+    const double gpu_bytes_per_s = machine.gpu.count * model::known(machine.gpu.read_bandwidth_bytes_per_s,
                                                              "gpu.read_bandwidth_bytes_per_s", use);
     const double link_bytes_per_s =
-        machine.gpu.count * known(machine.link.bandwidth_bytes_per_s, "link.bandwidth_bytes_per_s", use);
+        machine.gpu.count * model::known(machine.link.bandwidth_bytes_per_s, "link.bandwidth_bytes_per_s", use);
     times.gpu_count_s = paper_gpu_count_s(orb, gpu_bytes_per_s, link_bytes_per_s);
     times.gpu_partition_s = paper_gpu_partition_s(orb, gpu_bytes_per_s, link_bytes_per_s);
     return times;
 }
 
-} // namespace graft::model
+} // namespace graft::study

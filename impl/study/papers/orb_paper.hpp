@@ -17,7 +17,7 @@
 
 #include "model/machine.hpp"
 
-namespace graft::model {
+namespace graft::study {
 
 struct PaperOrb {
     double particles = 1e9;
@@ -42,6 +42,6 @@ double paper_gpu_partition_s(const PaperOrb& orb, double gpu_bytes_per_s, double
 struct PaperTimes {
     double cpu_s = 0, gpu_count_s = 0, gpu_partition_s = 0;
 };
-PaperTimes paper_times(const PaperOrb& orb, const Machine& machine);
+PaperTimes paper_times(const PaperOrb& orb, const model::Machine& machine);
 
-} // namespace graft::model
+} // namespace graft::study

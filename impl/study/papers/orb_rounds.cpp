@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace graft::model {
+namespace graft::study {
 
 namespace {
 
@@ -28,10 +28,10 @@ std::vector<int> orb_round_levels(double leaves, int levels_per_round) {
     return of_round;
 }
 
-OrbPrediction orb_gpu_rounds(const OrbRun& run, const Machine& machine, int levels_per_round) {
-    const Gpu& gpu = machine.gpu;
+OrbPrediction orb_gpu_rounds(const OrbRun& run, const model::Machine& machine, int levels_per_round) {
+    const model::Gpu& gpu = machine.gpu;
     const double read =
-        gpu.count * known(gpu.read_bandwidth_bytes_per_s, "gpu.read_bandwidth_bytes_per_s", use);
+        gpu.count * model::known(gpu.read_bandwidth_bytes_per_s, "gpu.read_bandwidth_bytes_per_s", use);
     const double count_rate = gpu.orb_count_bytes_per_s > 0 ? gpu.count * gpu.orb_count_bytes_per_s : read;
     const double copy =
         gpu.copy_bandwidth_bytes_per_s > 0 ? gpu.count * gpu.copy_bandwidth_bytes_per_s : read;
@@ -55,4 +55,4 @@ OrbPrediction orb_gpu_rounds(const OrbRun& run, const Machine& machine, int leve
              {"move", move_bytes / move_rate, move_bytes, 0}}};
 }
 
-} // namespace graft::model
+} // namespace graft::study

@@ -10,7 +10,7 @@
 
 #include "study/papers/orb_time.hpp"
 
-namespace graft::model {
+namespace graft::study {
 
 /// Levels of each round: as even as can be, the longer ones last.
 std::vector<int> orb_round_levels(double leaves, int levels_per_round);
@@ -18,6 +18,6 @@ std::vector<int> orb_round_levels(double leaves, int levels_per_round);
 /// Records on the GPU, steps box, count, levels, move. Unmeasured rates (gpu.orb_count_bytes_per_s,
 /// gpu.orb_move_bytes_per_s, gpu.orb_level_s, ...) are the read and copy bandwidth, and nothing.
 /// Throws Error(argument) unless 1 <= levels_per_round <= 16, Error(absent).
-OrbPrediction orb_gpu_rounds(const OrbRun& run, const Machine& machine, int levels_per_round = 4);
+OrbPrediction orb_gpu_rounds(const OrbRun& run, const model::Machine& machine, int levels_per_round = 4);
 
-} // namespace graft::model
+} // namespace graft::study

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace graft::model {
+namespace graft::study {
 
 namespace {
 
@@ -22,7 +22,7 @@ constexpr double exact_gap = 0.833;   // Euler's constant / ln 2: a gap between 
 constexpr const char* use = "the model of ORB";
 
 double or_else(double value, double otherwise, const char* key) {
-    return value > 0 ? value : known(otherwise, key, use);
+    return value > 0 ? value : model::known(otherwise, key, use);
 }
 
 double levels(const OrbRun& run) {
@@ -52,7 +52,7 @@ double level_blocks(const OrbRun& run, int level) {
     return std::max(std::ldexp(1.0, level), run.particles / elements_of_block);
 }
 
-OrbStep cpu_axis(const OrbRun& run, const Cpu& cpu) {
+OrbStep cpu_axis(const OrbRun& run, const model::Cpu& cpu) {
     const double bytes = 2 * key_bytes * run.particles * levels(run);
     return {"axis",
             bytes / or_else(cpu.copy_bandwidth_bytes_per_s, cpu.read_bandwidth_bytes_per_s,
@@ -60,14 +60,14 @@ OrbStep cpu_axis(const OrbRun& run, const Cpu& cpu) {
             bytes};
 }
 
-OrbStep cpu_partition(const OrbRun& run, const Cpu& cpu) {
+OrbStep cpu_partition(const OrbRun& run, const model::Cpu& cpu) {
     const double bytes = 2 * run.bytes_per_record * run.particles * levels(run);
     const double by_memory_s = bytes / or_else(cpu.copy_bandwidth_bytes_per_s, cpu.read_bandwidth_bytes_per_s,
                                                "cpu.copy_bandwidth_bytes_per_s");
     if (cpu.core_partition_records_per_s <= 0)
         return {"partition", by_memory_s, bytes};
     const double by_cores_s =
-        run.particles * levels(run) / (cpu.core_partition_records_per_s * known(cpu.cores, "cpu.cores", use));
+        run.particles * levels(run) / (cpu.core_partition_records_per_s * model::known(cpu.cores, "cpu.cores", use));
     return {"partition", std::max(by_memory_s, by_cores_s), bytes};
 }
 
@@ -78,7 +78,7 @@ OrbStep count(const OrbRun& run, double bytes_per_s) {
 
 /// A pass beside its bytes. A number a block goes to the host, which waits, adds them up and says the next
 /// cuts: as measured, or a launch, a wait, and those numbers over the link and through one core.
-double pass_s(const Machine& machine, double blocks, double cells) {
+double pass_s(const model::Machine& machine, double blocks, double cells) {
     if (machine.gpu.pass_s > 0)
         return machine.gpu.pass_s + blocks * machine.gpu.pass_block_s + cells * machine.gpu.pass_cell_s;
     double seconds = machine.gpu.wait_s;
@@ -89,7 +89,7 @@ double pass_s(const Machine& machine, double blocks, double cells) {
     return seconds;
 }
 
-double counting_bytes_per_s(OrbCounting counting, const Gpu& gpu) {
+double counting_bytes_per_s(OrbCounting counting, const model::Gpu& gpu) {
     const double own = counting == OrbCounting::cell    ? gpu.count_cell_bytes_per_s
                        : counting == OrbCounting::level ? gpu.count_level_bytes_per_s
                                                         : gpu.count_left_bytes_per_s;
@@ -97,8 +97,8 @@ double counting_bytes_per_s(OrbCounting counting, const Gpu& gpu) {
                    "gpu.read_bandwidth_bytes_per_s");
 }
 
-OrbStep gpu_count(const OrbRun& run, const Machine& machine, OrbCounting counting) {
-    const Gpu& gpu = machine.gpu;
+OrbStep gpu_count(const OrbRun& run, const model::Machine& machine, OrbCounting counting) {
+    const model::Gpu& gpu = machine.gpu;
     const bool by_cell = counting == OrbCounting::cell;
     OrbStep step = count(run, gpu.count * counting_bytes_per_s(counting, gpu));
     double launch_s = gpu.pass_s > 0 ? 0 : gpu.launch_s; // else in gpu.pass_s
@@ -113,9 +113,9 @@ OrbStep gpu_count(const OrbRun& run, const Machine& machine, OrbCounting countin
     return step;
 }
 
-OrbStep send(const char* name, double bytes, const Machine& machine) {
+OrbStep send(const char* name, double bytes, const model::Machine& machine) {
     const double bytes_per_s =
-        machine.gpu.count * known(machine.link.bandwidth_bytes_per_s, "link.bandwidth_bytes_per_s", use);
+        machine.gpu.count * model::known(machine.link.bandwidth_bytes_per_s, "link.bandwidth_bytes_per_s", use);
     return {name, bytes / bytes_per_s + machine.link.latency_s, bytes};
 }
 
@@ -123,7 +123,7 @@ OrbStep send(const char* name, double bytes, const Machine& machine) {
 /// block, whose threads take one point after another.
 template <typename Rate>
 OrbStep gpu_move(const char* name, const OrbRun& run, double level_bytes, const Rate& bytes_per_s,
-                 double round_s, bool by_cell, const Gpu& gpu) {
+                 double round_s, bool by_cell, const model::Gpu& gpu) {
     OrbStep step{name};
     for (int level = 0; level < levels_of(run.leaves); ++level)
         step.seconds += level_bytes / (gpu.count * bytes_per_s(level)), step.bytes += level_bytes;
@@ -167,21 +167,21 @@ double orb_rounds_of_cells(const OrbRun& run) {
     return rounds;
 }
 
-OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine) {
+OrbPrediction orb_cpu(const OrbRun& run, const model::Machine& machine) {
     const double bytes_per_s =
         or_else(machine.cpu.count_left_bytes_per_s, machine.cpu.read_bandwidth_bytes_per_s,
                 "cpu.read_bandwidth_bytes_per_s");
     return {"cpu", {cpu_axis(run, machine.cpu), count(run, bytes_per_s), cpu_partition(run, machine.cpu)}};
 }
 
-OrbPrediction orb_gpu_count(const OrbRun& run, const Machine& machine) {
+OrbPrediction orb_gpu_count(const OrbRun& run, const model::Machine& machine) {
     return {"gpu-count",
             {cpu_axis(run, machine.cpu), send("send", key_bytes * run.particles * levels(run), machine),
              gpu_count(run, machine, OrbCounting::warp), cpu_partition(run, machine.cpu)}};
 }
 
-OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, OrbCounting counting) {
-    const Gpu& gpu = machine.gpu;
+OrbPrediction orb_gpu(const OrbRun& run, const model::Machine& machine, bool resident, OrbCounting counting) {
+    const model::Gpu& gpu = machine.gpu;
     const double copy = or_else(gpu.copy_bandwidth_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
                                 "gpu.copy_bandwidth_bytes_per_s");
     const auto partition_rate = [&](int level) {
@@ -210,7 +210,7 @@ OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident, 
     return prediction;
 }
 
-std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& machine) {
+std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const model::Machine& machine) {
     if (!(run.particles >= 1) || !(run.miss_particles > 0) || !(run.bytes_per_record > 0))
         core::fail(
             core::Status::argument,
@@ -232,4 +232,4 @@ std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& mac
     return all;
 }
 
-} // namespace graft::model
+} // namespace graft::study

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::model {
+namespace graft::study {
 
 struct OrbRun {
     double particles = 0x1p30;
@@ -58,14 +58,14 @@ double orb_iterations(const OrbRun& run);
 double orb_rounds_of_cells(const OrbRun& run);
 
 /// All on the CPU.
-OrbPrediction orb_cpu(const OrbRun& run, const Machine& machine);
+OrbPrediction orb_cpu(const OrbRun& run, const model::Machine& machine);
 /// The GPU counts, the CPU makes the columns and partitions; one launch for all cells of a level.
-OrbPrediction orb_gpu_count(const OrbRun& run, const Machine& machine);
+OrbPrediction orb_gpu_count(const OrbRun& run, const model::Machine& machine);
 /// The GPU does all of it; `resident`: the records are there already.
-OrbPrediction orb_gpu(const OrbRun& run, const Machine& machine, bool resident,
+OrbPrediction orb_gpu(const OrbRun& run, const model::Machine& machine, bool resident,
                       OrbCounting counting = OrbCounting::warp);
 
 /// Those of the above that the machine's numbers allow.
-std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const Machine& machine);
+std::vector<OrbPrediction> orb_predictions(const OrbRun& run, const model::Machine& machine);
 
-} // namespace graft::model
+} // namespace graft::study

@@ -7,20 +7,20 @@
 
 #include <algorithm>
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
 constexpr int threads = 256;
 
 __global__ void make_root_frame(const backend::DeviceStatus* status, const tree::DeviceTreeCounts* counts,
-                                Frame* frame) {
+                                forces::Frame* frame) {
     if (backend::stopped(status))
         return;
     double lower[3], upper[3];
     for (int axis = 0; axis < 3; ++axis)
         lower[axis] = counts->root_lower[axis], upper[axis] = lower[axis] + counts->root_edge;
-    *frame = make_device_frame<float>(lower, upper, 1, 0);
+    *frame = forces::make_device_frame<float>(lower, upper, 1, 0);
 }
 
 __global__ void pack_points(const PaperView v, int64_t n, const double* x, const double* y, const double* z,
@@ -28,7 +28,7 @@ __global__ void pack_points(const PaperView v, int64_t n, const double* x, const
     const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
     if (k >= n || backend::stopped(v.status))
         return;
-    const Frame f = *v.frame;
+    const forces::Frame f = *v.frame;
     to[k] = make_float4(static_cast<float>((x[k] - f.centre[0]) * f.scale),
                         static_cast<float>((y[k] - f.centre[1]) * f.scale),
                         static_cast<float>((z[k] - f.centre[2]) * f.scale),
@@ -48,7 +48,7 @@ __global__ void pack_cells(const PaperView v, const CellInput in, PaperCell* to)
     const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
     if (backend::stopped(v.status) || k >= in.counts->nodes)
         return;
-    const Frame f = *v.frame;
+    const forces::Frame f = *v.frame;
     to[k] = make_paper_cell(in.order, in.records + k * in.stride, (in.cx[k] - f.centre[0]) * f.scale,
                             (in.cy[k] - f.centre[1]) * f.scale, (in.cz[k] - f.centre[2]) * f.scale,
                             in.rho[k] * f.scale, v.plummer ? v.length * f.scale : 0);
@@ -105,11 +105,11 @@ __global__ void unpack_sums(const PaperView v, const FieldOut out) {
 
 } // namespace
 
-void check_paper_variant(const char* name, const DeviceEvaluation& how, bool mixed) {
-    if (how.pairs.softening == Softening::spline || how.pairs.per_particle)
+void check_paper_variant(const char* name, const forces::DeviceEvaluation& how, bool mixed) {
+    if (how.pairs.softening == forces::Softening::spline || how.pairs.per_particle)
         core::fail(core::Status::unsupported,
                    "%s: softening is none or one Plummer length; choose these, or cuda.kernel units", name);
-    if (how.precision == DevicePrecision::fp64 || (how.precision == DevicePrecision::mixed && !mixed))
+    if (how.precision == forces::DevicePrecision::fp64 || (how.precision == forces::DevicePrecision::mixed && !mixed))
         core::fail(core::Status::unsupported, "%s: precision is fp32%s; choose it, or cuda.kernel units",
                    name, mixed ? " or mixed" : "");
     if (how.order > 2)
@@ -118,9 +118,9 @@ void check_paper_variant(const char* name, const DeviceEvaluation& how, bool mix
                    how.order);
 }
 
-PaperBlock paper_block(const DeviceEvaluation& how) {
+PaperBlock paper_block(const forces::DeviceEvaluation& how) {
     const auto side = [](int given, int his) { return given > 0 ? given : his; };
-    if (how.kernel != DeviceKernel::tiles_2d)
+    if (how.kernel != forces::DeviceKernel::tiles_2d)
         return {std::min(side(how.block_x, 256), 1024), 1};
     const PaperBlock block{side(how.block_x, 16), side(how.block_y, 32)};
     if (int64_t{block.x} * block.y > 1024)
@@ -129,14 +129,14 @@ PaperBlock paper_block(const DeviceEvaluation& how) {
     return block;
 }
 
-PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists) {
-    constexpr int64_t frame_size = sizeof(Frame) / 8, cell_size = sizeof(PaperCell) / 8;
+    constexpr int64_t frame_size = sizeof(forces::Frame) / 8, cell_size = sizeof(PaperCell) / 8;
     const int64_t cells = tree.node_capacity(),
                   sources = tree.charge.size(); // n of a forest is that of all ranks
     work.reals.resize(frame_size + cell_size * cells + 2 * sources + 4 * targets.n);
-    Frame* frame = reinterpret_cast<Frame*>(work.reals.data());
+    forces::Frame* frame = reinterpret_cast<forces::Frame*>(work.reals.data());
     PaperCell* cell = reinterpret_cast<PaperCell*>(work.reals.data() + frame_size);
     float4* source = reinterpret_cast<float4*>(cell + cells);
     float4* target = source + sources;
@@ -156,7 +156,7 @@ PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEv
                          lists.batches,
                          how.leaf,
                          how.softening_length,
-                         how.pairs.softening == Softening::plummer,
+                         how.pairs.softening == forces::Softening::plummer,
                          queue.status()};
     const CellInput input{tree.counts.data(), moments.cx.data(),
                           moments.cy.data(),  moments.cz.data(),
@@ -182,7 +182,7 @@ void count_paper(backend::Queue& queue, const PaperView& view, int64_t group_cap
 }
 
 void finish_paper(backend::Queue& queue, const PaperView& view, bool add, bool potential, int64_t targets,
-                  DeviceField& field) {
+                  forces::DeviceField& field) {
     unpack_sums<<<backend::blocks_for(targets, threads), threads, 0, queue.stream()>>>(
         view, {field.ax.data(), field.ay.data(), field.az.data(),
                potential ? field.potential.data() : nullptr, add});
@@ -190,4 +190,4 @@ void finish_paper(backend::Queue& queue, const PaperView& view, bool add, bool p
     ++queue.launches;
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -10,7 +10,7 @@
 #include "study/papers/paper_variants_gpu.cuh"
 #include "forces/frame.hpp"
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// A cell in frame units: d = centre - target, phi = q/s - D.d/s^3 + (d.T d / 2 + trace)/s^5.
 struct alignas(16) PaperCell {
@@ -24,7 +24,7 @@ struct PaperView {
     const float4 *sources, *targets; // x y z and charge (targets: unused)
     const PaperCell* cells;
     float4* sums; // of the targets: x y z and potential
-    const Frame* frame;
+    const forces::Frame* frame;
     const tree::Node* nodes;
     const lists::Group* groups;
     const int32_t* group_count;
@@ -72,32 +72,32 @@ template <int order, bool with_potential>
 __device__ __forceinline__ void add_paper_cell(const PaperCell& cell, float x, float y, float z, float soft,
                                                float4& sum) {
     const float dx = cell.x - x, dy = cell.y - y, dz = cell.z - z;
-    const float i = root_estimate(fused(dx, dx, fused(dy, dy, fused(dz, dz, soft))));
+    const float i = forces::root_estimate(forces::fused(dx, dx, forces::fused(dy, dy, forces::fused(dz, dz, soft))));
     const float i2 = i * i, i3 = i * i2;
     float force = cell.q * i3, potential = cell.q * i;
     if constexpr (order >= 1) {
-        const float dipole = fused(cell.dx, dx, fused(cell.dy, dy, cell.dz * dz)), i5 = i3 * i2;
-        force = fused(-3.0f * dipole, i5, force);
-        potential = fused(-dipole, i3, potential);
-        sum.x = fused(cell.dx, i3, sum.x);
-        sum.y = fused(cell.dy, i3, sum.y);
-        sum.z = fused(cell.dz, i3, sum.z);
+        const float dipole = forces::fused(cell.dx, dx, forces::fused(cell.dy, dy, cell.dz * dz)), i5 = i3 * i2;
+        force = forces::fused(-3.0f * dipole, i5, force);
+        potential = forces::fused(-dipole, i3, potential);
+        sum.x = forces::fused(cell.dx, i3, sum.x);
+        sum.y = forces::fused(cell.dy, i3, sum.y);
+        sum.z = forces::fused(cell.dz, i3, sum.z);
         if constexpr (order >= 2) {
             const float zz = -cell.xx - cell.yy;
-            const float tx = fused(cell.xx, dx, fused(cell.xy, dy, cell.xz * dz));
-            const float ty = fused(cell.xy, dx, fused(cell.yy, dy, cell.yz * dz));
-            const float tz = fused(cell.xz, dx, fused(cell.yz, dy, zz * dz));
-            const float half = fused(0.5f, fused(tx, dx, fused(ty, dy, tz * dz)), cell.trace);
-            force = fused(5.0f * half, i5 * i2, force);
-            potential = fused(half, i5, potential);
-            sum.x = fused(-i5, tx, sum.x);
-            sum.y = fused(-i5, ty, sum.y);
-            sum.z = fused(-i5, tz, sum.z);
+            const float tx = forces::fused(cell.xx, dx, forces::fused(cell.xy, dy, cell.xz * dz));
+            const float ty = forces::fused(cell.xy, dx, forces::fused(cell.yy, dy, cell.yz * dz));
+            const float tz = forces::fused(cell.xz, dx, forces::fused(cell.yz, dy, zz * dz));
+            const float half = forces::fused(0.5f, forces::fused(tx, dx, forces::fused(ty, dy, tz * dz)), cell.trace);
+            force = forces::fused(5.0f * half, i5 * i2, force);
+            potential = forces::fused(half, i5, potential);
+            sum.x = forces::fused(-i5, tx, sum.x);
+            sum.y = forces::fused(-i5, ty, sum.y);
+            sum.z = forces::fused(-i5, tz, sum.z);
         }
     }
-    sum.x = fused(force, dx, sum.x);
-    sum.y = fused(force, dy, sum.y);
-    sum.z = fused(force, dz, sum.z);
+    sum.x = forces::fused(force, dx, sum.x);
+    sum.y = forces::fused(force, dy, sum.y);
+    sum.z = forces::fused(force, dz, sum.z);
     if constexpr (with_potential)
         sum.w += potential;
 }
@@ -106,10 +106,10 @@ __device__ __forceinline__ void add_paper_cell(const PaperCell& cell, float x, f
 template <bool with_potential>
 __device__ __forceinline__ void add_paper_particles(const float4* sources, int64_t count, float x, float y,
                                                     float z, float soft, float4& sum) {
-    DevicePairSum<float> pairs{};
+    forces::DevicePairSum<float> pairs{};
     for (int64_t j = 0; j < count; ++j) {
         const float4 s = sources[j];
-        add_pair<DevicePair::constant, with_potential>(s.x - x, s.y - y, s.z - z, s.w, soft, 0.0f, pairs);
+        forces::add_pair<forces::DevicePair::constant, with_potential>(s.x - x, s.y - y, s.z - z, s.w, soft, 0.0f, pairs);
     }
     sum.x += pairs.x, sum.y += pairs.y, sum.z += pairs.z, sum.w += pairs.potential;
 }
@@ -125,17 +125,17 @@ __device__ __forceinline__ void add_atomically(float4* to, const float4& sum) {
 
 /// Throws Error(unsupported) for what the papers' kernels do not do; `mixed` where only that is asked too
 /// much.
-void check_paper_variant(const char* name, const DeviceEvaluation& how, bool mixed);
+void check_paper_variant(const char* name, const forces::DeviceEvaluation& how, bool mixed);
 
 /// liu2022's blocks: 2-D BX and BY, 1-D threads and 1; how.block_x, how.block_y, or his optimum where these
 /// are 0. Throws Error(argument) for more than 1,024 threads (1-D: so many).
 struct PaperBlock {
     int x, y;
 };
-PaperBlock paper_block(const DeviceEvaluation& how);
+PaperBlock paper_block(const forces::DeviceEvaluation& how);
 
 /// Packs particles, targets and cells into work.reals and zeroes the sums. Enqueued.
-PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists);
 
@@ -144,7 +144,7 @@ void count_paper(backend::Queue& queue, const PaperView& view, int64_t group_cap
 
 /// The batch's sums to the field, in internal units.
 void finish_paper(backend::Queue& queue, const PaperView& view, bool add, bool potential, int64_t targets,
-                  DeviceField& field);
+                  forces::DeviceField& field);
 
 /// Calls body<order>() with the moments' order, 0 to 2.
 template <typename Body>
@@ -154,4 +154,4 @@ void with_paper_order(int order, const Body& body) {
                  : body.template operator()<2>();
 }
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -8,7 +8,7 @@
 
 #include "forces/evaluate_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 /// Scratch of the variants, kept between calls; one a DeviceEvaluator.
 struct VariantWork {
@@ -19,21 +19,21 @@ struct VariantWork {
 };
 
 /// liu2022's 1-D kernel: a thread a pair of target leaf and source leaf, one atomic write a target particle.
-void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                       DeviceField& field);
+                       forces::DeviceField& field);
 
 /// liu2022's 2-D kernel: a block a target leaf and block_x sources, one atomic a target and block.
-void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                       DeviceField& field);
+                       forces::DeviceField& field);
 
 /// gaburov2010's kernel: a block a group, its list through shared memory.
-void evaluate_block_per_group(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how,
+void evaluate_block_per_group(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                               const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                               const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                              DeviceField& field);
+                              forces::DeviceField& field);
 
-} // namespace graft::kernels
+} // namespace graft::study

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::decompose {
+namespace graft::study {
 
 using backend::DeviceBuffer;
 
@@ -44,7 +44,7 @@ struct RehmannRun {
 
 class RehmannBench {
   public:
-    explicit RehmannBench(const DeviceOrbBench& request)
+    explicit RehmannBench(const decompose::DeviceOrbBench& request)
         : request_(request), memory_(request.device), queue_(memory_, nullptr), data_(memory_, "points"),
           spare_(memory_, "temporary points"), column_(memory_, "axis"), place_(memory_, "permutation"),
           block_(memory_, "blocks"), cuts_(memory_, "cuts"), sums_(memory_, "sums"),
@@ -69,7 +69,7 @@ class RehmannBench {
     PointMaker maker() const { return {request_.seed, request_.plummer != 0}; }
     RehmannPoints points_of(float* data) const {
         const int64_t n = request_.n;
-        if (request_.axis == OrbAxis::strided)
+        if (request_.axis == decompose::OrbAxis::strided)
             return {{data, data + 1, data + 2}, 3};
         return {{data, data + n, data + 2 * n}, 1};
     }
@@ -113,7 +113,7 @@ class RehmannBench {
     RehmannRun run_once();
     std::string json(const RehmannRun& run) const;
 
-    DeviceOrbBench request_;
+    decompose::DeviceOrbBench request_;
     backend::DeviceMemory memory_;
     backend::Queue queue_;
     DeviceBuffer<float> data_, spare_, column_;
@@ -129,4 +129,4 @@ class RehmannBench {
     std::vector<int64_t> first_block_; // of each cell
 };
 
-} // namespace graft::decompose
+} // namespace graft::study

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace graft::decompose {
+namespace graft::study {
 
 /// A cell's share for one block: elements [begin, end) of `in`, `stride` floats apart.
 struct RehmannBlock {
@@ -48,6 +48,6 @@ void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_
                      const uint32_t* place, int64_t begin, int64_t end);
 
 /// The measurement; verified when asked for.
-std::string bench_rehmann(const DeviceOrbBench& request);
+std::string bench_rehmann(const decompose::DeviceOrbBench& request);
 
-} // namespace graft::decompose
+} // namespace graft::study

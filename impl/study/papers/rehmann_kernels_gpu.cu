@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace graft::decompose {
+namespace graft::study {
 
 namespace {
 
@@ -244,4 +244,4 @@ void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_
     launched(queue, "launch of permute");
 }
 
-} // namespace graft::decompose
+} // namespace graft::study

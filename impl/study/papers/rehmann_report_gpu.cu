@@ -2,7 +2,7 @@
 // lost.
 #include "study/papers/rehmann_bench_gpu.cuh"
 
-namespace graft::decompose {
+namespace graft::study {
 
 namespace {
 
@@ -93,7 +93,7 @@ std::string RehmannBench::copies() {
             cudaMemcpyAsync(spare_.data(), pinned.data(), sent, cudaMemcpyHostToDevice, queue_.stream()));
     });
     const double rate = static_cast<double>(sent) / (ms * 1e-3), n = static_cast<double>(request_.n);
-    const double levels = tree_depth(request_.leaves);
+    const double levels = decompose::tree_depth(request_.leaves);
     return core::format(
         ",\"copy\":{\"bytes_per_s\":%.4g,\"bytes_partition_on_host\":%.6g,\"bytes_partition_on_device\":%.6g,"
         "\"time_s_partition_on_host\":%.4g,\"time_s_partition_on_device\":%.4g}",
@@ -126,7 +126,7 @@ std::string RehmannBench::json(const RehmannRun& run) const {
         "\"levels\":[%s]",
         variants[static_cast<int>(request_.variant)], static_cast<long long>(request_.n), request_.leaves,
         request_.plummer != 0 ? "plummer" : "uniform", request_.threads, request_.items,
-        axes[static_cast<int>(request_.axis)], request_.partition == OrbPartition::cell ? "cell" : "level",
+        axes[static_cast<int>(request_.axis)], request_.partition == decompose::OrbPartition::cell ? "cell" : "level",
         request_.temporaries, request_.tolerance, run.total_s, sums[0] * 1e-3, sums[1] * 1e-3, sums[2] * 1e-3,
         run.levels.empty() ? 0.0 : static_cast<double>(iterations) / static_cast<double>(run.levels.size()),
         static_cast<long long>(run.launches), static_cast<long long>(memory_.bytes_peak()), list.c_str());
@@ -171,4 +171,4 @@ std::string RehmannBench::sweep() {
     return text + "]}";
 }
 
-} // namespace graft::decompose
+} // namespace graft::study

@@ -6,18 +6,18 @@
 // root is the library's, as his. Sums go to one part of `partial`.
 #include "forces/direct/direct_gpu.cuh"
 
-namespace graft::kernels {
+namespace graft::study {
 
 namespace {
 
 template <typename T>
-__global__ void pack_direct(const DirectInput input, DirectSource<T>* sources, DirectSource<T>* targets) {
+__global__ void pack_direct(const forces::DirectInput input, forces::DirectSource<T>* sources, forces::DirectSource<T>* targets) {
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
     if (backend::stopped(input.status))
         return;
-    const Frame frame = input.frames[0];
-    const auto pack = [&](const DeviceSources& from, const double* charge) {
-        return DirectSource<T>{static_cast<T>((from.x[k] - frame.centre[0]) * frame.scale),
+    const forces::Frame frame = input.frames[0];
+    const auto pack = [&](const forces::DeviceSources& from, const double* charge) {
+        return forces::DirectSource<T>{static_cast<T>((from.x[k] - frame.centre[0]) * frame.scale),
                                static_cast<T>((from.y[k] - frame.centre[1]) * frame.scale),
                                static_cast<T>((from.z[k] - frame.centre[2]) * frame.scale),
                                static_cast<T>(charge != nullptr ? charge[k] * input.charge_scale : 0.0)};
@@ -29,18 +29,18 @@ __global__ void pack_direct(const DirectInput input, DirectSource<T>* sources, D
 }
 
 template <bool with_potential, typename T>
-__device__ __forceinline__ void add_plain_pair(const DirectSource<T>& s, const DirectSource<T>& target,
-                                               T soft, DevicePairSum<T>& sum) {
+__device__ __forceinline__ void add_plain_pair(const forces::DirectSource<T>& s, const forces::DirectSource<T>& target,
+                                               T soft, forces::DevicePairSum<T>& sum) {
     const T dx = s.x - target.x, dy = s.y - target.y, dz = s.z - target.z;
     const T r2 = dx * dx + dy * dy + dz * dz + soft;
     const T inverse = rsqrt(r2), force = s.q * inverse * inverse * inverse;
     sum.x += force * dx, sum.y += force * dy, sum.z += force * dz;
     if constexpr (with_potential)
-        sum.potential += r2 > pair_tiny<T>() ? s.q * inverse : T(0);
+        sum.potential += r2 > forces::pair_tiny<T>() ? s.q * inverse : T(0);
 }
 
 template <bool with_potential, typename T>
-__device__ void store_stage(const DirectInput& input, int64_t k, const DevicePairSum<T>& sum) {
+__device__ void store_stage(const forces::DirectInput& input, int64_t k, const forces::DevicePairSum<T>& sum) {
     T* to = static_cast<T*>(input.partial) + k;
     to[0] = sum.x, to[input.cut.targets] = sum.y, to[2 * input.cut.targets] = sum.z;
     if constexpr (with_potential)
@@ -49,30 +49,30 @@ __device__ void store_stage(const DirectInput& input, int64_t k, const DevicePai
 
 /// Stages 0 and 1: they differ in the size of the blocks alone.
 template <typename T, bool with_potential>
-__global__ void direct_plain(const DirectInput input, const DirectSource<T>* sources,
-                             const DirectSource<T>* targets) {
+__global__ void direct_plain(const forces::DirectInput input, const forces::DirectSource<T>* sources,
+                             const forces::DirectSource<T>* targets) {
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
     if (k >= input.cut.targets || backend::stopped(input.status))
         return;
-    const T soft = common_soft<T>(input.plummer, input.length, input.frames[0].scale);
-    const DirectSource<T> target = targets[k];
-    DevicePairSum<T> sum{};
+    const T soft = forces::common_soft<T>(input.plummer, input.length, input.frames[0].scale);
+    const forces::DirectSource<T> target = targets[k];
+    forces::DevicePairSum<T> sum{};
     for (int64_t j = 0; j < input.cut.sources; ++j)
         add_plain_pair<with_potential>(sources[j], target, soft, sum);
     store_stage<with_potential>(input, k, sum);
 }
 
 template <typename T, bool with_potential>
-__global__ void direct_tiled(const DirectInput input, const DirectSource<T>* sources,
-                             const DirectSource<T>* targets) {
+__global__ void direct_tiled(const forces::DirectInput input, const forces::DirectSource<T>* sources,
+                             const forces::DirectSource<T>* targets) {
     extern __shared__ __align__(16) char raw_tile[];
-    DirectSource<T>* tile = reinterpret_cast<DirectSource<T>*>(raw_tile);
+    forces::DirectSource<T>* tile = reinterpret_cast<forces::DirectSource<T>*>(raw_tile);
     if (backend::stopped(input.status))
         return;
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-    const T soft = common_soft<T>(input.plummer, input.length, input.frames[0].scale);
-    const DirectSource<T> target = targets[min(k, input.cut.targets - 1)];
-    DevicePairSum<T> sum{};
+    const T soft = forces::common_soft<T>(input.plummer, input.length, input.frames[0].scale);
+    const forces::DirectSource<T> target = targets[min(k, input.cut.targets - 1)];
+    forces::DevicePairSum<T> sum{};
     for (int64_t first = 0; first < input.cut.sources; first += blockDim.x) {
         if (first + threadIdx.x < input.cut.sources)
             tile[threadIdx.x] = sources[first + threadIdx.x];
@@ -89,26 +89,26 @@ __global__ void direct_tiled(const DirectInput input, const DirectSource<T>* sou
 } // namespace
 
 template <typename T>
-void launch_direct_stage(backend::Queue& queue, DirectStage stage, int threads, bool potential,
-                         DirectSource<T>* packed, const DirectInput& input) {
-    DirectSource<T>* targets = packed + input.cut.sources;
+void launch_direct_stage(backend::Queue& queue, forces::DirectStage stage, int threads, bool potential,
+                         forces::DirectSource<T>* packed, const forces::DirectInput& input) {
+    forces::DirectSource<T>* targets = packed + input.cut.sources;
     const int64_t most = input.cut.sources > input.cut.targets ? input.cut.sources : input.cut.targets;
     pack_direct<T><<<backend::blocks_for(most, 256), 256, 0, queue.stream()>>>(input, packed, targets);
     GRAFT_CUDA_LAUNCHED("pack_direct");
-    const auto kernel = stage == DirectStage::tiled
+    const auto kernel = stage == forces::DirectStage::tiled
                             ? (potential ? direct_tiled<T, true> : direct_tiled<T, false>)
                             : (potential ? direct_plain<T, true> : direct_plain<T, false>);
     const size_t tile_bytes =
-        stage == DirectStage::tiled ? static_cast<size_t>(threads) * sizeof(DirectSource<T>) : 0;
+        stage == forces::DirectStage::tiled ? static_cast<size_t>(threads) * sizeof(forces::DirectSource<T>) : 0;
     kernel<<<backend::blocks_for(input.cut.targets, threads), threads, tile_bytes, queue.stream()>>>(
         input, packed, targets);
     GRAFT_CUDA_LAUNCHED("all pairs, a stage of thuering2023");
     queue.launches += 2;
 }
 
-template void launch_direct_stage<float>(backend::Queue&, DirectStage, int, bool, DirectSource<float>*,
-                                         const DirectInput&);
-template void launch_direct_stage<double>(backend::Queue&, DirectStage, int, bool, DirectSource<double>*,
-                                          const DirectInput&);
+template void launch_direct_stage<float>(backend::Queue&, forces::DirectStage, int, bool, forces::DirectSource<float>*,
+                                         const forces::DirectInput&);
+template void launch_direct_stage<double>(backend::Queue&, forces::DirectStage, int, bool, forces::DirectSource<double>*,
+                                          const forces::DirectInput&);
 
-} // namespace graft::kernels
+} // namespace graft::study

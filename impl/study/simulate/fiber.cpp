@@ -20,7 +20,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-namespace graft::comm {
+namespace graft::study {
 
 namespace {
 
@@ -147,4 +147,4 @@ void FiberPool::yield() {
 #endif
 }
 
-} // namespace graft::comm
+} // namespace graft::study

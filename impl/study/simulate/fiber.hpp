@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace graft::comm {
+namespace graft::study {
 
 class FiberPool {
   public:
@@ -43,4 +43,4 @@ class FiberPool {
     std::unique_ptr<Main> main_;
 };
 
-} // namespace graft::comm
+} // namespace graft::study

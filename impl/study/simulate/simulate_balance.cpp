@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::balance {
+namespace graft::study {
 
 using core::fail;
 using core::Status;
@@ -37,8 +37,8 @@ void check(const Study& study) {
              study.ranks, static_cast<long long>(study.objects), study.objects_per_rank, study.load_sigma);
 }
 
-comm::SimulatorOptions machine_of(const Study& study) {
-    comm::SimulatorOptions options;
+SimulatorOptions machine_of(const Study& study) {
+    SimulatorOptions options;
     options.ranks = study.ranks;
     options.network.alpha_s = study.alpha_s;
     options.network.beta_s_per_byte = study.beta_s_per_byte;
@@ -51,10 +51,10 @@ comm::SimulatorOptions machine_of(const Study& study) {
     return options;
 }
 
-Settings settings_of(const Study& study) {
-    Settings settings;
+balance::Settings settings_of(const Study& study) {
+    balance::Settings settings;
     settings.kind = study.kind;
-    settings.cost = CostSource::given;
+    settings.cost = balance::CostSource::given;
     settings.force = true;
     settings.shapes = false;
     settings.bandwidth_bytes_per_s = study.beta_s_per_byte > 0 ? 1 / study.beta_s_per_byte : 1e12;
@@ -106,9 +106,9 @@ void play(comm::Communicator& comm, core::Memory& memory, const Study& study, in
           StudyResult& result) {
     const Holding holding(memory, study, objects, comm.rank());
     const backend::Executor executor{memory, 1};
-    Balancer balancer(memory);
+    balance::Balancer balancer(memory);
     core::Buffer<int32_t> owner(memory, "owners");
-    Report report;
+    balance::Report report;
     comm.barrier();
     comm.guarded([&] {
         balancer.run(comm, executor, settings_of(study), {holding.points(), nullptr}, 32, 0, {}, owner,
@@ -145,12 +145,12 @@ StudyObject study_object(uint64_t seed, int64_t i, double load_sigma) {
     return object;
 }
 
-Kind kind_of_name(const std::string& name) {
+balance::Kind kind_of_name(const std::string& name) {
     constexpr const char* names[] = {"orb-central", "orb-distributed", "prefix-central",
                                      "prefix-distributed"};
     for (int i = 0; i < 4; ++i)
         if (name == names[i])
-            return static_cast<Kind>(i);
+            return static_cast<balance::Kind>(i);
     fail(Status::argument,
          "simulate: strategy is '%s'; expected orb-central, orb-distributed, prefix-central or "
          "prefix-distributed",
@@ -163,10 +163,10 @@ StudyResult simulate(const Study& study) {
                                 ? study.objects
                                 : static_cast<int64_t>(std::llround(study.objects_per_rank * study.ranks));
     StudyResult result;
-    comm::Simulator simulator(machine_of(study));
+    Simulator simulator(machine_of(study));
     simulator.run(
         [&](comm::Communicator& comm, core::Memory& memory) { play(comm, memory, study, objects, result); });
-    const comm::SimulatorReport& report = simulator.report();
+    const SimulatorReport& report = simulator.report();
     result.wall_s = report.wall_s;
     result.messages = report.messages;
     result.bytes = report.bytes;
@@ -176,4 +176,4 @@ StudyResult simulate(const Study& study) {
     return result;
 }
 
-} // namespace graft::balance
+} // namespace graft::study

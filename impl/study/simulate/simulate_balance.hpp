@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <string>
 
-namespace graft::balance {
+namespace graft::study {
 
 struct Study {
-    Kind kind = Kind::orb_distributed;
+    balance::Kind kind = balance::Kind::orb_distributed;
     int32_t ranks = 1024;
     int64_t objects = 0; // over all ranks; 0: objects_per_rank each
     double objects_per_rank = 16;
@@ -38,7 +38,7 @@ struct StudyResult {
     double total_s = 0;    // the whole call of the balancer
     double wall_s = 0;
     int64_t messages = 0, bytes = 0, collectives = 0;
-    comm::SimulatorReport::Kind kinds[7];             // the same by what was called
+    SimulatorReport::Kind kinds[7];             // the same by what was called
     double imbalance_before = 1, imbalance_after = 1; // of the load, max / mean over ranks
     double imbalance_count_after = 1;
     int64_t items_moved = 0;
@@ -52,7 +52,7 @@ struct StudyResult {
 StudyResult simulate(const Study& study);
 
 /// orb-central, orb-distributed, prefix-central, prefix-distributed. Throws Error(argument).
-Kind kind_of_name(const std::string& name);
+balance::Kind kind_of_name(const std::string& name);
 
 /// Position, load of object i of n.
 struct StudyObject {
@@ -61,4 +61,4 @@ struct StudyObject {
 };
 StudyObject study_object(uint64_t seed, int64_t i, double load_sigma);
 
-} // namespace graft::balance
+} // namespace graft::study

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 namespace {
 
@@ -36,8 +36,8 @@ void settle(comm::Communicator& comm, const backend::Executor& executor, const F
     Cloud made(executor.memory);
     made.resize(study.particles_per_rank);
     for (int64_t i = 0; i < made.n; ++i) {
-        const balance::StudyObject object =
-            balance::study_object(study.seed, comm.rank() * study.particles_per_rank + i, 0);
+        const StudyObject object =
+            study::study_object(study.seed, comm.rank() * study.particles_per_rank + i, 0);
         for (int a = 0; a < 3; ++a)
             made.axis(a)[i] = object.x[a];
     }
@@ -62,8 +62,8 @@ void settle(comm::Communicator& comm, const backend::Executor& executor, const F
 }
 
 /// Adds the figures of one rank; the means are sums until all have been added.
-void add(const Report& report, double start_s, double end_s, ForceStudyResult& result) {
-    const Report::Ranks& ranks = report.ranks;
+void add(const engine::Report& report, double start_s, double end_s, ForceStudyResult& result) {
+    const engine::Report::Ranks& ranks = report.ranks;
     result.total_s = std::max(result.total_s, end_s - start_s);
     result.wait_max_s = std::max(result.wait_max_s, ranks.wait_s);
     result.wait_mean_s += ranks.wait_s;
@@ -84,13 +84,13 @@ void play(comm::Communicator& comm, core::Memory& memory, const ForceStudy& stud
     const backend::Executor executor{memory, 1};
     Cloud cloud(memory), field(memory);
     settle(comm, executor, study, cloud);
-    Settings settings = study.settings;
+    settings::Settings settings = study.settings;
     settings.threads = 1;
-    Solver solver(settings, memory);
+    engine::Solver solver(settings, memory);
     solver.set_communicator(&comm);
     comm.together([&] { field.resize(cloud.n); });
-    ParticleInput input;
-    Outputs outputs;
+    engine::ParticleInput input;
+    engine::Outputs outputs;
     input.n = cloud.n;
     input.charge_all =
         1.0 / (static_cast<double>(study.ranks) * static_cast<double>(study.particles_per_rank));
@@ -113,13 +113,13 @@ ForceStudyResult simulate_forces(const ForceStudy& study) {
         core::fail(core::Status::argument,
                    "simulate forces: %d ranks of %lld particles; expected at least one rank", study.ranks,
                    static_cast<long long>(study.particles_per_rank));
-    comm::SimulatorOptions options;
+    SimulatorOptions options;
     options.ranks = study.ranks;
     options.network = study.network;
     options.gamma_s = study.gamma_s;
     options.stack_bytes = stack_bytes;
     ForceStudyResult result;
-    comm::Simulator simulator(options);
+    Simulator simulator(options);
     simulator.run([&](comm::Communicator& comm, core::Memory& memory) { play(comm, memory, study, result); });
     for (double* sum : {&result.wait_mean_s, &result.bytes_sent_mean, &result.messages_mean,
                         &result.collectives_mean, &result.particles_mean, &result.nodes_mean})
@@ -129,4 +129,4 @@ ForceStudyResult simulate_forces(const ForceStudy& study) {
     return result;
 }
 
-} // namespace graft::pipeline
+} // namespace graft::study

@@ -10,15 +10,15 @@
 
 #include <cstdint>
 
-namespace graft::pipeline {
+namespace graft::study {
 
 struct ForceStudy {
     int32_t ranks = 64;
     int64_t particles_per_rank = 1000;
-    comm::Network network;
+    Network network;
     double gamma_s = -1; // an elementary step (backend/step_count.hpp); negative: thread time is measured
     uint64_t seed = 1;
-    Settings settings; // of the solver; threads is 1 whatever it says
+    settings::Settings settings; // of the solver; threads is 1 whatever it says
 };
 
 struct ForceStudyResult {
@@ -39,4 +39,4 @@ struct ForceStudyResult {
 /// study that makes no sense.
 ForceStudyResult simulate_forces(const ForceStudy& study);
 
-} // namespace graft::pipeline
+} // namespace graft::study

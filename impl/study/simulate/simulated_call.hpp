@@ -4,7 +4,7 @@
 #include "study/simulate/simulated_state.hpp"
 #include "core/error.hpp"
 
-namespace graft::comm {
+namespace graft::study {
 
 inline SimulatedEndpoint& endpoint_of(void* self) {
     return *static_cast<SimulatedEndpoint*>(self);
@@ -12,7 +12,7 @@ inline SimulatedEndpoint& endpoint_of(void* self) {
 
 /// Runs one call of the table on the rank's clock; an exception becomes its status and text.
 template <typename Body>
-int32_t on_clock(void* self, Call call, Body&& body) noexcept {
+int32_t on_clock(void* self, comm::Call call, Body&& body) noexcept {
     SimulatedEndpoint& endpoint = endpoint_of(self);
     endpoint.last_call = call;
     Simulator::State& simulator = *endpoint.simulator;
@@ -21,9 +21,9 @@ int32_t on_clock(void* self, Call call, Body&& body) noexcept {
     int32_t status = 0;
     try {
         if (!simulator.deadlock.empty())
-            throw Failure(simulator.deadlock, Call::unknown);
+            throw comm::Failure(simulator.deadlock, comm::Call::unknown);
         if (const SimulatedGroup* const failed = endpoint.group->failed_of_line())
-            throw Failure(failed->failure, failed->failed_call);
+            throw comm::Failure(failed->failure, failed->failed_call);
         status = body(endpoint, simulator, rank);
     } catch (const core::Error& error) {
         endpoint.error = error.what();
@@ -42,4 +42,4 @@ int32_t simulated_isend(void* self, const void* data, int64_t bytes, int32_t to,
 int32_t simulated_irecv(void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request);
 int32_t simulated_waitall(void* self, int64_t count, int64_t* requests);
 
-} // namespace graft::comm
+} // namespace graft::study

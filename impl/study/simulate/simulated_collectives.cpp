@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::comm {
+namespace graft::study {
 
 using core::Status;
 
@@ -204,4 +204,4 @@ void perform_collective(Simulator::State& simulator, SimulatedGroup& group, cons
     simulator.count(calls[0]->kind, ranks.messages, ranks.bytes);
 }
 
-} // namespace graft::comm
+} // namespace graft::study

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace graft::comm {
+namespace graft::study {
 
 namespace {
 
@@ -213,4 +213,4 @@ void cost_scattered_receives(Ensemble& ranks, std::vector<Arrival>& arrivals) {
         ranks.clock[i] = std::max(ranks.clock[i], port[i]);
 }
 
-} // namespace graft::comm
+} // namespace graft::study

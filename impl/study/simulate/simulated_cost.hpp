@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace graft::comm {
+namespace graft::study {
 
 struct Network {
     double alpha_s = 1e-5, beta_s_per_byte = 1e-9;
@@ -65,4 +65,4 @@ void cost_scattered_sends(Ensemble& ranks, int32_t from, const int64_t* bytes_to
 /// Receives what all ranks have sent: one port each, in order of arrival.
 void cost_scattered_receives(Ensemble& ranks, std::vector<Arrival>& arrivals);
 
-} // namespace graft::comm
+} // namespace graft::study

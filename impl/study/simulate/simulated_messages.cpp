@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace graft::comm {
+namespace graft::study {
 
 using core::Status;
 
@@ -125,7 +125,7 @@ void take_messages(SimulatedRank& rank, std::vector<int32_t> indices) {
 
 int32_t simulated_isend(void* self, const void* data, int64_t bytes, int32_t to, int32_t tag,
                         int64_t* request) {
-    return on_clock(self, Call::isend,
+    return on_clock(self, comm::Call::isend,
                     [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
                         check_message(endpoint, bytes, to, tag);
                         const int32_t index = new_request(rank);
@@ -136,7 +136,7 @@ int32_t simulated_isend(void* self, const void* data, int64_t bytes, int32_t to,
 }
 
 int32_t simulated_irecv(void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
-    return on_clock(self, Call::irecv,
+    return on_clock(self, comm::Call::irecv,
                     [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
                         check_message(endpoint, bytes, from, tag);
                         const int32_t index = new_request(rank);
@@ -163,7 +163,7 @@ int32_t simulated_irecv(void* self, void* data, int64_t bytes, int32_t from, int
 }
 
 int32_t simulated_waitall(void* self, int64_t count, int64_t* requests) {
-    return on_clock(self, Call::waitall,
+    return on_clock(self, comm::Call::waitall,
                     [&](SimulatedEndpoint& endpoint, Simulator::State& simulator, SimulatedRank& rank) {
                         const std::vector<int32_t> indices = indices_of(rank, count, requests);
                         SimulatedCall call;
@@ -189,4 +189,4 @@ int32_t simulated_waitall(void* self, int64_t count, int64_t* requests) {
                     });
 }
 
-} // namespace graft::comm
+} // namespace graft::study

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <ctime>
 
-namespace graft::comm {
+namespace graft::study {
 
 using core::format;
 using core::Status;
@@ -173,7 +173,7 @@ void Simulator::State::start_rank(int32_t rank, const Body& body) {
     core::Memory memory;
     try {
         SimulatedRank& self = ranks[static_cast<size_t>(rank)];
-        Communicator communicator(&self.world.table);
+        comm::Communicator communicator(&self.world.table);
         leave(self);
         body(communicator, memory);
         enter(self);
@@ -238,4 +238,4 @@ int32_t Simulator::current_rank() noexcept {
     return running_rank;
 }
 
-} // namespace graft::comm
+} // namespace graft::study

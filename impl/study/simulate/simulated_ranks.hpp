@@ -19,7 +19,7 @@
 #include <functional>
 #include <memory>
 
-namespace graft::comm {
+namespace graft::study {
 
 struct SimulatorOptions {
     int32_t ranks = 1;
@@ -55,7 +55,7 @@ class Simulator {
     Simulator& operator=(const Simulator&) = delete;
 
     /// What one rank does: its communicator, and memory of its own whose peak is reported.
-    using Body = std::function<void(Communicator&, core::Memory&)>;
+    using Body = std::function<void(comm::Communicator&, core::Memory&)>;
     /// Runs the body on all ranks, clocks from zero, until all have ended. An exception that leaves a body is
     /// kept, the other ranks run on; afterwards that of the first rank to fail is thrown.
     /// Not to be called from inside a body.
@@ -76,4 +76,4 @@ class Simulator {
     std::unique_ptr<State> state_;
 };
 
-} // namespace graft::comm
+} // namespace graft::study

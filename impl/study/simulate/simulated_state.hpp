@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace graft::comm {
+namespace graft::study {
 
 /// The ranks of one communicator. Members hold it through their endpoints, in order of rank.
 struct SimulatedGroup {
@@ -20,7 +20,7 @@ struct SimulatedGroup {
     std::shared_ptr<SimulatedGroup> parent;
     int32_t arrived = 0; // at the collective that is under way
     std::string failure; // not empty: every call fails
-    Call failed_call = Call::unknown;
+    comm::Call failed_call = comm::Call::unknown;
 
     const SimulatedGroup* failed_of_line() const; // itself or a forebear; NULL: good
 };
@@ -33,7 +33,7 @@ struct SimulatedEndpoint {
     int32_t rank = 0;         // in the group
     int32_t machine_rank = 0; // in the machine
     std::string error;
-    Call last_call = Call::unknown;
+    comm::Call last_call = comm::Call::unknown;
 };
 
 enum class CallKind { barrier, broadcast, allreduce, allgather, alltoall, split, messages };
@@ -126,4 +126,4 @@ void fill_simulated_table(SimulatedEndpoint& endpoint);
 void perform_collective(Simulator::State& simulator, SimulatedGroup& group,
                         const std::vector<SimulatedCall*>& call);
 
-} // namespace graft::comm
+} // namespace graft::study

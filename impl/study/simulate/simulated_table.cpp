@@ -1,7 +1,7 @@
 // The functions of a simulated rank's table: rendezvous of collectives, failures.
 #include "study/simulate/simulated_call.hpp"
 
-namespace graft::comm {
+namespace graft::study {
 
 int32_t Simulator::State::rendezvous(SimulatedCall& call) {
     SimulatedGroup& group = *call.endpoint->group;
@@ -21,7 +21,7 @@ int32_t Simulator::State::rendezvous(SimulatedCall& call) {
 
 namespace {
 
-int32_t collective(void* self, Call name, SimulatedCall& call) noexcept {
+int32_t collective(void* self, comm::Call name, SimulatedCall& call) noexcept {
     call.endpoint = &endpoint_of(self);
     return on_clock(self, name, [&](SimulatedEndpoint&, Simulator::State& simulator, SimulatedRank&) {
         return simulator.rendezvous(call);
@@ -31,7 +31,7 @@ int32_t collective(void* self, Call name, SimulatedCall& call) noexcept {
 int32_t barrier(void* self) {
     SimulatedCall call;
     call.kind = CallKind::barrier;
-    return collective(self, Call::barrier, call);
+    return collective(self, comm::Call::barrier, call);
 }
 
 int32_t broadcast(void* self, void* data, int64_t bytes, int32_t root) {
@@ -40,7 +40,7 @@ int32_t broadcast(void* self, void* data, int64_t bytes, int32_t root) {
     call.receive = data;
     call.bytes = bytes;
     call.root = root;
-    return collective(self, Call::bcast, call);
+    return collective(self, comm::Call::bcast, call);
 }
 
 int32_t allreduce(void* self, const void* send, void* receive, int64_t count, int32_t dtype,
@@ -52,7 +52,7 @@ int32_t allreduce(void* self, const void* send, void* receive, int64_t count, in
     call.bytes = count;
     call.dtype = dtype;
     call.operation = operation;
-    return collective(self, Call::allreduce, call);
+    return collective(self, comm::Call::allreduce, call);
 }
 
 int32_t allgatherv(void* self, const void* send, int64_t send_bytes, void* receive,
@@ -64,7 +64,7 @@ int32_t allgatherv(void* self, const void* send, int64_t send_bytes, void* recei
     call.receive = receive;
     call.receive_bytes = receive_bytes;
     call.receive_offset = receive_offset;
-    return collective(self, Call::allgatherv, call);
+    return collective(self, comm::Call::allgatherv, call);
 }
 
 int32_t alltoallv(void* self, const void* send, const int64_t* send_bytes, const int64_t* send_offset,
@@ -77,7 +77,7 @@ int32_t alltoallv(void* self, const void* send, const int64_t* send_bytes, const
     call.receive = receive;
     call.receive_bytes = receive_bytes;
     call.receive_offset = receive_offset;
-    return collective(self, Call::alltoallv, call);
+    return collective(self, comm::Call::alltoallv, call);
 }
 
 int32_t split(void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
@@ -86,7 +86,7 @@ int32_t split(void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
     call.root = colour;
     call.operation = key;
     call.part = part;
-    return collective(self, Call::split, call);
+    return collective(self, comm::Call::split, call);
 }
 
 void release_table(graft_comm_v1* table) {
@@ -113,7 +113,7 @@ void fail(void* self, const char* text) {
 
 int32_t failed_call(void* self) {
     const SimulatedGroup* const failed = endpoint_of(self).group->failed_of_line();
-    return static_cast<int32_t>(failed != nullptr ? failed->failed_call : Call::unknown);
+    return static_cast<int32_t>(failed != nullptr ? failed->failed_call : comm::Call::unknown);
 }
 
 double time_s(void* self) {
@@ -149,4 +149,4 @@ void fill_simulated_table(SimulatedEndpoint& endpoint) {
     table.failed_call = failed_call;
 }
 
-} // namespace graft::comm
+} // namespace graft::study

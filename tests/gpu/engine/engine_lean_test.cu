@@ -13,8 +13,8 @@
 namespace {
 
 using namespace graft::test;
-using graft::pipeline::footprint_bytes;
-using graft::pipeline::footprint_shape;
+using graft::engine::footprint_bytes;
+using graft::engine::footprint_shape;
 
 class EngineLean : public OnDevice {
   protected:

@@ -30,14 +30,14 @@ using core::Status;
 using particles::ArrayView;
 using particles::ElementType;
 using particles::MemorySpace;
-using pipeline::DeviceReport;
-using pipeline::Interaction;
-using pipeline::Local;
-using pipeline::MacType;
-using pipeline::Method;
-using pipeline::Precision;
-using pipeline::Settings;
-using pipeline::Softening;
+using engine::DeviceReport;
+using settings::Interaction;
+using settings::Local;
+using settings::MacType;
+using settings::Method;
+using settings::Precision;
+using settings::Settings;
+using settings::Softening;
 
 /// Memory on either side, filled from the host; freed at the end.
 class Block {
@@ -222,8 +222,8 @@ class Call {
     }
     bool has_points() const { return points_in_ != nullptr; }
 
-    pipeline::ParticleInput input, points;
-    pipeline::Outputs outputs;
+    engine::ParticleInput input, points;
+    engine::Outputs outputs;
 
   private:
     static ArrayView view(Block& block, ElementType type, int64_t n, int64_t stride) {
@@ -253,10 +253,10 @@ inline Answer on_cpu(const Settings& settings, const Cloud& cloud, const Wish& w
                      Layout layout = Layout::soa64) {
     core::Memory memory;
     Settings copy = settings;
-    copy.backend = pipeline::Backend::cpu;
+    copy.backend = settings::Backend::cpu;
     if (copy.local == Local::auto_) // which is off on a GPU
         copy.local = Local::off;
-    pipeline::Solver solver(copy, memory);
+    engine::Solver solver(copy, memory);
     Call call(cloud, wish, layout, MemorySpace::host);
     call.has_points() ? solver.field_at(call.input, call.points, call.outputs)
                       : solver.compute(call.input, call.outputs);
@@ -266,7 +266,7 @@ inline Answer on_cpu(const Settings& settings, const Cloud& cloud, const Wish& w
 /// The engine, made and destroyed through its table.
 class Engine {
   public:
-    explicit Engine(const pipeline::DeviceOptions& options = {}) : table_(*pipeline::device_force_table()) {
+    explicit Engine(const settings::DeviceOptions& options = {}) : table_(*engine::device_force_table()) {
         backend::DeviceError error;
         backend::raise(table_.create(&options, &engine_, &error), error);
     }
@@ -303,7 +303,7 @@ class Engine {
     DeviceReport report;
 
   private:
-    const pipeline::DeviceForceTable& table_;
+    const engine::DeviceForceTable& table_;
     void* engine_ = nullptr;
 };
 

@@ -61,8 +61,8 @@ std::vector<Case> cases(const char* text) {
 class EngineSpeed : public OnDevice {
   protected:
     struct Arrays {
-        graft::pipeline::ParticleInput input;
-        graft::pipeline::Outputs outputs;
+        graft::engine::ParticleInput input;
+        graft::engine::Outputs outputs;
     };
     static ArrayView view(float* data, int64_t n) {
         return {reinterpret_cast<char*>(data), ElementType::f32, 1, n, 4, 4, MemorySpace::device};
@@ -101,7 +101,7 @@ class EngineSpeed : public OnDevice {
                 some.push_back(all[static_cast<size_t>(a * n_ + i)]);
         return some;
     }
-    DeviceReport call(const Settings& s, const graft::pipeline::ParticleInput& input) {
+    DeviceReport call(const Settings& s, const graft::engine::ParticleInput& input) {
         graft::backend::DeviceError error;
         graft::backend::raise(table_.begin(engine_, &s, &input, nullptr, &arrays_.outputs, nullptr, &error),
                               error);
@@ -117,7 +117,7 @@ class EngineSpeed : public OnDevice {
             std::vector<int32_t> list;
             for (int64_t i = step / 2; i < n_; i += step)
                 list.push_back(static_cast<int32_t>(i));
-            graft::pipeline::ParticleInput input = arrays_.input;
+            graft::engine::ParticleInput input = arrays_.input;
             input.has_target = true;
             input.target = {reinterpret_cast<char*>(list.data()),
                             ElementType::i32,
@@ -138,7 +138,7 @@ class EngineSpeed : public OnDevice {
         return {list[list.size() / 2], list[list.size() * 99 / 100], list.back()};
     }
 
-    const graft::pipeline::DeviceForceTable& table_ = *graft::pipeline::device_force_table();
+    const graft::engine::DeviceForceTable& table_ = *graft::engine::device_force_table();
     void* engine_ = nullptr;
     std::string shape_;
     int64_t n_ = 0;
@@ -154,7 +154,7 @@ double median(std::vector<double> values) {
 
 TEST_F(EngineSpeed, WholeEvaluation) {
     const char* wanted = std::getenv("GRAFT_ENGINE_SPEED");
-    const graft::pipeline::DeviceOptions options;
+    const graft::settings::DeviceOptions options;
     graft::backend::DeviceError error;
     graft::backend::raise(table_.create(&options, &engine_, &error), error);
     std::printf(

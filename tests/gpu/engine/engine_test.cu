@@ -228,9 +228,9 @@ TEST_F(EngineMatches, HistoryOfAccelerations) {
     const Cloud cloud = make_cloud(test_size(5000, 400), 12);
     Settings s;
     s.mac_history = true, s.precision = Precision::fp64;
-    s.local = graft::pipeline::Local::off; // as on a GPU
+    s.local = graft::settings::Local::off; // as on a GPU
     graft::core::Memory memory;
-    graft::pipeline::Solver solver(s, memory);
+    graft::engine::Solver solver(s, memory);
     for (int call = 0; call < 3; ++call) {
         Wish wish;
         Call host(cloud, wish, Layout::soa64, MemorySpace::host);
@@ -248,7 +248,7 @@ TEST_F(EngineMatches, WorkOfParticles) {
     Settings s;
     s.mac = MacType::box, s.theta = 0.5, s.leaf = 8, s.group = 16;
     graft::core::Memory memory;
-    graft::pipeline::Solver solver(s, memory);
+    graft::engine::Solver solver(s, memory);
     Wish wish;
     Call host(cloud, wish, Layout::soa64, MemorySpace::host);
     solver.compute(host.input, host.outputs);

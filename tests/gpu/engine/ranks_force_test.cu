@@ -12,8 +12,9 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
-using namespace graft::pipeline::testing;
+using namespace graft::engine;
+using namespace graft::settings;
+using namespace graft::engine::testing;
 using graft::test::small_inputs;
 using graft::test::test_size;
 

@@ -24,7 +24,8 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
+using namespace graft::engine;
+using namespace graft::settings;
 
 /// Counter-based random numbers in [0, 1): any thread makes any particle.
 double random_at(uint64_t counter) {

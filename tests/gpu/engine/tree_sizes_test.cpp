@@ -9,7 +9,8 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
+using namespace graft::engine;
+using namespace graft::settings;
 using support::Bodies;
 
 class DeviceTreeSizes : public test::LibraryTest, public ::testing::WithParamInterface<int32_t> {};

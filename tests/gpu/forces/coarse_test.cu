@@ -4,8 +4,8 @@
 #include "evaluate_fixture.cuh"
 
 using namespace graft;
-using kernels::DevicePrecision;
-using kernels::Softening;
+using forces::DevicePrecision;
+using forces::Softening;
 using test::Particles;
 using test::Scene;
 using test::SceneOptions;
@@ -174,10 +174,10 @@ TEST_F(Coarse, SameBitsEveryRunAndAdded) {
     const Scene scene(binaries(test::test_size(3000, 500)), o);
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
-    kernels::DeviceEvaluator evaluator(*memory);
-    kernels::DeviceField field(*memory);
+    forces::DeviceEvaluator evaluator(*memory);
+    forces::DeviceField field(*memory);
     for (const DevicePrecision precision : singles) {
-        kernels::DeviceEvaluation how = how_for(scene, precision, true);
+        forces::DeviceEvaluation how = how_for(scene, precision, true);
         const int64_t n = scene.targets.count();
         evaluate(how, on, evaluator, field, n);
         const Result once = fetch(field);

@@ -11,9 +11,9 @@
 namespace {
 
 using namespace graft;
-using kernels::DevicePrecision;
-using kernels::DirectStage;
-using kernels::Softening;
+using forces::DevicePrecision;
+using forces::DirectStage;
+using forces::Softening;
 
 struct Particles {
     std::vector<double> x, y, z, charge, softening;
@@ -37,7 +37,7 @@ struct Answer {
     std::vector<double> ax, ay, az, potential;
 };
 
-Answer reference_of(const Particles& from, const Particles& at, const kernels::DeviceEvaluation& how) {
+Answer reference_of(const Particles& from, const Particles& at, const forces::DeviceEvaluation& how) {
     const size_t n = static_cast<size_t>(at.size());
     Answer answer{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n),
                   std::vector<double>(n)};
@@ -55,7 +55,7 @@ struct ParticlesOnDevice {
     explicit ParticlesOnDevice(backend::DeviceMemory& memory)
         : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "q"), softening(memory, "s") {}
     backend::DeviceBuffer<double> x, y, z, charge, softening;
-    kernels::DeviceSources view(bool each) const {
+    forces::DeviceSources view(bool each) const {
         return {x.data(), y.data(), z.data(), charge.data(), each ? softening.data() : nullptr, x.size()};
     }
 };
@@ -67,16 +67,16 @@ class Direct : public test::DeviceTest {
             put(p.softening, to.softening);
     }
     /// Fields are poisoned first.
-    Answer run(const Particles& from, const Particles& at, const kernels::DeviceEvaluation& how,
+    Answer run(const Particles& from, const Particles& at, const forces::DeviceEvaluation& how,
                DirectStage stage, double before = std::nan("")) {
         ParticlesOnDevice sources(*memory), targets(*memory);
         upload(from, sources), upload(at, targets);
-        kernels::DeviceField field(*memory);
+        forces::DeviceField field(*memory);
         const std::vector<double> poison(at.x.size(), before);
         put(poison, field.ax), put(poison, field.ay), put(poison, field.az);
         if (how.pairs.potential)
             put(poison, field.potential);
-        kernels::DeviceDirect direct(*memory);
+        forces::DeviceDirect direct(*memory);
         direct.evaluate(*queue, how, stage, sources.view(how.pairs.per_particle),
                         targets.view(how.pairs.per_particle), field);
         queue->wait();
@@ -129,7 +129,7 @@ TEST_F(Direct, MatchesTheReferenceInAllVariants) {
                             continue;
                         if (each && softening == Softening::none)
                             continue;
-                        kernels::DeviceEvaluation how;
+                        forces::DeviceEvaluation how;
                         how.pairs = {softening, each, potential};
                         how.softening_length = softening == Softening::none ? 0 : 0.07;
                         how.precision = precision;
@@ -150,7 +150,7 @@ TEST_F(Direct, StagesMatchTheReference) {
                 for (int threads : {0, 16, 1024}) {
                     if (cases.skip())
                         continue;
-                    kernels::DeviceEvaluation how;
+                    forces::DeviceEvaluation how;
                     how.pairs = {Softening::plummer, false, true};
                     how.softening_length = 0.01;
                     how.precision = precision, how.block_x = threads;
@@ -174,7 +174,7 @@ TEST_F(Direct, TenThousandFarFromTheOrigin) {
     Particles sorted = p;
     for (size_t k = 0; k < order.size(); ++k)
         sorted.x[k] = p.x[order[k]], sorted.y[k] = p.y[order[k]], sorted.z[k] = p.z[order[k]];
-    kernels::DeviceEvaluation how;
+    forces::DeviceEvaluation how;
     how.pairs.potential = true;
     for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
         how.precision = precision;
@@ -206,7 +206,7 @@ TEST_F(Direct, ManyTargetsTakeWholeTiles) {
             for (bool potential : {false, true}) {
                 if (cases.skip())
                     continue;
-                kernels::DeviceEvaluation how;
+                forces::DeviceEvaluation how;
                 how.pairs = {softening, softening != Softening::none, potential}, how.precision = precision;
                 const Answer all = run(p, at, how, DirectStage::best);
                 Answer found;
@@ -227,7 +227,7 @@ TEST_F(Direct, SameBitsEveryRun) {
                     at = cube(test::test_size(2049, 1025), 1, 0.1, true, 10);
     for (auto stage : {DirectStage::plain, DirectStage::tiled, DirectStage::best})
         for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64}) {
-            kernels::DeviceEvaluation how;
+            forces::DeviceEvaluation how;
             how.pairs.potential = true, how.precision = precision;
             const Answer first = run(p, at, how, stage), second = run(p, at, how, stage);
             EXPECT_EQ(first.ax, second.ax);
@@ -240,7 +240,7 @@ TEST_F(Direct, ExtremeUnits) {
     for (double edge : {1e-30, 1e25}) {
         const Particles p = cube(300, edge, 0, false, 11);
         for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed, DevicePrecision::fp64}) {
-            kernels::DeviceEvaluation how;
+            forces::DeviceEvaluation how;
             how.precision = precision;
             expect_close(run(p, p, how, DirectStage::best), reference_of(p, p, how), precision,
                          core::format("edge %g", edge));
@@ -253,7 +253,7 @@ TEST_F(Direct, AllAtOnePlaceAndFarSources) {
     for (size_t k = 0; k < p.x.size(); ++k)
         p.x[k] = 5, p.y[k] = -3, p.z[k] = 1e5;
     for (auto precision : {DevicePrecision::fp32, DevicePrecision::fp64}) {
-        kernels::DeviceEvaluation how;
+        forces::DeviceEvaluation how;
         how.pairs.potential = true, how.precision = precision;
         const Answer none = run(p, p, how, DirectStage::best);
         EXPECT_EQ(*std::max_element(none.ax.begin(), none.ax.end()), 0);
@@ -282,7 +282,7 @@ TEST_F(Direct, BlocksThatStraddleFarClumpsKeepTheirDigits) {
                     Particles p = clumps(453, apart, 17);
                     for (double& length : p.softening)
                         length *= 1e-2; // of 0.1: far below the block's resolution
-                    kernels::DeviceEvaluation how;
+                    forces::DeviceEvaluation how;
                     how.pairs = {softening, each, true}, how.precision = precision;
                     how.softening_length = softening == Softening::none ? 0 : 1e-3;
                     const std::vector<double> list =
@@ -295,7 +295,7 @@ TEST_F(Direct, BlocksThatStraddleFarClumpsKeepTheirDigits) {
 TEST_F(Direct, AClosePairInAWideBlockKeepsItsDigitsAndNoOtherTargetChanges) {
     Particles p = cube(3000, 1, 0, false, 18);
     p.x[1999] = p.x[2000], p.y[1999] = p.y[2000], p.z[1999] = p.z[2000];
-    kernels::DeviceEvaluation how;
+    forces::DeviceEvaluation how;
     how.precision = DevicePrecision::fp32, how.pairs.potential = true;
     const Answer before = run(p, p, how, DirectStage::best);
     const double apart = 0x1p-30;
@@ -321,7 +321,7 @@ TEST_F(Direct, AHeapInAWideBlockHasItsNeighbours) {
         p.x[k] = p.y[k] = p.z[k] = 0.25;
     p.x[1100] = p.y[1100] = 0.25, p.z[1100] = 0.25 + 0x1p-30;
     p.x.back() = 1e20;
-    kernels::DeviceEvaluation how;
+    forces::DeviceEvaluation how;
     how.pairs.potential = true;
     for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
         how.precision = precision;
@@ -336,7 +336,7 @@ TEST_F(Direct, AFarSourceDoesNotMakeAFrameTooSmall) {
     Particles from = cube(500, 1, 0, false, 19);
     const Particles at = from;
     from.x[7] = 1e30;
-    kernels::DeviceEvaluation how;
+    forces::DeviceEvaluation how;
     how.pairs.potential = true;
     for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
         how.precision = precision;
@@ -346,7 +346,7 @@ TEST_F(Direct, AFarSourceDoesNotMakeAFrameTooSmall) {
 
 TEST_F(Direct, AddsAndTakesNothing) {
     const Particles p = cube(200, 1, 0, false, 14), none;
-    kernels::DeviceEvaluation how;
+    forces::DeviceEvaluation how;
     how.precision = DevicePrecision::fp64;
     const Answer plain = run(p, p, how, DirectStage::best);
     how.add = true;
@@ -361,7 +361,7 @@ TEST_F(Direct, AddsAndTakesNothing) {
 
 TEST_F(Direct, StagesRefuseWhatTheyDoNotDo) {
     const Particles p = cube(10, 1, 0, false, 15);
-    kernels::DeviceEvaluation how; // mixed
+    forces::DeviceEvaluation how; // mixed
     EXPECT_THROW(run(p, p, how, DirectStage::tiled), core::Error);
     how.precision = DevicePrecision::fp32, how.pairs.softening = Softening::spline;
     EXPECT_THROW(run(p, p, how, DirectStage::plain), core::Error);
@@ -371,10 +371,10 @@ TEST_F(Direct, CountsPairsAndAllocatesOnce) {
     const Particles p = cube(1500, 1, 0, false, 16);
     ParticlesOnDevice on(*memory);
     upload(p, on);
-    kernels::DeviceField field(*memory);
+    forces::DeviceField field(*memory);
     field.resize(p.size(), false);
-    kernels::DeviceDirect direct(*memory);
-    kernels::DeviceEvaluation how;
+    forces::DeviceDirect direct(*memory);
+    forces::DeviceEvaluation how;
     direct.evaluate(*queue, how, DirectStage::best, on.view(false), on.view(false), field);
     queue->wait();
     const int64_t allocations = memory->allocations(), waits = queue->waits();

@@ -6,8 +6,8 @@
 
 namespace graft::test {
 
-using kernels::DevicePrecision;
-using kernels::Softening;
+using forces::DevicePrecision;
+using forces::Softening;
 
 class Evaluations : public DeviceTest {
   protected:
@@ -16,8 +16,8 @@ class Evaluations : public DeviceTest {
         double pairs = 0, cells = 0;
     };
 
-    kernels::DeviceEvaluation how_for(const Scene& scene, DevicePrecision precision, bool potential) {
-        kernels::DeviceEvaluation how;
+    forces::DeviceEvaluation how_for(const Scene& scene, DevicePrecision precision, bool potential) {
+        forces::DeviceEvaluation how;
         how.pairs = scene.variant(potential);
         how.softening_length = scene.options.length;
         how.precision = precision;
@@ -27,8 +27,8 @@ class Evaluations : public DeviceTest {
     }
 
     /// Fills the field with NaN, evaluates, repeats with more room if asked to.
-    void evaluate(const kernels::DeviceEvaluation& how, DeviceScene& on, kernels::DeviceEvaluator& evaluator,
-                  kernels::DeviceField& field, int64_t n) {
+    void evaluate(const forces::DeviceEvaluation& how, DeviceScene& on, forces::DeviceEvaluator& evaluator,
+                  forces::DeviceField& field, int64_t n) {
         field.resize(n, how.pairs.potential);
         for (int attempt = 0;; ++attempt) {
             queue->clear_status();
@@ -46,7 +46,7 @@ class Evaluations : public DeviceTest {
         }
     }
 
-    Result fetch(const kernels::DeviceField& field) {
+    Result fetch(const forces::DeviceField& field) {
         Result result;
         const int64_t n = field.ax.size();
         result.sums.ax = get(field.ax.data(), n), result.sums.ay = get(field.ay.data(), n);
@@ -59,8 +59,8 @@ class Evaluations : public DeviceTest {
     Result run(const Scene& scene, DevicePrecision precision, bool potential = true) {
         DeviceScene on(*memory);
         on.upload(*queue, scene);
-        kernels::DeviceEvaluator evaluator(*memory);
-        kernels::DeviceField field(*memory);
+        forces::DeviceEvaluator evaluator(*memory);
+        forces::DeviceField field(*memory);
         evaluate(how_for(scene, precision, potential), on, evaluator, field, scene.targets.count());
         return fetch(field);
     }

@@ -52,7 +52,7 @@ inline void give_softening(Particles& p, double length) {
 
 struct SceneOptions {
     int leaf = 16, group = 32, order = 2, dimension = 3;
-    kernels::Softening softening = kernels::Softening::none;
+    forces::Softening softening = forces::Softening::none;
     double length = 0, theta = 0.7;
     int64_t direct_count = 3;
     const Particles* points = nullptr; // field at points
@@ -111,7 +111,7 @@ struct Scene {
         builder.build(executor, to, p.n(), p.x.data(), p.y.data(), p.z.data(), p.charge.data(),
                       p.softening.empty() ? nullptr : p.softening.data(), tree, times);
         moments::compute_moments(executor, tree, how.order, moments);
-        const bool softened = how.softening == kernels::Softening::plummer;
+        const bool softened = how.softening == forces::Softening::plummer;
         moments::fill_expansion(executor, moments, softened, single);
         moments::fill_expansion(executor, moments, softened, full);
         choose_targets(p);
@@ -120,7 +120,7 @@ struct Scene {
                 group.target.factor = std::pow(how.local_error, -1.0 / (how.order + 3));
         lists::CriterionOptions co;
         co.theta = how.theta, co.direct_count = how.direct_count;
-        co.compact_softening = how.softening == kernels::Softening::spline;
+        co.compact_softening = how.softening == forces::Softening::spline;
         co.softening_length = how.length;
         lists::NodeProperties np;
         np.cx = moments.cx.data(), np.cy = moments.cy.data(), np.cz = moments.cz.data();
@@ -150,8 +150,8 @@ struct Scene {
     }
 
     bool per_particle() const { return !tree.softening.empty(); }
-    kernels::PairVariant variant(bool potential) const {
-        const bool softened = options.softening != kernels::Softening::none;
+    forces::PairVariant variant(bool potential) const {
+        const bool softened = options.softening != forces::Softening::none;
         return {options.softening, softened && per_particle(), potential};
     }
     /// The one source of a leaf of more than `leaf` equal points, as Forest::find_heaps.
@@ -162,7 +162,7 @@ struct Scene {
     /// Which nodes are far from a group.
     auto far_from(const lists::Group& group) const {
         return [this,
-                limit = lists::far_limit(group.target, options.order, kernels::local_order(options.order)),
+                limit = lists::far_limit(group.target, options.order, forces::local_order(options.order)),
                 none = options.local_error == 0 || group.count < lists::least_far_targets](int32_t k) {
             return !none &&
                    lists::is_far(limit, moments.magnitude[k], moments.cx[k], moments.cy[k], moments.cz[k]);
@@ -179,13 +179,13 @@ template <typename T>
 Sums Scene::evaluate(double& pairs, double& cells) const {
     Sums sums(targets.count());
     core::Memory own;
-    kernels::SourceBuffer<T> sources(own);
-    kernels::TargetBuffer<T> block(own);
-    kernels::CellBuffer<T> cell_buffer(own);
-    kernels::LocalSources<T> far_buffer(own);
-    const kernels::PairVariant pair = variant(true);
-    const bool plummer = options.softening == kernels::Softening::plummer;
-    const kernels::CellVariant cell{options.order, plummer, plummer && per_particle(), true};
+    forces::SourceBuffer<T> sources(own);
+    forces::TargetBuffer<T> block(own);
+    forces::CellBuffer<T> cell_buffer(own);
+    forces::LocalSources<T> far_buffer(own);
+    const forces::PairVariant pair = variant(true);
+    const bool plummer = options.softening == forces::Softening::plummer;
+    const forces::CellVariant cell{options.order, plummer, plummer && per_particle(), true};
     const T* expansion;
     if constexpr (sizeof(T) == 4)
         expansion = single.data();
@@ -203,51 +203,51 @@ Sums Scene::evaluate(double& pairs, double& cells) const {
                       look_at);
         std::for_each(lists.nodes.data() + lists.node_offset[g],
                       lists.nodes.data() + lists.node_offset[g + 1], look_at);
-        const kernels::Frame frame =
-            kernels::make_frame<T>(group.target.box, nearest, tree.boxes[0].furthest(group.target.box.lower));
+        const forces::Frame frame =
+            forces::make_frame<T>(group.target.box, nearest, tree.boxes[0].furthest(group.target.box.lower));
         block.fill({targets.x(), targets.y(), targets.z(), nullptr, targets.softening(), targets.count()},
                    group.first, group.count, frame, pair);
         sources.clear();
         for (int64_t e = lists.leaf_offset[g]; e < lists.leaf_offset[g + 1]; ++e) {
             const tree::Node& node = tree.nodes[lists.leaves[e]];
             if (!is_heap(lists.leaves[e])) {
-                sources.append(kernels::tree_particles(tree), node.first, node.count, frame, pair);
+                sources.append(forces::tree_particles(tree), node.first, node.count, frame, pair);
                 continue;
             }
             double charge = 0;
             for (int64_t i = node.first; i < node.first + node.count; ++i)
                 charge += tree.charge[i];
-            const kernels::ParticleArrays heap{
+            const forces::ParticleArrays heap{
                 &tree.x[node.first], &tree.y[node.first], &tree.z[node.first], &charge, nullptr, 1};
             sources.append(heap, 0, 1, frame, pair);
         }
         pairs += static_cast<double>(sources.particle_count() * group.count);
-        kernels::p2p(pair, options.length * frame.scale, sources.view(), block.view(), 0, block.sums());
+        forces::p2p(pair, options.length * frame.scale, sources.view(), block.view(), 0, block.sums());
         std::vector<int32_t> nodes(lists.nodes.data() + lists.node_offset[g],
                                    lists.nodes.data() + lists.node_offset[g + 1]);
         const auto all = static_cast<int64_t>(nodes.size());
         const int64_t near =
             lists::put_far_last(nodes.data(), nodes.data() + all, far_from(group)) - nodes.data();
-        kernels::LocalExpansion local;
+        forces::LocalExpansion local;
         for (int a = 0; a < 3; ++a)
             local.centre[a] = (group.target.box.centre(a) - frame.centre[a]) * frame.scale;
         for (int64_t e = near; e < all; e += 128) {
             far_buffer.fill(moments, expansion, nodes.data() + e, std::min(int64_t{128}, all - e), frame,
                             cell);
-            kernels::m2l(cell, options.length * frame.scale, far_buffer, local);
+            forces::m2l(cell, options.length * frame.scale, far_buffer, local);
         }
         if (near < all)
-            kernels::l2p(cell, local, block.view(), block.sums());
+            forces::l2p(cell, local, block.view(), block.sums());
         for (int64_t e = 0; e < near; e += 128) {
             const int64_t count = std::min(int64_t{128}, near - e);
             cell_buffer.fill(moments, expansion, nodes.data() + e, count, frame, cell);
-            kernels::m2p(cell, options.length * frame.scale, cell_buffer.view(), block.view(), 0,
+            forces::m2p(cell, options.length * frame.scale, cell_buffer.view(), block.view(), 0,
                          block.sums());
             cells += static_cast<double>(count * group.count);
         }
         for (int64_t k = 0; k < group.count; ++k) {
             const auto to = static_cast<size_t>(group.first + k);
-            const kernels::FieldSums s = block.sums();
+            const forces::FieldSums s = block.sums();
             sums.ax[to] = s.ax[k] * frame.scale * frame.scale,
             sums.ay[to] = s.ay[k] * frame.scale * frame.scale;
             sums.az[to] = s.az[k] * frame.scale * frame.scale,
@@ -260,8 +260,8 @@ Sums Scene::evaluate(double& pairs, double& cells) const {
 inline Sums Scene::float_bounds() const {
     Sums sums(targets.count());
     constexpr double operations = 1.5e-6, place = 2.5e-7; // 12 and 2 roundings of half a unit, times two
-    double least = options.softening == kernels::Softening::none ? 0.0 : options.length;
-    if (per_particle() && options.softening != kernels::Softening::none)
+    double least = options.softening == forces::Softening::none ? 0.0 : options.length;
+    if (per_particle() && options.softening != forces::Softening::none)
         least = *std::min_element(tree.softening.begin(), tree.softening.end());
     for (int64_t g = 0; g < targets.group_count(); ++g) {
         const lists::Group& group = targets.groups()[g];

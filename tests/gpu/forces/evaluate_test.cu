@@ -4,8 +4,8 @@
 #include <cstring>
 
 using namespace graft;
-using kernels::DevicePrecision;
-using kernels::Softening;
+using forces::DevicePrecision;
+using forces::Softening;
 using test::Particles;
 using test::Scene;
 using test::SceneOptions;
@@ -236,9 +236,9 @@ TEST_F(Evaluate, AddsToTheField) {
     const Scene scene(test::plummer_sphere(1000), SceneOptions{});
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
-    kernels::DeviceEvaluator evaluator(*memory);
-    kernels::DeviceField field(*memory);
-    kernels::DeviceEvaluation how = how_for(scene, DevicePrecision::mixed, true);
+    forces::DeviceEvaluator evaluator(*memory);
+    forces::DeviceField field(*memory);
+    forces::DeviceEvaluation how = how_for(scene, DevicePrecision::mixed, true);
     evaluate(how, on, evaluator, field, 1000);
     const Result once = fetch(field);
     how.add = true;
@@ -256,8 +256,8 @@ TEST_F(Evaluate, BatchesGiveTheSameBits) {
     const Result whole = run(scene, DevicePrecision::mixed);
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
-    kernels::DeviceEvaluator evaluator(*memory);
-    kernels::DeviceField field(*memory);
+    forces::DeviceEvaluator evaluator(*memory);
+    forces::DeviceField field(*memory);
     field.resize(n, true);
     queue->clear_status();
     constexpr int batches = 3;
@@ -284,9 +284,9 @@ TEST_F(Evaluate, TooLittleRoomIsSaidAndMended) {
     const Scene scene(test::plummer_sphere(n), o);
     test::DeviceScene on(*memory);
     on.upload(*queue, scene);
-    kernels::DeviceEvaluator evaluator(*memory);
-    kernels::DeviceField field(*memory);
-    kernels::DeviceEvaluation how = how_for(scene, DevicePrecision::fp32, false);
+    forces::DeviceEvaluator evaluator(*memory);
+    forces::DeviceField field(*memory);
+    forces::DeviceEvaluation how = how_for(scene, DevicePrecision::fp32, false);
     how.leaf = 1, how.group = 1; // an estimate far too small
     field.resize(n, false);
     queue->clear_status();

@@ -7,8 +7,8 @@
 #include <cstring>
 
 using namespace graft;
-using kernels::DevicePrecision;
-using kernels::Softening;
+using forces::DevicePrecision;
+using forces::Softening;
 using test::Particles;
 using test::Scene;
 using test::SceneOptions;
@@ -32,9 +32,9 @@ class Far : public test::DeviceTest {
     Result run(const Scene& scene, DevicePrecision precision, bool potential = true, bool local = true) {
         test::DeviceScene on(*memory);
         on.upload(*queue, scene);
-        kernels::DeviceEvaluator evaluator(*memory);
-        kernels::DeviceField field(*memory);
-        kernels::DeviceEvaluation how;
+        forces::DeviceEvaluator evaluator(*memory);
+        forces::DeviceField field(*memory);
+        forces::DeviceEvaluation how;
         how.pairs = scene.variant(potential);
         how.softening_length = scene.options.length, how.precision = precision;
         how.order = scene.options.order, how.group = scene.options.group, how.leaf = scene.options.leaf;
@@ -60,7 +60,7 @@ class Far : public test::DeviceTest {
         result.sums.potential = get(field.potential.data(), field.potential.size());
         const backend::DeviceStatus& words = queue->fetched_status();
         result.pairs = words.pairs, result.cells = words.cells,
-        result.far_cells = static_cast<double>(words.spare[kernels::far_cells_word]);
+        result.far_cells = static_cast<double>(words.spare[forces::far_cells_word]);
         return result;
     }
 
@@ -91,7 +91,7 @@ TEST_F(Far, CutIsTheCpusAndComplete) {
             far.nodes.resize(on.tree.nodes.size());
             far.entries.resize(on.lists.nodes.size());
             far.near_count.resize(scene.targets.group_count() + 2);
-            lists::cut_far(*queue, on.tree, on.moments, on.targets, on.lists, 2, kernels::local_order(2),
+            lists::cut_far(*queue, on.tree, on.moments, on.targets, on.lists, 2, forces::local_order(2),
                            far);
             const auto entries = get(far.entries.data(), scene.lists.nodes.size());
             const auto near_count = get(far.near_count.data(), scene.targets.group_count());

@@ -39,12 +39,12 @@ struct PlummerScene {
                                         charge.data(), nullptr, tree, times);
         moments::compute_moments(executor, tree, order, moments);
         targets.set_all(executor, tree, group);
-        pipeline::estimate_accelerations(executor, tree, moments, 0, targets.groups(), size);
+        lists::estimate_accelerations(executor, tree, moments, 0, targets.groups(), size);
         for (int64_t g = 0; g < targets.group_count(); ++g)
-            targets.groups()[g].target.factor = pipeline::error_factor(order, accuracy, size[g]);
+            targets.groups()[g].target.factor = lists::error_factor(order, accuracy, size[g]);
         reach.resize(tree.node_count());
         for (int64_t k = 0; k < tree.node_count(); ++k)
-            reach[k] = pipeline::error_reach(order, moments.magnitude[k], moments.spread[k],
+            reach[k] = lists::error_reach(order, moments.magnitude[k], moments.spread[k],
                                              moments.radius[k], false, 0, 0);
         options.mac = Mac::error, options.theta = 1, options.direct_count = 3;
         lists::NodeProperties properties{moments.cx.data(),     moments.cy.data(), moments.cz.data(),

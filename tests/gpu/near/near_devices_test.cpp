@@ -17,7 +17,6 @@ namespace {
 using namespace graft;
 using particles::ArrayView;
 using particles::ElementType;
-namespace near = kernels::near;
 
 class NearDevices : public graft::test::LibraryTest {
   protected:
@@ -34,7 +33,7 @@ ArrayView view_of(std::vector<float>& values) {
 /// A case in fp32, host arrays or arrays on a GPU.
 struct Job {
     /// device: -1: host arrays. Charges are multiplied by `unit`.
-    Job(const near::BenchCase& one_, const backend::CudaTable& table_, int32_t device_,
+    Job(const study::BenchCase& one_, const backend::CudaTable& table_, int32_t device_,
         near::Kernel kernel = near::Kernel::laplace, float unit = 1)
         : one(one_), table(table_), structure(one_.structure()), device(device_) {
         sums.precision = near::Precision::fp32, sums.outputs = 3;
@@ -73,20 +72,20 @@ struct Job {
 
     /// Seconds of an execution, the least of some; the sums lie in `host` afterwards.
     double run(core::Memory& memory, int32_t count, int repeats, bool add = false) {
-        pipeline::NearOptions options;
+        near::NearOptions options;
         options.layout = static_cast<int32_t>(near::Layout::tiled);
-        const pipeline::NearSideInput input{memory, structure, shape, sums, options};
-        pipeline::NearPoints points;
+        const near::NearSideInput input{memory, structure, shape, sums, options};
+        near::NearPoints points;
         points.targets = points.sources = one.points();
         for (size_t axis = 0; axis < 3; ++axis)
             points.target[axis] = views[axis];
         const core::Timer create;
         const auto side =
-            count == 1 ? pipeline::make_near_one_device(input, *table.near, std::max(0, device), points)
-                       : pipeline::make_near_devices(input, table, 0, count, near::Layout::tiled, "");
+            count == 1 ? near::make_near_one_device(input, *table.near, std::max(0, device), points)
+                       : near::make_near_devices(input, table, 0, count, near::Layout::tiled, "");
         side->set_points(points);
         create_s = create.seconds();
-        pipeline::NearSums wanted;
+        near::NearSums wanted;
         wanted.charge[0] = views[3], wanted.potential[0] = views[4];
         for (size_t axis = 0; axis < 3; ++axis)
             wanted.gradient[0][axis] = views[5 + axis];
@@ -103,7 +102,7 @@ struct Job {
                 EXPECT_EQ(side->allocations(), 0) << "on a GPU";
             }
         }
-        pipeline::NearReport report;
+        near::NearReport report;
         side->report(report);
         kernel_s = report.times.kernel_s;
         for (size_t k = 4; k < 8; ++k)
@@ -114,7 +113,7 @@ struct Job {
         return least_s;
     }
 
-    const near::BenchCase& one;
+    const study::BenchCase& one;
     const backend::CudaTable& table;
     near::Structure structure;
     int32_t device;
@@ -136,9 +135,9 @@ TEST_F(NearDevices, SameBitsOnSeveralAndTheirTimes) {
          {Asked{64, true, near::Kernel::laplace}, Asked{8, true, near::Kernel::laplace},
           Asked{64, false, near::Kernel::laplace}, Asked{256, true, near::Kernel::laplace},
           Asked{64, true, near::Kernel::yukawa}}) {
-        near::BenchGrid grid;
+        study::BenchGrid grid;
         grid.points = 2000000, grid.density = asked.density, grid.sorted = asked.sorted;
-        const near::BenchCase one = near::make_case(grid);
+        const study::BenchCase one = study::make_case(grid);
         for (const int32_t device : {-1, 0}) {
             Job job(one, *table, device, asked.kernel);
             std::vector<std::vector<float>> right;
@@ -170,9 +169,9 @@ TEST_F(NearDevices, SameBitsOnSeveralAndTheirTimes) {
 TEST_F(NearDevices, ArraysOnAnyGpuHaveTheBitsOfHostArrays) {
     graft::test::Cases cases(5);
     for (const bool sorted : {true, false}) {
-        near::BenchGrid grid;
+        study::BenchGrid grid;
         grid.points = graft::test::test_size(5000, 1000), grid.density = 20, grid.sorted = sorted;
-        const near::BenchCase one = near::make_case(grid);
+        const study::BenchCase one = study::make_case(grid);
         for (const bool add : {false, true})
             for (const float unit : {1.0f, 0x1p80f}) {
                 Job right(one, *table, -1, near::Kernel::laplace, unit);

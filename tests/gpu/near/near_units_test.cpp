@@ -12,21 +12,21 @@ class NearUnits : public graft::test::LibraryTest {
   protected:
     void run(NearScene& scene) {
         scene.slack = 8; // roots of 2^-22.9
-        scene.request.options.backend = pipeline::Backend::cuda;
-        pipeline::NearPlan plan(memory, log, scene.request);
+        scene.request.options.backend = settings::Backend::cuda;
+        near::NearPlan plan(memory, log, scene.request);
         plan.execute(scene.sums());
     }
     /// Copies of all arrays on the first GPU; the sums come back.
     void run_on_device(NearScene& scene) {
         scene.slack = 8;
-        pipeline::NearRequest request = scene.request;
-        request.options.backend = pipeline::Backend::cuda;
+        near::NearRequest request = scene.request;
+        request.options.backend = settings::Backend::cuda;
         for (auto* const set : {&request.points.target, &request.points.source})
             for (particles::ArrayView& axis : *set)
                 axis = to_device(axis);
-        pipeline::NearPlan plan(memory, log, request);
-        const pipeline::NearSums on_host = scene.sums();
-        pipeline::NearSums sums = on_host;
+        near::NearPlan plan(memory, log, request);
+        const near::NearSums on_host = scene.sums();
+        near::NearSums sums = on_host;
         for (size_t c = 0; c < scene.charge.size(); ++c) {
             sums.charge[c] = to_device(sums.charge[c]);
             sums.potential[c] = to_device(sums.potential[c]);
@@ -74,11 +74,11 @@ TEST_F(NearUnits, OfDeviceArrays) {
 }
 
 TEST_F(NearUnits, NewCoordinatesMayBeInAnotherUnit) {
-    graft::test::new_coordinates_may_be_in_another_unit(pipeline::Backend::cuda);
+    graft::test::new_coordinates_may_be_in_another_unit(settings::Backend::cuda);
 }
 
 TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
-    graft::test::phases_that_are_lost_are_refused(pipeline::Backend::cuda, 8);
+    graft::test::phases_that_are_lost_are_refused(settings::Backend::cuda, 8);
 }
 
 /// Sums of one set of charges in single precision and of another 2^96 times as large, in turns by one plan.
@@ -86,8 +86,8 @@ TEST_F(NearUnits, ChargesMayChangeTheirUnitFromExecutionToExecution) {
     NearScene scene(500, 0, 3);
     scene.request.sums.precision = graft::test::near::Precision::mixed;
     scene.request.sums.outputs = 3;
-    scene.request.options.backend = pipeline::Backend::cuda;
-    pipeline::NearPlan plan(memory, log, scene.request);
+    scene.request.options.backend = settings::Backend::cuda;
+    near::NearPlan plan(memory, log, scene.request);
     std::vector<double> first;
     const double unit = std::ldexp(1, 96);
     double now = 1;

@@ -169,14 +169,14 @@ TEST_F(Periodic, TheSolverTakesTheGpu) {
     const Cloud cloud = strewn_charges(brick, test_size(2500, 400));
     const Settings full = periodic_settings(brick);
     const Answer cpu = on_cpu(full, cloud, {});
-    for (const auto backend : {graft::pipeline::Backend::cuda, graft::pipeline::Backend::auto_})
+    for (const auto backend : {graft::settings::Backend::cuda, graft::settings::Backend::auto_})
         for (Method method : {Method::direct, Method::tree}) {
-            if (small_inputs() && backend == graft::pipeline::Backend::auto_)
+            if (small_inputs() && backend == graft::settings::Backend::auto_)
                 continue; // takes the CPU for so few
             Settings s = periodic_settings(brick, method);
             s.backend = backend;
             graft::core::Memory memory;
-            graft::pipeline::Solver solver(s, memory);
+            graft::engine::Solver solver(s, memory);
             Call call(cloud, {}, Layout::aos64, MemorySpace::host);
             solver.compute(call.input, call.outputs);
             expect_like(call.answer(), cpu, "method " + std::to_string(static_cast<int>(method)));
@@ -206,17 +206,17 @@ TEST(PeriodicTiles, HoldEveryVectorOnce) {
             for (int a = 0; a < 3; ++a)
                 lattice.lower[a] = box.lower[a], lattice.edge[a] = box.edge[a];
             lattice.xy = box.tilt[0], lattice.xz = box.tilt[1], lattice.yz = box.tilt[2];
-            const graft::kernels::Waves waves(lattice, 5, largest);
+            const graft::periodic::Waves waves(lattice, 5, largest);
             int64_t vectors = 0;
             double sum = 0, expected = 0;
-            for (const graft::kernels::WaveTile& tile : graft::kernels::wave_tiles(lattice, largest))
-                for (int v = 0; v < graft::kernels::WaveTile::values; ++v) {
+            for (const graft::periodic::WaveTile& tile : graft::periodic::wave_tiles(lattice, largest))
+                for (int v = 0; v < graft::periodic::WaveTile::values; ++v) {
                     const int i = tile.i + v / 64, j = tile.j + v / 8 % 8, k = tile.k + v % 8;
-                    const double plus = graft::kernels::has_plus(i, j, k)
-                                            ? graft::kernels::wave_weight(lattice, 5, largest, i, j, k)
+                    const double plus = graft::periodic::has_plus(i, j, k)
+                                            ? graft::periodic::wave_weight(lattice, 5, largest, i, j, k)
                                             : 0;
-                    const double minus = graft::kernels::has_minus(i, j, k)
-                                             ? graft::kernels::wave_weight(lattice, 5, largest, i, j, -k)
+                    const double minus = graft::periodic::has_minus(i, j, k)
+                                             ? graft::periodic::wave_weight(lattice, 5, largest, i, j, -k)
                                              : 0;
                     vectors += (plus != 0) + (minus != 0);
                     sum += plus + minus;

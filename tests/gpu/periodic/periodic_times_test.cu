@@ -5,16 +5,16 @@
 namespace {
 
 using namespace graft::test;
-using graft::pipeline::DeviceReport;
-using graft::pipeline::Precision;
-using graft::pipeline::Settings;
+using graft::engine::DeviceReport;
+using graft::settings::Precision;
+using graft::settings::Settings;
 
 class PeriodicTimes : public OnDevice {
   protected:
     static Settings settings_of(Precision precision, double accuracy) {
         Settings s;
-        s.method = graft::pipeline::Method::direct, s.precision = precision;
-        s.interaction = graft::pipeline::Interaction::coulomb;
+        s.method = graft::settings::Method::direct, s.precision = precision;
+        s.interaction = graft::settings::Interaction::coulomb;
         s.has_box = s.periodic = true;
         s.box_upper[0] = s.box_upper[1] = s.box_upper[2] = 1;
         s.ewald_accuracy = accuracy;

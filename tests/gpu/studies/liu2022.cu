@@ -17,8 +17,8 @@
 namespace {
 
 using namespace liu2022;
-using kernels::PaperFeedOptions;
-using kernels::PaperFeedReport;
+using study::PaperFeedOptions;
+using study::PaperFeedReport;
 
 /// Interactions of one partition sorted by source, as his transposed walk appends them.
 struct Interaction {
@@ -61,9 +61,9 @@ Walk walk_of(const test::Scene& scene) {
 }
 
 /// 1-D: the partitions take turns, a stretch of their walks each, as chares on a core do.
-PaperFeedReport feed_pairs(Setting& on, const kernels::PaperView& view, const Walk& walk,
+PaperFeedReport feed_pairs(Setting& on, const study::PaperView& view, const Walk& walk,
                            const PaperFeedOptions& options) {
-    kernels::PaperFeed feed(on.queue.memory(), options);
+    study::PaperFeed feed(on.queue.memory(), options);
     feed.begin(view);
     constexpr size_t stretch = 4096;
     bool more = true;
@@ -81,8 +81,8 @@ PaperFeedReport feed_pairs(Setting& on, const kernels::PaperView& view, const Wa
 }
 
 /// 2-D: BX sources of one group at a time.
-PaperFeedReport feed_tiles(Setting& on, const kernels::PaperView& view, const PaperFeedOptions& options) {
-    kernels::PaperFeed feed(on.queue.memory(), options);
+PaperFeedReport feed_tiles(Setting& on, const study::PaperView& view, const PaperFeedOptions& options) {
+    study::PaperFeed feed(on.queue.memory(), options);
     feed.begin(view);
     const lists::InteractionLists& lists = on.scene.lists;
     const int64_t width = options.block_x;
@@ -114,7 +114,7 @@ void print_lengths(const Setting& on, const char* name, const core::Buffer<int64
 }
 
 /// All interactions at once on the device, sorted by source; with atomic and with plain writes.
-void print_atomics(Setting& on, const kernels::PaperView& view, const Walk& walk) {
+void print_atomics(Setting& on, const study::PaperView& view, const Walk& walk) {
     for (const bool leaf : {true, false}) {
         std::vector<int32_t> target, source;
         for (const auto& part : leaf ? walk.leaves : walk.nodes)
@@ -125,14 +125,14 @@ void print_atomics(Setting& on, const kernels::PaperView& view, const Walk& walk
         both.resize(2 * count + 1);
         GRAFT_CUDA(cudaMemcpy(both.data(), target.data(), target.size() * 4, cudaMemcpyDefault));
         GRAFT_CUDA(cudaMemcpy(both.data() + count, source.data(), source.size() * 4, cudaMemcpyDefault));
-        const kernels::PaperPairs pairs{both.data(), both.data() + count, count, nullptr};
+        const study::PaperPairs pairs{both.data(), both.data() + count, count, nullptr};
         double time[2];
-        for (const auto writes : {kernels::PaperWrites::atomic, kernels::PaperWrites::plain})
+        for (const auto writes : {study::PaperWrites::atomic, study::PaperWrites::plain})
             time[static_cast<int>(writes)] = on.seconds_of([&] {
                 if (leaf)
-                    kernels::launch_leaf_pairs_1d(on.queue.stream(), 256, false, view, pairs, count, writes);
+                    study::launch_leaf_pairs_1d(on.queue.stream(), 256, false, view, pairs, count, writes);
                 else
-                    kernels::launch_node_pairs_1d(on.queue.stream(), 256, 2, false, view, pairs, count,
+                    study::launch_node_pairs_1d(on.queue.stream(), 256, 2, false, view, pairs, count,
                                                   writes);
             });
         std::printf("{\"liu2022\":\"atomics\",\"kernel\":\"%s\",\"pairs_of_nodes\":%lld,\"time_s\":%.5g,"
@@ -206,7 +206,7 @@ void study_pairs(Setting& on) {
     print_kernel(on, "2-D", DeviceKernel::tiles_2d, 16, 32);
     print_kernel(on, "block per group (gaburov2010)", DeviceKernel::block_per_group, 0, 0);
     print_kernel(on, "ours", DeviceKernel::units, 0, 0);
-    const kernels::PaperView view = on.prepare();
+    const study::PaperView view = on.prepare();
     PaperFeedOptions o;
     const Walk walk = walk_of(on.scene);
     print_atomics(on, view, walk);
@@ -238,7 +238,7 @@ void study_tiles(Setting& on) {
     print_kernel(on, "ours", DeviceKernel::units, 0, 0);
     if (leaf != 32) // his best
         return;
-    const kernels::PaperView view = on.prepare();
+    const study::PaperView view = on.prepare();
     PaperFeedOptions o;
     o.tiles = true, o.block_y = leaf;
     for (const int64_t buffer : {512, 1024, 8192, 32768}) {

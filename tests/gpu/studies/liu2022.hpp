@@ -12,7 +12,7 @@
 namespace liu2022 {
 
 using namespace graft;
-using kernels::DeviceKernel;
+using forces::DeviceKernel;
 
 inline double median_of(std::vector<double> values) {
     std::sort(values.begin(), values.end());
@@ -33,15 +33,15 @@ struct Setting {
         o.leaf = leaf, o.group = leaf, o.theta = theta, o.direct_count = 0;
         return o;
     }
-    kernels::DeviceEvaluation how(DeviceKernel kernel) const {
-        kernels::DeviceEvaluation h;
-        h.precision = kernels::DevicePrecision::fp32, h.kernel = kernel;
+    forces::DeviceEvaluation how(DeviceKernel kernel) const {
+        forces::DeviceEvaluation h;
+        h.precision = forces::DevicePrecision::fp32, h.kernel = kernel;
         h.order = scene.options.order, h.group = scene.options.group, h.leaf = scene.options.leaf;
         return h;
     }
-    kernels::PaperView prepare() {
-        const kernels::PaperView view =
-            kernels::prepare_paper(work, queue, how(DeviceKernel::pairs_1d), device.tree, device.moments,
+    study::PaperView prepare() {
+        const study::PaperView view =
+            study::prepare_paper(work, queue, how(DeviceKernel::pairs_1d), device.tree, device.moments,
                                    device.targets, device.lists);
         queue.wait(); // feeds have streams of their own
         return view;
@@ -66,7 +66,7 @@ struct Setting {
         return median_of(times);
     }
     /// A whole evaluation from lists on the device, as `auto` and cuda.kernel run it.
-    double evaluate(const kernels::DeviceEvaluation& h) {
+    double evaluate(const forces::DeviceEvaluation& h) {
         const auto once = [&] {
             evaluator.evaluate(queue, h, device.tree, device.moments, device.targets, device.lists, field);
         };
@@ -87,14 +87,14 @@ struct Setting {
     backend::Queue& queue;
     test::Scene scene;
     test::DeviceScene device;
-    kernels::DeviceField field;
-    kernels::VariantWork work;
-    kernels::DeviceEvaluator evaluator;
+    forces::DeviceField field;
+    study::VariantWork work;
+    forces::DeviceEvaluator evaluator;
     double pairs = 0, cells = 0;
 };
 
 inline void print_kernel(Setting& on, const char* name, DeviceKernel kernel, int block_x, int block_y) {
-    kernels::DeviceEvaluation h = on.how(kernel);
+    forces::DeviceEvaluation h = on.how(kernel);
     h.block_x = block_x, h.block_y = block_y;
     const double time = on.evaluate(h);
     std::printf("{\"liu2022\":\"kernels\",\"kernel\":\"%s\",\"leaf\":%d,\"block_x\":%d,\"block_y\":%d,"
@@ -111,12 +111,12 @@ struct Overlap {
 
 /// How many kernels were between their begin and end at a time; medians of their length and of the time from
 /// one launch of a kind to the next.
-inline Overlap overlap_of(const std::vector<kernels::PaperLaunch>& kernels) {
+inline Overlap overlap_of(const std::vector<study::PaperLaunch>& kernels) {
     Overlap overlap;
     std::vector<std::pair<double, int>> edges;
     std::vector<double> lengths, gaps;
     double busy = 0, sum = 0, last[2] = {-1, -1};
-    for (const kernels::PaperLaunch& k : kernels) {
+    for (const study::PaperLaunch& k : kernels) {
         edges.push_back({k.begin_s, 1}), edges.push_back({k.end_s, -1});
         lengths.push_back(k.end_s - k.begin_s);
         sum += lengths.back();

@@ -46,9 +46,9 @@ class FedStudy {
             print("fed buffer", seconds_[buffer], trace(static_cast<int32_t>(buffer)));
         }
         tuning_.set(nullptr);
-        while (once(pipeline::feed_auto).by.find("by t") == std::string::npos)
+        while (once(settings::feed_auto).by.find("by t") == std::string::npos)
             print("fed auto", tuning_.told().fed.wall_s, {});
-        const pipeline::BufferTuning::Told told = tuning_.told();
+        const study::BufferTuning::Told told = tuning_.told();
         const auto chosen = static_cast<double>(told.fed.buffer);
         measure(chosen);
         const auto best = std::ranges::min_element(seconds_, {}, [](const auto& one) { return one.second; });
@@ -61,8 +61,8 @@ class FedStudy {
 
   private:
     const char* name() const { return block_.y > 0 ? "2-D" : "1-D"; }
-    const pipeline::BufferTuning::Told& once(int32_t buffer) {
-        pipeline::Settings settings = settings_;
+    const study::BufferTuning::Told& once(int32_t buffer) {
+        settings::Settings settings = settings_;
         settings.device.buffer = buffer;
         tuning_.before(settings, true);
         feed(settings.device.buffer, false);
@@ -86,8 +86,8 @@ class FedStudy {
         return overlap_of(fed_.traced());
     }
     void print(const char* what, double wall_s, const Overlap& overlap) const {
-        const pipeline::BufferTuning::Told& told = tuning_.told();
-        const kernels::FedReport& fed = told.fed;
+        const study::BufferTuning::Told& told = tuning_.told();
+        const study::FedReport& fed = told.fed;
         const model::PaperFeedTimes& p = told.predicted;
         std::printf(
             "{\"liu2022\":\"%s\",\"kernel\":\"%s\",\"buffer\":%lld,\"by\":\"%s\",\"time_s\":%.5g,"
@@ -103,12 +103,12 @@ class FedStudy {
     }
 
     Setting& on_;
-    kernels::DeviceEvaluation how_;
+    forces::DeviceEvaluation how_;
     model::BlockShape block_;
     model::PaperWork work_;
-    kernels::FedEvaluator fed_;
-    pipeline::Settings settings_;
-    pipeline::BufferTuning tuning_;
+    study::FedEvaluator fed_;
+    settings::Settings settings_;
+    study::BufferTuning tuning_;
     std::map<double, double> seconds_;
 };
 

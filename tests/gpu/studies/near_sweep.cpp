@@ -30,7 +30,6 @@
 namespace {
 
 using namespace graft;
-namespace near = kernels::near;
 
 constexpr double most_neighbours = 1.5e8; // entries of the lists of a case: 0.6 GB, 1.5 s to make
 constexpr double most_record_bytes =
@@ -47,12 +46,12 @@ std::vector<double> numbers(const std::string& text) {
 }
 
 /// All cases, the small ones first.
-std::vector<near::BenchGrid> cases_of(const study::Words& words) {
-    std::vector<near::BenchGrid> list;
+std::vector<study::BenchGrid> cases_of(const study::Words& words) {
+    std::vector<study::BenchGrid> list;
     for (const double points : numbers(words.text("points", "1e3,1e4,1e5,1e6,1e7,1e8")))
         for (const double dimension : numbers(words.text("dimension", "2,3")))
             for (const double density : numbers(words.text("density", "0.5,1,2,4,8,16,32,64,128,256"))) {
-                near::BenchGrid grid;
+                study::BenchGrid grid;
                 grid.points = static_cast<int64_t>(points);
                 grid.dimension = static_cast<int32_t>(dimension);
                 grid.density = density;
@@ -63,7 +62,7 @@ std::vector<near::BenchGrid> cases_of(const study::Words& words) {
     return list;
 }
 
-capi::NearRequest request_of(const study::Words& words, const near::BenchGrid& grid) {
+capi::NearRequest request_of(const study::Words& words, const study::BenchGrid& grid) {
     capi::NearRequest request;
     request.grid = grid;
     request.cuda = true;
@@ -76,8 +75,8 @@ capi::NearRequest request_of(const study::Words& words, const near::BenchGrid& g
                                                     : near::Precision::fp64;
     request.sums.outputs = words.text("outputs", "potential") == "both" ? 3 : 1;
     request.repeats = static_cast<int32_t>(words.number("repeats", 9));
-    model::NearWay& way = request.choice.way;
-    way.backend = model::NearBackend::cuda;
+    near::NearWay& way = request.choice.way;
+    way.backend = near::NearBackend::cuda;
     way.most_bytes = words.number("memory", 2e9);
     way.collect_on_host = words.text("collect", "device") == "host";
     return request;
@@ -101,14 +100,14 @@ std::vector<near::Layout> layouts_of(const study::Words& words, const near::Shap
 }
 
 /// A first round tells how many there is time for.
-std::vector<near::BenchTimes> timed(const capi::NearRequest& request, const near::BenchCase& one,
+std::vector<study::BenchTimes> timed(const capi::NearRequest& request, const study::BenchCase& one,
                                     double case_s, int32_t& repeats) {
     const auto run = [&](int32_t times) {
-        return near::bench_layouts_on_device(request.layouts, one, request.sums, request.choice.way,
+        return study::bench_layouts_on_device(request.layouts, one, request.sums, request.choice.way,
                                              request.device, times);
     };
     const core::Timer timer;
-    std::vector<near::BenchTimes> first = run(1); // and one to warm up
+    std::vector<study::BenchTimes> first = run(1); // and one to warm up
     const double round_s = timer.seconds() / 2;
     repeats = std::min(repeats, static_cast<int32_t>(case_s / round_s) - 1);
     if (repeats > 1)
@@ -121,7 +120,7 @@ double median_of(const std::vector<near::Times>& all, double near::Times::*field
     std::vector<double> values;
     for (const near::Times& one : all)
         values.push_back(one.*field);
-    return near::median(values);
+    return study::median(values);
 }
 
 /// Lines: dimension points density precision form-of-the-layout chunks phase seconds | terms | the problem's
@@ -130,13 +129,13 @@ double median_of(const std::vector<near::Times>& all, double near::Times::*field
 void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer) {
     const model::Machine built_in;
     for (size_t k = 0; k < request.layouts.size(); ++k) {
-        const near::BenchTimes& times = answer.times[k];
+        const study::BenchTimes& times = answer.times[k];
         if (times.second.empty())
             continue;
-        const model::NearProblem p = near::problem_of(request.layouts[k], answer.shape, request.choice.way);
-        const model::NearLayout form =
-            model::near_form(static_cast<model::NearLayout>(request.layouts[k]), request.choice.way);
-        const double seconds[] = {near::median(times.once_s),
+        const near::NearProblem p = near::problem_of(request.layouts[k], answer.shape, request.choice.way);
+        const near::NearLayout form =
+            near::near_form(static_cast<near::NearLayout>(request.layouts[k]), request.choice.way);
+        const double seconds[] = {study::median(times.once_s),
                                   median_of(times.second, &near::Times::charges_s),
                                   median_of(times.second, &near::Times::kernel_s),
                                   median_of(times.second, &near::Times::scatter_s)};
@@ -145,7 +144,7 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
                          static_cast<long long>(request.grid.points), request.grid.density,
                          static_cast<int>(request.sums.precision), static_cast<int>(form), times.chunks,
                          phase, seconds[phase]);
-            for (const double term : model::near_terms(form, static_cast<model::NearPhaseName>(phase), p,
+            for (const double term : near::near_terms(form, static_cast<near::NearPhaseName>(phase), p,
                                                        request.choice.way, built_in))
                 std::fprintf(file, " %.6g", term);
             std::fprintf(file,
@@ -154,8 +153,8 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
                          p.targets, p.boxes, p.neighbours, p.pairs, p.warp_pairs, p.lane_pairs, p.gathered,
                          p.group_slots, p.lane_targets, p.runs, p.most_targets, p.most_sources,
                          p.layout_bytes, median_of(times.second, &near::Times::total_s),
-                         near::median(times.create_s), near::median(times.first_s),
-                         model::near_time(form, p, request.choice.way, built_in).transfer_s);
+                         study::median(times.create_s), study::median(times.first_s),
+                         near::near_time(form, p, request.choice.way, built_in).transfer_s);
         }
     }
     std::fflush(file);
@@ -163,14 +162,14 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
 
 /// "auto": what layout: auto takes where so many executions are expected, and the seconds of its trial, if
 /// any.
-std::string autos_json(const capi::NearRequest& request, const near::BenchCase& one,
+std::string autos_json(const capi::NearRequest& request, const study::BenchCase& one,
                        const model::Machine& machine) {
     std::string text;
     for (const double executes : {1.0, 10.0, 1000.0}) {
         near::ChoiceOptions options = request.choice;
         options.expected_executes = executes;
         const near::Choice choice =
-            near::bench_choice_on_device(one, request.sums, machine, options, request.device);
+            study::bench_choice_on_device(one, request.sums, machine, options, request.device);
         text += core::format("%s{\"executes\":%g,\"choice\":\"%s\",\"tried\":%s,\"trial_s\":%.6g}",
                              text.empty() ? "\"auto\":[" : ",", executes,
                              std::string(near::name(choice.layout)).c_str(), choice.tried ? "true" : "false",
@@ -183,14 +182,14 @@ std::string autos_json(const capi::NearRequest& request, const near::BenchCase& 
 /// median deviation, as a trial's.
 std::string noise_json(const capi::NearRequest& request, const capi::NearAnswer& answer) {
     const auto error = [](std::vector<double> values) {
-        const double middle = near::median(values);
+        const double middle = study::median(values);
         for (double& one : values)
             one = std::fabs(one - middle);
-        return 1.4826 * 1.2533 * near::median(values) / std::sqrt(static_cast<double>(values.size()));
+        return 1.4826 * 1.2533 * study::median(values) / std::sqrt(static_cast<double>(values.size()));
     };
     std::string text;
     for (size_t k = 0; k < request.layouts.size(); ++k) {
-        const near::BenchTimes& times = answer.times[k];
+        const study::BenchTimes& times = answer.times[k];
         if (times.second.empty())
             continue;
         std::vector<double> totals;
@@ -203,13 +202,13 @@ std::string noise_json(const capi::NearRequest& request, const capi::NearAnswer&
     return "\"noise\":{" + text + "},";
 }
 
-std::string answer_of(const study::Words& words, const near::BenchGrid& grid, const near::BenchCase& one,
+std::string answer_of(const study::Words& words, const study::BenchGrid& grid, const study::BenchCase& one,
                       const model::Machine& machine, std::FILE* samples) {
     capi::NearRequest request = request_of(words, grid);
     capi::NearAnswer answer;
     answer.shape = near::shape_of(one.structure(), request.sums);
     request.layouts = layouts_of(words, answer.shape);
-    model::NearWay& way = request.choice.way;
+    near::NearWay& way = request.choice.way;
     way.pairs_once =
         near::sums_pairs_once(one.structure(), request.sums, static_cast<int64_t>(way.most_bytes));
     answer.choice = near::choose(answer.shape, machine, request.choice);
@@ -226,10 +225,10 @@ model::Machine machine_of(const study::Words& words) {
     if (!words.has("calibrate"))
         return {};
     const core::Timer timer;
-    pipeline::Calibration calibration;
+    study::Calibration calibration;
     calibration.cpu = false, calibration.gpu_needed = true;
-    pipeline::CalibrationReport report;
-    const model::Machine machine = pipeline::calibrate(calibration, report);
+    study::CalibrationReport report;
+    const model::Machine machine = study::calibrate(calibration, report);
     std::fprintf(stderr, "calibrated in %.2f s %s\n", timer.seconds(), report.left_out.c_str());
     std::ofstream(words.text("calibrate", "")) << model::machine_yaml(machine);
     return machine;
@@ -246,17 +245,17 @@ int main(int count, char** arguments) {
     }
     const core::Timer timer;
     const model::Machine machine = machine_of(words);
-    const std::vector<near::BenchGrid> cases = cases_of(words);
+    const std::vector<study::BenchGrid> cases = cases_of(words);
     const double most_s = words.number("seconds", 1e9);
     std::FILE* const samples =
         words.has("samples") ? std::fopen(words.text("samples", "").c_str(), "w") : nullptr;
-    std::vector<near::BenchCase> made(cases.size());
+    std::vector<study::BenchCase> made(cases.size());
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t k = 0; k < cases.size(); ++k)
-        made[k] = near::make_case(cases[k]);
+        made[k] = study::make_case(cases[k]);
     std::fprintf(stderr, "%zu cases made: %.1f s\n", cases.size(), timer.seconds());
     for (size_t k = 0; k < cases.size(); ++k) {
-        const near::BenchCase one = std::move(made[k]);
+        const study::BenchCase one = std::move(made[k]);
         if (timer.seconds() > most_s) {
             std::fprintf(stderr, "no time left: %zu cases from %lld points at %g a box on\n",
                          cases.size() - k, static_cast<long long>(cases[k].points), cases[k].density);

@@ -32,23 +32,23 @@ std::vector<std::string> words_of(const std::string& text, char between) {
 
 struct Scene {
     std::string name;
-    pipeline::ForceBench bench;
+    study::ForceBench bench;
 };
 
 Scene scene_of(const std::string& text, const study::Words& words) {
     const std::vector<std::string> parts = words_of(text, ':');
     Scene scene{text, {}};
-    pipeline::Settings& s = scene.bench.settings;
-    s.backend = pipeline::Backend::cuda, s.tuned = false;
+    settings::Settings& s = scene.bench.settings;
+    s.backend = settings::Backend::cuda, s.tuned = false;
     scene.bench.on_device = true;
-    scene.bench.cloud = parts.at(0) == "uniform" ? pipeline::Cloud::uniform : pipeline::Cloud::plummer;
+    scene.bench.cloud = parts.at(0) == "uniform" ? graft::study::Cloud::uniform : graft::study::Cloud::plummer;
     scene.bench.n = static_cast<int64_t>(std::stod(parts.at(1)));
     s.accuracy = std::stod(parts.at(2));
     s.order = parts.size() > 3 ? std::stoi(parts[3]) : 2;
     const std::string precision = words.text("precision", "fp32"), kernel = words.text("kernel", "auto");
-    s.precision = precision == "fp64"    ? pipeline::Precision::fp64
-                  : precision == "mixed" ? pipeline::Precision::mixed
-                                         : pipeline::Precision::fp32;
+    s.precision = precision == "fp64"    ? settings::Precision::fp64
+                  : precision == "mixed" ? settings::Precision::mixed
+                                         : settings::Precision::fp32;
     s.device.kernel = kernel == "pairs-1d" ? 3 : kernel == "tiles-2d" ? 4 : 0;
     scene.bench.repeats = static_cast<int>(words.number("repeats", 5));
     scene.bench.warm_up = static_cast<int>(words.number("warm-up", 2));
@@ -62,8 +62,8 @@ struct Measured {
     std::string by;
 };
 
-Measured measure(const pipeline::ForceBench& bench) {
-    const pipeline::ForceBenchResult result = pipeline::bench_force(bench);
+Measured measure(const study::ForceBench& bench) {
+    const study::ForceBenchResult result = study::bench_force(bench);
     const auto figure = [&](const char* name) {
         const auto found = result.median.find(name);
         return found == result.median.end() ? 0.0 : found->second;
@@ -71,7 +71,7 @@ Measured measure(const pipeline::ForceBench& bench) {
     Measured m;
     m.sizes = result.sizes.sizes, m.by = result.sizes.by;
     m.counts.sizes = m.sizes, m.counts.order = bench.settings.order;
-    m.counts.kernels = pipeline::tree_kernels(bench.settings, true);
+    m.counts.kernels = engine::tree_kernels(bench.settings, true);
     m.counts.targets = static_cast<double>(bench.n);
     m.counts.groups = figure("tree.groups"), m.counts.leaves = figure("tree.leaves");
     m.counts.pairs = figure("interactions.p2p"), m.counts.cells = figure("interactions.m2p");
@@ -141,27 +141,27 @@ std::vector<TreeSizes> sizes_of(const study::Words& words, model::TreeKernels ke
     return list;
 }
 
-pipeline::ForceBench with(const Scene& scene, const TreeSizes& sizes) {
-    pipeline::ForceBench bench = scene.bench;
-    pipeline::Settings& s = bench.settings;
+study::ForceBench with(const Scene& scene, const TreeSizes& sizes) {
+    study::ForceBench bench = scene.bench;
+    settings::Settings& s = bench.settings;
     s.leaf = sizes.leaf, s.group = sizes.group, s.tuned = true;
     s.device.block_x = sizes.block.x, s.device.block_y = sizes.block.y;
     return bench;
 }
 
 /// What tree.sizes chooses: measured after it has settled.
-Measured chosen(const Scene& scene, pipeline::TreeSizesBy by) {
-    pipeline::ForceBench bench = scene.bench;
-    bench.sizes = by, bench.warm_up = by == pipeline::TreeSizesBy::trial ? 21 : 3;
+Measured chosen(const Scene& scene, engine::TreeSizesBy by) {
+    study::ForceBench bench = scene.bench;
+    bench.sizes = by, bench.warm_up = by == engine::TreeSizesBy::trial ? 21 : 3;
     return measure(bench);
 }
 
 /// Model's error: |predicted / measured - 1| of all sizes, the start's left out.
 void print_choices(const Scene& scene, std::vector<Measured>& all, std::vector<double>& errors, bool trial) {
-    const auto choices = {pipeline::TreeSizesBy::model, pipeline::TreeSizesBy::trial};
+    const auto choices = {engine::TreeSizesBy::model, engine::TreeSizesBy::trial};
     std::vector<Measured> taken;
-    for (const pipeline::TreeSizesBy by : choices)
-        if (by == pipeline::TreeSizesBy::model || trial)
+    for (const engine::TreeSizesBy by : choices)
+        if (by == engine::TreeSizesBy::model || trial)
             taken.push_back(chosen(scene, by));
     std::vector<Measured> every = all;
     every.insert(every.end(), taken.begin(), taken.end());
@@ -194,7 +194,7 @@ void sweep(const Scene& scene, const study::Words& words) {
     const Measured& start = all.front();
     model::TreeCounts known = start.counts;
     known.least_far_groups =
-        known.kernels == model::TreeKernels::gpu ? static_cast<double>(pipeline::least_far_groups) : 0;
+        known.kernels == model::TreeKernels::gpu ? static_cast<double>(forces::least_far_groups) : 0;
     const double ratio = start.times.total_s() / model::tree_times(known).total_s();
     print_case(scene, start, model::tree_times(known, ratio));
     std::vector<double> errors;

@@ -62,14 +62,14 @@ struct Case {
     int64_t n;
     bool plummer;
     int repeats;
-    pipeline::Settings settings;
+    settings::Settings settings;
     explicit Case(const study::Words& words)
         : n(static_cast<int64_t>(words.number("n", 1e6))), plummer(words.text("ic", "plummer") == "plummer"),
           repeats(static_cast<int>(words.number("repeat", 7))) {
-        settings.precision = pipeline::Precision::fp32;
+        settings.precision = settings::Precision::fp32;
         settings.accuracy = words.number("accuracy", 9.5e-4);
         if (words.has("theta"))
-            settings.mac = pipeline::MacType::box, settings.theta = words.number("theta", 0.5);
+            settings.mac = settings::MacType::box, settings.theta = words.number("theta", 0.5);
         settings.leaf = static_cast<int>(words.number("leaf", 64));
         settings.group = static_cast<int>(words.number("group", 64));
         settings.order = static_cast<int>(words.number("order", 2));
@@ -159,10 +159,10 @@ class Steps {
     }
     void targets_once() { maker_.set_all(queue_, tree_, what_.settings.group, targets_); }
     void criterion_once() {
-        const bool error = what_.settings.mac == pipeline::MacType::error;
+        const bool error = what_.settings.mac == settings::MacType::error;
         if (error)
             estimate_.prepare(queue_, what_.settings, false, tree_, moments_);
-        lists::fill_criterion(queue_, tree_, moments_, pipeline::criterion_options(what_.settings),
+        lists::fill_criterion(queue_, tree_, moments_, essential::criterion_options(what_.settings),
                               error ? estimate_.reach() : nullptr, criterion_);
         if (error)
             estimate_.scale_groups(queue_, what_.settings, tree_, targets_);
@@ -171,8 +171,8 @@ class Steps {
         walker_.build(queue_, tree_, criterion_, targets_, kind, 0, 1, lists_);
     }
     void evaluate_once() {
-        kernels::DeviceEvaluation how;
-        how.precision = kernels::DevicePrecision::fp32;
+        forces::DeviceEvaluation how;
+        how.precision = forces::DevicePrecision::fp32;
         how.order = what_.settings.order, how.leaf = what_.settings.leaf, how.group = what_.settings.group;
         evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);
     }
@@ -248,12 +248,12 @@ class Steps {
     lists::DeviceCriterion criterion_;
     lists::DeviceLists lists_;
     DeviceBuffer<int64_t> none_;
-    kernels::DeviceField field_;
+    forces::DeviceField field_;
     tree::DeviceTreeBuilder builder_;
     lists::DeviceTargetMaker maker_;
-    pipeline::DeviceEstimate estimate_;
+    lists::DeviceEstimate estimate_;
     lists::DeviceListBuilder walker_;
-    kernels::DeviceEvaluator evaluator_;
+    forces::DeviceEvaluator evaluator_;
 };
 
 std::string walks_json(Steps& steps) {
@@ -278,7 +278,7 @@ void print(const Case& what, const study::Words& words, backend::DeviceMemory& m
                  p2p = steps.pairs_alone(), m2p = steps.cells_alone();
     const std::string walks = words.has("walks") ? walks_json(steps) : "";
     const backend::DeviceStatus& c = steps.counts;
-    const bool error = what.settings.mac == pipeline::MacType::error;
+    const bool error = what.settings.mac == settings::MacType::error;
     std::printf("{\"study\":\"steps\",\"n\":%lld,\"ic\":\"%s\",\"leaf\":%d,\"group\":%d,\"order\":%d,"
                 "\"mac\":\"%s\",\"limit\":%g,\"time_s\":{\"sort\":%.6g,\"tree\":%.6g,\"moments\":%.6g,"
                 "\"targets\":%.6g,"

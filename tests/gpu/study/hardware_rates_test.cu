@@ -2,7 +2,7 @@
 #include "device_fixture.cuh"
 #include "study/bench/bench_table.hpp"
 
-namespace graft::kernels {
+namespace graft::study {
 namespace {
 
 class Rates : public test::DeviceTest {
@@ -52,4 +52,4 @@ TEST_F(Rates, NoSuchDeviceIsAStatus) {
 }
 
 } // namespace
-} // namespace graft::kernels
+} // namespace graft::study

@@ -10,7 +10,9 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
+using namespace graft::engine;
+using namespace graft::settings;
+using namespace graft::study;
 using support::Bodies;
 
 class DeviceBuffers : public test::LibraryTest, public ::testing::WithParamInterface<int32_t> {

@@ -6,10 +6,10 @@
 #include <cstring>
 
 using namespace graft;
-using kernels::DeviceEvaluation;
-using kernels::DeviceKernel;
-using kernels::DevicePrecision;
-using kernels::Softening;
+using forces::DeviceEvaluation;
+using forces::DeviceKernel;
+using forces::DevicePrecision;
+using forces::Softening;
 using test::Particles;
 using test::Scene;
 using test::SceneOptions;
@@ -33,7 +33,7 @@ class Variants : public test::DeviceTest {
     }
 
     int64_t buffer = 0; // > 0: the host feeds the kernels so
-    std::unique_ptr<kernels::FedEvaluator> fed;
+    std::unique_ptr<study::FedEvaluator> fed;
 
     DeviceEvaluation how_for(const Scene& scene, DeviceKernel kernel) {
         DeviceEvaluation how;
@@ -43,24 +43,24 @@ class Variants : public test::DeviceTest {
         return how;
     }
 
-    void launch(const DeviceEvaluation& how, const test::DeviceScene& on, kernels::VariantWork& work,
-                kernels::DeviceField& field) {
+    void launch(const DeviceEvaluation& how, const test::DeviceScene& on, study::VariantWork& work,
+                forces::DeviceField& field) {
         if (buffer > 0) {
             if (fed == nullptr)
-                fed = std::make_unique<kernels::FedEvaluator>(*memory);
+                fed = std::make_unique<study::FedEvaluator>(*memory);
             return fed->evaluate(*queue, how, buffer, on.tree, on.moments, on.targets, on.lists, field);
         }
-        const auto run = how.kernel == DeviceKernel::block_per_group ? kernels::evaluate_block_per_group
-                         : how.kernel == DeviceKernel::pairs_1d      ? kernels::evaluate_pairs_1d
-                                                                     : kernels::evaluate_tiles_2d;
+        const auto run = how.kernel == DeviceKernel::block_per_group ? study::evaluate_block_per_group
+                         : how.kernel == DeviceKernel::pairs_1d      ? study::evaluate_pairs_1d
+                                                                     : study::evaluate_tiles_2d;
         run(work, *queue, how, on.tree, on.moments, on.targets, on.lists, field);
     }
 
     Result run(const Scene& scene, const DeviceEvaluation& how) {
         test::DeviceScene on(*memory);
         on.upload(*queue, scene);
-        kernels::VariantWork work(*memory);
-        kernels::DeviceField field(*memory);
+        study::VariantWork work(*memory);
+        forces::DeviceField field(*memory);
         const int64_t n = scene.targets.count();
         field.resize(n, how.pairs.potential);
         queue->clear_status();
@@ -114,7 +114,7 @@ class Variants : public test::DeviceTest {
 };
 
 /// All interactions of a group.
-void send_group(kernels::PaperFeed& feed, const kernels::PaperFeedOptions& o, const Scene& scene, int64_t g) {
+void send_group(study::PaperFeed& feed, const study::PaperFeedOptions& o, const Scene& scene, int64_t g) {
     const auto send = [&](bool leaf, const int32_t* list, int64_t begin, int64_t end) {
         const int64_t step = o.tiles ? o.block_x : 1;
         const int lane = static_cast<int>(2 * g + leaf) % o.lanes;
@@ -221,8 +221,8 @@ TEST_F(Variants, PointsAndBatches) {
         const Sums expected = scene.evaluate<double>(pairs, cells);
         test::DeviceScene on(*memory);
         on.upload(*queue, scene);
-        kernels::VariantWork work(*memory);
-        kernels::DeviceField field(*memory);
+        study::VariantWork work(*memory);
+        forces::DeviceField field(*memory);
         field.resize(p.n(), true);
         GRAFT_CUDA(cudaMemsetAsync(field.ax.data(), 0xff, static_cast<size_t>(p.n()) * 8, queue->stream()));
         queue->clear_status();
@@ -259,26 +259,26 @@ TEST_F(Variants, FedThroughBuffers) {
     for (const bool tiles : {false, true})
         for (const bool pinned : {false, true})
             for (const int64_t buffer : {64, 1000}) {
-                kernels::VariantWork work(*memory);
-                kernels::DeviceField field(*memory);
+                study::VariantWork work(*memory);
+                forces::DeviceField field(*memory);
                 field.resize(scene.targets.count(), false);
                 queue->clear_status();
                 const DeviceEvaluation how = how_for(scene, DeviceKernel::pairs_1d);
-                const kernels::PaperView view =
-                    kernels::prepare_paper(work, *queue, how, on.tree, on.moments, on.targets, on.lists);
+                const study::PaperView view =
+                    study::prepare_paper(work, *queue, how, on.tree, on.moments, on.targets, on.lists);
                 queue->wait();
-                kernels::PaperFeedOptions o;
+                study::PaperFeedOptions o;
                 o.buffer = buffer, o.lanes = 6, o.tiles = tiles, o.pinned = pinned, o.trace = true;
                 o.threads = 64;
-                kernels::PaperFeed feed(*memory, o);
+                study::PaperFeed feed(*memory, o);
                 feed.begin(view);
                 for (int64_t g = 0; g < scene.lists.group_count(); ++g)
                     send_group(feed, o, scene, g);
-                const kernels::PaperFeedReport report = feed.finish();
+                const study::PaperFeedReport report = feed.finish();
                 EXPECT_EQ(static_cast<int64_t>(report.kernels.size()), report.launches);
-                for (const kernels::PaperLaunch& kernel : report.kernels)
+                for (const study::PaperLaunch& kernel : report.kernels)
                     EXPECT_LE(kernel.begin_s, kernel.end_s);
-                kernels::finish_paper(*queue, view, false, false, scene.targets.count(), field);
+                study::finish_paper(*queue, view, false, false, scene.targets.count(), field);
                 queue->wait();
                 const std::vector<double> az = get(field.az.data(), field.az.size());
                 for (size_t i = 0; i < az.size(); ++i)
@@ -303,7 +303,7 @@ TEST_F(Variants, FedByTheHostFromLists) {
                 SCOPED_TRACE(core::format("kernel %d order %d buffer %lld", static_cast<int>(kernel), order,
                                           (long long)buffer));
                 compare(scene, how_for(scene, kernel));
-                const kernels::FedReport& report = fed->report();
+                const study::FedReport& report = fed->report();
                 EXPECT_EQ(report.leaf_entries, scene.lists.leaves.size());
                 EXPECT_EQ(report.node_entries, scene.lists.nodes.size());
                 EXPECT_EQ(report.groups, scene.lists.group_count());

@@ -14,7 +14,6 @@
 
 namespace graft::test {
 
-namespace near = kernels::near;
 
 /// One side of a near field: points in boxes.
 struct NearPoints {

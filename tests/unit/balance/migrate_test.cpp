@@ -310,10 +310,10 @@ TEST(Migration, ViewsThatDoNotFitAreRefusedEverywhere) {
 
 /// Most bytes that a rank of `ranks` simulated ones holds when each sends some items to its two neighbours.
 int64_t bytes_of_a_rank(int ranks) {
-    comm::SimulatorOptions options;
+    study::SimulatorOptions options;
     options.ranks = ranks;
     options.gamma_s = 0;
-    comm::Simulator simulator(options);
+    study::Simulator simulator(options);
     simulator.run([](comm::Communicator& comm, core::Memory& memory) {
         const backend::Executor executor{memory, 1};
         std::vector<int32_t> owner(96);

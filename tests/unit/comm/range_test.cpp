@@ -14,8 +14,8 @@ using graft::comm::Communicator;
 using graft::comm::Operation;
 using graft::comm::Range;
 using graft::comm::Request;
-using graft::comm::Simulator;
-using graft::comm::SimulatorOptions;
+using graft::study::Simulator;
+using graft::study::SimulatorOptions;
 using graft::core::Memory;
 
 SimulatorOptions options_of(int ranks) {

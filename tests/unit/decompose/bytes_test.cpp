@@ -13,10 +13,10 @@ struct Cost {
 };
 
 Cost cost_of(const Options& wanted, int32_t ranks) {
-    comm::SimulatorOptions machine;
+    study::SimulatorOptions machine;
     machine.ranks = ranks;
     machine.gamma_s = 1e-9;
-    comm::Simulator simulator(machine);
+    study::Simulator simulator(machine);
     Cost cost;
     simulator.run([&](comm::Communicator& comm, core::Memory& memory) {
         const oracle::Set set = make(Kind::uniform, 16, static_cast<uint32_t>(comm.rank()) + 1);

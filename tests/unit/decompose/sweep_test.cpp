@@ -60,8 +60,8 @@ struct Table {
 
 class Sweep : public testing::TestWithParam<std::string> {
   protected:
-    void SetUp() override { ASSERT_TRUE(graft::kernels::set_simd_limit(GetParam())); }
-    void TearDown() override { graft::kernels::set_simd_limit(""); }
+    void SetUp() override { ASSERT_TRUE(graft::forces::set_simd_limit(GetParam())); }
+    void TearDown() override { graft::forces::set_simd_limit(""); }
 };
 
 const int64_t sizes[] = {0, 1, 3, 4, 5, 15, 16, 17, 31, 64, 100, 1000};
@@ -213,5 +213,5 @@ TEST_P(Sweep, Bounds) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Sweep, testing::ValuesIn(graft::kernels::simd_names()),
+INSTANTIATE_TEST_SUITE_P(Targets, Sweep, testing::ValuesIn(graft::forces::simd_names()),
                          [](const auto& info) { return info.param; });

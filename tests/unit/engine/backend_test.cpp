@@ -39,14 +39,14 @@ class Backend : public ::testing::Test {
     }
     std::vector<double> place[3] = {{0, 1, 0}, {0, 0, 2}, {0, 0, 0}};
     std::vector<double> result[3] = {{7, 7, 7}, {7, 7, 7}, {7, 7, 7}};
-    pipeline::ParticleInput input;
-    pipeline::Outputs outputs;
-    pipeline::Settings settings;
+    engine::ParticleInput input;
+    engine::Outputs outputs;
+    settings::Settings settings;
     core::Memory memory;
 };
 
 TEST_F(Backend, CpuNamesArraysThatItCannotReach) {
-    pipeline::Solver solver(settings, memory);
+    engine::Solver solver(settings, memory);
     input.position[1].memory = MemorySpace::device;
     const Error position = error_of([&] { solver.compute(input, outputs); });
     EXPECT_EQ(position.status(), Status::unsupported);
@@ -62,8 +62,8 @@ TEST_F(Backend, CpuNamesArraysThatItCannotReach) {
 }
 
 TEST_F(Backend, AutoTakesTheCpuForFewParticles) {
-    settings.backend = pipeline::Backend::auto_;
-    pipeline::Solver solver(settings, memory);
+    settings.backend = settings::Backend::auto_;
+    engine::Solver solver(settings, memory);
     solver.compute(input, outputs);
     EXPECT_STREQ(solver.report().backend, "cpu");
     EXPECT_GT(result[0][0], 0);
@@ -73,14 +73,14 @@ TEST_F(Backend, CudaWithoutADeviceSaysWhatIsMissing) {
     std::string why;
     if (backend::find_cuda(&why) != nullptr)
         GTEST_SKIP() << "there is a device";
-    settings.backend = pipeline::Backend::cuda;
-    pipeline::Solver solver(settings, memory);
+    settings.backend = settings::Backend::cuda;
+    engine::Solver solver(settings, memory);
     const Error error = error_of([&] { solver.compute(input, outputs); });
     EXPECT_EQ(error.status(), Status::device);
     EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     EXPECT_EQ(result[0][0], 7) << "outputs are untouched";
-    settings.backend = pipeline::Backend::auto_;
-    pipeline::Solver either(settings, memory);
+    settings.backend = settings::Backend::auto_;
+    engine::Solver either(settings, memory);
     input.charge = view(place[0]);
     input.charge.memory = MemorySpace::device;
     const Error array = error_of([&] { either.compute(input, outputs); });
@@ -89,22 +89,22 @@ TEST_F(Backend, CudaWithoutADeviceSaysWhatIsMissing) {
 }
 
 TEST_F(Backend, TheCpuBuildsInTwoPhasesWhereTheDeckSaysSo) {
-    settings.backend = pipeline::Backend::cpu;
-    pipeline::Solver levels(settings, memory);
+    settings.backend = settings::Backend::cpu;
+    engine::Solver levels(settings, memory);
     levels.compute(input, outputs);
     const std::vector<double> expected = result[1];
-    settings.device.build = pipeline::build_two_phase;
-    pipeline::Solver phases(settings, memory);
+    settings.device.build = settings::build_two_phase;
+    engine::Solver phases(settings, memory);
     phases.compute(input, outputs);
     EXPECT_EQ(expected, result[1]) << "the same tree, the same bits";
     settings.device.top_depth =
         0; // refused by the construction in two phases alone: so it is the one that runs
-    pipeline::Solver refused(settings, memory);
+    engine::Solver refused(settings, memory);
     EXPECT_EQ(error_of([&] { refused.compute(input, outputs); }).status(), Status::argument);
 }
 
 TEST_F(Backend, HalvesComeInTurn) {
-    pipeline::Solver solver(settings, memory);
+    engine::Solver solver(settings, memory);
     EXPECT_EQ(error_of([&] { solver.end_compute(); }).status(), Status::call_order);
     solver.begin_compute(input, outputs, nullptr);
     EXPECT_EQ(error_of([&] { solver.begin_compute(input, outputs, nullptr); }).status(), Status::call_order);

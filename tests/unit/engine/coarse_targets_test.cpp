@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 struct Bodies {
@@ -32,7 +32,7 @@ struct Field {
     std::vector<double> a[3], potential;
 };
 
-Field field_of(Bodies& bodies, Settings settings, Method method) {
+Field field_of(Bodies& bodies, settings::Settings settings, settings::Method method) {
     core::Memory memory;
     settings.method = method, settings.theta = 0.3;
     Solver solver(settings, memory);
@@ -53,9 +53,9 @@ Field field_of(Bodies& bodies, Settings settings, Method method) {
 }
 
 /// Largest error of a target, relative to its acceleration and potential.
-double worst_error(Bodies& bodies, const Settings& settings, Method method) {
+double worst_error(Bodies& bodies, const settings::Settings& settings, settings::Method method) {
     const Field found = field_of(bodies, settings, method),
-                right = field_of(bodies, settings, Method::reference);
+                right = field_of(bodies, settings, settings::Method::reference);
     double worst = 0;
     for (size_t i = 0; i < bodies.size(); ++i) {
         double wrong = 0, size = 0;
@@ -70,15 +70,15 @@ double worst_error(Bodies& bodies, const Settings& settings, Method method) {
 TEST(Coarse, BlocksThatStraddleFarClumpsKeepTheirDigits) {
     for (const double apart : {1e6, 1e14, 1e30})
         for (const size_t n : {13, 300}) // one block; some, of which one may straddle
-            for (const Precision precision : {Precision::fp32, Precision::mixed})
-                for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline}) {
+            for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed})
+                for (const settings::Softening softening : {settings::Softening::none, settings::Softening::plummer, settings::Softening::spline}) {
                     Bodies bodies(n, 4);
                     for (size_t i = 0; i < n; i += 2)
                         bodies.x[0][i] += apart;
-                    Settings settings;
+                    settings::Settings settings;
                     settings.precision = precision, settings.softening = softening;
                     settings.softening_length = 1e-3;
-                    for (const Method method : {Method::direct, Method::tree})
+                    for (const settings::Method method : {settings::Method::direct, settings::Method::tree})
                         EXPECT_LT(worst_error(bodies, settings, method), 1e-4)
                             << apart << " apart, n " << n << ", softening " << static_cast<int>(softening)
                             << ", method " << static_cast<int>(method);
@@ -88,23 +88,23 @@ TEST(Coarse, BlocksThatStraddleFarClumpsKeepTheirDigits) {
 TEST(Coarse, AFarSourceDoesNotMakeFramesTooSmall) {
     Bodies bodies(40, 5);
     bodies.x[1][3] = -1e29;
-    for (const Method method : {Method::direct, Method::tree})
-        EXPECT_LT(worst_error(bodies, Settings(), method), 1e-4) << static_cast<int>(method);
+    for (const settings::Method method : {settings::Method::direct, settings::Method::tree})
+        EXPECT_LT(worst_error(bodies, settings::Settings(), method), 1e-4) << static_cast<int>(method);
 }
 
 TEST(Coarse, WhatATargetAddsToItsOwnPotentialIsTakenOffAgain) {
     // Softening is far below what is added to every r^2 in single precision.
-    for (const Softening softening : {Softening::plummer, Softening::spline}) {
+    for (const settings::Softening softening : {settings::Softening::plummer, settings::Softening::spline}) {
         Bodies bodies(40, 6);
         for (auto& axis : bodies.x)
             for (double& x : axis)
                 x *= 1e12;
-        Settings settings;
+        settings::Settings settings;
         settings.softening = softening, settings.softening_length = 1e3; // potentials of 1e-12 beside 1e-3
-        for (const Method method : {Method::direct, Method::tree})
+        for (const settings::Method method : {settings::Method::direct, settings::Method::tree})
             EXPECT_LT(worst_error(bodies, settings, method), 1e-4) << static_cast<int>(method);
     }
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

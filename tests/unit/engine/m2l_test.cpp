@@ -2,7 +2,7 @@
 // without them, whatever is asked for, and the same bits come out for any number of threads.
 #include "ranks_scene.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using namespace testing;
@@ -43,9 +43,9 @@ const std::vector<Input>& inputs() {
                                    {"cube", make_cube(count), {}},
                                    {"two clusters", two_clusters(count), {}},
                                    {"disc", disc(count), {}}};
-        Settings settings;
-        settings.method = Method::direct;
-        settings.precision = Precision::fp64;
+        settings::Settings settings;
+        settings.method = settings::Method::direct;
+        settings.precision = settings::Precision::fp64;
         for (Input& input : made)
             input.exact = compute_over(1, input.cloud, all_on(input.cloud, 0), settings);
         return made;
@@ -53,8 +53,8 @@ const std::vector<Input>& inputs() {
     return all;
 }
 
-Settings with(Local local, int order = 2) {
-    Settings settings;
+settings::Settings with(settings::Local local, int order = 2) {
+    settings::Settings settings;
     settings.local = local;
     settings.order = order;
     settings.leaf = 32;
@@ -62,7 +62,7 @@ Settings with(Local local, int order = 2) {
     return settings;
 }
 
-Results of(const Cloud& cloud, const Settings& settings, const Choice& choice = {}) {
+Results of(const Cloud& cloud, const settings::Settings& settings, const Choice& choice = {}) {
     return compute_over(1, cloud, all_on(cloud, 0), settings, choice);
 }
 
@@ -86,8 +86,8 @@ TEST(Local, MedianAndP99StayWhatTheyAreForCloudsAndOrders) {
     for (const Input& input : inputs())
         for (int order = 0; order <= 4; ++order) {
             SCOPED_TRACE(::testing::Message() << input.name << " order " << order);
-            const Results off = of(input.cloud, with(Local::off, order));
-            const Results on = of(input.cloud, with(Local::on, order));
+            const Results off = of(input.cloud, with(settings::Local::off, order));
+            const Results on = of(input.cloud, with(settings::Local::on, order));
             expect_as_good(on, off, input.exact);
             const Report &was = off.reports[0], &is = on.reports[0];
             EXPECT_EQ(was.far_cells, 0);
@@ -108,47 +108,47 @@ TEST(Local, MedianAndP99StayWhatTheyAreForCloudsAndOrders) {
 
 TEST(Local, PrecisionsAccuraciesSofteningAndTrees) {
     const Input& input = inputs()[0];
-    const auto compare = [&](const Settings& off, double most = 1.05) {
-        Settings on = off;
-        on.local = Local::on;
+    const auto compare = [&](const settings::Settings& off, double most = 1.05) {
+        settings::Settings on = off;
+        on.local = settings::Local::on;
         const Results with_local = of(input.cloud, on);
         EXPECT_GT(with_local.reports[0].far_cells, 0);
         expect_as_good(with_local, of(input.cloud, off), input.exact, most);
     };
-    Settings settings = with(Local::off);
-    for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
+    settings::Settings settings = with(settings::Local::off);
+    for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
         settings.precision = precision;
         compare(settings);
     }
     for (const double accuracy : {1e-2, 1e-4}) {
-        settings = with(Local::off, 3);
+        settings = with(settings::Local::off, 3);
         settings.accuracy = accuracy;
         compare(settings, 1.1);
     }
-    settings = with(Local::off);
+    settings = with(settings::Local::off);
     settings.tree_type = tree::TreeType::orb;
     compare(settings);
-    settings = with(Local::off);
-    settings.walk = Walk::transposed;
+    settings = with(settings::Local::off);
+    settings.walk = settings::Walk::transposed;
     compare(settings);
-    settings = with(Local::off);
+    settings = with(settings::Local::off);
     settings.mac_history = true;
     compare(settings);
 }
 
 TEST(Local, OneSofteningLengthForAll) {
     const Input& input = inputs()[0];
-    for (const Softening softening : {Softening::plummer, Softening::spline}) {
-        Settings pairs = with(Local::off);
+    for (const settings::Softening softening : {settings::Softening::plummer, settings::Softening::spline}) {
+        settings::Settings pairs = with(settings::Local::off);
         pairs.softening = softening, pairs.softening_length = 0.3;
-        pairs.method = Method::direct, pairs.precision = Precision::fp64;
+        pairs.method = settings::Method::direct, pairs.precision = settings::Precision::fp64;
         const Results exact = of(input.cloud, pairs);
         for (int order = 1; order <= 4; ++order) {
             SCOPED_TRACE(::testing::Message() << "softening " << int(softening) << " order " << order);
-            Settings settings = with(Local::off, order);
+            settings::Settings settings = with(settings::Local::off, order);
             settings.softening = softening, settings.softening_length = 0.3;
             const Results off = of(input.cloud, settings);
-            settings.local = Local::on;
+            settings.local = settings::Local::on;
             const Results on = of(input.cloud, settings);
             EXPECT_GT(on.reports[0].far_cells, 0);
             expect_as_good(on, off, exact, 1.07);
@@ -161,7 +161,7 @@ TEST(Local, SubsetsAndPoints) {
     Choice some;
     for (int64_t i = 0; i < count; ++i)
         some.active.push_back(i % 3 == 1);
-    const Results off = of(input.cloud, with(Local::off), some), on = of(input.cloud, with(Local::on), some);
+    const Results off = of(input.cloud, with(settings::Local::off), some), on = of(input.cloud, with(settings::Local::on), some);
     EXPECT_GT(on.reports[0].far_cells, 0);
     std::vector<double> is, was;
     const std::vector<double> all_on_errors = errors(on, input.exact), all_off = errors(off, input.exact);
@@ -174,24 +174,24 @@ TEST(Local, SubsetsAndPoints) {
     const Cloud points = make_cube(5000, 12);
     Choice at;
     at.points = &points, at.point_owners = all_on(points, 0);
-    Settings pairs = with(Local::off);
-    pairs.method = Method::direct, pairs.precision = Precision::fp64;
-    const Results field = of(input.cloud, with(Local::on), at);
+    settings::Settings pairs = with(settings::Local::off);
+    pairs.method = settings::Method::direct, pairs.precision = settings::Precision::fp64;
+    const Results field = of(input.cloud, with(settings::Local::on), at);
     EXPECT_GT(field.reports[0].far_cells, 0);
-    expect_as_good(field, of(input.cloud, with(Local::off), at), of(input.cloud, pairs, at));
+    expect_as_good(field, of(input.cloud, with(settings::Local::off), at), of(input.cloud, pairs, at));
 }
 
 TEST(Local, RanksRemoteCellsAreSourcesLikeOthers) {
     const Input& input = inputs()[0];
-    for (const TreeScope scope : {TreeScope::local, TreeScope::global})
-        for (const Exchange exchange : {Exchange::push, Exchange::fetch})
+    for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global})
+        for (const settings::Exchange exchange : {settings::Exchange::push, settings::Exchange::fetch})
             for (const int ranks : {2, 5}) {
                 SCOPED_TRACE(::testing::Message() << ranks << " ranks, scope " << int(scope));
-                Settings settings = with(Local::off);
+                settings::Settings settings = with(settings::Local::off);
                 settings.tree_scope = scope, settings.exchange = exchange;
                 const Owners owners = bisection(input.cloud, ranks);
                 const Results off = compute_over(ranks, input.cloud, owners, settings);
-                settings.local = Local::on;
+                settings.local = settings::Local::on;
                 const Results on = compute_over(ranks, input.cloud, owners, settings);
                 expect_as_good(on, off, input.exact);
                 double far = 0, cells = 0, were = 0;
@@ -207,11 +207,11 @@ TEST(Local, RanksRemoteCellsAreSourcesLikeOthers) {
 
 TEST(Local, SameBitsForAnyNumberOfThreadsAndEveryTime) {
     const Cloud& cloud = inputs()[3].cloud;
-    const Results one = of(cloud, with(Local::on));
+    const Results one = of(cloud, with(settings::Local::on));
     for (const int threads : {2, 3, 8}) {
         Choice choice;
         choice.threads = threads, choice.calls = 2;
-        const Results many = of(cloud, with(Local::on), choice);
+        const Results many = of(cloud, with(settings::Local::on), choice);
         EXPECT_EQ(one.ax, many.ax);
         EXPECT_EQ(one.az, many.az);
         EXPECT_EQ(one.potential, many.potential);
@@ -220,7 +220,7 @@ TEST(Local, SameBitsForAnyNumberOfThreadsAndEveryTime) {
 
 TEST(Local, OffWhereNothingIsFarAndTheReportSaysWhy) {
     const Cloud cloud = make_cloud(3000);
-    const auto words = [&](const Settings& settings, bool softening = false) {
+    const auto words = [&](const settings::Settings& settings, bool softening = false) {
         Choice choice;
         choice.softening = softening;
         const Results results = of(cloud, settings, choice);
@@ -229,18 +229,18 @@ TEST(Local, OffWhereNothingIsFarAndTheReportSaysWhy) {
         EXPECT_EQ(results.reports[0].far_cells > 0, text == "on");
         return text;
     };
-    EXPECT_EQ(words(with(Local::auto_)), "on");
-    EXPECT_EQ(words(with(Local::on)), "on");
-    EXPECT_EQ(words(with(Local::on, 0)), "on");
-    EXPECT_EQ(words(with(Local::auto_, 0)), "off: no faster at order 0");
-    EXPECT_EQ(words(with(Local::off)), "off: local is off");
-    Settings settings = with(Local::on);
-    settings.mac = MacType::edge;
+    EXPECT_EQ(words(with(settings::Local::auto_)), "on");
+    EXPECT_EQ(words(with(settings::Local::on)), "on");
+    EXPECT_EQ(words(with(settings::Local::on, 0)), "on");
+    EXPECT_EQ(words(with(settings::Local::auto_, 0)), "off: no faster at order 0");
+    EXPECT_EQ(words(with(settings::Local::off)), "off: local is off");
+    settings::Settings settings = with(settings::Local::on);
+    settings.mac = settings::MacType::edge;
     EXPECT_EQ(words(settings), "off: the criterion is not mac.type error");
-    settings = with(Local::on);
-    settings.softening = Softening::plummer;
+    settings = with(settings::Local::on);
+    settings.softening = settings::Softening::plummer;
     EXPECT_EQ(words(settings, true), "off: every particle has a Plummer length of its own");
-    settings.softening = Softening::spline;
+    settings.softening = settings::Softening::spline;
     EXPECT_EQ(words(settings, true), "on");
 }
 
@@ -248,12 +248,12 @@ TEST(Local, OffWhereNothingIsFarAndTheReportSaysWhy) {
 TEST(Local, ChargesOfBothSigns) {
     const Cloud cloud = make_cloud(8000, 4, true);
     for (const int order : {1, 2, 3}) {
-        Settings settings = with(Local::off, order);
+        settings::Settings settings = with(settings::Local::off, order);
         settings.accuracy = 1e-4;
-        Settings pairs = settings;
-        pairs.method = Method::direct, pairs.precision = Precision::fp64;
+        settings::Settings pairs = settings;
+        pairs.method = settings::Method::direct, pairs.precision = settings::Precision::fp64;
         const Results exact = of(cloud, pairs), off = of(cloud, settings);
-        settings.local = Local::on;
+        settings.local = settings::Local::on;
         const Results on = of(cloud, settings);
         for (const double share : {0.5, 0.99})
             EXPECT_LT(percentile(errors(on, exact), share), 1.05 * percentile(errors(off, exact), share))
@@ -261,4 +261,4 @@ TEST(Local, ChargesOfBothSigns) {
     }
 }
 
-} // namespace graft::pipeline
+} // namespace graft::engine

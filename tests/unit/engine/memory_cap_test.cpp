@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace graft::pipeline;
+using namespace graft::engine;
 
 constexpr BatchShape shape{20000, 0, false, true};
 constexpr int64_t plenty = int64_t{1} << 50;
@@ -144,7 +144,7 @@ TEST(DeviceBatches, WithoutGroupsAndWithHugeNumbers) {
 }
 
 TEST(DeviceRoom, UnitsCoverTheInteractions) {
-    using namespace graft::kernels;
+    using namespace graft::forces;
     for (const int64_t targets : {int64_t{1}, int64_t{1000}, int64_t{200000}, int64_t{100000000}}) {
         const UnitSize size = unit_size(targets, targets == 1000);
         const int64_t groups = targets / 45 + 1;

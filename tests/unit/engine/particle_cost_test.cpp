@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using support::view;
@@ -44,10 +44,10 @@ struct Sphere {
 
 TEST(Work, AddsUpToTheInteractions) {
     core::Memory memory;
-    for (const Method method : {Method::direct, Method::tree})
+    for (const settings::Method method : {settings::Method::direct, settings::Method::tree})
         for (const bool some : {false, true}) {
             Sphere sphere(3000);
-            Settings settings;
+            settings::Settings settings;
             settings.method = method;
             Solver solver(settings, memory);
             std::vector<double> work(3000);
@@ -57,8 +57,8 @@ TEST(Work, AddsUpToTheInteractions) {
             solver.compute(sphere.input(some), outputs);
             solver.work_of_particles(work.data());
             const Report& report = solver.report();
-            const double cells = report.cells + static_cast<double>(m2l_cells) * report.far_cells;
-            const double expected = report.pairs + static_cast<double>(direct_count(settings)) * cells;
+            const double cells = report.cells + static_cast<double>(forces::m2l_cells) * report.far_cells;
+            const double expected = report.pairs + static_cast<double>(essential::direct_count(settings)) * cells;
             EXPECT_NEAR(std::accumulate(work.begin(), work.end(), 0.0), expected, 1e-9 * expected);
             for (size_t i = 0; i < work.size(); ++i)
                 EXPECT_EQ(work[i] > 0, !some || sphere.active[i] != 0);
@@ -68,4 +68,4 @@ TEST(Work, AddsUpToTheInteractions) {
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

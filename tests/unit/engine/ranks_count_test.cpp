@@ -5,17 +5,17 @@
 // the length, so walk, lists and essential trees are those of any computation.
 #include "ranks_scene.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using namespace testing;
 
 constexpr double length = 1099511627776; // 2^40
 
-Settings testing_settings(tree::TreeType type, MacType mac, double theta) {
-    Settings settings;
-    settings.precision = Precision::fp64;
-    settings.softening = Softening::plummer;
+settings::Settings testing_settings(tree::TreeType type, settings::MacType mac, double theta) {
+    settings::Settings settings;
+    settings.precision = settings::Precision::fp64;
+    settings.softening = settings::Softening::plummer;
     settings.softening_length = length;
     settings.order = 0;
     settings.tree_type = type;
@@ -37,17 +37,17 @@ void expect_all_met(const Results& results, double expected, const std::string& 
         ASSERT_NEAR(-results.potential[i] * length, expected, 1e-6) << "target " << i << ", " << where;
 }
 
-std::string name(int ranks, const char* owners, tree::TreeType type, MacType mac) {
+std::string name(int ranks, const char* owners, tree::TreeType type, settings::MacType mac) {
     return std::to_string(ranks) + " ranks, " + owners + ", tree " + std::to_string(int(type)) + ", MAC " +
            std::to_string(int(mac));
 }
 
 /// Ranks, exchange.
-class UnitCharge : public ::testing::TestWithParam<std::tuple<int, Exchange>> {
+class UnitCharge : public ::testing::TestWithParam<std::tuple<int, settings::Exchange>> {
   protected:
     const int ranks = std::get<0>(GetParam());
-    Settings counting(tree::TreeType type, MacType mac, double theta) const {
-        Settings settings = testing_settings(type, mac, theta);
+    settings::Settings counting(tree::TreeType type, settings::MacType mac, double theta) const {
+        settings::Settings settings = testing_settings(type, mac, theta);
         settings.exchange = std::get<1>(GetParam());
         return settings;
     }
@@ -63,7 +63,7 @@ TEST_P(UnitCharge, EveryTargetMeetsEverySourceOnce) {
         {"half of the ranks", bisection(cloud, (ranks + 1) / 2)}};
     for (const auto& [what, owners] : spreads)
         for (const tree::TreeType type : {tree::TreeType::octree, tree::TreeType::orb})
-            for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+            for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::box, settings::MacType::error})
                 expect_all_met(compute_over(ranks, cloud, owners, counting(type, mac, 0.8)),
                                static_cast<double>(cloud.size() - 1), name(ranks, what, type, mac));
 }
@@ -73,7 +73,7 @@ TEST_P(UnitCharge, AtPointsAnywhere) {
     const Cloud points = make_cube(150);
     Choice choice;
     choice.points = &points;
-    for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+    for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::box, settings::MacType::error})
         for (const Owners& owners : {scattered(points, ranks), all_on(points, 0), slabs(points, ranks)}) {
             choice.point_owners = owners;
             expect_all_met(compute_over(ranks, cloud, bisection(cloud, (ranks + 1) / 2),
@@ -88,7 +88,7 @@ TEST_P(UnitCharge, ForActiveTargetsOnSomeRanks) {
     for (int64_t i = 0; i < cloud.size(); ++i)
         choice.active.push_back(cloud.x[static_cast<size_t>(i)] > 1.5 && i % 3 == 0);
     const Results results = compute_over(ranks, cloud, slabs(cloud, ranks),
-                                         counting(tree::TreeType::octree, MacType::box, 0.9), choice);
+                                         counting(tree::TreeType::octree, settings::MacType::box, 0.9), choice);
     for (size_t i = 0; i < results.potential.size(); ++i)
         ASSERT_NEAR(-results.potential[i] * length,
                     choice.active[i] != 0 ? static_cast<double>(cloud.size() - 1) : 0, 1e-6);
@@ -100,7 +100,7 @@ TEST_P(UnitCharge, WithHeapsOfEqualPoints) {
         cloud.x[3 * i] = i % 3 ? 0.5 : -3, cloud.y[3 * i] = cloud.z[3 * i] = 0.25;
     for (const Owners& owners : {scattered(cloud, ranks), slabs(cloud, ranks)})
         expect_all_met(
-            compute_over(ranks, cloud, owners, counting(tree::TreeType::octree, MacType::box, 0.7)),
+            compute_over(ranks, cloud, owners, counting(tree::TreeType::octree, settings::MacType::box, 0.7)),
             static_cast<double>(cloud.size() - 1), "heaps");
 }
 
@@ -109,20 +109,20 @@ TEST_P(UnitCharge, WithFewerParticlesThanRanks) {
         const Cloud cloud = unit_cloud(n);
         for (const Owners& owners : {slabs(cloud, ranks), all_on(cloud, 0)})
             expect_all_met(
-                compute_over(ranks, cloud, owners, counting(tree::TreeType::octree, MacType::error, 1)),
+                compute_over(ranks, cloud, owners, counting(tree::TreeType::octree, settings::MacType::error, 1)),
                 static_cast<double>(n - 1), "few particles");
     }
     const Cloud nothing = unit_cloud(0);
-    compute_over(ranks, nothing, {}, counting(tree::TreeType::octree, MacType::error, 1));
+    compute_over(ranks, nothing, {}, counting(tree::TreeType::octree, settings::MacType::error, 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, UnitCharge,
                          ::testing::Combine(::testing::Values(1, 2, 3, 4, 7, 8, 21),
-                                            ::testing::Values(Exchange::push, Exchange::fetch)),
+                                            ::testing::Values(settings::Exchange::push, settings::Exchange::fetch)),
                          [](const auto& info) {
                              return std::to_string(std::get<0>(info.param)) + "Ranks" +
-                                    (std::get<1>(info.param) == Exchange::push ? "Push" : "Fetch");
+                                    (std::get<1>(info.param) == settings::Exchange::push ? "Push" : "Fetch");
                          });
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

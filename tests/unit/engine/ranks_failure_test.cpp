@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <functional>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using namespace testing;
@@ -19,19 +19,19 @@ constexpr double untouched = -77;
 /// One of the ways to compute that differ in what they say to other ranks.
 struct Way {
     const char* name;
-    Method method = Method::tree;
-    TreeScope scope = TreeScope::local;
-    Exchange exchange = Exchange::push;
+    settings::Method method = settings::Method::tree;
+    settings::TreeScope scope = settings::TreeScope::local;
+    settings::Exchange exchange = settings::Exchange::push;
 };
 
 constexpr Way ways[] = {{"push"},
-                        {"fetch", Method::tree, TreeScope::local, Exchange::fetch},
-                        {"global", Method::tree, TreeScope::global},
-                        {"direct", Method::direct},
-                        {"reference", Method::reference}};
+                        {"fetch", settings::Method::tree, settings::TreeScope::local, settings::Exchange::fetch},
+                        {"global", settings::Method::tree, settings::TreeScope::global},
+                        {"direct", settings::Method::direct},
+                        {"reference", settings::Method::reference}};
 
-Settings settings_of(const Way& way) {
-    Settings settings;
+settings::Settings settings_of(const Way& way) {
+    settings::Settings settings;
     settings.method = way.method;
     settings.tree_scope = way.scope;
     settings.exchange = way.exchange;
@@ -120,18 +120,18 @@ TEST_P(Failures, SettingsThatDiffer) {
 /// part the ranks.
 TEST_P(Failures, SettingsOfWhichOneRefusesTheGpuDiffer) {
     const Cloud cloud = make_cloud(60);
-    const std::function<void(Settings&)> of_rank_0[] = {
-        [](Settings& s) { s.method = Method::direct; },
-        [](Settings& s) { s.tree_scope = TreeScope::global; },
-        [](Settings& s) { s.open_axis = 2; },
+    const std::function<void(settings::Settings&)> of_rank_0[] = {
+        [](settings::Settings& s) { s.method = settings::Method::direct; },
+        [](settings::Settings& s) { s.tree_scope = settings::TreeScope::global; },
+        [](settings::Settings& s) { s.open_axis = 2; },
     };
     for (const auto& change : of_rank_0)
         comm::run_ranks(2, [&](comm::Communicator& comm) {
             core::Memory memory;
             Host host(cloud, GetParam(), comm, memory);
-            Settings& settings = host.solver.settings();
-            settings.backend = Backend::auto_, settings.method = Method::tree;
-            settings.tree_scope = TreeScope::local, settings.open_axis = -1;
+            settings::Settings& settings = host.solver.settings();
+            settings.backend = settings::Backend::auto_, settings.method = settings::Method::tree;
+            settings.tree_scope = settings::TreeScope::local, settings.open_axis = -1;
             if (comm.rank() == 0)
                 change(settings);
             EXPECT_EQ(host.compute(), Status::argument) << host.text;
@@ -233,4 +233,4 @@ TEST(RankCalls, ComputeAndFieldAtDoNotMeet) {
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -2,15 +2,15 @@
 // angle.
 #include "ranks_scene.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using namespace testing;
 
-Settings global_settings() {
-    Settings settings;
-    settings.precision = Precision::fp64;
-    settings.tree_scope = TreeScope::global;
+settings::Settings global_settings() {
+    settings::Settings settings;
+    settings.precision = settings::Precision::fp64;
+    settings.tree_scope = settings::TreeScope::global;
     settings.leaf = 12;
     settings.group = 20;
     return settings;
@@ -31,17 +31,17 @@ class GlobalTree : public ::testing::TestWithParam<int> {};
 TEST_P(GlobalTree, FetchesTheSameNodes) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(3000);
-    Settings settings = global_settings();
+    settings::Settings settings = global_settings();
     const Results one = compute_over(1, cloud, all_on(cloud, 0), settings);
-    settings.exchange = Exchange::fetch;
+    settings.exchange = settings::Exchange::fetch;
     expect_equal(compute_over(ranks, cloud, scattered(cloud, ranks), settings), one, 1e-12, "fetch");
 }
 
 TEST_P(GlobalTree, EqualsOneRankAtAnyAngle) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(3000);
-    Settings settings = global_settings();
-    for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+    settings::Settings settings = global_settings();
+    for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::box, settings::MacType::error})
         for (const double theta : {0.3, 0.8, 1.3}) {
             settings.mac = mac;
             settings.theta = theta;
@@ -60,17 +60,17 @@ TEST_P(GlobalTree, EqualsOneRankInManyShapes) {
     for (const int dimension : {2, 3})
         for (const bool mixed_signs : {false, true})
             for (const int leaf : {1, 30})
-                for (const Softening softening : {Softening::plummer, Softening::spline}) {
+                for (const settings::Softening softening : {settings::Softening::plummer, settings::Softening::spline}) {
                     Cloud cloud = make_cloud(900, 7, mixed_signs);
                     if (dimension == 2)
                         std::fill(cloud.z.begin(), cloud.z.end(), 0.0);
-                    Settings settings = global_settings();
+                    settings::Settings settings = global_settings();
                     settings.dimension = dimension;
                     settings.leaf = leaf;
                     settings.group = 31 - leaf;
                     settings.softening = softening;
                     settings.order = leaf == 1 ? 4 : 1;
-                    settings.interaction = mixed_signs ? Interaction::coulomb : Interaction::gravity;
+                    settings.interaction = mixed_signs ? settings::Interaction::coulomb : settings::Interaction::gravity;
                     const Results one = compute_over(1, cloud, all_on(cloud, 0), settings, choice);
                     const Results many =
                         compute_over(ranks, cloud, scattered(cloud, ranks), settings, choice);
@@ -83,7 +83,7 @@ TEST_P(GlobalTree, EqualsOneRankInManyShapes) {
 TEST_P(GlobalTree, EqualsOneRankWithHistoryAndInAGivenBox) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(2000);
-    Settings settings = global_settings();
+    settings::Settings settings = global_settings();
     settings.mac_history = true;
     settings.has_box = true;
     for (int a = 0; a < 3; ++a)
@@ -99,7 +99,7 @@ TEST_P(GlobalTree, EqualsOneRankWithHistoryAndInAGivenBox) {
 TEST_P(GlobalTree, EqualsOneRankWhereGroupsAreCutShort) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(3000);
-    Settings settings = global_settings();
+    settings::Settings settings = global_settings();
     for (const int group : {2, 5, 9}) {
         settings.group = group;
         settings.leaf = 4;
@@ -113,7 +113,7 @@ TEST_P(GlobalTree, EqualsOneRankWhereGroupsAreCutShort) {
 TEST_P(GlobalTree, ActiveTargetsAndPointsAreRight) {
     const int ranks = GetParam();
     const Cloud cloud = make_cloud(2000);
-    Settings settings = global_settings();
+    settings::Settings settings = global_settings();
     settings.theta = 0.4;
     Choice some;
     for (int64_t i = 0; i < cloud.size(); ++i)
@@ -133,7 +133,7 @@ TEST_P(GlobalTree, ActiveTargetsAndPointsAreRight) {
 
 TEST_P(GlobalTree, HeapsAndFewParticles) {
     const int ranks = GetParam();
-    Settings settings = global_settings();
+    settings::Settings settings = global_settings();
     Cloud cloud = make_cloud(1000);
     for (size_t i = 0; i < 300; ++i)
         cloud.x[3 * i] = i % 3 ? 0.5 : -3, cloud.y[3 * i] = cloud.z[3 * i] = 0.25;
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Over, GlobalTree, ::testing::Values(2, 3, 4, 7, 8),
 
 TEST(GlobalTreeRefusals, NamesWhatIsWrong) {
     const Cloud cloud = make_cloud(100);
-    Settings settings = global_settings();
+    settings::Settings settings = global_settings();
     settings.tree_type = tree::TreeType::orb;
     EXPECT_THROW(compute_over(2, cloud, slabs(cloud, 2), settings), core::Error);
     settings = global_settings();
@@ -168,4 +168,4 @@ TEST(GlobalTreeRefusals, NamesWhatIsWrong) {
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -2,7 +2,7 @@
 // ranks grow.
 #include "ranks_scene.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using namespace testing;
@@ -11,7 +11,7 @@ struct Cost { // per rank, mean
     double bytes = 0, nodes = 0, particles = 0, work = 0, collectives = 0, messages = 0;
 };
 
-Cost cost_of(int ranks, int64_t n, const Settings& settings) {
+Cost cost_of(int ranks, int64_t n, const settings::Settings& settings) {
     const Cloud cloud = make_cube(n);
     const Results results = compute_over(ranks, cloud, bisection(cloud, ranks), settings);
     Cost cost;
@@ -26,8 +26,8 @@ Cost cost_of(int ranks, int64_t n, const Settings& settings) {
     return cost;
 }
 
-Settings light() {
-    Settings settings;
+settings::Settings light() {
+    settings::Settings settings;
     settings.leaf = 16;
     settings.group = 32;
     settings.order = 1;
@@ -35,23 +35,23 @@ Settings light() {
     return settings;
 }
 
-class Scaling : public ::testing::TestWithParam<Exchange> {};
+class Scaling : public ::testing::TestWithParam<settings::Exchange> {};
 
 TEST_P(Scaling, BytesGrowLikeTheSurfaceOfTheDomains) {
-    Settings settings = light();
+    settings::Settings settings = light();
     settings.exchange = GetParam();
-    for (const MacType mac : {MacType::error, MacType::box}) {
+    for (const settings::MacType mac : {settings::MacType::error, settings::MacType::box}) {
         settings.mac = mac;
         const Cost small = cost_of(8, 16000, settings), large = cost_of(8, 256000, settings);
         const double exponent = std::log(large.bytes / small.bytes) / std::log(16.0);
         EXPECT_LE(exponent, 0.75) << small.bytes << " to " << large.bytes << " bytes a rank";
         EXPECT_GT(exponent, 0.1) << "they do grow";
-        RecordProperty(mac == MacType::error ? "exponent_error" : "exponent_box", std::to_string(exponent));
+        RecordProperty(mac == settings::MacType::error ? "exponent_error" : "exponent_box", std::to_string(exponent));
     }
 }
 
 TEST_P(Scaling, WeakAndStrong) {
-    Settings settings = light();
+    settings::Settings settings = light();
     settings.exchange = GetParam();
     // Weak: a rank's share stays, so do its work and what it gets, but for the far field's logarithm.
     const Cost few = cost_of(8, 8 * 3000, settings), many = cost_of(64, 64 * 3000, settings);
@@ -65,8 +65,8 @@ TEST_P(Scaling, WeakAndStrong) {
     EXPECT_LT(spread.bytes, 1.2 * few.bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(With, Scaling, ::testing::Values(Exchange::push, Exchange::fetch),
-                         [](const auto& info) { return info.param == Exchange::push ? "Push" : "Fetch"; });
+INSTANTIATE_TEST_SUITE_P(With, Scaling, ::testing::Values(settings::Exchange::push, settings::Exchange::fetch),
+                         [](const auto& info) { return info.param == settings::Exchange::push ? "Push" : "Fetch"; });
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 
 using test::add;
 using test::Cloud;
@@ -128,7 +128,7 @@ inline particles::ArrayView view(std::vector<double>& values) {
 
 /// Every rank's part of the cloud by its own solver; the results gathered in the order of the cloud (of the
 /// points).
-inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners, const Settings& settings,
+inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners, const settings::Settings& settings,
                             const Choice& choice = {}) {
     Results results;
     const Cloud& wanted = choice.points != nullptr ? *choice.points : cloud;
@@ -241,4 +241,4 @@ inline double largest(const std::vector<double>& values) {
     return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

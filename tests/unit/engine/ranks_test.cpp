@@ -1,14 +1,14 @@
 // Forces over in-process ranks against one rank and against all pairs.
 #include "ranks_scene.hpp"
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 using namespace testing;
 
-Settings exact_settings() {
-    Settings settings;
-    settings.precision = Precision::fp64;
+settings::Settings exact_settings() {
+    settings::Settings settings;
+    settings.precision = settings::Precision::fp64;
     settings.leaf = 8;
     settings.group = 16;
     return settings;
@@ -16,8 +16,8 @@ Settings exact_settings() {
 
 TEST(Ranks, DirectMethodSumsAllPairsOverTheRing) {
     const Cloud cloud = make_cloud(700);
-    for (const Method method : {Method::direct, Method::reference}) {
-        Settings settings = exact_settings();
+    for (const settings::Method method : {settings::Method::direct, settings::Method::reference}) {
+        settings::Settings settings = exact_settings();
         settings.method = method;
         const Results one = compute_over(1, cloud, all_on(cloud, 0), settings);
         for (const int ranks : {2, 3, 8}) {
@@ -32,11 +32,11 @@ TEST(Ranks, DirectMethodSumsAllPairsOverTheRing) {
 
 TEST(Ranks, TreeForcesEqualAllPairsAsThetaGoesToZero) {
     const Cloud cloud = make_cloud(900);
-    Settings settings = exact_settings();
-    settings.method = Method::reference;
+    settings::Settings settings = exact_settings();
+    settings.method = settings::Method::reference;
     const Results exact = compute_over(1, cloud, all_on(cloud, 0), settings);
-    settings.method = Method::tree;
-    for (const MacType mac : {MacType::edge, MacType::box, MacType::error}) {
+    settings.method = settings::Method::tree;
+    for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::box, settings::MacType::error}) {
         settings.mac = mac;
         settings.theta = 0;
         for (const int ranks : {1, 2, 3, 7}) {
@@ -48,26 +48,26 @@ TEST(Ranks, TreeForcesEqualAllPairsAsThetaGoesToZero) {
 }
 
 /// Percentiles of the error over those of one rank with the same settings.
-class Accuracy : public ::testing::TestWithParam<std::tuple<MacType, tree::TreeType>> {};
+class Accuracy : public ::testing::TestWithParam<std::tuple<settings::MacType, tree::TreeType>> {};
 
 TEST_P(Accuracy, IsThatOfOneRank) {
     // k-d trees of other numbers of particles have other shapes, and errors: 2^14 particles over 2^k ranks
     // have none but leaves of 64, as on one rank.
     const bool orb = std::get<1>(GetParam()) == tree::TreeType::orb;
     const Cloud cloud = make_cloud(20000);
-    Settings settings;
-    settings.method = Method::direct;
-    settings.precision = Precision::fp64;
+    settings::Settings settings;
+    settings.method = settings::Method::direct;
+    settings.precision = settings::Precision::fp64;
     const Results exact = compute_over(1, cloud, all_on(cloud, 0), settings);
-    settings.method = Method::tree;
-    settings.precision = Precision::mixed;
+    settings.method = settings::Method::tree;
+    settings.precision = settings::Precision::mixed;
     settings.theta = 0.7;
     settings.mac = std::get<0>(GetParam());
     settings.tree_type = std::get<1>(GetParam());
     const Results one = compute_over(1, cloud, all_on(cloud, 0), settings);
     const double most = orb ? 1.5 : 1.1;
     for (const int ranks : {2, 3, 4, 7, 8}) {
-        settings.exchange = ranks % 2 ? Exchange::fetch : Exchange::push;
+        settings.exchange = ranks % 2 ? settings::Exchange::fetch : settings::Exchange::push;
         const Results many = compute_over(ranks, cloud, bisection(cloud, ranks), settings);
         for (const double share : {0.5, 0.9, 0.99})
             EXPECT_LT(percentile(errors(many, exact), share), most * percentile(errors(one, exact), share))
@@ -77,15 +77,15 @@ TEST_P(Accuracy, IsThatOfOneRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(With, Accuracy,
-                         ::testing::Combine(::testing::Values(MacType::edge, MacType::box, MacType::error),
+                         ::testing::Combine(::testing::Values(settings::MacType::edge, settings::MacType::box, settings::MacType::error),
                                             ::testing::Values(tree::TreeType::octree, tree::TreeType::orb)));
 
 TEST(Ranks, ScatteredParticlesGetGoodForcesAndTheLogSaysWhatItCosts) {
     const Cloud cloud = make_cloud(4000);
-    Settings settings = exact_settings();
-    settings.method = Method::direct;
+    settings::Settings settings = exact_settings();
+    settings.method = settings::Method::direct;
     const Results exact = compute_over(1, cloud, all_on(cloud, 0), settings);
-    settings.method = Method::tree;
+    settings.method = settings::Method::tree;
     const Results one = compute_over(1, cloud, all_on(cloud, 0), settings);
     Choice choice;
     choice.calls = 2;
@@ -100,10 +100,10 @@ TEST(Ranks, ScatteredParticlesGetGoodForcesAndTheLogSaysWhatItCosts) {
 
 TEST(Ranks, HistoryOfAccelerationsServesOverRanks) {
     const Cloud cloud = make_cloud(4000);
-    Settings settings = exact_settings();
-    settings.method = Method::direct;
+    settings::Settings settings = exact_settings();
+    settings.method = settings::Method::direct;
     const Results exact = compute_over(1, cloud, all_on(cloud, 0), settings);
-    settings.method = Method::tree;
+    settings.method = settings::Method::tree;
     settings.mac_history = true;
     Choice choice;
     choice.calls = 2;
@@ -118,19 +118,19 @@ TEST(Ranks, LengthsSignsAndDimensionsAreThoseOfTheOracle) {
     Choice choice;
     choice.softening = true;
     for (const int dimension : {2, 3})
-        for (const Softening softening : {Softening::plummer, Softening::spline}) {
+        for (const settings::Softening softening : {settings::Softening::plummer, settings::Softening::spline}) {
             Cloud cloud = make_cloud(500, 5, true);
             if (dimension == 2)
                 std::fill(cloud.z.begin(), cloud.z.end(), 0.0);
-            Settings settings = exact_settings();
+            settings::Settings settings = exact_settings();
             settings.dimension = dimension;
             settings.softening = softening;
-            settings.interaction = Interaction::coulomb;
-            settings.method = Method::reference;
+            settings.interaction = settings::Interaction::coulomb;
+            settings.method = settings::Method::reference;
             const Results exact = compute_over(1, cloud, all_on(cloud, 0), settings, choice);
-            settings.method = Method::tree;
+            settings.method = settings::Method::tree;
             settings.theta = 0;
-            for (const Walk walk : {Walk::group, Walk::transposed}) {
+            for (const settings::Walk walk : {settings::Walk::group, settings::Walk::transposed}) {
                 settings.walk = walk;
                 const Results many = compute_over(3, cloud, scattered(cloud, 3), settings, choice);
                 EXPECT_LT(percentile(errors(many, exact), 0.99), 1e-11);
@@ -141,7 +141,7 @@ TEST(Ranks, LengthsSignsAndDimensionsAreThoseOfTheOracle) {
 
 TEST(Ranks, TheResultDoesNotDependOnTheNumberOfThreads) {
     const Cloud cloud = make_cloud(3000);
-    Settings settings;
+    settings::Settings settings;
     const auto run = [&](int threads) {
         Choice choice;
         choice.threads = threads;
@@ -155,7 +155,7 @@ TEST(Ranks, TheResultDoesNotDependOnTheNumberOfThreads) {
 
 TEST(Ranks, VirialAndEnergyAreOnEveryRankAndReportsCount) {
     const Cloud cloud = make_cloud(2000);
-    const Results many = compute_over(4, cloud, slabs(cloud, 4), Settings{});
+    const Results many = compute_over(4, cloud, slabs(cloud, 4), settings::Settings{});
     for (const double energy : many.energies)
         EXPECT_EQ(energy, many.energies[0]);
     for (const Report& report : many.reports) {
@@ -167,9 +167,9 @@ TEST(Ranks, VirialAndEnergyAreOnEveryRankAndReportsCount) {
         EXPECT_TRUE(report.find("ranks.wait_s", &value));
         EXPECT_NE(report.json().find("\"ranks\":{\"size\":4"), std::string::npos) << report.json();
     }
-    EXPECT_EQ(compute_over(1, cloud, all_on(cloud, 0), Settings{}).reports[0].json().find("ranks"),
+    EXPECT_EQ(compute_over(1, cloud, all_on(cloud, 0), settings::Settings{}).reports[0].json().find("ranks"),
               std::string::npos);
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -5,7 +5,7 @@
 
 namespace {
 
-using namespace graft::pipeline;
+using namespace graft::engine;
 
 constexpr int64_t billion = int64_t{1} << 30;
 

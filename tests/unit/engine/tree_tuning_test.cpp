@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 constexpr int64_t many = 100000;
@@ -21,7 +21,7 @@ constexpr int64_t many = 100000;
 /// What an evaluation would report; seconds of its forces by the sizes and the call.
 struct Scene {
     TreeTuning tuning;
-    Settings settings;
+    settings::Settings settings;
     Report report;
     int call = 0;
     std::function<double(int leaf, int group, int call)> seconds = [](int, int, int) { return 1.0; };
@@ -35,7 +35,7 @@ struct Scene {
 
     /// The sizes that one evaluation had.
     model::TreeSizes evaluate(int64_t n = many, bool whole = true, const char* why_not = "") {
-        Settings now = settings;
+        settings::Settings now = settings;
         tuning.before(now, n, whole, why_not, on_gpu);
         const model::TreeSizes sizes{now.leaf, now.group};
         if (too_large.count(sizes.leaf) > 0) {
@@ -211,12 +211,12 @@ TEST(TreeTuning, SizesWithoutMemoryAreNotTakenAgain) {
 }
 
 TEST(TreeTuning, ForcesStayRightWhileSizesAreTried) {
-    support::Bodies bodies(3000, kernels::Cloud::uniform), exact = bodies;
-    Settings settings;
-    settings.precision = Precision::fp64, settings.accuracy = 1e-4, settings.threads = 1;
+    support::Bodies bodies(3000, study::Cloud::uniform), exact = bodies;
+    settings::Settings settings;
+    settings.precision = settings::Precision::fp64, settings.accuracy = 1e-4, settings.threads = 1;
     core::Memory memory;
-    Settings reference = settings;
-    reference.method = Method::reference;
+    settings::Settings reference = settings;
+    reference.method = settings::Method::reference;
     Solver judge(reference, memory);
     exact.compute(judge);
     Solver solver(settings, memory);
@@ -234,4 +234,4 @@ TEST(TreeTuning, ForcesStayRightWhileSizesAreTried) {
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 constexpr int32_t units = 1, pairs_1d = 3, tiles_2d = 4; // cuda.kernel
@@ -30,13 +30,13 @@ struct Fed {
         control().buffers.clear();
         control().feed_s = nullptr;
     }
-    static Settings settings_of(int32_t kernel, int32_t buffer) {
-        Settings settings;
-        settings.backend = Backend::cuda, settings.precision = Precision::fp64, settings.accuracy = 1e-3;
+    static settings::Settings settings_of(int32_t kernel, int32_t buffer) {
+        settings::Settings settings;
+        settings.backend = settings::Backend::cuda, settings.precision = settings::Precision::fp64, settings.accuracy = 1e-3;
         settings.device.kernel = kernel, settings.device.buffer = buffer;
         return settings;
     }
-    const BufferTuning::Told& compute() {
+    const study::BufferTuning::Told& compute() {
         bodies.compute(solver);
         return solver.buffers().told();
     }
@@ -47,14 +47,14 @@ struct Fed {
 };
 
 TEST(Buffers, TheListsStayUnlessABufferIsAskedForAndTheKernelTakesIt) {
-    for (const auto& [kernel, buffer] : {std::pair{pairs_1d, 0}, {units, 4096}, {units, feed_auto}}) {
+    for (const auto& [kernel, buffer] : {std::pair{pairs_1d, 0}, {units, 4096}, {units, settings::feed_auto}}) {
         Fed run(kernel, buffer);
         EXPECT_EQ(run.compute().fed.buffer, 0);
         EXPECT_EQ(control().buffers.back(), 0);
         EXPECT_EQ(run.figure("time_s.feed"), -1);
     }
-    Fed direct(pairs_1d, feed_auto);
-    direct.solver.settings().method = Method::direct;
+    Fed direct(pairs_1d, settings::feed_auto);
+    direct.solver.settings().method = settings::Method::direct;
     direct.compute();
     EXPECT_EQ(control().buffers.back(), 0);
 }
@@ -63,7 +63,7 @@ TEST(Buffers, ANumberIsTakenAndItsTimesAreTold) {
     Fed run(tiles_2d, 4096);
     control().feed_s = [](int32_t) { return 0.125; };
     for (int call = 0; call < 3; ++call) {
-        const BufferTuning::Told& told = run.compute();
+        const study::BufferTuning::Told& told = run.compute();
         EXPECT_EQ(control().buffers.back(), 4096);
         EXPECT_EQ(told.by, "given");
         EXPECT_GT(told.predicted.total_s(), 0);
@@ -74,7 +74,7 @@ TEST(Buffers, ANumberIsTakenAndItsTimesAreTold) {
 }
 
 TEST(Buffers, AutoTriesWhatTheModelSaysAndKeepsTheFastest) {
-    Fed run(pairs_1d, feed_auto);
+    Fed run(pairs_1d, settings::feed_auto);
     control().feed_s = [](int32_t buffer) { return 1e-6 * buffer; };
     run.compute();
     for (int call = 0; call < 12; ++call)
@@ -92,4 +92,4 @@ TEST(Buffers, AutoTriesWhatTheModelSaysAndKeepsTheFastest) {
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -42,14 +42,14 @@ TEST_F(NearBoxesOnDevice, AreThoseOfTheHostsPoints) {
         for (const int64_t sources : {0, 1300})
             for (const int some : {0b111, 0b010}) { // axes on the device
                 NearScene scene(1500, sources, 3);
-                scene.request.options.backend = pipeline::Backend::auto_;
+                scene.request.options.backend = settings::Backend::auto_;
                 near::BoxOptions boxes;
                 boxes.kind = kind, boxes.dimension = 3;
                 boxes.has_box = kind == near::Boxes::grid;
                 for (int axis = 0; axis < 3; ++axis)
                     boxes.cells[axis] = 4, boxes.upper[axis] = 1.0001;
                 scene.request.structure = nullptr, scene.request.boxes = &boxes;
-                const pipeline::NearPlan right(memory, log, scene.request);
+                const near::NearPlan right(memory, log, scene.request);
                 for (auto* const set : {&scene.request.points.target, &scene.request.points.source})
                     for (int axis = 0; axis < 3; ++axis)
                         if ((some >> axis & 1) != 0 && (*set)[axis].present())
@@ -57,7 +57,7 @@ TEST_F(NearBoxesOnDevice, AreThoseOfTheHostsPoints) {
                 scene.request.points.stream = &stream;
                 FakeDevice::the() = {};
                 copies = 0;
-                pipeline::NearPlan plan(memory, log, scene.request);
+                near::NearPlan plan(memory, log, scene.request);
                 EXPECT_EQ(plan.device(), 2) << "where the points are";
                 EXPECT_EQ(FakeDevice::the().waited, std::vector<const void*>{&stream});
                 EXPECT_EQ(waits_before_copies, 1);
@@ -98,7 +98,7 @@ TEST_F(NearBoxesOnDevice, ComeWithAnyStride) {
         particles::ArrayView view;
         view.n = 5, view.item_stride = stride, view.memory = particles::MemorySpace::device;
         view.data = reinterpret_cast<char*>(block.data() + (stride < 0 ? 40 : 3));
-        const particles::ArrayView copy = pipeline::on_host(view, bytes);
+        const particles::ArrayView copy = near::on_host(view, bytes);
         ASSERT_TRUE(copy.on_host());
         for (int64_t i = 0; i < 5; ++i) {
             EXPECT_NE(copy.at(i), view.at(i));

@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
-using kernels::DeviceKernel;
+using forces::DeviceKernel;
 
 std::string words_of(const Report& report, const char* key) {
     std::string words = "nothing";
@@ -19,9 +19,9 @@ std::string words_of(const Report& report, const char* key) {
     return words;
 }
 
-Report report_of(Backend backend, Method method, DeviceKernel kernel) {
+Report report_of(settings::Backend backend, settings::Method method, DeviceKernel kernel) {
     test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);
-    Settings settings;
+    settings::Settings settings;
     settings.backend = backend, settings.method = method, settings.accuracy = 1e-3;
     settings.device.kernel = static_cast<int32_t>(kernel);
     core::Memory memory;
@@ -35,23 +35,23 @@ TEST(DeviceReport, SaysWhoseBitsDifferFromRunToRun) {
     for (const DeviceKernel kernel :
          {DeviceKernel::automatic, DeviceKernel::units, DeviceKernel::block_per_group, DeviceKernel::pairs_1d,
           DeviceKernel::tiles_2d}) {
-        const Report report = report_of(Backend::cuda, Method::tree, kernel);
+        const Report report = report_of(settings::Backend::cuda, settings::Method::tree, kernel);
         const std::string words = words_of(report, "kernel");
         const bool atomic = kernel == DeviceKernel::pairs_1d || kernel == DeviceKernel::tiles_2d;
         EXPECT_EQ(words.find("last bits differ from run to run") != std::string::npos, atomic) << words;
         EXPECT_NE(report.json().find("\"kernel\":\"" + words + "\""), std::string::npos) << report.json();
     }
-    EXPECT_EQ(words_of(report_of(Backend::cuda, Method::tree, DeviceKernel::automatic), "kernel"), "units");
+    EXPECT_EQ(words_of(report_of(settings::Backend::cuda, settings::Method::tree, DeviceKernel::automatic), "kernel"), "units");
 }
 
 TEST(DeviceReport, SaysNothingOfAKernelWhereNoListsWereEvaluatedOnAGpu) {
-    EXPECT_EQ(words_of(report_of(Backend::cuda, Method::direct, DeviceKernel::pairs_1d), "kernel"),
+    EXPECT_EQ(words_of(report_of(settings::Backend::cuda, settings::Method::direct, DeviceKernel::pairs_1d), "kernel"),
               "nothing");
-    const Report cpu = report_of(Backend::cpu, Method::tree, DeviceKernel::pairs_1d);
+    const Report cpu = report_of(settings::Backend::cpu, settings::Method::tree, DeviceKernel::pairs_1d);
     for (const char* key : {"kernel", "device", "note"})
         EXPECT_EQ(words_of(cpu, key), "nothing") << key;
     EXPECT_EQ(cpu.json().find("\"kernel\""), std::string::npos);
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

@@ -10,7 +10,7 @@
 
 #include <set>
 
-namespace graft::pipeline {
+namespace graft::engine {
 namespace {
 
 fake::Control& control() {
@@ -22,12 +22,12 @@ using support::Bodies;
 constexpr int32_t pairs_1d = 3, tiles_2d = 4; // cuda.kernel
 
 struct Case {
-    Settings settings;
+    settings::Settings settings;
     core::Memory memory;
     std::unique_ptr<Solver> solver;
 
     explicit Case(TreeSizesBy by, int32_t kernel = 0, bool leaf_given = false, bool group_given = false) {
-        settings.backend = Backend::cuda, settings.precision = Precision::fp64, settings.accuracy = 1e-4;
+        settings.backend = settings::Backend::cuda, settings.precision = settings::Precision::fp64, settings.accuracy = 1e-4;
         settings.tuned = leaf_given || group_given;
         settings.device.kernel = kernel;
         control().used.clear();
@@ -58,7 +58,7 @@ TEST(DeviceTreeSizes, FixedIsTheDevicesOwnChoiceAndIsTold) {
 TEST(DeviceTreeSizes, ATrialKeepsTheFasterAndForcesStayRight) {
     Bodies bodies(3000), exact(3000);
     Case reference(TreeSizesBy::fixed);
-    reference.settings.backend = Backend::cpu, reference.settings.method = Method::reference;
+    reference.settings.backend = settings::Backend::cpu, reference.settings.method = settings::Method::reference;
     reference.remake(TreeSizesBy::fixed);
     reference.compute(exact);
 
@@ -131,12 +131,12 @@ TEST(DeviceTreeSizes, BlocksOfThePapersKernelsAreTriedToo) {
 TEST(DeviceTreeSizes, AMeasurementPredictsWithTheMachineThatItIsGiven) {
     control().forces_s = nullptr;
     const auto predicted = [](const std::optional<model::Machine>& machine) {
-        ForceBench bench;
-        bench.settings.backend = Backend::cuda, bench.settings.device.kernel = tiles_2d;
+        study::ForceBench bench;
+        bench.settings.backend = settings::Backend::cuda, bench.settings.device.kernel = tiles_2d;
         bench.n = 3000, bench.warm_up = 1, bench.repeats = 1;
         bench.sizes = TreeSizesBy::model;
         bench.machine = machine;
-        const TreeTuning::Told told = bench_force(bench).sizes;
+        const TreeTuning::Told told = study::bench_force(bench).sizes;
         return told.predicted.forces_s / told.predicted.total_s();
     };
     model::Machine slow;
@@ -174,11 +174,11 @@ TEST(DeviceTreeSizes, WhereTheyStayItSaysWhy) {
         run.compute(bodies);
         return run.compute(bodies).by;
     };
-    EXPECT_EQ(told_of([](Settings& s) { s.tree_type = tree::TreeType::orb; }),
+    EXPECT_EQ(told_of([](settings::Settings& s) { s.tree_type = tree::TreeType::orb; }),
               "fixed: the host builds the tree");
-    EXPECT_EQ(told_of([](Settings& s) { s.device.reuse = 4, s.device.skin = 0.1; }), "fixed: lists are kept");
-    EXPECT_EQ(told_of([](Settings& s) { s.device.kernel = 2; }), "fixed: cuda.kernel block has no model");
-    EXPECT_EQ(told_of([](Settings&) {}).substr(0, 6), "trial ");
+    EXPECT_EQ(told_of([](settings::Settings& s) { s.device.reuse = 4, s.device.skin = 0.1; }), "fixed: lists are kept");
+    EXPECT_EQ(told_of([](settings::Settings& s) { s.device.kernel = 2; }), "fixed: cuda.kernel block has no model");
+    EXPECT_EQ(told_of([](settings::Settings&) {}).substr(0, 6), "trial ");
 }
 
 TEST(DeviceTreeSizes, AnotherPlaceBeginsAgain) {
@@ -186,13 +186,13 @@ TEST(DeviceTreeSizes, AnotherPlaceBeginsAgain) {
     Case run(TreeSizesBy::model);
     run.compute(bodies), run.compute(bodies);
     EXPECT_GT(run.solver->tuning().told().predicted.total_s(), 0);
-    run.solver->settings().backend = Backend::cpu;
+    run.solver->settings().backend = settings::Backend::cpu;
     EXPECT_EQ(run.compute(bodies).by, "fixed: this evaluation is the first, whose counts the model needs");
     EXPECT_EQ(run.solver->tuning().told().sizes, (model::TreeSizes{64, 128, {}}));
     run.compute(bodies);
-    run.solver->settings().backend = Backend::cuda;
+    run.solver->settings().backend = settings::Backend::cuda;
     EXPECT_EQ(run.compute(bodies).by, "fixed: this evaluation is the first, whose counts the model needs");
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::engine

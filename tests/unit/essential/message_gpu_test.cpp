@@ -18,9 +18,9 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
-using graft::pipeline::testing::Cloud;
-using graft::pipeline::testing::make_cloud;
+using namespace graft::essential;
+using graft::engine::testing::Cloud;
+using graft::engine::testing::make_cloud;
 
 /// A sender: tree, moments and criterion on the host, in the device's words.
 struct Sender {

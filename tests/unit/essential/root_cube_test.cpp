@@ -7,8 +7,11 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
-using namespace graft::pipeline::testing;
+using namespace graft::engine;
+using namespace graft::essential;
+using namespace graft::particles;
+using namespace graft::settings;
+using namespace graft::engine::testing;
 
 /// The root that all ranks find, each with a box (lower, upper); an empty one where lower[0] > upper[0].
 KeyRange root_of(const std::vector<geometry::Box>& boxes, const Settings& settings,

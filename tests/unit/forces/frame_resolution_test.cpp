@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace graft::kernels {
+namespace graft::forces {
 namespace {
 
 struct Points {
@@ -43,4 +43,4 @@ TEST(FrameResolution, AloneAndAllAtOnePlace) {
 }
 
 } // namespace
-} // namespace graft::kernels
+} // namespace graft::forces

@@ -24,8 +24,8 @@ struct Place {
 /// `centre`.
 template <typename T>
 struct Both {
-    kernels::Frame frame;
-    kernels::TargetBuffer<T> by_cell, by_local;
+    forces::Frame frame;
+    forces::TargetBuffer<T> by_cell, by_local;
     int64_t count;
 
     Both(Cloud& cloud, int order, bool softened, const Place& centre, const std::vector<Place>& offsets)
@@ -39,34 +39,34 @@ struct Both {
             x.push_back(centre.x + p.x), y.push_back(centre.y + p.y), z.push_back(centre.z + p.z);
             box.include(x.back(), y.back(), z.back());
         }
-        frame = kernels::make_frame<T>(box, 1);
+        frame = forces::make_frame<T>(box, 1);
         const double length = softened ? 0.7 * frame.scale : 0;
-        const auto softening = softened ? kernels::Softening::plummer : kernels::Softening::none;
-        const kernels::CellVariant variant{order, softened, false, true};
-        for (kernels::TargetBuffer<T>* targets : {&by_cell, &by_local})
+        const auto softening = softened ? forces::Softening::plummer : forces::Softening::none;
+        const forces::CellVariant variant{order, softened, false, true};
+        for (forces::TargetBuffer<T>* targets : {&by_cell, &by_local})
             targets->fill({x.data(), y.data(), z.data(), nullptr, nullptr, count}, 0, count, frame,
                           {softening, false, true});
         std::vector<int32_t> nodes;
         for (int32_t k = 0; k < std::min(21, cloud.tree.node_count()); ++k)
             nodes.push_back(k);
         const auto cells_count = static_cast<int64_t>(nodes.size());
-        kernels::CellBuffer<T> cells(cloud.memory);
+        forces::CellBuffer<T> cells(cloud.memory);
         cells.fill(cloud.moments, expansion.data(), nodes.data(), cells_count, frame, variant);
-        kernels::m2p(variant, length, cells.view(), by_cell.view(), 0, by_cell.sums());
+        forces::m2p(variant, length, cells.view(), by_cell.view(), 0, by_cell.sums());
 
-        kernels::LocalSources<T> sources(cloud.memory);
+        forces::LocalSources<T> sources(cloud.memory);
         sources.fill(cloud.moments, expansion.data(), nodes.data(), cells_count, frame, variant);
-        kernels::LocalExpansion local;
+        forces::LocalExpansion local;
         local.centre[0] = (centre.x - frame.centre[0]) * frame.scale;
         local.centre[1] = (centre.y - frame.centre[1]) * frame.scale;
         local.centre[2] = (centre.z - frame.centre[2]) * frame.scale;
-        kernels::m2l(variant, length, sources, local);
-        kernels::l2p(variant, local, by_local.view(), by_local.sums());
+        forces::m2l(variant, length, sources, local);
+        forces::l2p(variant, local, by_local.view(), by_local.sums());
     }
 
     /// Largest difference, relative to the largest force, or potential.
     double force_error() {
-        const kernels::FieldSums a = by_cell.sums(), b = by_local.sums();
+        const forces::FieldSums a = by_cell.sums(), b = by_local.sums();
         double worst = 0, size = 0;
         for (int64_t k = 0; k < count; ++k) {
             worst = std::max(worst, std::hypot(a.ax[k] - b.ax[k], a.ay[k] - b.ay[k], a.az[k] - b.az[k]));
@@ -75,7 +75,7 @@ struct Both {
         return worst / size;
     }
     double potential_error() {
-        const kernels::FieldSums a = by_cell.sums(), b = by_local.sums();
+        const forces::FieldSums a = by_cell.sums(), b = by_local.sums();
         double worst = 0, size = 0;
         for (int64_t k = 0; k < count; ++k) {
             worst = std::max(worst, std::abs(a.potential[k] - b.potential[k]));
@@ -100,8 +100,8 @@ std::vector<Place> ring(double radius, int count) {
 
 class LocalOnEverySimd : public testing::TestWithParam<std::string> {
   protected:
-    void SetUp() override { ASSERT_TRUE(kernels::set_simd_limit(GetParam())); }
-    void TearDown() override { kernels::set_simd_limit(""); }
+    void SetUp() override { ASSERT_TRUE(forces::set_simd_limit(GetParam())); }
+    void TearDown() override { forces::set_simd_limit(""); }
 };
 
 } // namespace
@@ -122,7 +122,7 @@ TEST_P(LocalOnEverySimd, AtItsCentreTheExpansionIsM2P) {
                 EXPECT_LT(single.potential_error(), mixed ? 2e-5 : 3e-6);
             }
 }
-INSTANTIATE_TEST_SUITE_P(Simd, LocalOnEverySimd, testing::ValuesIn(kernels::simd_names()));
+INSTANTIATE_TEST_SUITE_P(Simd, LocalOnEverySimd, testing::ValuesIn(forces::simd_names()));
 
 // The first term left out of a far cell's polynomial: (size of the group / distance)^local_order.
 TEST(Local, ErrorFallsWithDistanceByTheRightPower) {
@@ -132,7 +132,7 @@ TEST(Local, ErrorFallsWithDistanceByTheRightPower) {
             Both<double> near(cloud, order, softened, at(8), ring(1, 17));
             Both<double> far(cloud, order, softened, at(32), ring(1, 17));
             const double power = std::log(near.force_error() / far.force_error()) / std::log(4.0);
-            EXPECT_NEAR(power, kernels::local_order(order), 0.35)
+            EXPECT_NEAR(power, forces::local_order(order), 0.35)
                 << "order " << order << " softened " << softened;
         }
 }
@@ -149,7 +149,7 @@ TEST(Local, ForceIsTheGradientOfThePotential) {
                         {0.3, -0.2 - step, 0.1},
                         {0.3, -0.2, 0.1 + step},
                         {0.3, -0.2, 0.1 - step}});
-        const kernels::FieldSums s = b.by_local.sums();
+        const forces::FieldSums s = b.by_local.sums();
         const double h = 2 * step * b.frame.scale;
         EXPECT_NEAR((s.potential[1] - s.potential[2]) / h, s.ax[0], 1e-6 * std::abs(s.ax[0]) + 1e-9);
         EXPECT_NEAR((s.potential[3] - s.potential[4]) / h, s.ay[0], 1e-6 * std::abs(s.ay[0]) + 1e-9);

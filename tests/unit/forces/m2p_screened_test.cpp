@@ -44,7 +44,7 @@ template <typename T>
 Errors root_error(Cloud& cloud, const Case& c) {
     moments::compute_moments(cloud.executor, cloud.tree, c.order, cloud.moments);
     const moments::Moments& m = cloud.moments;
-    const kernels::CellVariant variant{c.order, c.length > 0, false, true, true};
+    const forces::CellVariant variant{c.order, c.length > 0, false, true, true};
     core::Buffer<T> expansion(cloud.memory);
     moments::fill_expansion(cloud.executor, m, true, expansion);
     std::mt19937_64 random(11);
@@ -57,16 +57,16 @@ Errors root_error(Cloud& cloud, const Case& c) {
         x.push_back(m.cx[0] + f * v[0]), y.push_back(m.cy[0] + f * v[1]), z.push_back(m.cz[0] + f * v[2]);
         box.include(x.back(), y.back(), z.back());
     }
-    const kernels::Frame frame = kernels::make_frame<T>(box, 0);
-    kernels::TargetBuffer<T> targets(cloud.memory);
+    const forces::Frame frame = forces::make_frame<T>(box, 0);
+    forces::TargetBuffer<T> targets(cloud.memory);
     targets.fill({x.data(), y.data(), z.data(), nullptr, nullptr, 13}, 0, 13, frame,
-                 {kernels::Softening::none, false, true});
-    kernels::CellBuffer<T> cells(cloud.memory);
+                 {forces::Softening::none, false, true});
+    forces::CellBuffer<T> cells(cloud.memory);
     const int32_t root = 0;
     cells.fill(m, expansion.data(), &root, 1, frame, variant);
-    kernels::m2p_screened(variant, c.length * frame.scale, c.alpha / frame.scale, cells.view(),
+    forces::m2p_screened(variant, c.length * frame.scale, c.alpha / frame.scale, cells.view(),
                           targets.view(), 0, targets.sums());
-    const kernels::FieldSums sums = targets.sums();
+    const forces::FieldSums sums = targets.sums();
     const double square = frame.scale * frame.scale;
     Errors worst{0, 0};
     for (size_t k = 0; k < 13; ++k) {

@@ -44,16 +44,16 @@ Errors root_error(Cloud& cloud, int order, double distance, reference::Softening
         h.push_back(0.05);
         box.include(x.back(), y.back(), z.back());
     }
-    const kernels::Frame frame = kernels::make_frame<T>(box, 0);
-    const kernels::PairVariant pair{static_cast<kernels::Softening>(softening), per_particle, true};
-    const kernels::CellVariant variant{order, softened, per_particle && softened, true};
-    kernels::TargetBuffer<T> targets(cloud.memory);
+    const forces::Frame frame = forces::make_frame<T>(box, 0);
+    const forces::PairVariant pair{static_cast<forces::Softening>(softening), per_particle, true};
+    const forces::CellVariant variant{order, softened, per_particle && softened, true};
+    forces::TargetBuffer<T> targets(cloud.memory);
     targets.fill({x.data(), y.data(), z.data(), nullptr, per_particle ? h.data() : nullptr, 13}, 0, 13, frame,
                  pair);
-    kernels::CellBuffer<T> cells(cloud.memory);
+    forces::CellBuffer<T> cells(cloud.memory);
     const int32_t root = 0;
     cells.fill(m, expansion.data(), &root, 1, frame, variant);
-    kernels::m2p(variant, length * frame.scale, cells.view(), targets.view(), 0, targets.sums());
+    forces::m2p(variant, length * frame.scale, cells.view(), targets.view(), 0, targets.sums());
 
     std::vector<double> ax(13), ay(13), az(13), p(13);
     const auto n = static_cast<int64_t>(cloud.x.size());
@@ -64,7 +64,7 @@ Errors root_error(Cloud& cloud, int order, double distance, reference::Softening
     Errors worst{0, 0};
     const double square = frame.scale * frame.scale;
     for (int k = 0; k < 13; ++k) {
-        const kernels::FieldSums sums = targets.sums();
+        const forces::FieldSums sums = targets.sums();
         const double d =
             std::hypot(sums.ax[k] * square - ax[k], sums.ay[k] * square - ay[k], sums.az[k] * square - az[k]);
         worst.force = std::max(worst.force, d / std::hypot(ax[k], ay[k], az[k]));
@@ -135,8 +135,8 @@ TEST(M2P, SofteningPerParticleTakesTheMeanSquare) {
 
 TEST(M2P, EverySimdTargetAndFloat) {
     Cloud cloud(300, false, 16, 1e-3, 1e3); // far from the origin, small: frames must hold the digits
-    for (const std::string& name : kernels::simd_names()) {
-        ASSERT_TRUE(kernels::set_simd_limit(name));
+    for (const std::string& name : forces::simd_names()) {
+        ASSERT_TRUE(forces::set_simd_limit(name));
         for (int order : {0, 1, 2, 3, 4}) {
             const Errors exact = root_error<double>(cloud, order, 5e-3, reference::Softening::none, 0);
             const Errors single = root_error<float>(cloud, order, 5e-3, reference::Softening::none, 0);
@@ -147,5 +147,5 @@ TEST(M2P, EverySimdTargetAndFloat) {
             EXPECT_NEAR(soft.force, soft_exact.force, 2e-6) << name << " order " << order;
         }
     }
-    kernels::set_simd_limit("");
+    forces::set_simd_limit("");
 }

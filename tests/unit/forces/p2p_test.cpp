@@ -34,7 +34,7 @@ struct Particles {
         }
     }
     int64_t count() const { return static_cast<int64_t>(x.size()); }
-    kernels::ParticleArrays arrays(bool per_particle) const {
+    forces::ParticleArrays arrays(bool per_particle) const {
         return {x.data(), y.data(), z.data(), q.data(), per_particle ? h.data() : nullptr, count()};
     }
     reference::Points points(bool per_particle) const {
@@ -55,18 +55,18 @@ struct Field {
 };
 
 template <typename T>
-Field by_kernel(const Particles& sources, const Particles& targets, const kernels::PairVariant& variant,
+Field by_kernel(const Particles& sources, const Particles& targets, const forces::PairVariant& variant,
                 double length, int64_t chunk = 0) {
     core::Memory memory;
-    kernels::SourceBuffer<T> source_buffer(memory);
-    kernels::TargetBuffer<T> target_buffer(memory);
-    const kernels::Frame frame = kernels::make_frame<T>(targets.box(), 1);
+    forces::SourceBuffer<T> source_buffer(memory);
+    forces::TargetBuffer<T> target_buffer(memory);
+    const forces::Frame frame = forces::make_frame<T>(targets.box(), 1);
     source_buffer.append(sources.arrays(variant.per_particle), 0, sources.count(), frame, variant);
     target_buffer.fill(targets.arrays(variant.per_particle), 0, targets.count(), frame, variant);
-    kernels::p2p(variant, length * frame.scale, source_buffer.view(), target_buffer.view(), chunk,
+    forces::p2p(variant, length * frame.scale, source_buffer.view(), target_buffer.view(), chunk,
                  target_buffer.sums());
     Field field(targets.count());
-    const kernels::FieldSums sums = target_buffer.sums();
+    const forces::FieldSums sums = target_buffer.sums();
     for (int64_t i = 0; i < targets.count(); ++i) {
         field.ax[i] = sums.ax[i] * frame.scale * frame.scale;
         field.ay[i] = sums.ay[i] * frame.scale * frame.scale;
@@ -76,7 +76,7 @@ Field by_kernel(const Particles& sources, const Particles& targets, const kernel
     return field;
 }
 
-Field by_reference(const Particles& sources, const Particles& targets, const kernels::PairVariant& variant,
+Field by_reference(const Particles& sources, const Particles& targets, const forces::PairVariant& variant,
                    double length, bool absolute = false) {
     Field field(targets.count());
     std::vector<double> charge = sources.q;
@@ -95,7 +95,7 @@ constexpr double tolerance = sizeof(T) == 4 ? 2e-6 : 4e-15;
 /// Every component within `tolerance` of a size that a sum of absolute terms has: the potential of |q| over
 /// the nearest distances (force) and the potential of |q| itself.
 template <typename T>
-void expect_equal(const Particles& sources, const Particles& targets, const kernels::PairVariant& variant,
+void expect_equal(const Particles& sources, const Particles& targets, const forces::PairVariant& variant,
                   double length, int64_t chunk = 0) {
     const Field found = by_kernel<T>(sources, targets, variant, length, chunk);
     const Field expected = by_reference(sources, targets, variant, length);
@@ -113,34 +113,34 @@ void expect_equal(const Particles& sources, const Particles& targets, const kern
     }
 }
 
-const kernels::PairVariant all_variants[] = {
-    {kernels::Softening::none, false, false},    {kernels::Softening::none, false, true},
-    {kernels::Softening::plummer, false, false}, {kernels::Softening::plummer, false, true},
-    {kernels::Softening::plummer, true, false},  {kernels::Softening::plummer, true, true},
-    {kernels::Softening::spline, false, false},  {kernels::Softening::spline, false, true},
-    {kernels::Softening::spline, true, false},   {kernels::Softening::spline, true, true},
+const forces::PairVariant all_variants[] = {
+    {forces::Softening::none, false, false},    {forces::Softening::none, false, true},
+    {forces::Softening::plummer, false, false}, {forces::Softening::plummer, false, true},
+    {forces::Softening::plummer, true, false},  {forces::Softening::plummer, true, true},
+    {forces::Softening::spline, false, false},  {forces::Softening::spline, false, true},
+    {forces::Softening::spline, true, false},   {forces::Softening::spline, true, true},
 };
 
 class EverySimd : public testing::TestWithParam<std::string> {
   protected:
-    void SetUp() override { ASSERT_TRUE(kernels::set_simd_limit(GetParam())); }
-    void TearDown() override { kernels::set_simd_limit(""); }
+    void SetUp() override { ASSERT_TRUE(forces::set_simd_limit(GetParam())); }
+    void TearDown() override { forces::set_simd_limit(""); }
 };
 
-INSTANTIATE_TEST_SUITE_P(P2P, EverySimd, testing::ValuesIn(kernels::simd_names()),
+INSTANTIATE_TEST_SUITE_P(P2P, EverySimd, testing::ValuesIn(forces::simd_names()),
                          [](const auto& info) { return info.param; });
 
 } // namespace
 
 TEST_P(EverySimd, LimitIsObeyed) {
-    EXPECT_EQ(kernels::simd_name(), GetParam());
-    EXPECT_FALSE(kernels::set_simd_limit("MMX"));
+    EXPECT_EQ(forces::simd_name(), GetParam());
+    EXPECT_FALSE(forces::set_simd_limit("MMX"));
 }
 
 TEST_P(EverySimd, EveryVariantEqualsThePlainSum) {
     for (const bool mixed : {false, true}) {
         const Particles sources(333, 1, mixed, 1), targets(67, 1, mixed, 2);
-        for (const kernels::PairVariant& variant : all_variants) {
+        for (const forces::PairVariant& variant : all_variants) {
             SCOPED_TRACE(testing::Message()
                          << "softening " << static_cast<int>(variant.softening) << " per particle "
                          << variant.per_particle << " potential " << variant.potential);
@@ -151,7 +151,7 @@ TEST_P(EverySimd, EveryVariantEqualsThePlainSum) {
 }
 
 TEST_P(EverySimd, EveryRemainderOfBothCounts) {
-    const kernels::PairVariant variant{kernels::Softening::none, false, true};
+    const forces::PairVariant variant{forces::Softening::none, false, true};
     for (int64_t n = 1; n <= 70; ++n) {
         const Particles sources(n, 1, false, 3), targets(71 - n, 1, false, 4);
         expect_equal<float>(sources, targets, variant, 0);
@@ -161,7 +161,7 @@ TEST_P(EverySimd, EveryRemainderOfBothCounts) {
 
 TEST_P(EverySimd, NothingAtAll) {
     const Particles none(0, 1, false, 1), some(5, 1, false, 2);
-    const Field field = by_kernel<float>(none, some, {kernels::Softening::none, false, true}, 0);
+    const Field field = by_kernel<float>(none, some, {forces::Softening::none, false, true}, 0);
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(field.ax[i] + field.ay[i] + field.az[i] + field.potential[i], 0);
     EXPECT_TRUE(by_kernel<float>(some, none, {}, 0).ax.empty());
@@ -169,7 +169,7 @@ TEST_P(EverySimd, NothingAtAll) {
 
 TEST_P(EverySimd, ATargetAmongTheSourcesFeelsNoForceOfItsOwn) {
     const Particles all(100, 1, true, 5);
-    for (const kernels::PairVariant& variant : all_variants) {
+    for (const forces::PairVariant& variant : all_variants) {
         expect_equal<float>(all, all, variant, 0.2);
         expect_equal<double>(all, all, variant, 0.2);
     }
@@ -182,16 +182,16 @@ TEST_P(EverySimd, AllAtOnePlace) {
     double total = 0;
     for (const double q : all.q)
         total += q;
-    const Field bare = by_kernel<float>(all, all, {kernels::Softening::none, false, true}, 0);
-    const Field plummer = by_kernel<double>(all, all, {kernels::Softening::plummer, false, true}, 0.5);
-    const Field spline = by_kernel<double>(all, all, {kernels::Softening::spline, false, true}, 0.5);
+    const Field bare = by_kernel<float>(all, all, {forces::Softening::none, false, true}, 0);
+    const Field plummer = by_kernel<double>(all, all, {forces::Softening::plummer, false, true}, 0.5);
+    const Field spline = by_kernel<double>(all, all, {forces::Softening::spline, false, true}, 0.5);
     for (int i = 0; i < 40; ++i) {
         EXPECT_EQ(bare.ax[i], 0);
         EXPECT_EQ(bare.potential[i], 0);
         EXPECT_EQ(plummer.ax[i] + spline.az[i], 0);
-        EXPECT_NEAR(plummer.potential[i], total * kernels::self_potential(kernels::Softening::plummer, 0.5),
+        EXPECT_NEAR(plummer.potential[i], total * forces::self_potential(forces::Softening::plummer, 0.5),
                     1e-13 * total);
-        EXPECT_NEAR(spline.potential[i], total * kernels::self_potential(kernels::Softening::spline, 0.5),
+        EXPECT_NEAR(spline.potential[i], total * forces::self_potential(forces::Softening::spline, 0.5),
                     2e-13 * total);
     }
 }
@@ -202,23 +202,23 @@ TEST_P(EverySimd, DoublesSpanManyOrdersOfMagnitude) {
     sources.x = {1e-25, 1, 1e25}, sources.y = {0, 0, 0}, sources.z = {0, 0, 0}, sources.q = {1e-50, 1, 1e50};
     Particles target(1, 1, false, 8);
     target.x = {0}, target.y = {0}, target.z = {0};
-    const Field field = by_kernel<double>(sources, target, {kernels::Softening::none, false, true}, 0);
+    const Field field = by_kernel<double>(sources, target, {forces::Softening::none, false, true}, 0);
     EXPECT_NEAR(field.ax[0], 3, 1e-14);
     EXPECT_NEAR(field.potential[0] / (1e25 + 1 + 1e-25), 1, 1e-14);
 }
 
 TEST_P(EverySimd, FramesKeepFloatPrecisionFarFromTheOrigin) {
     const Particles sources(200, 1.0 / 1024, false, 9, 1000), targets(32, 1.0 / 1024, false, 10, 1000);
-    expect_equal<float>(sources, targets, {kernels::Softening::none, false, true}, 0);
+    expect_equal<float>(sources, targets, {forces::Softening::none, false, true}, 0);
 }
 
 TEST_P(EverySimd, ForceIsTheGradientOfThePotential) {
     const Particles sources(150, 1, true, 11);
     const double step = 1e-4;
-    for (const kernels::PairVariant& variant : all_variants) {
+    for (const forces::PairVariant& variant : all_variants) {
         // Unsoftened, the nearest pairs are too steep for a fixed step: the comparison with the plain sum
         // serves.
-        if (!variant.potential || variant.softening == kernels::Softening::none)
+        if (!variant.potential || variant.softening == forces::Softening::none)
             continue;
         Particles targets(7, 1, false, 12);
         const Field field = by_kernel<double>(sources, targets, variant, 0.7);
@@ -234,7 +234,7 @@ TEST_P(EverySimd, ForceIsTheGradientOfThePotential) {
 
 TEST_P(EverySimd, ChunksOnlyRegroupTheSum) {
     const Particles sources(5000, 1, false, 13), targets(33, 1, false, 14);
-    expect_equal<float>(sources, targets, {kernels::Softening::none, false, true}, 0, 512);
+    expect_equal<float>(sources, targets, {forces::Softening::none, false, true}, 0, 512);
     const Field all = by_kernel<float>(sources, targets, {}, 0);
     const Field whole = by_kernel<float>(sources, targets, {}, 0, 1 << 20);
     EXPECT_EQ(all.ax, whole.ax); // the same order of summation, the same bits
@@ -243,15 +243,15 @@ TEST_P(EverySimd, ChunksOnlyRegroupTheSum) {
 TEST_P(EverySimd, AppendedRangesAreOneSource) {
     core::Memory memory;
     const Particles particles(1000, 1, false, 15);
-    const kernels::PairVariant variant{kernels::Softening::spline, true, false};
-    const kernels::Frame frame = kernels::make_frame<float>(particles.box(), 1);
-    kernels::SourceBuffer<float> buffer(memory);
+    const forces::PairVariant variant{forces::Softening::spline, true, false};
+    const forces::Frame frame = forces::make_frame<float>(particles.box(), 1);
+    forces::SourceBuffer<float> buffer(memory);
     int64_t first = 0;
     for (int64_t count : {1, 7, 16, 100, 3, 873}) {
         buffer.append(particles.arrays(true), first, count, frame, variant);
         first += count;
     }
-    const kernels::Sources<float> view = buffer.view();
+    const forces::Sources<float> view = buffer.view();
     ASSERT_EQ(view.count, 1008);
     for (int64_t i = 0; i < 1000; ++i) {
         ASSERT_EQ(view.x[i], static_cast<float>((particles.x[i] - frame.centre[0]) * frame.scale));

@@ -17,7 +17,7 @@ using support::Cloud;
 
 namespace {
 
-using namespace graft::kernels;
+using namespace graft::forces;
 
 struct PlainOps {
     using Real = float;

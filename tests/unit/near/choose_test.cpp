@@ -11,15 +11,15 @@
 #include <algorithm>
 #include <cmath>
 
-namespace graft::kernels::near {
+namespace graft::near {
 namespace {
 
-BenchCase case_of(int64_t n, double density, int32_t dimension) {
-    BenchGrid grid;
+study::BenchCase case_of(int64_t n, double density, int32_t dimension) {
+    study::BenchGrid grid;
     grid.points = n;
     grid.density = density;
     grid.dimension = dimension;
-    return make_case(grid);
+    return study::make_case(grid);
 }
 
 Sums sums_of(int32_t dimension) {
@@ -30,7 +30,7 @@ Sums sums_of(int32_t dimension) {
 }
 
 TEST(NearChoose, LeastPredictedTimeWins) {
-    const BenchCase one = case_of(5000, 8, 3);
+    const study::BenchCase one = case_of(5000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
     ChoiceOptions options;
     for (const double executes : {1.0, 10.0, 1e6}) {
@@ -45,7 +45,7 @@ TEST(NearChoose, LeastPredictedTimeWins) {
 }
 
 TEST(NearChoose, ACollectionPaidOnceMayWinWithManyExecutions) {
-    const BenchCase one = case_of(5000, 30, 2);
+    const study::BenchCase one = case_of(5000, 30, 2);
     const Shape shape = shape_of(one.structure(), sums_of(2));
     ChoiceOptions options;
     Learned learned; // pretend: records collect slowly and sum ten times faster
@@ -59,7 +59,7 @@ TEST(NearChoose, ACollectionPaidOnceMayWinWithManyExecutions) {
 
 /// A shape of which `group` needs `bytes`, or somewhat more.
 Shape shape_with_group_bytes(double bytes) {
-    const BenchCase one = case_of(500, 8, 3);
+    const study::BenchCase one = case_of(500, 8, 3);
     Shape shape = shape_of(one.structure(), sums_of(3));
     while (bytes_of(Layout::replicated_group, shape) < bytes)
         for (int64_t Shape::*field : {&Shape::targets, &Shape::sources, &Shape::boxes, &Shape::pairs,
@@ -69,7 +69,7 @@ Shape shape_with_group_bytes(double bytes) {
 }
 
 /// What is chosen where every layout takes a second for an execution but `group`, which takes group_s.
-Layout choice_with_group(const Shape& shape, model::NearBackend backend, double group_s) {
+Layout choice_with_group(const Shape& shape, NearBackend backend, double group_s) {
     ChoiceOptions options;
     options.way.backend = backend;
     options.expected_executes = 1e9;
@@ -88,7 +88,7 @@ TEST(NearChoose, MemoryFromTheDriverOfAGpuHasToBeWorthFivePercent) {
     ASSERT_GT(bytes_of(Layout::replicated_group, large), kept);
     ASSERT_LE(bytes_of(Layout::replicated_group, small), kept);
     ASSERT_LE(bytes_of(Layout::ranges, large), kept) << "then nothing would be better than group";
-    using model::NearBackend;
+    using near::NearBackend;
     EXPECT_NE(choice_with_group(large, NearBackend::cuda, 0.96), Layout::replicated_group);
     EXPECT_EQ(choice_with_group(large, NearBackend::cuda, 0.94), Layout::replicated_group);
     EXPECT_EQ(choice_with_group(small, NearBackend::cuda, 0.99), Layout::replicated_group);
@@ -105,7 +105,7 @@ TEST(NearChoose, SumsOfPairsOnceAreBytesOfTiled) {
     shape.same = true, shape.components = 1, shape.precision = Precision::fp32;
     const auto bytes = [&](bool once, double most_bytes) {
         ChoiceOptions options;
-        options.way.backend = model::NearBackend::cuda;
+        options.way.backend = NearBackend::cuda;
         options.way.pairs_once = once, options.way.most_bytes = most_bytes;
         const Choice choice = choose(shape, {}, options);
         return choice.candidates[static_cast<size_t>(Layout::tiled)].predicted.bytes;
@@ -119,7 +119,7 @@ TEST(NearChoose, SumsOfPairsOnceAreBytesOfTiled) {
 }
 
 TEST(NearChoose, CapLeavesOutAndChunks) {
-    const BenchCase one = case_of(20000, 8, 3);
+    const study::BenchCase one = case_of(20000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
     ChoiceOptions options;
     options.way.most_bytes = 0.5 * bytes_of(Layout::replicated, shape);
@@ -143,7 +143,7 @@ TEST(NearChoose, CapLeavesOutAndChunks) {
 }
 
 TEST(NearChoose, LearningCorrectsTheChosenAndTheOthersAlike) {
-    const BenchCase one = case_of(5000, 8, 3);
+    const study::BenchCase one = case_of(5000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
     const Choice before = choose(shape, {}, {});
     Learned learned;
@@ -166,7 +166,7 @@ TEST(NearChoose, LearningCorrectsTheChosenAndTheOthersAlike) {
 }
 
 TEST(NearChoose, WithAndWithoutPaddingALayoutIsLearnedAboutAndTriedOnce) {
-    const BenchCase one = case_of(5000, 8, 3);
+    const study::BenchCase one = case_of(5000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
     const Choice before = choose(shape, {}, {});
     const auto at = [](Layout layout) { return static_cast<size_t>(layout); };
@@ -194,7 +194,7 @@ TEST(NearChoose, WithAndWithoutPaddingALayoutIsLearnedAboutAndTriedOnce) {
 }
 
 TEST(NearChoose, LearningForgetsByHalves) {
-    const BenchCase one = case_of(500, 8, 2);
+    const study::BenchCase one = case_of(500, 8, 2);
     const Choice choice = choose(shape_of(one.structure(), sums_of(2)), {}, {});
     Learned learned;
     Times times;
@@ -211,7 +211,7 @@ TEST(NearChoose, LearningForgetsByHalves) {
 
 template <typename T>
 void expect_trial(int32_t dimension, int32_t outputs) {
-    const BenchCase one = case_of(4000, 12, dimension);
+    const study::BenchCase one = case_of(4000, 12, dimension);
     Sums sums = sums_of(dimension);
     sums.precision = sizeof(T) == 4 ? Precision::fp32 : Precision::fp64;
     sums.outputs = outputs;
@@ -264,7 +264,7 @@ TEST(NearChoose, WorthOfATrialIsTheExpectedLossOfNotKnowing) {
 /// The built-in numbers, but with one layout's times multiplied.
 model::Machine machine_with(Layout layout, double factor) {
     model::Machine machine;
-    machine.near = model::near_defaults();
+    machine.near = near::near_defaults();
     for (model::NearLayoutCosts& one : machine.near.layouts) {
         one.error = 0.6;
         if (one.layout != static_cast<double>(layout))
@@ -280,7 +280,7 @@ model::Machine machine_with(Layout layout, double factor) {
 }
 
 TEST(NearChoose, ATrialOverrulesAModelThatIsFarOff) {
-    const BenchCase one = case_of(20000, 12, 3); // the paper's records are many times slower than tiles
+    const study::BenchCase one = case_of(20000, 12, 3); // the paper's records are many times slower than tiles
     const Coordinates<double> points{one.x.data(), one.y.data(), one.z.data()};
     ChoiceOptions options;
     options.expected_executes = 1000;
@@ -305,7 +305,7 @@ TEST(NearChoose, ATrialOverrulesAModelThatIsFarOff) {
 
 TEST(NearBench, CaseHasEveryPointOnceAndSymmetricLists) {
     for (const int32_t dimension : {2, 3}) {
-        const BenchCase one = case_of(777, 3, dimension);
+        const study::BenchCase one = case_of(777, 3, dimension);
         std::vector<int> seen(777);
         for (const int64_t i : one.index)
             ++seen[static_cast<size_t>(i)];
@@ -324,7 +324,7 @@ TEST(NearBench, CaseHasEveryPointOnceAndSymmetricLists) {
 }
 
 TEST(NearBench, ShapeIsTheSameForAnyThreads) {
-    const BenchCase one = case_of(9000, 2, 2); // several blocks of boxes
+    const study::BenchCase one = case_of(9000, 2, 2); // several blocks of boxes
     const Shape alone = shape_of(one.structure(), sums_of(2));
     const auto counts = [](const Shape& s) {
         return std::vector<double>{static_cast<double>(s.pairs),
@@ -356,20 +356,20 @@ TEST(NearBench, ShapeIsTheSameForAnyThreads) {
 }
 
 TEST(NearBench, TimesOfEveryLayoutAndTheSerialLoop) {
-    const BenchCase one = case_of(600, 5, 2);
-    const auto times = bench_layouts({Layout::indexed, Layout::ranges, Layout::replicated, Layout::tiled},
+    const study::BenchCase one = case_of(600, 5, 2);
+    const auto times = study::bench_layouts({Layout::indexed, Layout::ranges, Layout::replicated, Layout::tiled},
                                      one, sums_of(2), {}, 2);
-    for (const BenchTimes& t : times) {
+    for (const study::BenchTimes& t : times) {
         ASSERT_EQ(t.second.size(), 2u);
-        EXPECT_GT(median(t.once_s), 0);
+        EXPECT_GT(study::median(t.once_s), 0);
         EXPECT_GT(t.second[0].kernel_s, 0);
         EXPECT_EQ(t.chunks, 1);
     }
-    EXPECT_GT(bench_serial_s(one, sums_of(2), 1), 0);
-    EXPECT_EQ(median({}), 0);
-    EXPECT_EQ(median({3, 1, 2}), 2);
-    EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+    EXPECT_GT(study::bench_serial_s(one, sums_of(2), 1), 0);
+    EXPECT_EQ(study::median({}), 0);
+    EXPECT_EQ(study::median({3, 1, 2}), 2);
+    EXPECT_EQ(study::median({4, 1, 2, 3}), 2.5);
 }
 
 } // namespace
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace graft::kernels::near {
+namespace graft::near {
 
 namespace {
 
@@ -106,4 +106,4 @@ INSTANTIATE_TEST_SUITE_P(SameAndSeparate, NearCollect, ::testing::Bool());
 
 } // namespace
 
-} // namespace graft::kernels::near
+} // namespace graft::near

@@ -293,13 +293,13 @@ TEST_P(NearLayout, NewChargesAndNewPlaces) {
 }
 
 TEST_P(NearLayout, OtherInstructionSets) {
-    for (const std::string& set : kernels::simd_names()) {
-        ASSERT_TRUE(kernels::set_simd_limit(set));
+    for (const std::string& set : forces::simd_names()) {
+        ASSERT_TRUE(forces::set_simd_limit(set));
         SCOPED_TRACE(set);
         expect_all({.boxes = 20, .most = 12}, 800, {1, 4});
         expect_all({.coincident = true}, 900, {1});
     }
-    kernels::set_simd_limit("");
+    forces::set_simd_limit("");
 }
 
 std::vector<Tested> all_tested() {

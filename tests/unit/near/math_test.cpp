@@ -22,7 +22,7 @@ namespace near_math::HWY_NAMESPACE {
 template <typename T>
 void all(const T* in, int64_t n, T* out) {
     namespace hn = hwy::HWY_NAMESPACE;
-    using Ops = graft::kernels::near::HWY_NAMESPACE::NearOps<T>;
+    using Ops = graft::near::HWY_NAMESPACE::NearOps<T>;
     const typename Ops::D d;
     for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d))) {
         const auto x = hn::LoadU(d, in + i);
@@ -105,13 +105,13 @@ void expect_exact(double most) {
 }
 
 TEST(NearMath, IsExactOnEveryTarget) {
-    for (const std::string& set : graft::kernels::simd_names()) {
-        ASSERT_TRUE(graft::kernels::set_simd_limit(set));
+    for (const std::string& set : graft::forces::simd_names()) {
+        ASSERT_TRUE(graft::forces::set_simd_limit(set));
         SCOPED_TRACE(set);
         expect_exact<float>(8000);
         expect_exact<double>(1e6);
     }
-    graft::kernels::set_simd_limit("");
+    graft::forces::set_simd_limit("");
 }
 
 TEST(NearMath, DistanceZeroHasNoInverse) {

@@ -13,7 +13,7 @@
 
 namespace near_case {
 
-namespace near = graft::kernels::near;
+namespace near = graft::near;
 using Wide = long double;
 
 struct Case {

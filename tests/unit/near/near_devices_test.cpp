@@ -38,11 +38,11 @@ class NearDevicesTest : public testing::Test {
              bool add = false) {
         const near::Structure structure = spans_of(scene);
         const near::Shape shape = near::shape_of(structure, scene.request.sums);
-        const pipeline::NearSideInput input{memory, structure, shape, scene.request.sums,
+        const near::NearSideInput input{memory, structure, shape, scene.request.sums,
                                             scene.request.options};
-        const auto side = pipeline::make_near_devices(input, table, first, count, layout, "");
+        const auto side = near::make_near_devices(input, table, first, count, layout, "");
         side->set_points(scene.request.points);
-        pipeline::NearSums sums = scene.sums();
+        near::NearSums sums = scene.sums();
         sums.add = add;
         for (int turn = 0; turn < turns; ++turn) {
             const int64_t before = memory.allocations();
@@ -50,7 +50,7 @@ class NearDevicesTest : public testing::Test {
             side->end();
             EXPECT_TRUE(turn == 0 || memory.allocations() == before) << "the second execution allocates";
         }
-        pipeline::NearReport report;
+        near::NearReport report;
         side->report(report);
         EXPECT_EQ(report.device_name, std::to_string(count) + " x this host");
     }
@@ -147,13 +147,13 @@ TEST_F(NearDevicesTest, AsManyAsExecuteFastest) {
     near::Shape shape;
     shape.targets = shape.sources = 2000000;
     shape.precision = near::Precision::fp32, shape.outputs = 3;
-    model::NearPrediction one;
+    near::NearPrediction one;
     model::Link link;
     link.gpu_gpu_bandwidth_bytes_per_s = 2e11; // 40 MB: 0.1 ms for the half of them
-    using pipeline::NearArrays;
+    using near::NearArrays;
     const auto best = [&](double kernel_s, double host_s, NearArrays arrays) {
         one.kernel_s = kernel_s, one.transfer_s = host_s;
-        return pipeline::best_device_count(one, shape, link, arrays, 4);
+        return near::best_device_count(one, shape, link, arrays, 4);
     };
     EXPECT_EQ(best(1e-5, 0, NearArrays::host_in_order), 1);
     EXPECT_EQ(best(8e-4, 1.5e-2, NearArrays::host_in_order), 1) << "less is saved than the model's error";
@@ -163,7 +163,7 @@ TEST_F(NearDevicesTest, AsManyAsExecuteFastest) {
     EXPECT_EQ(best(2.5e-4, 0, NearArrays::device), 1) << "arrays travel to the other and back";
     EXPECT_EQ(best(5e-4, 0, NearArrays::device), 2);
     EXPECT_EQ(best(1e-2, 0, NearArrays::device), 4);
-    EXPECT_EQ(pipeline::best_device_count(one, shape, link, NearArrays::device, 1), 1);
+    EXPECT_EQ(near::best_device_count(one, shape, link, NearArrays::device, 1), 1);
 }
 
 TEST_F(NearDevicesTest, TooFewGpusAreNamed) {

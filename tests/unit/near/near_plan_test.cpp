@@ -12,7 +12,7 @@
 using namespace graft;
 using namespace graft::test;
 using core::Status;
-namespace near = graft::kernels::near;
+namespace near = graft::near;
 
 namespace {
 
@@ -35,7 +35,7 @@ class NearPlanTest : public testing::Test {
 } // namespace
 
 TEST_F(NearPlanTest, EveryLayoutAgreesWithThePlainLoop) {
-    for (int32_t layout = pipeline::near_layout_auto; layout < near::layouts; ++layout)
+    for (int32_t layout = near::near_layout_auto; layout < near::layouts; ++layout)
         for (near::Precision precision :
              {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64})
             for (int dimension : {2, 3}) {
@@ -46,7 +46,7 @@ TEST_F(NearPlanTest, EveryLayoutAgreesWithThePlainLoop) {
                     dimension == 2 ? near::Kernel::logarithm : near::Kernel::laplace;
                 scene.request.sums.kernel.factor = -2.5;
                 scene.request.options.layout = layout;
-                pipeline::NearPlan plan(memory, log, scene.request);
+                near::NearPlan plan(memory, log, scene.request);
                 plan.execute(scene.sums());
                 scene.expect_close("layout " + std::to_string(layout));
             }
@@ -58,7 +58,7 @@ TEST_F(NearPlanTest, NewChargesAndNewCoordinatesWithoutAllocation) {
     scene.request.options.threads = 2;
     scene.request.options.layout =
         static_cast<int32_t>(near::Layout::tiled); // auto may change it with new coordinates
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     plan.execute(scene.sums());
     scene.expect_close("first");
     const int64_t before = memory.allocations();
@@ -79,7 +79,7 @@ TEST_F(NearPlanTest, NewChargesAndNewCoordinatesWithoutAllocation) {
 
 TEST_F(NearPlanTest, AutoExecutesWithoutAllocationAndStaysRightOverUpdates) {
     NearScene scene(1500, 0, 3);
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     plan.execute(scene.sums());
     for (int k = 0; k < 4; ++k) {
         scene.shake(1e-3);
@@ -122,7 +122,7 @@ TEST_F(NearPlanTest, MemoryRefusedAtEveryPointInTurn) {
                 NearScene scene(200, 150, 3);
                 scene.request.options.layout = layout;
                 try {
-                    pipeline::NearPlan plan(small, log, scene.request);
+                    near::NearPlan plan(small, log, scene.request);
                     plan.execute(scene.sums());
                     scene.expect_close("at last");
                     done = true;
@@ -144,7 +144,7 @@ TEST_F(NearPlanTest, SeveralComplexRightHandSides) {
     scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
     scene.request.sums.kernel.wave_number = 7;
     scene.request.sums.outputs = near::potential | near::gradient;
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     plan.execute(scene.sums());
     scene.expect_close("helmholtz");
 }
@@ -152,9 +152,9 @@ TEST_F(NearPlanTest, SeveralComplexRightHandSides) {
 TEST_F(NearPlanTest, AddsAndLeavesPointsOutsideOfBoxesAlone) {
     NearScene scene(300, 0, 3);
     const int64_t left_out = scene.leave_out(40);
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     scene.fill_outputs(3.0);
-    pipeline::NearSums sums = scene.sums();
+    near::NearSums sums = scene.sums();
     sums.add = true;
     plan.execute(sums);
     scene.expect_close("added", 3.0);
@@ -174,7 +174,7 @@ TEST_F(NearPlanTest, SameBitsForAnyThreadsAndChunks) {
                 scene.request.options.layout = layout;
                 if (most > 0 && near::name(static_cast<near::Layout>(layout)).starts_with("replicated"))
                     scene.request.options.most_bytes = most;
-                pipeline::NearPlan plan(memory, log, scene.request);
+                near::NearPlan plan(memory, log, scene.request);
                 plan.execute(scene.sums());
                 if (threads == 1 && most == 0)
                     first.insert(first.end(), scene.potential[0].begin(), scene.potential[0].end());
@@ -198,7 +198,7 @@ TEST_F(NearPlanTest, BoxesMadeHere) {
         scene.request.structure = nullptr;
         scene.request.boxes = &boxes;
         scene.request.sums.kernel.kernel = near::Kernel::logarithm;
-        pipeline::NearPlan plan(memory, log, scene.request);
+        near::NearPlan plan(memory, log, scene.request);
         plan.execute(scene.sums());
         near::OwnedStructure same(memory); // the boxes themselves are tested in near_structure_test.cpp
         const near::Points points{3000, scene.coordinate[0][0].data(), scene.coordinate[0][1].data(),
@@ -215,7 +215,7 @@ TEST_F(NearPlanTest, BoxesMadeHere) {
 
 TEST_F(NearPlanTest, NothingAtAll) {
     NearScene scene(0, 0, 3);
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     plan.execute(scene.sums());
     EXPECT_EQ(plan.report().shape.pairs, 0);
 }
@@ -225,7 +225,7 @@ TEST_F(NearPlanTest, RefusesWhatTheKernelWouldIgnoreOrCannotBe) {
                              Status status = Status::argument) {
         NearScene scene(50, 0, 3);
         change(scene.request.sums);
-        expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, status, words);
+        expect_status([&] { near::NearPlan plan(memory, log, scene.request); }, status, words);
     };
     const double nan = std::numeric_limits<double>::quiet_NaN();
     refused([](near::Sums& s) { s.components = 0; }, "components is 0");
@@ -263,10 +263,10 @@ TEST_F(NearPlanTest, RefusesBadNumbersByNameAndItem) {
     NearScene scene(100, 80, 3);
     const double nan = std::numeric_limits<double>::quiet_NaN();
     scene.coordinate[1][2][77] = nan;
-    expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::value,
+    expect_status([&] { near::NearPlan plan(memory, log, scene.request); }, Status::value,
                   "source z: item 77");
     scene.coordinate[1][2][77] = 0.5;
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     scene.charge[0][13] = std::numeric_limits<double>::infinity();
     scene.fill_outputs(9);
     expect_status([&] { plan.execute(scene.sums()); }, Status::value, "charge[0]: item 13");
@@ -285,11 +285,11 @@ TEST_F(NearPlanTest, RefusesBadNumbersByNameAndItem) {
 TEST_F(NearPlanTest, RefusesDeviceArraysOnTheCpu) {
     for (const int64_t sources : {0, 40}) {
         NearScene scene(60, sources, 3);
-        scene.request.options.backend = pipeline::Backend::cpu;
+        scene.request.options.backend = settings::Backend::cpu;
         particles::ArrayView& z =
             (sources > 0 ? scene.request.points.source : scene.request.points.target)[2];
         z.memory = particles::MemorySpace::device;
-        const auto make = [&] { pipeline::NearPlan plan(memory, log, scene.request); };
+        const auto make = [&] { near::NearPlan plan(memory, log, scene.request); };
         expect_status(make, Status::unsupported, "coordinates are in device memory");
         z.memory = particles::MemorySpace::host;
         make();
@@ -299,8 +299,8 @@ TEST_F(NearPlanTest, RefusesDeviceArraysOnTheCpu) {
 TEST_F(NearPlanTest, RefusesOverlapsButNotMembersOfOneStruct) {
     NearScene scene(64, 0, 3);
     scene.request.sums.outputs = near::potential | near::gradient;
-    pipeline::NearPlan plan(memory, log, scene.request);
-    pipeline::NearSums sums = scene.sums();
+    near::NearPlan plan(memory, log, scene.request);
+    near::NearSums sums = scene.sums();
     sums.gradient[0][1] = sums.potential[0];
     expect_status([&] { plan.execute(sums); }, Status::array, "overlap");
     sums = scene.sums();
@@ -317,7 +317,7 @@ TEST_F(NearPlanTest, RefusesOverlapsButNotMembersOfOneStruct) {
         view.item_stride = 5 * 8;
     }
     plan.execute(sums);
-    pipeline::NearSums plain = scene.sums();
+    near::NearSums plain = scene.sums();
     plan.execute(plain);
     for (size_t i = 0; i < 64; ++i)
         EXPECT_EQ(rows[5 * i + 3], scene.potential[0][i]);
@@ -327,10 +327,10 @@ TEST_F(NearPlanTest, RefusesOverlapsButNotMembersOfOneStruct) {
 
 TEST_F(NearPlanTest, RefusesOtherPointsMissingArraysAndDisorder) {
     NearScene scene(100, 80, 3);
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     NearScene other(100, 81, 3);
     expect_status([&] { plan.update(other.request.points); }, Status::argument, "expected the same points");
-    pipeline::NearSums sums = scene.sums();
+    near::NearSums sums = scene.sums();
     sums.charge[0] = {};
     expect_status([&] { plan.execute(sums); }, Status::argument, "charge component 0 is missing");
     sums = scene.sums();
@@ -351,10 +351,10 @@ TEST_F(NearPlanTest, ALayoutOverTheCapIsRefusedNotTried) {
     NearScene scene(4000, 0, 3);
     scene.request.options.layout = static_cast<int32_t>(near::Layout::replicated);
     scene.request.options.most_bytes = 1000;
-    expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::memory,
+    expect_status([&] { near::NearPlan plan(memory, log, scene.request); }, Status::memory,
                   "near_field.memory");
     scene.request.options.layout = 99;
-    expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::argument,
+    expect_status([&] { near::NearPlan plan(memory, log, scene.request); }, Status::argument,
                   "layout is 99");
 }
 
@@ -362,7 +362,7 @@ TEST_F(NearPlanTest, CoordinatesThatAreRefusedLeaveTheOldOnes) {
     NearScene scene(60, 0, 3, 2);
     scene.request.sums.kernel.kernel = near::Kernel::helmholtz;
     scene.request.sums.kernel.wave_number = 10;
-    pipeline::NearPlan plan(memory, log, scene.request);
+    near::NearPlan plan(memory, log, scene.request);
     plan.execute(scene.sums());
     const auto before = scene.coordinate;
     const double bad = std::numeric_limits<double>::quiet_NaN();
@@ -385,22 +385,22 @@ TEST_F(NearPlanTest, WithoutACapTheFreeMemoryIsOne) {
 
     NearScene scene(4000, 0, 3);
     scene.request.options.layout = static_cast<int32_t>(near::Layout::replicated);
-    pipeline::NearPlan whole(memory, log, scene.request);
+    near::NearPlan whole(memory, log, scene.request);
     EXPECT_EQ(whole.report().chunks, 1);
     const double bytes = static_cast<double>(whole.report().bytes_layout);
     scene.request.options.free_bytes = 0.5 * bytes;
     {
-        pipeline::NearPlan plan(memory, log, scene.request);
+        near::NearPlan plan(memory, log, scene.request);
         plan.execute(scene.sums());
         scene.expect_close("in chunks");
         EXPECT_GT(plan.report().chunks, 2);
         EXPECT_LE(static_cast<double>(plan.report().bytes_layout), 0.375 * bytes);
     }
     scene.request.options.free_bytes = 1000;
-    expect_status([&] { pipeline::NearPlan plan(memory, log, scene.request); }, Status::memory,
+    expect_status([&] { near::NearPlan plan(memory, log, scene.request); }, Status::memory,
                   "memory that is free");
     scene.request.options.most_bytes = bytes; // the caller's word counts
-    pipeline::NearPlan asked(memory, log, scene.request);
+    near::NearPlan asked(memory, log, scene.request);
     EXPECT_EQ(asked.report().chunks, 1);
 }
 
@@ -422,7 +422,7 @@ TEST_F(NearPlanTest, AnUpdateThatFailsHalfWayIsSaidByTheNextExecution) {
     core::Memory scarce({&ledger, ledger_allocate, ledger_release});
     NearScene scene(700, 0, 3);
     scene.request.options.machine = machine;
-    pipeline::NearPlan plan(scarce, log, scene.request);
+    near::NearPlan plan(scarce, log, scene.request);
     ASSERT_EQ(plan.report().layout, near::Layout::ranges);
     plan.execute(scene.sums());
     ledger.refuse = ledger.calls;

@@ -4,7 +4,7 @@
 
 using namespace graft;
 using namespace graft::test;
-namespace near = graft::kernels::near;
+namespace near = graft::near;
 
 namespace {
 
@@ -13,7 +13,7 @@ class NearUnits : public testing::Test {
     core::Memory memory;
     core::Log log;
     const NearRun run = [this](NearScene& scene) {
-        pipeline::NearPlan plan(memory, log, scene.request);
+        near::NearPlan plan(memory, log, scene.request);
         plan.execute(scene.sums());
     };
 };
@@ -37,7 +37,7 @@ TEST_F(NearUnits, PointsThatAreTooCloseCountAsCoincident) {
 }
 
 TEST_F(NearUnits, PhasesThatAreLostAreRefused) {
-    phases_that_are_lost_are_refused(pipeline::Backend::cpu, 1);
+    phases_that_are_lost_are_refused(settings::Backend::cpu, 1);
 }
 
 TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
@@ -45,5 +45,5 @@ TEST_F(NearUnits, SofteningTooShortToBeSeenCountsAsNone) {
 }
 
 TEST_F(NearUnits, NewCoordinatesMayBeInAnotherUnit) {
-    new_coordinates_may_be_in_another_unit(pipeline::Backend::cpu);
+    new_coordinates_may_be_in_another_unit(settings::Backend::cpu);
 }

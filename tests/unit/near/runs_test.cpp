@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-using namespace graft::kernels::near;
+using namespace graft::near;
 
 namespace {
 

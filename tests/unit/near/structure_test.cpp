@@ -14,7 +14,7 @@
 #include <vector>
 
 using namespace graft;
-using namespace graft::kernels::near;
+using namespace graft::near;
 using graft::test::integers;
 
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-using namespace graft::kernels::near;
+using namespace graft::near;
 
 namespace {
 

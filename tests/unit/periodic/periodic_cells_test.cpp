@@ -3,7 +3,7 @@
 #include "periodic_scene.hpp"
 #include "periodic/periodic.hpp"
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 namespace {
 
 /// Heaps of charges in a box with some strays: all pairs would cost much more than cells.
@@ -22,16 +22,16 @@ Cloud heaps(const PeriodicBox& box, int64_t n, bool neutral) {
 
 const PeriodicBox straight{{1, 1, 1}}, tilted{{1, 1.2, 0.8}, {-2, 3, 0}, {0.3, -0.2, 0.4}};
 
-Settings cell_settings(const PeriodicBox& box, int order, double accuracy,
-                       Precision precision = Precision::fp64) {
-    Settings s = periodic_settings(box, Method::tree, precision);
-    s.theta = 1, s.mac = MacType::error, s.order = order, s.accuracy = accuracy;
+settings::Settings cell_settings(const PeriodicBox& box, int order, double accuracy,
+                       settings::Precision precision = settings::Precision::fp64) {
+    settings::Settings s = periodic_settings(box, settings::Method::tree, precision);
+    s.theta = 1, s.mac = settings::MacType::error, s.order = order, s.accuracy = accuracy;
     s.leaf = 16, s.group = 32;
     return s;
 }
 
-Results all_pairs(const Cloud& cloud, Settings s, const Choice& choice = {}) {
-    s.theta = 0, s.precision = Precision::fp64, s.ewald_accuracy = 1e-9;
+Results all_pairs(const Cloud& cloud, settings::Settings s, const Choice& choice = {}) {
+    s.theta = 0, s.precision = settings::Precision::fp64, s.ewald_accuracy = 1e-9;
     return compute_periodic(cloud, s, choice);
 }
 
@@ -57,10 +57,10 @@ TEST(PeriodicCells, KeepTheAccuracyAtEveryOrder) {
 
 TEST(PeriodicCells, InEveryPrecisionAndWithSoftening) {
     const Cloud cloud = heaps(tilted, 6000, false);
-    for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
-        for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
-            Settings s = cell_settings(tilted, 3, 1e-4, precision);
-            s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.01;
+    for (const settings::Softening softening : {settings::Softening::none, settings::Softening::plummer, settings::Softening::spline})
+        for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
+            settings::Settings s = cell_settings(tilted, 3, 1e-4, precision);
+            s.softening = softening, s.softening_length = softening == settings::Softening::none ? 0 : 0.01;
             const Results expected = all_pairs(cloud, s), r = compute_periodic(cloud, s);
             EXPECT_GT(r.reports[0].cells, 0);
             EXPECT_LT(rms_error(r, expected), 1e-4)
@@ -70,9 +70,9 @@ TEST(PeriodicCells, InEveryPrecisionAndWithSoftening) {
 
 TEST(PeriodicCells, GeometricCriteriaSubsetsAndPoints) {
     const Cloud cloud = heaps(straight, 6000, false);
-    Settings s = cell_settings(straight, 4, 1e-3);
+    settings::Settings s = cell_settings(straight, 4, 1e-3);
     const Results expected = all_pairs(cloud, s);
-    for (const MacType mac : {MacType::edge, MacType::box}) {
+    for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::box}) {
         s.mac = mac, s.theta = 0.5;
         const Results r = compute_periodic(cloud, s);
         EXPECT_GT(r.reports[0].cells, 0);
@@ -85,7 +85,7 @@ TEST(PeriodicCells, GeometricCriteriaSubsetsAndPoints) {
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-3 * size_of(expected, i) + 1) << i;
     const Cloud points = random_charges(straight, 300, true, 5);
     const Choice at = field_at(points);
-    Settings exact = s;
+    settings::Settings exact = s;
     exact.theta = 0, exact.ewald_accuracy = 1e-9;
     EXPECT_LT(rms_error(compute_periodic(cloud, s, at), compute_periodic(cloud, exact, at)), 1e-4);
 }
@@ -93,9 +93,9 @@ TEST(PeriodicCells, GeometricCriteriaSubsetsAndPoints) {
 TEST(PeriodicCells, AnyNumberOfRanks) {
     const Cloud cloud = heaps(tilted, 6000, true);
     const Results expected = all_pairs(cloud, cell_settings(tilted, 3, 1e-4));
-    for (const TreeScope scope : {TreeScope::local, TreeScope::global})
-        for (const Exchange exchange : {Exchange::push, Exchange::fetch}) {
-            Settings s = cell_settings(tilted, 3, 1e-4, Precision::mixed);
+    for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global})
+        for (const settings::Exchange exchange : {settings::Exchange::push, settings::Exchange::fetch}) {
+            settings::Settings s = cell_settings(tilted, 3, 1e-4, settings::Precision::mixed);
             s.tree_scope = scope, s.exchange = exchange;
             const double one = rms_error(compute_periodic(cloud, s), expected);
             for (const int ranks : {2, 3, 4})
@@ -118,23 +118,23 @@ TEST(PeriodicCells, SmallBoxesSumAllPairs) {
 }
 
 TEST(PeriodicCells, CrowdsAreFoundWhereTheyAre) {
-    EwaldProblem p;
+    periodic::EwaldProblem p;
     p.particles = 20000, p.square_sum = 20000, p.accuracy = 1e-5;
     p.cells.allowed = true;
     p.cells.error = 1e-3;
     p.crowding.largest = 0.5;
-    p.crowding.factor.assign(Crowding::steps, 1.0);
+    p.crowding.factor.assign(periodic::Crowding::steps, 1.0);
     p.cells.cost = 20, p.pair_cost = 4;
-    EXPECT_FALSE(split_ewald(p).cells);
-    p.crowding.factor.assign(Crowding::steps, 30.0);
-    EXPECT_TRUE(split_ewald(p).cells);
+    EXPECT_FALSE(periodic::split_ewald(p).cells);
+    p.crowding.factor.assign(periodic::Crowding::steps, 30.0);
+    EXPECT_TRUE(periodic::split_ewald(p).cells);
     p.particles = 1000000, p.square_sum = 1e6;
     p.crowding = {};
-    const EwaldSplit many = split_ewald(p);
+    const periodic::EwaldSplit many = periodic::split_ewald(p);
     EXPECT_TRUE(many.cells) << "uniform, but many";
     p.cells.allowed = false;
-    EXPECT_LT(split_ewald(p).cutoff, many.cutoff);
+    EXPECT_LT(periodic::split_ewald(p).cutoff, many.cutoff);
 }
 
 } // namespace
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

@@ -7,8 +7,8 @@
 namespace {
 
 using namespace graft;
-using namespace graft::pipeline;
-using namespace graft::pipeline::testing;
+using namespace graft::settings;
+using namespace graft::engine::testing;
 
 TEST(PeriodicLimits, PointsFarFromAllSourcesHaveTheFieldOfTheWaves) {
     PeriodicBox corner;

@@ -4,11 +4,11 @@
 
 #include "periodic/periodic_log.hpp"
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 namespace {
 
 /// Lines of a solver that computes twice.
-std::string said(const Cloud& given, const Settings& s) {
+std::string said(const Cloud& given, const settings::Settings& s) {
     Cloud cloud = given;
     std::string text;
     core::Memory memory;
@@ -34,11 +34,11 @@ TEST(PeriodicWordsTest, ANetChargeIsSaidOnceInTheHostsUnits) {
     Cloud cloud;
     for (int i = 0; i < 40; ++i)
         add(cloud, 0.1 + 0.02 * i, 0.9 - 0.013 * i * i / 40, 0.3 + 0.017 * i, i % 2 == 0 ? 3.5 : -3.0);
-    Settings s = periodic_settings(PeriodicBox{});
+    settings::Settings s = periodic_settings(PeriodicBox{});
     std::string text = said(cloud, s);
     EXPECT_NE(text.find("; the net charge 10 has a uniform background\n"), std::string::npos) << text;
     EXPECT_EQ(text.find("background"), text.rfind("background")) << text;
-    s.interaction = Interaction::gravity;
+    s.interaction = settings::Interaction::gravity;
     for (double& q : cloud.q)
         q = 0.25;
     text = said(cloud, s);
@@ -51,23 +51,23 @@ TEST(PeriodicWordsTest, ANetChargeIsSaidOnceInTheHostsUnits) {
 }
 
 TEST(PeriodicWordsTest, SlabsAndWiresHaveWordsOfTheirOwn) {
-    PeriodicWords words;
+    periodic::PeriodicWords words;
     words.alpha = 8, words.cutoff = 0.5, words.vectors = 1234, words.accuracy = 1e-6;
     words.edge = 3, words.net = true, words.charge = -2;
-    Settings s;
-    EXPECT_EQ(periodic_words(s, words), "periodic box: alpha 8, pairs up to 0.5, 1234 wave vectors, accuracy "
+    settings::Settings s;
+    EXPECT_EQ(periodic::periodic_words(s, words), "periodic box: alpha 8, pairs up to 0.5, 1234 wave vectors, accuracy "
                                         "1e-06; the net mass -2 has a uniform background");
-    s.interaction = Interaction::coulomb, words.cells = words.about = true;
+    s.interaction = settings::Interaction::coulomb, words.cells = words.about = true;
     s.open_axis = 1; // whose net charge needs no background
-    EXPECT_EQ(periodic_words(s, words), "periodic box: alpha 8, pairs and cells up to 0.5, about 1234 wave "
+    EXPECT_EQ(periodic::periodic_words(s, words), "periodic box: alpha 8, pairs and cells up to 0.5, about 1234 wave "
                                         "vectors, accuracy 1e-06; a slab in a cell of 3 along y");
     s.open_axis = -1, s.wire_axis = 2;
     EXPECT_EQ(
-        periodic_words(s, words),
+        periodic::periodic_words(s, words),
         "periodic box: alpha 8, pairs and cells up to 0.5, about 1234 wave vectors, accuracy 1e-06; a "
         "wire along z in a square cell of 3; the potential of its net charge -2 is 0 at a distance of one "
         "period");
 }
 
 } // namespace
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

@@ -3,14 +3,14 @@
 #include "periodic_scene.hpp"
 #include "periodic/replicas/replica_field.hpp"
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 namespace {
 
 const PeriodicBox straight{{1, 1, 1}}, tilted{{1, 1.2, 0.8}, {-2, 3, 0}, {0.3, -0.2, 0.4}},
     flat{{1, 1.5, 0.6}};
 
-Settings replica_settings(const PeriodicBox& box, Method method = Method::tree, double accuracy = 1e-6) {
-    Settings s = periodic_settings(box, method);
+settings::Settings replica_settings(const PeriodicBox& box, settings::Method method = settings::Method::tree, double accuracy = 1e-6) {
+    settings::Settings s = periodic_settings(box, method);
     s.replicas = true, s.ewald_accuracy = accuracy;
     return s;
 }
@@ -21,7 +21,7 @@ TEST(Replicas, AreEwaldsSumToTheAccuracyAskedFor) {
             const Cloud cloud = random_charges(box, 60, neutral);
             const Results expected = oracle(cloud, periodic_settings(box));
             const double size = 60 * std::cbrt(60 / (box.edge[0] * box.edge[1] * box.edge[2])); // of energies
-            for (const Method method : {Method::direct, Method::tree})
+            for (const settings::Method method : {settings::Method::direct, settings::Method::tree})
                 for (const double accuracy : {1e-2, 1e-4, 1e-6}) {
                     const Results r = compute_periodic(cloud, replica_settings(box, method, accuracy));
                     EXPECT_LT(rms_error(r, expected), accuracy) << neutral << box.edge[1];
@@ -37,7 +37,7 @@ TEST(Replicas, AreEwaldsSumToTheAccuracyAskedFor) {
 TEST(Replicas, MoreImagesReachEightDigits) {
     const Cloud cloud = random_charges(straight, 40, false);
     const Results expected = oracle(cloud, periodic_settings(straight));
-    const Results r = compute_periodic(cloud, replica_settings(straight, Method::direct, 1e-8));
+    const Results r = compute_periodic(cloud, replica_settings(straight, settings::Method::direct, 1e-8));
     EXPECT_LT(rms_error(r, expected), 1e-8);
 }
 
@@ -46,19 +46,19 @@ TEST(Replicas, MadelungOfRockSalt) { // symmetric: the orders that are looked at
     Cloud cloud;
     for (int i = 0; i < 8; ++i)
         add(cloud, i & 1, (i >> 1) & 1, (i >> 2) & 1, ((i ^ (i >> 1) ^ (i >> 2)) & 1) != 0 ? -1 : 1);
-    const Results r = compute_periodic(cloud, replica_settings(box, Method::tree, 1e-7));
+    const Results r = compute_periodic(cloud, replica_settings(box, settings::Method::tree, 1e-7));
     EXPECT_NEAR(r.energy, -1.7475645946331822 * 4, 1e-6);
 }
 
 TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
     const Cloud cloud = random_charges(tilted, 5000, false);
-    for (const Softening softening : {Softening::none, Softening::spline}) {
-        Settings s = periodic_settings(tilted, Method::tree);
-        s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.03;
+    for (const settings::Softening softening : {settings::Softening::none, settings::Softening::spline}) {
+        settings::Settings s = periodic_settings(tilted, settings::Method::tree);
+        s.softening = softening, s.softening_length = softening == settings::Softening::none ? 0 : 0.03;
         const Results expected = compute_periodic(cloud, s); // all pairs
-        s.replicas = true, s.theta = 1, s.order = 4, s.accuracy = 1e-4, s.precision = Precision::mixed;
-        for (const TreeScope scope : {TreeScope::local, TreeScope::global})
-            for (const Exchange exchange : {Exchange::push, Exchange::fetch})
+        s.replicas = true, s.theta = 1, s.order = 4, s.accuracy = 1e-4, s.precision = settings::Precision::mixed;
+        for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global})
+            for (const settings::Exchange exchange : {settings::Exchange::push, settings::Exchange::fetch})
                 for (const int ranks : {1, 2, 3, 4}) {
                     s.tree_scope = scope, s.exchange = exchange;
                     const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s);
@@ -77,7 +77,7 @@ TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
 
 TEST(Replicas, PointsAndSubsets) {
     const Cloud cloud = random_charges(tilted, 300, true), points = random_charges(tilted, 40, true, 9);
-    const Settings s = replica_settings(tilted, Method::tree, 1e-6);
+    const settings::Settings s = replica_settings(tilted, settings::Method::tree, 1e-6);
     EXPECT_LT(rms_error(compute_periodic(cloud, s, field_at(points)),
                         oracle(cloud, periodic_settings(tilted), 0, &points)),
               1e-6);
@@ -89,15 +89,15 @@ TEST(Replicas, PointsAndSubsets) {
 
 TEST(Replicas, AreRefusedWhereTheyCannotBeExactEnough) {
     const Cloud cloud = random_charges(straight, 60);
-    EXPECT_NE(refusal(cloud, replica_settings(straight, Method::tree, 1e-13)).find("asks for 1e-13"),
+    EXPECT_NE(refusal(cloud, replica_settings(straight, settings::Method::tree, 1e-13)).find("asks for 1e-13"),
               std::string::npos);
     const PeriodicBox thin{{1, 1, 60}};
     EXPECT_NE(refusal(random_charges(thin, 60), replica_settings(thin)).find("near images"),
               std::string::npos);
-    Settings s = replica_settings(straight);
-    s.softening = Softening::plummer, s.softening_length = 0.01;
+    settings::Settings s = replica_settings(straight);
+    s.softening = settings::Softening::plummer, s.softening_length = 0.01;
     EXPECT_NE(refusal(cloud, s).find("plummer with ewald.method replicas"), std::string::npos);
-    s.softening = Softening::spline, s.softening_length = 0.5;
+    s.softening = settings::Softening::spline, s.softening_length = 0.5;
     EXPECT_NE(refusal(cloud, s).find("softening length 0.5"), std::string::npos);
     s = replica_settings(straight);
     s.open_axis = 2;
@@ -112,4 +112,4 @@ TEST(Replicas, AreRefusedWhereTheyCannotBeExactEnough) {
 }
 
 } // namespace
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

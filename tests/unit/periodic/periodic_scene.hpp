@@ -4,14 +4,14 @@
 #include "periodic_box.hpp"
 #include "../engine/ranks_scene.hpp"
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 
 using test::periodic_settings;
 using test::PeriodicBox;
 using test::random_charges;
 using test::rms_error;
 
-inline Results compute_periodic(const Cloud& cloud, const Settings& settings, const Choice& choice = {}) {
+inline Results compute_periodic(const Cloud& cloud, const settings::Settings& settings, const Choice& choice = {}) {
     return compute_over(1, cloud, all_on(cloud, 0), settings, choice);
 }
 
@@ -33,7 +33,7 @@ inline Choice field_at(const Cloud& points) {
 }
 
 /// The message of a computation that is refused; empty: it was not.
-inline std::string refusal(const Cloud& cloud, const Settings& settings) {
+inline std::string refusal(const Cloud& cloud, const settings::Settings& settings) {
     try {
         compute_periodic(cloud, settings);
     } catch (const core::Error& error) {
@@ -43,7 +43,7 @@ inline std::string refusal(const Cloud& cloud, const Settings& settings) {
 }
 
 /// What the oracle says, with Coulomb's signs.
-inline Results oracle(const Cloud& cloud, const Settings& s, double reach = 0, const Cloud* points = nullptr,
+inline Results oracle(const Cloud& cloud, const settings::Settings& s, double reach = 0, const Cloud* points = nullptr,
                       bool lengths = false) {
     return test::ewald_field<Results>(cloud, s, reach, points, lengths);
 }
@@ -60,8 +60,8 @@ inline void expect_no_net_force(const Cloud& cloud, const Results& r) {
 }
 
 /// Masses attract each other as charges of their size repel each other.
-inline void expect_opposite_gravity(const Cloud& cloud, Settings settings, const Results& coulomb) {
-    settings.interaction = Interaction::gravity;
+inline void expect_opposite_gravity(const Cloud& cloud, settings::Settings settings, const Results& coulomb) {
+    settings.interaction = settings::Interaction::gravity;
     Results r = compute_periodic(cloud, settings);
     for (std::vector<double>* axis : {&r.ax, &r.ay, &r.az})
         for (double& value : *axis)
@@ -69,4 +69,4 @@ inline void expect_opposite_gravity(const Cloud& cloud, Settings settings, const
     EXPECT_LT(rms_error(r, coulomb), 1e-12) << "gravity";
 }
 
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

@@ -2,13 +2,13 @@
 #include "periodic_scene.hpp"
 #include "reference/slab_sum.hpp"
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 namespace {
 
 const PeriodicBox plane{{1, 1.3, 0.6}, {-0.4, 2, 5}, {0.3, 0, 0}};
 
-Settings slab_settings(const PeriodicBox& box, Method method, int open_axis = 2) {
-    Settings s = periodic_settings(box, method);
+settings::Settings slab_settings(const PeriodicBox& box, settings::Method method, int open_axis = 2) {
+    settings::Settings s = periodic_settings(box, method);
     s.open_axis = open_axis;
     return s;
 }
@@ -30,7 +30,7 @@ Results slab_oracle(const Cloud& cloud, const PeriodicBox& box, const Cloud* poi
     return r;
 }
 
-class Slab : public ::testing::TestWithParam<Method> {};
+class Slab : public ::testing::TestWithParam<settings::Method> {};
 
 TEST_P(Slab, IsTheTwoDimensionalSum) {
     for (const bool neutral : {true, false})
@@ -53,9 +53,9 @@ TEST_P(Slab, IsTheTwoDimensionalSum) {
 
 TEST(SlabReference, KnowsNoAccuracyAskedFor) {
     const Cloud cloud = random_charges(plane, 30, false);
-    Settings s = slab_settings(plane, Method::reference);
+    settings::Settings s = slab_settings(plane, settings::Method::reference);
     const Results expected = slab_oracle(cloud, plane);
-    s.precision = Precision::mixed, s.ewald_accuracy = 0.1;
+    s.precision = settings::Precision::mixed, s.ewald_accuracy = 0.1;
     EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), 1e-11);
 }
 
@@ -97,7 +97,7 @@ TEST_P(Slab, VirialIsTheSlopeOfTheStrain) {
 
 TEST_P(Slab, RanksPointsSubsetsAndImages) {
     Cloud cloud = random_charges(plane, 48, true);
-    const Settings s = slab_settings(plane, GetParam());
+    const settings::Settings s = slab_settings(plane, GetParam());
     const Results expected = slab_oracle(cloud, plane);
     for (size_t i = 0; i < cloud.x.size(); i += 3) // other images
         cloud.x[i] += 2 * plane.edge[0] - plane.tilt[0], cloud.y[i] -= plane.edge[1];
@@ -114,24 +114,24 @@ TEST_P(Slab, RanksPointsSubsetsAndImages) {
 }
 
 TEST_P(Slab, AccuraciesAskedForAreKept) {
-    if (GetParam() == Method::reference)
+    if (GetParam() == settings::Method::reference)
         return; // knows no accuracy
     const Cloud cloud = random_charges(plane, 64, true);
     const Results expected = slab_oracle(cloud, plane);
-    for (const Precision precision : {Precision::fp64, Precision::mixed})
+    for (const settings::Precision precision : {settings::Precision::fp64, settings::Precision::mixed})
         for (const double accuracy : {1e-3, 1e-5}) {
-            Settings s = slab_settings(plane, GetParam());
+            settings::Settings s = slab_settings(plane, GetParam());
             s.precision = precision, s.ewald_accuracy = accuracy;
             EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), accuracy);
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Slab, ::testing::Values(Method::direct, Method::tree, Method::reference),
+INSTANTIATE_TEST_SUITE_P(Of, Slab, ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
                          [](const auto& info) {
-                             return info.param == Method::direct ? "direct"
-                                    : info.param == Method::tree ? "tree"
+                             return info.param == settings::Method::direct ? "direct"
+                                    : info.param == settings::Method::tree ? "tree"
                                                                  : "reference";
                          });
 
 } // namespace
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

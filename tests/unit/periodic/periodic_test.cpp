@@ -3,7 +3,7 @@
 #include "crystals.hpp"
 #include "periodic_scene.hpp"
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 namespace {
 
 using test::Crystal;
@@ -20,7 +20,7 @@ Cloud crystal(const std::vector<std::array<double, 4>>& ions, int repeats) {
     return cloud;
 }
 
-class PeriodicMethod : public ::testing::TestWithParam<Method> {};
+class PeriodicMethod : public ::testing::TestWithParam<settings::Method> {};
 
 TEST_P(PeriodicMethod, MadelungConstants) {
     for (const Crystal& c : crystals)
@@ -40,7 +40,7 @@ TEST_P(PeriodicMethod, ForcesPotentialsEnergyAndVirialAreTheOracles) {
         for (const PeriodicBox& box : {PeriodicBox{{1, 1, 1}}, PeriodicBox{{1, 1.5, 0.7}, {-3, 2, 10}},
                                        PeriodicBox{{1, 1, 1.2}, {0, 0, 0}, {0.4, -0.3, 0.5}}}) {
             const Cloud cloud = random_charges(box, 50, neutral);
-            const Settings s = periodic_settings(box, GetParam());
+            const settings::Settings s = periodic_settings(box, GetParam());
             const Results r = compute_periodic(cloud, s), expected = oracle(cloud, s);
             EXPECT_LT(rms_error(r, expected), 1e-12);
             for (size_t i = 0; i < r.potential.size(); ++i)
@@ -59,7 +59,7 @@ TEST_P(PeriodicMethod, ForcesPotentialsEnergyAndVirialAreTheOracles) {
 TEST_P(PeriodicMethod, AnyAlphaGivesTheSame) {
     const PeriodicBox box{{1, 1.2, 0.9}, {0, 0, 0}, {0.2, 0, -0.3}};
     const Cloud cloud = random_charges(box, 100, false);
-    Settings s = periodic_settings(box, GetParam());
+    settings::Settings s = periodic_settings(box, GetParam());
     const Results expected = compute_periodic(cloud, s);
     double size = 0; // of which most cancels in the energy
     for (const double value : expected.virial)
@@ -78,11 +78,11 @@ TEST_P(PeriodicMethod, AccuraciesAskedForAreKept) {
     const PeriodicBox box{{2, 2, 2}};
     const Cloud cloud = random_charges(box, 120);
     const Results expected = oracle(cloud, periodic_settings(box));
-    for (const Precision precision : {Precision::fp64, Precision::mixed, Precision::fp32})
+    for (const settings::Precision precision : {settings::Precision::fp64, settings::Precision::mixed, settings::Precision::fp32})
         for (const double accuracy : {1e-3, 1e-4, 1e-5, 1e-6, 1e-9}) {
-            Settings s = periodic_settings(box, GetParam(), precision);
+            settings::Settings s = periodic_settings(box, GetParam(), precision);
             s.ewald_accuracy = accuracy;
-            const double rounding = precision == Precision::fp64 ? 0 : 1e-6;
+            const double rounding = precision == settings::Precision::fp64 ? 0 : 1e-6;
             EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), accuracy + rounding)
                 << accuracy << " " << static_cast<int>(precision);
         }
@@ -91,7 +91,7 @@ TEST_P(PeriodicMethod, AccuraciesAskedForAreKept) {
 TEST_P(PeriodicMethod, ForceIsTheSlopeOfTheEnergyAndVirialThatOfTheStrain) {
     const PeriodicBox box{{1, 1.1, 1.3}, {0, 0, 0}, {0.3, -0.2, 0.1}};
     Cloud cloud = random_charges(box, 40, false);
-    const Settings s = periodic_settings(box, GetParam());
+    const settings::Settings s = periodic_settings(box, GetParam());
     const Results r = compute_periodic(cloud, s);
     const double h = 1e-5;
     const auto slope = [&](const std::function<double(double)>& energy) {
@@ -106,7 +106,7 @@ TEST_P(PeriodicMethod, ForceIsTheSlopeOfTheEnergyAndVirialThatOfTheStrain) {
     const auto strained = [&](int a, int b,
                               double by) { // x_a += by x_b: along the upper triangle, as boxes allow
         Cloud moved = cloud;
-        Settings t = s;
+        settings::Settings t = s;
         std::vector<double>* x[3] = {&moved.x, &moved.y, &moved.z};
         for (size_t i = 0; i < moved.x.size(); ++i)
             (*x[a])[i] += by * (*x[b])[i];
@@ -134,7 +134,7 @@ TEST_P(PeriodicMethod, ForceIsTheSlopeOfTheEnergyAndVirialThatOfTheStrain) {
 
 TEST_P(PeriodicMethod, TheSameCrystalInATiltedCell) {
     const Cloud cloud = crystal(crystals[0].ions, 1);
-    Settings s = periodic_settings({{1, 1, 1}, {0, 0, 0}, {0, 0, 0}}, GetParam());
+    settings::Settings s = periodic_settings({{1, 1, 1}, {0, 0, 0}, {0, 0, 0}}, GetParam());
     Cloud moved = cloud; // off its symmetric places
     moved.x[0] += 0.1, moved.y[5] -= 0.07;
     const Results straight = compute_periodic(moved, s);
@@ -147,7 +147,7 @@ TEST_P(PeriodicMethod, TheSameCrystalInATiltedCell) {
     EXPECT_NEAR(doubled.energy / straight.energy, 2, 1e-11);
     // A lattice vector of the straight lattice in the place of another one: (0.5, 0.5, 1) is none of NaCl's
     // simple cube, (1, 0, 2) is one of the doubled cell's rows.
-    Settings tilted = periodic_settings({{2, 1, 1}, {0, 0, 0}, {1, 0, 0}}, GetParam());
+    settings::Settings tilted = periodic_settings({{2, 1, 1}, {0, 0, 0}, {1, 0, 0}}, GetParam());
     Cloud wide = moved;
     for (size_t i = 0; i < moved.x.size(); ++i)
         add(wide, moved.x[i] + 1, moved.y[i], moved.z[i], moved.q[i]);
@@ -166,7 +166,7 @@ TEST_P(PeriodicMethod, PositionsAreTakenModuloTheLattice) {
                    c = static_cast<double>(i % 4) - 1;
         far.x[i] += a + 0.4 * b, far.y[i] += 2 * b - 0.9 * c, far.z[i] += 3 * c;
     }
-    const Settings s = periodic_settings(box, GetParam());
+    const settings::Settings s = periodic_settings(box, GetParam());
     const Results r = compute_periodic(cloud, s), f = compute_periodic(far, s);
     EXPECT_LT(rms_error(f, r), 1e-11);
     for (int c = 0; c < 6; ++c)
@@ -174,7 +174,7 @@ TEST_P(PeriodicMethod, PositionsAreTakenModuloTheLattice) {
 }
 
 TEST_P(PeriodicMethod, FewParticlesAndTheRim) {
-    const Settings s = periodic_settings({{1, 1, 1}}, GetParam());
+    const settings::Settings s = periodic_settings({{1, 1, 1}}, GetParam());
     Cloud none;
     EXPECT_EQ(compute_periodic(none, s).energy, 0);
     Cloud one; // a Wigner crystal: E = -2.837297479480619 / 2 for edge 1
@@ -193,13 +193,13 @@ TEST_P(PeriodicMethod, FewParticlesAndTheRim) {
 TEST_P(PeriodicMethod, SofteningSubsetsPointsAndGravity) {
     const PeriodicBox box{{1, 1, 1}};
     const Cloud cloud = random_charges(box, 40, false);
-    Settings s = periodic_settings(box, GetParam());
-    s.softening = Softening::spline, s.softening_length = 0.2;
+    settings::Settings s = periodic_settings(box, GetParam());
+    s.softening = settings::Softening::spline, s.softening_length = 0.2;
     Results expected = oracle(cloud, s, 0.5);
     const Results r = compute_periodic(cloud, s);
     EXPECT_LT(rms_error(r, expected), 1e-11) << "spline";
-    s.softening = Softening::none, s.softening_length = 0;
-    s.interaction = Interaction::gravity;
+    s.softening = settings::Softening::none, s.softening_length = 0;
+    s.interaction = settings::Interaction::gravity;
     expected = oracle(cloud, s);
     EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), 1e-12) << "gravity";
     Choice some = every(3, cloud);
@@ -215,9 +215,9 @@ TEST_P(PeriodicMethod, SofteningSubsetsPointsAndGravity) {
 TEST_P(PeriodicMethod, AnyNumberOfRanks) {
     const PeriodicBox box{{1, 1, 1.5}, {0, 0, 0}, {0.3, 0, 0}};
     const Cloud cloud = random_charges(box, 1500);
-    for (const TreeScope scope : {TreeScope::local, TreeScope::global})
-        for (const Exchange exchange : {Exchange::push, Exchange::fetch}) {
-            Settings s = periodic_settings(box, GetParam());
+    for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global})
+        for (const settings::Exchange exchange : {settings::Exchange::push, settings::Exchange::fetch}) {
+            settings::Settings s = periodic_settings(box, GetParam());
             s.tree_scope = scope, s.exchange = exchange;
             s.ewald_accuracy = 1e-8, s.leaf = 16, s.group = 32;
             const Results one = compute_periodic(cloud, s);
@@ -230,7 +230,7 @@ TEST_P(PeriodicMethod, AnyNumberOfRanks) {
                     for (int c = 0; c < 6; ++c)
                         EXPECT_NEAR(r.virial[c], one.virial[c], 1e-12 * std::abs(one.energy)) << ranks;
                 }
-            if (GetParam() == Method::direct)
+            if (GetParam() == settings::Method::direct)
                 return;
         }
 }
@@ -238,7 +238,7 @@ TEST_P(PeriodicMethod, AnyNumberOfRanks) {
 TEST_P(PeriodicMethod, ThreadsChangeNoBit) {
     const PeriodicBox box{{1, 1, 1}};
     const Cloud cloud = random_charges(box, 2000);
-    Settings s = periodic_settings(box, GetParam(), Precision::mixed);
+    settings::Settings s = periodic_settings(box, GetParam(), settings::Precision::mixed);
     Choice three;
     three.threads = 3;
     const Results a = compute_periodic(cloud, s), b = compute_periodic(cloud, s, three);
@@ -290,8 +290,8 @@ TEST_P(PeriodicMethod, PlummersSofteningActsOnAllImages) {
     const PeriodicBox box{{1, 1, 1}};
     for (const bool neutral : {true, false}) {
         const Cloud cloud = random_charges(box, 12, neutral);
-        Settings s = periodic_settings(box, GetParam());
-        s.softening = Softening::plummer, s.softening_length = 0.3;
+        settings::Settings s = periodic_settings(box, GetParam());
+        s.softening = settings::Softening::plummer, s.softening_length = 0.3;
         const Results waves = plummer_waves(cloud, 0.3), expected = oracle(cloud, s);
         // Only the mean of the potential is another one: k = 0 of the softening's own background.
         const double mean = waves.potential[0] - (expected.potential[0] - cloud.q[0] / 0.3);
@@ -317,8 +317,8 @@ TEST_P(PeriodicMethod, PlummerLengthsPerParticleActUpToTheCutOff) {
     Cloud cloud = random_charges(box, 40, false);
     for (size_t i = 0; i < cloud.x.size(); ++i)
         cloud.softening[i] = 0.01 + 0.002 * static_cast<double>(i % 5);
-    Settings s = periodic_settings(box, GetParam());
-    s.softening = Softening::plummer;
+    settings::Settings s = periodic_settings(box, GetParam());
+    s.softening = settings::Softening::plummer;
     Choice choice;
     choice.softening = true;
     const Results r = compute_periodic(cloud, s, choice);
@@ -334,7 +334,7 @@ TEST_P(PeriodicMethod, PlummerLengthsPerParticleActUpToTheCutOff) {
 TEST(Periodic, TheReferenceMethodIsTheOracle) {
     const PeriodicBox box{{1, 1, 1.2}, {0, 0, 0}, {0.4, -0.3, 0.5}};
     const Cloud cloud = random_charges(box, 30, false);
-    const Settings s = periodic_settings(box, Method::reference);
+    const settings::Settings s = periodic_settings(box, settings::Method::reference);
     const Results r = compute_periodic(cloud, s), expected = oracle(cloud, s);
     EXPECT_LT(rms_error(r, expected), 1e-14);
     EXPECT_NEAR(r.energy / expected.energy, 1, 1e-14);
@@ -347,8 +347,8 @@ TEST(Periodic, TheReferenceMethodIsTheOracle) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, PeriodicMethod, ::testing::Values(Method::direct, Method::tree),
-                         [](const auto& info) { return info.param == Method::direct ? "direct" : "tree"; });
+INSTANTIATE_TEST_SUITE_P(Of, PeriodicMethod, ::testing::Values(settings::Method::direct, settings::Method::tree),
+                         [](const auto& info) { return info.param == settings::Method::direct ? "direct" : "tree"; });
 
 } // namespace
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

@@ -4,13 +4,13 @@
 
 #include <array>
 
-namespace graft::pipeline::testing {
+namespace graft::engine::testing {
 namespace {
 
 const PeriodicBox tube{{0.7, 0.4, 1.1}, {-0.4, 2, 5}};
 
-Settings wire_settings(const PeriodicBox& box, Method method, int axis = 2) {
-    Settings s = periodic_settings(box, method);
+settings::Settings wire_settings(const PeriodicBox& box, settings::Method method, int axis = 2) {
+    settings::Settings s = periodic_settings(box, method);
     s.wire_axis = axis;
     return s;
 }
@@ -45,7 +45,7 @@ TEST(WireSum, KnownOnPaper) {
     EXPECT_NEAR(ax[0], -2 / 9.0, 1e-15);
 }
 
-class Wire : public ::testing::TestWithParam<Method> {};
+class Wire : public ::testing::TestWithParam<settings::Method> {};
 
 TEST_P(Wire, IsTheSumOfItsImages) {
     for (const bool neutral : {true, false})
@@ -119,7 +119,7 @@ TEST_P(Wire, VirialIsTheSlopeOfTheStrain) {
 
 TEST_P(Wire, RanksPointsSubsetsAndImages) {
     Cloud cloud = random_charges(tube, 48, false);
-    const Settings s = wire_settings(tube, GetParam());
+    const settings::Settings s = wire_settings(tube, GetParam());
     const Results expected = wire_oracle(cloud, tube.edge[2]), alone = compute_periodic(cloud, s);
     for (size_t i = 0; i < cloud.x.size(); i += 3) // other images
         cloud.z[i] += (static_cast<double>(i) - 20) * tube.edge[2];
@@ -140,16 +140,16 @@ TEST_P(Wire, RanksPointsSubsetsAndImages) {
 }
 
 TEST_P(Wire, AccuraciesAskedForAreKept) {
-    if (GetParam() == Method::reference)
+    if (GetParam() == settings::Method::reference)
         return; // knows no accuracy
     for (const double across : {0.3, 5.0}) {
         PeriodicBox box = tube;
         box.edge[0] = box.edge[1] = across;
         const Cloud cloud = random_charges(box, 64, true);
         const Results expected = wire_oracle(cloud, box.edge[2]);
-        for (const Precision precision : {Precision::fp64, Precision::mixed})
+        for (const settings::Precision precision : {settings::Precision::fp64, settings::Precision::mixed})
             for (const double accuracy : {1e-3, 1e-5}) {
-                Settings s = wire_settings(box, GetParam());
+                settings::Settings s = wire_settings(box, GetParam());
                 s.precision = precision, s.ewald_accuracy = accuracy;
                 EXPECT_LT(rms_error(compute_periodic(cloud, s), expected), accuracy) << across;
             }
@@ -159,10 +159,10 @@ TEST_P(Wire, AccuraciesAskedForAreKept) {
 TEST(Wires, CellsAndBothTreeScopesOverRanks) {
     PeriodicBox box{{1, 1, 4}};
     const Cloud cloud = random_charges(box, 6000, false);
-    Settings s = wire_settings(box, Method::tree);
+    settings::Settings s = wire_settings(box, settings::Method::tree);
     const Results expected = compute_periodic(cloud, s);
-    s.theta = 1, s.order = 4, s.accuracy = 1e-5, s.precision = Precision::mixed;
-    for (const TreeScope scope : {TreeScope::local, TreeScope::global})
+    s.theta = 1, s.order = 4, s.accuracy = 1e-5, s.precision = settings::Precision::mixed;
+    for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global})
         for (const int ranks : {1, 2, 3, 4}) {
             s.tree_scope = scope;
             EXPECT_LT(rms_error(compute_over(ranks, cloud, bisection(cloud, ranks), s), expected), 1e-4)
@@ -170,12 +170,12 @@ TEST(Wires, CellsAndBothTreeScopesOverRanks) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Wire, ::testing::Values(Method::direct, Method::tree, Method::reference),
+INSTANTIATE_TEST_SUITE_P(Of, Wire, ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
                          [](const auto& info) {
-                             return info.param == Method::direct ? "direct"
-                                    : info.param == Method::tree ? "tree"
+                             return info.param == settings::Method::direct ? "direct"
+                                    : info.param == settings::Method::tree ? "tree"
                                                                  : "reference";
                          });
 
 } // namespace
-} // namespace graft::pipeline::testing
+} // namespace graft::engine::testing

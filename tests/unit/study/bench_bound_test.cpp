@@ -70,18 +70,18 @@ constexpr double least_share = 0.5, least_lead = 1.05;
 
 /// Rates only grow from try to try: a disturbed one changes nothing.
 struct Rates {
-    kernels::P2pBench p2p;
+    study::P2pBench p2p;
     double roots_per_s = 0;
 
     template <typename T>
     void measure() {
-        const kernels::P2pBench again = kernels::bench_p2p<T>(2);
+        const study::P2pBench again = study::bench_p2p<T>(2);
         p2p.instructions_per_pair = again.instructions_per_pair;
         p2p.pairs_per_s = std::max(p2p.pairs_per_s, again.pairs_per_s);
         p2p.fma_per_s = std::max(p2p.fma_per_s, again.fma_per_s);
         volatile double seed = 0.001; // unknown to the compiler
         double sink = seed;
-        kernels::near::Stopwatch watch(true);
+        near::Stopwatch watch(true);
         const double done = sizeof(T) == 4 ? HWY_DYNAMIC_DISPATCH(run_roots_float)(100000, &sink)
                                            : HWY_DYNAMIC_DISPATCH(run_roots_double)(100000, &sink);
         roots_per_s = std::max(roots_per_s, done / watch.lap());
@@ -107,8 +107,8 @@ void expect_speed(const std::string& name) {
 }
 
 class P2pBound : public testing::TestWithParam<std::string> {
-    void SetUp() override { ASSERT_TRUE(kernels::set_simd_limit(GetParam())); }
-    void TearDown() override { kernels::set_simd_limit(""); }
+    void SetUp() override { ASSERT_TRUE(forces::set_simd_limit(GetParam())); }
+    void TearDown() override { forces::set_simd_limit(""); }
 };
 
 } // namespace
@@ -120,7 +120,7 @@ TEST_P(P2pBound, IsReached) {
     expect_speed<double>(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(AllTargets, P2pBound, testing::ValuesIn(kernels::simd_names()),
+INSTANTIATE_TEST_SUITE_P(AllTargets, P2pBound, testing::ValuesIn(forces::simd_names()),
                          [](const auto& each) { return each.param; });
 
 } // namespace bench_bound

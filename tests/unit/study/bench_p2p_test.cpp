@@ -14,7 +14,7 @@ constexpr int tries = 8;
 template <typename Real>
 void expect_plausible() {
     for (int left = tries; left > 0; --left) {
-        const kernels::P2pBench bench = kernels::bench_p2p<Real>(2);
+        const study::P2pBench bench = study::bench_p2p<Real>(2);
         const double share = bench.instructions_per_pair > 0 ? bench.share_of_bound() : 1;
         // Four a cycle at 12 GHz: beyond it the compiler has merged the chains.
         if (bench.pairs_per_s > 1e6 && bench.fma_per_s > 1e8 && bench.fma_per_s < 5e10 && share > 0.1 &&
@@ -34,8 +34,8 @@ TEST(KernelBench, RatesArePlausible) {
 
 TEST(KernelBench, HigherOrdersCostMore) {
     for (int left = tries; left > 0; --left) {
-        const double monopole = kernels::bench_m2p<float>(0, 1),
-                     hexadecapole = kernels::bench_m2p<float>(4, 1);
+        const double monopole = study::bench_m2p<float>(0, 1),
+                     hexadecapole = study::bench_m2p<float>(4, 1);
         if (monopole > hexadecapole)
             return;
         EXPECT_GT(left, 1) << monopole << ", " << hexadecapole;

@@ -17,7 +17,7 @@ struct Outcome {
 /// Of these times, the last one for ever.
 Outcome outcome(const std::vector<double>& times, int most) {
     size_t rounds = 0;
-    const double best = core::best_of(
+    const double best = study::best_of(
         most, [&] { return rounds < times.size() ? times[rounds++] : (++rounds, times.back()); });
     return {best, rounds};
 }

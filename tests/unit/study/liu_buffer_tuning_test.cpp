@@ -6,14 +6,14 @@
 #include <functional>
 #include <set>
 
-namespace graft::pipeline {
+namespace graft::study {
 namespace {
 
 constexpr int32_t pairs_1d = 3, tiles_2d = 4; // cuda.kernel
 
 /// Feeds whose host takes append_s and call_s, and whose wall `wall_s` says.
 struct Player {
-    Settings asked;
+    settings::Settings asked;
     model::PaperWork work{32, 32, 2, 1e5, 4e3, 1e6, 3e6, 20};
     double append_s = 2e-9, call_s = 5e-6;
     std::function<double(double)> wall_s; // of a buffer; empty: the host's time
@@ -26,9 +26,9 @@ struct Player {
         return asked.device.kernel == tiles_2d ? model::paper_tiles_2d : model::paper_pairs_1d;
     }
     const BufferTuning::Told& once(bool whole = true) {
-        Settings settings = asked;
+        settings::Settings settings = asked;
         tuning.before(settings, whole);
-        kernels::FedReport fed;
+        FedReport fed;
         fed.buffer = settings.device.buffer;
         if (fed.buffer > 0) {
             const model::PaperFeedWork all = model::paper_feed_work(work, block(), {});
@@ -61,7 +61,7 @@ TEST(BufferTuning, ANumberStays) {
 }
 
 TEST(BufferTuning, NothingIsFedUnlessItIsAskedForAndTheKernelTakesBuffers) {
-    Player none(0), other(feed_auto, 0);
+    Player none(0), other(settings::feed_auto, 0);
     for (Player* player : {&none, &other}) {
         const BufferTuning::Told& told = player->once();
         EXPECT_EQ(told.fed.buffer, 0);
@@ -71,7 +71,7 @@ TEST(BufferTuning, NothingIsFedUnlessItIsAskedForAndTheKernelTakesBuffers) {
 }
 
 TEST(BufferTuning, TheHostsTimeIsLearnedFromTheFirstFeed) {
-    Player player(feed_auto);
+    Player player(settings::feed_auto);
     player.append_s = 7e-9, player.call_s = 1e-4;
     const model::PaperFeedTimes first = player.once().predicted;
     EXPECT_LT(first.append_s, 0.5 * player.tuning.told().fed.append_s); // built in
@@ -90,7 +90,7 @@ TEST(BufferTuning, TheDevicesTimeIsLearnedWhereTheHostWaitsForIt) {
 
 TEST(BufferTuning, TheModelsBestAndItsNeighboursAreTriedAndTheFastestIsKept) {
     for (const int32_t kernel : {pairs_1d, tiles_2d}) {
-        Player player(feed_auto, kernel);
+        Player player(settings::feed_auto, kernel);
         player.wall_s = [](double buffer) { return 1e-6 * buffer; }; // the smallest is the fastest
         std::set<int64_t> tried;
         player.once();
@@ -109,7 +109,7 @@ TEST(BufferTuning, TheModelsBestAndItsNeighboursAreTriedAndTheFastestIsKept) {
 }
 
 TEST(BufferTuning, ASlowFirstRoundDoesNotDecide) {
-    Player player(feed_auto);
+    Player player(settings::feed_auto);
     player.once();
     const int64_t models = player.once().fed.buffer;
     int call = 0;
@@ -121,7 +121,7 @@ TEST(BufferTuning, ASlowFirstRoundDoesNotDecide) {
 }
 
 TEST(BufferTuning, OtherListsBeginAgainAndPointsTeachNothing) {
-    Player player(feed_auto);
+    Player player(settings::feed_auto);
     player.until_settled();
     const std::string settled = player.tuning.told().by;
     player.work.node_entries *= 1.2;
@@ -139,4 +139,4 @@ TEST(BufferTuning, OtherListsBeginAgainAndPointsTeachNothing) {
 }
 
 } // namespace
-} // namespace graft::pipeline
+} // namespace graft::study

@@ -23,7 +23,7 @@ void expect_close(double found, double printed) {
 }
 
 TEST(OrbPaper, Equations17To21) {
-    const PaperTimes t = paper_times({}, piz_daint());
+    const study::PaperTimes t = study::paper_times({}, piz_daint());
     expect_close(t.cpu_s, 67.77406);
     expect_close(t.gpu_count_s, 10.79648);
     expect_close(t.cpu_s / t.gpu_count_s, 6.2774);
@@ -32,7 +32,7 @@ TEST(OrbPaper, Equations17To21) {
 }
 
 TEST(OrbPaper, Equations17To21ByHand) {
-    const PaperTimes t = paper_times({}, piz_daint());
+    const study::PaperTimes t = study::paper_times({}, piz_daint());
     EXPECT_DOUBLE_EQ(t.cpu_s, 12 * 32 * 12e9 / 68e9);
     EXPECT_DOUBLE_EQ(t.gpu_count_s, 12 * (32 * 12e9 / 732e9 + 12. / 32));
     EXPECT_DOUBLE_EQ(t.gpu_partition_s, 12 * 32 * 12e9 / 732e9 + 12. / 32);
@@ -41,7 +41,7 @@ TEST(OrbPaper, Equations17To21ByHand) {
 TEST(OrbPaper, MachineWithoutGpuHasOnlyTheCpu) {
     Machine alps;
     alps.cpu.read_bandwidth_bytes_per_s = 2 * 204.8e9;
-    const PaperTimes t = paper_times({}, alps);
+    const study::PaperTimes t = study::paper_times({}, alps);
     EXPECT_NEAR(t.cpu_s, 12 * 32 * 12 / 409.6, 1e-9);
     EXPECT_EQ(t.gpu_count_s, 0);
     EXPECT_EQ(t.gpu_partition_s, 0);
@@ -49,26 +49,26 @@ TEST(OrbPaper, MachineWithoutGpuHasOnlyTheCpu) {
 
 TEST(OrbPaper, GpusOfANodeWorkTogether) {
     Machine m = piz_daint();
-    const double one = paper_times({}, m).gpu_count_s;
+    const double one = study::paper_times({}, m).gpu_count_s;
     m.gpu.count = 6;
-    EXPECT_NEAR(paper_times({}, m).gpu_count_s, one / 6, 1e-12);
+    EXPECT_NEAR(study::paper_times({}, m).gpu_count_s, one / 6, 1e-12);
 }
 
 TEST(OrbPaper, LevelsAreTheCeilingOfTheLogarithm) {
-    EXPECT_EQ(levels_of(1), 0);
-    EXPECT_EQ(levels_of(2), 1);
-    EXPECT_EQ(levels_of(3), 2);
-    EXPECT_EQ(levels_of(4096), 12);
-    EXPECT_EQ(levels_of(4097), 13);
+    EXPECT_EQ(study::levels_of(1), 0);
+    EXPECT_EQ(study::levels_of(2), 1);
+    EXPECT_EQ(study::levels_of(3), 2);
+    EXPECT_EQ(study::levels_of(4096), 12);
+    EXPECT_EQ(study::levels_of(4097), 13);
     for (const double wrong : {0.0, -1.0, 1e300, 0.0 / 0.0})
-        EXPECT_THROW(levels_of(wrong), core::Error) << wrong;
+        EXPECT_THROW(study::levels_of(wrong), core::Error) << wrong;
 }
 
 TEST(OrbPaper, MissingNumberIsNamed) {
     Machine m = piz_daint();
     m.link.bandwidth_bytes_per_s = 0;
     try {
-        paper_times({}, m);
+        study::paper_times({}, m);
         FAIL();
     } catch (const core::Error& error) {
         EXPECT_EQ(error.status(), core::Status::absent);

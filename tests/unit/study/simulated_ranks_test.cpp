@@ -19,8 +19,8 @@ namespace {
 using graft::comm::Communicator;
 using graft::comm::Operation;
 using graft::comm::Request;
-using graft::comm::Simulator;
-using graft::comm::SimulatorOptions;
+using graft::study::Simulator;
+using graft::study::SimulatorOptions;
 using graft::core::Memory;
 
 constexpr double alpha = 3e-6, beta = 2e-9;
