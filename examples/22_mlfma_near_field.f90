@@ -3,7 +3,7 @@
 ! interactions of each box with itself and the (up to 8) boxes that touch it. An iterative solver asks for them again and
 ! again with new charges. First with boxes that Graft makes, then with the code's own boxes and lists (counted from 1); both
 ! against the serial loop, whose time is compared. The layout of the data is Graft's choice; the deck key near_field.layout
-! names one, and impl/docs/near-notes.md ("CPU layouts") and impl/docs/gpu/near.md ("How it works") say what each is.
+! names one, and docs/lab/near.md ("CPU layouts") and docs/lab/gpu/near.md ("How it works") say what each is.
 program mlfma_near_field
     use, intrinsic :: iso_fortran_env, only: real64, int64
     use graft

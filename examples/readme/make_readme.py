@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the examples that README.md and impl/docs/afternoon.md show into them: the code block after a line that names one,
+"""Puts the examples that README.md and docs/user/afternoon.md show into them: the code block after a line that names one,
 "(`examples/...`)". With --check: exit 1 when a block differs from its file.
 
 usage: make_readme.py [--check]
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(\(`(examples/\S+)`\)\n\n```\w+\n)(.*?)(```\n)", flags=re.S)
-PAGES = {"README.md": 3, "impl/docs/afternoon.md": 7} # least number of examples shown
+PAGES = {"README.md": 3, "docs/user/afternoon.md": 7} # least number of examples shown
 
 
 def update(page, least, check):

@@ -1,4 +1,4 @@
-"""Provokes the failures of impl/docs/afternoon.md and looks for what Graft says in the page.
+"""Provokes the failures of docs/user/afternoon.md and looks for what Graft says in the page.
 
 usage: messages_test.py GRAFT_COMMAND EXAMPLE_01 [MPICH_MPIEXEC MPICH_EXAMPLE OPEN_MPI_SHIM]
 """
@@ -13,7 +13,7 @@ import tempfile
 import graft
 import numpy
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "impl/docs/afternoon.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/user/afternoon.md"
 
 
 def printed_by(*command, **environment):

@@ -11,7 +11,7 @@
 namespace graft::engine {
 
 /// Fewer particles than this are on a CPU core before a GPU has launched its kernels
-/// (impl/docs/gpu/engine.md).
+/// (docs/lab/gpu/engine.md).
 inline constexpr int64_t least_for_gpu = 2048;
 
 struct NamedView {

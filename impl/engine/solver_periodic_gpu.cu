@@ -15,7 +15,7 @@ namespace graft::engine {
 
 namespace {
 
-/// A pair in units of a particle and a wave vector, on an H200 (impl/docs/gpu/periodic.md).
+/// A pair in units of a particle and a wave vector, on an H200 (docs/lab/gpu/periodic.md).
 double pair_cost(settings::Precision precision) {
     return precision == settings::Precision::fp64 ? 8 : 4;
 }

@@ -17,7 +17,7 @@
 namespace graft::lists {
 
 /// The share, chosen so that median and 99th percentile of the error stay what they are without polynomials,
-/// within 5 %, on Plummer spheres, cubes, clusters and galaxies (impl/docs/local-notes.md). The higher the
+/// within 5 %, on Plummer spheres, cubes, clusters and galaxies (docs/lab/local.md). The higher the
 /// order, the further a typical cell's error is below what it may be, and so must the polynomial's be.
 GRAFT_HD constexpr double far_share(int order) {
     return order == 0 ? 0.005 : (order == 1 ? 0.04 : (order == 2 ? 0.012 : (order == 3 ? 0.012 : 0.004)));

@@ -1,7 +1,7 @@
 // liu2022's kernels (section 4): seconds by shape of block.
 //
 // A kernel takes cycles of the multiprocessors: a sum of terms, each a count that follows from the lists and
-// the block times a cost that was fitted once (impl/docs/gpu/evaluate.md). The counts are those of
+// the block times a cost that was fitted once (docs/lab/gpu/evaluate.md). The counts are those of
 // study/papers/liu_1d_gpu and device_tiles_2d: what a block does before its first pair, blocks that are on a
 // multiprocessor at a time, lanes idle because a leaf or a row of the block has less than another, sums
 // across BX, atomic writes. Orders and particles a leaf come from an evaluation (model/tree_sizes.hpp).

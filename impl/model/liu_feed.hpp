@@ -3,7 +3,7 @@
 // The host fills buffers one after the other, from page-locked memory; copies and kernels of several streams
 // are under way while it fills the next (study/papers/liu_fed_lists_gpu.cuh). Small buffers: a call's time each, and
 // kernels that do not fill the device. Large ones: the device waits for the first, and the host for the last.
-// Fitted to the feeds of 5e5 bodies on an H200 (impl/docs/gpu/evaluate.md).
+// Fitted to the feeds of 5e5 bodies on an H200 (docs/lab/gpu/evaluate.md).
 #pragma once
 
 #include "model/liu_blocks.hpp"

@@ -2,10 +2,10 @@
 // evaluation counted, carried over to other sizes.
 //
 // Laws, fitted to 350 counts (Plummer spheres and even cubes of 2e4 to 4e6, accuracies 1e-2 to 1e-5, orders
-// 0 to 4, leaves of 16 to 128, groups of 64 to 256; impl/docs/cpu-notes.md): sources that a target meets
+// 0 to 4, leaves of 16 to 128, groups of 64 to 256; docs/lab/cpu.md): sources that a target meets
 // fill a ball of radius ~ group^(1/3) + what leaf and criterion add, so the root of their number is a sum;
 // cells follow powers of both. Seconds: fitted to 42 evaluations on one core of a busy AVX-512 machine (12 %
-// rms, most of it the machine's), and to a sweep on an H200 (impl/docs/gpu/evaluate.md); only their ratios
+// rms, most of it the machine's), and to a sweep on an H200 (docs/lab/gpu/evaluate.md); only their ratios
 // matter once an evaluation has been timed. Source of the question: liu2022, figures 4.2, 4.4, 4.7.
 #pragma once
 

@@ -7,7 +7,7 @@ namespace graft::near {
 
 namespace {
 
-// From rates on an H200 (impl/docs/gpu/near.md): a warp a box has to fill the device, and the sums that boxes
+// From rates on an H200 (docs/lab/gpu/near.md): a warp a box has to fill the device, and the sums that boxes
 // give each other are written and read.
 constexpr int64_t least_targets = int64_t{1} << 17;
 constexpr double least_density = 28; // targets a box

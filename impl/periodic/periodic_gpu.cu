@@ -52,7 +52,7 @@ double charge_scale_of(const PeriodicTask& task) {
 
 /// Into how many parts the sources are cut. With the virial as many as there may be; without it such that the
 /// blocks of targets fill the device in few rounds: a warp of a block looks at part / 4 chunks, and a block
-/// costs about a chunk of its own (measured: impl/docs/gpu/periodic.md).
+/// costs about a chunk of its own (measured: docs/lab/gpu/periodic.md).
 template <typename T>
 int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
     constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up

@@ -11,7 +11,7 @@ namespace graft::tree {
 /// A bucket is sorted by a block, of at most bucket_items particles a thread; small blocks where buckets have
 /// fewer particles.
 inline constexpr int bucket_items = 8, small_block = 256, large_block = 512;
-/// Particles that are sorted so: beyond, radix sort is faster (impl/docs/gpu/tree.md).
+/// Particles that are sorted so: beyond, radix sort is faster (docs/lab/gpu/tree.md).
 inline constexpr int64_t most_in_buckets = int64_t{5} << 21;
 /// Buckets at most: the keys where they begin are in shared memory.
 inline constexpr int64_t most_buckets = 8192;

@@ -1,6 +1,6 @@
 // The device's tree for particles that nearly fill the device: the same tree, bit for bit, made within memory
 // that the caller lends, so that a particle takes 24 B beside its own 32 B, and not 108 B
-// (impl/docs/gpu/engine.md).
+// (docs/lab/gpu/engine.md).
 //
 // Keys are sorted between two lent columns; the sorted coordinates then move into the next free column one by
 // one: the column that x was in takes y, and so on. Afterwards the tree's arrays are what `own` was, and

@@ -2,7 +2,7 @@
 
 A row: what, name (of bench.txt), n, ours, unit, first, goal, floor, share, ok. "better" says which way: less (times)
 or more (rates). Floors are bytes over bandwidth, instruction slots over their rate, and launches; rates are those of the
-row "pairs" of the same run, else an H200's. Derivations: impl/docs/gpu/engine.md, evaluate.md, lists.md, tree.md, orb.md.
+row "pairs" of the same run, else an H200's. Derivations: docs/lab/gpu/engine.md, evaluate.md, lists.md, tree.md, orb.md.
 """
 
 H200 = {"mix_pairs_per_s": 2.297e12, "fma_fp64_per_s": 1.63e13, "read_bytes_per_s": 4.5e12, "copy_bytes_per_s": 4.2e12}

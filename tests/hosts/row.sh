@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes one row of impl/docs/hosts.md again: the host's tests, then what is too long for CI (drifts).
+# Makes one row of docs/user/hosts.md again: the host's tests, then what is too long for CI (drifts).
 #
 # usage: tests/hosts/row.sh BUILD HOST [FOLDER]    HOST: lammps, openmm, rebound, amuse, nemo, phantom, python; FOLDER for
 # states and logs that LAMMPS's runs share (BUILD/rows). Hosts come with ./bootstrap deps.

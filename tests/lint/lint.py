@@ -11,7 +11,7 @@ quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in 
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
 device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
-links      relative links of Markdown files lead somewhere; every page of impl/docs/gpu is in its index
+links      relative links of Markdown files lead somewhere; every page of docs/lab/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
 import json
@@ -204,9 +204,9 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
 def links(repository):
-    index = os.path.join("impl", "docs", "gpu-notes.md")
+    index = os.path.join("docs", "lab", "gpu.md")
     top = [name for name in sorted(os.listdir(repository)) if name.endswith(".md")]
-    pages = [path for folder in ("impl", "examples", "tests") for path in files_of(repository, folder, (".md",))]
+    pages = [path for folder in ("adapters", "docs", "examples", "tests") for path in files_of(repository, folder, (".md",))]
     for path in top + pages:
         for target in LINK.findall(read(repository, path)):
             if "://" not in target and not target.startswith("mailto:") and \
@@ -214,7 +214,7 @@ def links(repository):
                 yield f"{path}: the link to {target} leads nowhere"
     for path in pages:
         folder, name = os.path.split(path)
-        if folder == os.path.join("impl", "docs", "gpu") and f"gpu/{name}" not in \
+        if folder == os.path.join("docs", "lab", "gpu") and f"gpu/{name}" not in \
                 (read(repository, index) if os.path.exists(os.path.join(repository, index)) else ""):
             yield f"{path}: not in {index}"
 

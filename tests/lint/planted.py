@@ -96,8 +96,8 @@ CASES = (
     {"rule": "targets", "files": {
         "impl/forces/a.hpp": "#if HWY_TARGET == HWY_AVX3\n", "tests/unit/b.cpp": "bool b = HWY_TARGET != HWY_AVX2;\n"}},
     {"rule": "links", "files": {
-        "impl/docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
-        "impl/docs/gpu/new.md": "nothing\n"}},
+        "docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
+        "docs/lab/gpu/new.md": "nothing\n"}},
     {"rule": "headers", "files": {
         "capi/include/graft/a.h": "int64_t f(void);\n",
         "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"}},

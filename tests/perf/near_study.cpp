@@ -4,7 +4,7 @@
 // multiply-adds that the machine could have issued (rate of independent ones, timed in turn with the layout,
 // best of all rounds of both) while one vector of pairs was summed, by processor time where one thread sums,
 // so that other programs do not count; the floor are the arithmetic instructions of the compiled loop
-// (`objdump -d`, AVX-512: potential 13, gradient 16, both 19 in float, see impl/docs/near-notes.md). usage:
+// (`objdump -d`, AVX-512: potential 13, gradient 16, both 19 in float, see docs/lab/near.md). usage:
 // near_study [points] [outputs 1|2|3] [rounds] [threads] [densities...]
 #include "core/error.hpp"
 #include "study/bench/bench_p2p.hpp"

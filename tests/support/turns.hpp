@@ -1,6 +1,6 @@
 // Threads of a test that work one at a time where GRAFT_TEST_TURNS is set: for compute-sanitizer, whose
 // initcheck and racecheck lose what threads write and launch while others allocate or launch
-// (impl/docs/gpu/sanitizers.md). The threads, their contexts and what passes between them stay; only that
+// (docs/lab/gpu/sanitizers.md). The threads, their contexts and what passes between them stay; only that
 // several work at the same moment goes.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace graft::engine {
 
 namespace {
 
-/// Above this the launches hide behind the kernels (impl/docs/gpu/engine.md).
+/// Above this the launches hide behind the kernels (docs/lab/gpu/engine.md).
 constexpr int64_t most_particles = 200000;
 constexpr int most_batches = 8; // a graph of more has too many nodes
 

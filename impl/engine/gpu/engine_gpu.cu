@@ -26,7 +26,7 @@ struct Sizes {
 constexpr Sizes sizes{64, 64}, far_sizes{32, 128};
 
 /// Groups of groups walk 15 to 27 % faster from 1e6 targets on, where they still fill the device, and slower
-/// at 1e5 (impl/docs/gpu/lists.md).
+/// at 1e5 (docs/lab/gpu/lists.md).
 lists::DeviceWalk faster_walk(int64_t targets, int group) {
     constexpr int64_t groups_enough = 8192;
     return targets / group >= groups_enough ? lists::DeviceWalk::super_group

@@ -13,7 +13,7 @@ namespace graft::forces {
 /// What a cell costs that goes into a group's polynomial, in cells that meet a target.
 inline constexpr int64_t m2l_cells = 8;
 
-/// On a GPU polynomials pay from so many groups on, a warp each (impl/docs/gpu/local.md).
+/// On a GPU polynomials pay from so many groups on, a warp each (docs/lab/gpu/local.md).
 inline constexpr int64_t least_far_groups = 1024;
 
 enum class LocalPlace { cpu, gpu };

@@ -58,7 +58,7 @@ Candidate candidate_of(Layout layout, const Shape& shape, const model::Machine& 
 }
 
 /// Its time; more on a GPU where its memory comes from the driver and not from what the library keeps: plans
-/// that take 1 ms then take 20 to 1,800 now and then (impl/docs/gpu/near.md), and nobody gains from a tie.
+/// that take 1 ms then take 20 to 1,800 now and then (docs/lab/gpu/near.md), and nobody gains from a tie.
 double careful_s(const Candidate& one, const model::Machine& machine, const ChoiceOptions& options) {
     constexpr double risk = 1.05;
     const bool gpu = options.way.backend == NearBackend::cuda;

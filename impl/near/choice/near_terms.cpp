@@ -17,7 +17,7 @@ constexpr double run_bytes = 8;           // of consecutive sources; as much whe
 constexpr double learned_branches = 5000; // that a processor remembers
 // Of the lines of a record the processor fetches some too late, at its beginning more than later: of n about
 // sqrt(n) are waited for, each as long as so many numbers of the memory at random take. Measured with 6 to
-// 5,000 lines in two and three dimensions (impl/docs/near-notes.md). What has just been written comes from
+// 5,000 lines in two and three dimensions (docs/lab/near.md). What has just been written comes from
 // the memory where it is larger than so many times the second level.
 constexpr double waited_numbers = 16, kept_levels = 8;
 

@@ -268,7 +268,7 @@ namespace {
 
 // backend, layout, bytes of a number, error; collection, charges, kernel, scatter. Fitted to 78 structures of
 // 1e3 to 1e6 points with 0.5 to 256 a box, 2-D in fp64 and 3-D in fp32, and, at a weight of 0.3, to 30 of 2-D
-// in fp32 and 3-D in fp64 (impl/docs/gpu/near.md). Collection, and ranges' kernels, since their walk and its
+// in fp32 and 3-D in fp64 (docs/lab/gpu/near.md). Collection, and ranges' kernels, since their walk and its
 // lanes changed: to 27 and 47 of each kind with 0.5 to 64 a box.
 constexpr model::NearLayoutCosts layout_costs[] = {
     {1,

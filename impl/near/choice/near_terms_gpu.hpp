@@ -52,7 +52,7 @@ struct NearGpuSeconds {
 model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& problem,
                          const NearGpuSeconds& machine);
 
-/// Of one H200 and its host, impl/docs/gpu/near.md, where nobody has measured.
+/// Of one H200 and its host, docs/lab/gpu/near.md, where nobody has measured.
 const model::NearMachine& near_gpu_defaults();
 
 } // namespace graft::near

@@ -27,7 +27,7 @@ enum class NearArrays { host_in_order, host_at_random, device };
 /// How many GPUs, at most `most`, execute fastest what is predicted to take `one` on one of them: kernels are
 /// cut, what the host does is not and takes longer where each part's points lie among others', arrays on a
 /// device go to the others and back, and each GPU costs its calls. 1 where the gain is less than the model's
-/// error. Source: impl/docs/gpu/near.md.
+/// error. Source: docs/lab/gpu/near.md.
 int32_t best_device_count(const NearPrediction& one, const Shape& shape, const model::Link& link,
                           NearArrays arrays, int32_t most);
 

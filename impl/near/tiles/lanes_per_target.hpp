@@ -11,7 +11,7 @@ namespace graft::near {
 /// 2, 4 ... 32. As many as keep an H200 busy, whose time is the longest chain of sources where threads are
 /// few; two always, which walk over runs of several lengths together. Of 2, 4 ... 32 lanes the fastest but
 /// for 1.6 % on the average and 16 % at most, over 122 structures of 1e3 to 1e6 targets with 0.5 to 64 a box
-/// (impl/docs/gpu/near_lanes.md).
+/// (docs/lab/gpu/near_lanes.md).
 constexpr int32_t near_target_lanes(double targets, double pairs) {
     constexpr double most_threads = 1 << 18, many_sources = 128;
     const double threads = most_threads * std::max(1.0, targets > 0 ? pairs / targets / many_sources : 0.0);

@@ -6,7 +6,7 @@
 // boxes a warp where it is less. Sources come from memory to each lane's registers, or, where a warp has one
 // box, 32 at a time through shared memory. Or a block of threads takes one box: T targets a lane, as many
 // streams of sources as then fit (near/tiles/tile_block_gpu.cuh). Costs are issue slots, from rates of
-// fixed shapes at 16 to 64 targets a box on one H200 (impl/docs/gpu/near.md).
+// fixed shapes at 16 to 64 targets a box on one H200 (docs/lab/gpu/near.md).
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,7 @@ void repeat(const near::DeviceNearTable& table, const near::DeviceNearOptions& o
 }
 
 /// What a plan of many bytes gave back is cleared while the next one is made, which is then up to three times
-/// as late (impl/docs/gpu/near.md): no property of that one. Waits until it is over.
+/// as late (docs/lab/gpu/near.md): no property of that one. Waits until it is over.
 void settle(double bytes) {
     constexpr double kept_bytes = 6e7, bytes_per_s = 2e11; // less stays with the library
     if (bytes > kept_bytes)

@@ -3,7 +3,7 @@
 // Every figure is the best of a few rounds, no more than it takes for two to agree. From 8 threads on, what one
 // core does and the GPU without transfers are measured side by side, and so are the near field of the CPU, four
 // pieces of one thread each, and the GPU's kernels: 7 s on such a CPU, 15 s with a GPU, 13 s on 2 cores (where
-// the time goes: impl/docs/gpu/model.md).
+// the time goes: docs/lab/gpu/model.md).
 // Bandwidths of copying count bytes read plus written. Sources: rehmann2022, section 4.2 (what to measure);
 // the loops are those that `graft bench` times.
 #pragma once

@@ -1,5 +1,5 @@
 // Times of periodic boxes against N, and by how much alpha may be off: printed, for
-// impl/docs/gpu/periodic.md.
+// docs/lab/gpu/periodic.md.
 #include "../engine/engine_scene.cuh"
 
 namespace {

@@ -1,7 +1,7 @@
 // The near field's layouts on one GPU, swept over points, points a box and dimensions: one process, so that
 // the device is begun once; host threads make all cases before the first is timed (pages that another thread
 // asks for make those of a plan late). Each case is one line of JSON, an answer of `graft bench p2p --backend
-// cuda` with E = 1 (impl/docs/figures/near.py draws and sums them up).
+// cuda` with E = 1 (docs/lab/figures/near.py draws and sums them up).
 //
 // Words: --points 1e3,1e4,... --density 0.5,1,... --dimension 2,3 --precision (auto: fp64 in 2-D, fp32 in
 // 3-D), --outputs, --layout, --collect host, --repeats (9), --case-s (time for one case's repetitions, which

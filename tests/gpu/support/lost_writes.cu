@@ -1,4 +1,4 @@
-// What initcheck reports of a program without a fault (impl/docs/gpu/sanitizers.md): threads with a stream
+// What initcheck reports of a program without a fault (docs/lab/gpu/sanitizers.md): threads with a stream
 // each allocate memory, write all of it (a kernel, a copy, a memset) and read it in a kernel.
 //
 // usage: compute-sanitizer --tool initcheck lost_writes THREADS TURNS [in_turns]

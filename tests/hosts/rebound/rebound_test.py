@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """REBOUND (the real one, from PyPI) with Graft's gravity against its own. usage: rebound_test.py [TestCase[.test]...]
-       rebound_test.py drift BODIES STEPS      energies of a larger disc (impl/docs/hosts.md), beside all pairs and REBOUND's own tree
+       rebound_test.py drift BODIES STEPS      energies of a larger disc (docs/user/hosts.md), beside all pairs and REBOUND's own tree
 
 REBOUND's own sums are REB_GRAVITY_BASIC, in double precision; the disc is compared with sums made here by numpy.
 """

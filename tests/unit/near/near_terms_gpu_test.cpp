@@ -38,7 +38,7 @@ TEST(NearGpu, FromItsRatesAlone) {
     EXPECT_EQ(near::near_time(near::NearLayout::tiled, problem(1e6, 64, 3, 0), way, machine).transfer_s, 0);
 }
 
-/// What one H200 measured: 1e5 points, 2-D in fp64 and 3-D in fp32, impl/docs/figures/data/near_gpu.jsonl.
+/// What one H200 measured: 1e5 points, 2-D in fp64 and 3-D in fp32, docs/lab/figures/data/near_gpu.jsonl.
 TEST(NearGpu, TheLongestThreadCounts) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
@@ -226,7 +226,7 @@ TEST(NearGpu, FewWarpsBesideBlocksAreLate) {
     EXPECT_EQ(direct(16), 0) << "blocks alone";
 }
 
-/// Kernels of one H200, billions of pairs a second: the rates of impl/docs/gpu/near_pairs_once.md, and, in
+/// Kernels of one H200, billions of pairs a second: the rates of docs/lab/gpu/near_pairs_once.md, and, in
 /// nanoseconds, four potentials of another run.
 TEST(NearGpu, PairsOfBoxesOnceAsMeasured) {
     struct Case {
@@ -325,7 +325,7 @@ TEST(NearGpu, PairsOfBoxesOnceAreCalibrated) {
 }
 
 /// Seconds of the kernels that bring charges into records, by events of one H200: 1e6 points, 2-D, fp64,
-/// the seventeenth run of impl/docs/gpu/near.md.
+/// the seventeenth run of docs/lab/gpu/near.md.
 TEST(NearGpu, ChargesAsMeasured) {
     struct Case {
         double density, replicated_s, interleaved_s, group_s;

@@ -7,7 +7,7 @@
 // of the round every point moves once, stably, into up to sixteen children. The host never waits and knows no
 // count: kernels read what earlier kernels found. Brackets come from samples; one that misses its cut costs a
 // second pass, no more. Bytes a point (4-byte coordinates): round of levels 1-4: 4 + 8 + 12 + 12 to count,
-// 32 to move. Source: rehmann2022 sections 3.3 and 6; what is new is in impl/docs/gpu/orb.md.
+// 32 to move. Source: rehmann2022 sections 3.3 and 6; what is new is in docs/lab/gpu/orb.md.
 #pragma once
 
 #include "backend/queue_gpu.cuh"
