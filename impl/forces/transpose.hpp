@@ -7,6 +7,8 @@
 #define GRAFT_KERNELS_TRANSPOSE_HPP
 #endif
 
+#include "core/instruction_sets.hpp"
+
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -16,6 +18,14 @@ namespace graft::forces::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Four numbers of four records, to four rows.
+#if GRAFT_ONE_LANE
+template <typename T>
+HWY_INLINE void transpose_block(const T* const (&record)[4], T* row, int64_t stride) {
+    for (int k = 0; k < 4; ++k)
+        for (int j = 0; j < 4; ++j)
+            row[k * stride + j] = record[j][k];
+}
+#else
 HWY_INLINE void transpose_block(const float* const (&record)[4], float* row, int64_t stride) {
     const hn::FixedTag<float, 4> d;
     const auto a = hn::Load(d, record[0]), b = hn::Load(d, record[1]);
@@ -36,6 +46,7 @@ HWY_INLINE void transpose_block(const double* const (&record)[4], double* row, i
             hn::Store(hn::InterleaveUpper(d, a, b), d, row + (k + 1) * stride + pair);
         }
 }
+#endif
 
 /// The records of `count` nodes, `size` numbers each (a multiple of 4), to rows `stride` apart; columns from
 /// `count` to `padded` (a multiple of 4) become `zeros`.
