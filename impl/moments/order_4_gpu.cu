@@ -1,8 +1,0 @@
-// The moments' kernels of order 4, see p2m_m2m_gpu.cuh.
-#include "moments/p2m_m2m_gpu.cuh"
-
-namespace graft::moments::device {
-
-template void compute_order<4>(backend::Queue&, const Problem&, int64_t);
-
-} // namespace graft::moments::device
