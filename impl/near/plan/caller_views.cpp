@@ -182,8 +182,7 @@ void refuse_overlaps(std::span<const NamedView> views) {
         for (size_t j = 0; j < i; ++j)
             if ((views[i].written || views[j].written) && overlap(views[i].view, views[j].view))
                 fail(Status::array,
-                     "%s and %s overlap in memory; expected outputs apart from each other and from the "
-                     "charges",
+                     "%s and %s overlap in memory; expected each output in memory of its own",
                      views[j].name.text().c_str(), views[i].name.text().c_str());
 }
 
