@@ -102,9 +102,9 @@ void Communicator::lose(const char* what, int32_t status) {
 /// A table tells of failures in words only. A peer that waits no more because the agreement broke on it says
 /// "allreduce" (lose() does, and so do tables that tell peers by themselves: they name the function that
 /// failed); nothing else can have kept it from the barrier. All other failures are of the barrier itself.
-void Communicator::conclude() {
+void Communicator::conclude(std::exception_ptr error) {
     static constexpr const char* harmless = "after all ranks had agreed: ";
-    agree(nullptr);
+    agree(error);
     if (size_ == 1)
         return;
     ++traffic_.collectives;

@@ -170,10 +170,10 @@ double TreeForce::State::longest_softening(const Job& job, const lists::Group& g
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
 int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
-                                          int64_t entry_end, double nearest,
+                                          int64_t entry_end, double nearest, double softening,
                                           const kernels::PairVariant& variant, bool add,
                                           Workspace<double>& work) {
-    const kernels::Frame frame = kernels::make_frame<double>(group.target.box, nearest);
+    const kernels::Frame frame = kernels::make_frame<double>(group.target.box, nearest, 0, softening);
     work.targets.fill(target_arrays(), group.first, group.count, frame, variant);
     int64_t sources = 0;
     gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
@@ -247,7 +247,7 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
     bool add = remote || !leads(g);
     if (sizeof(T) == sizeof(float) && periodic == nullptr &&
         is_coarse(frame, targets, group, nearest, variant, settings.softening_length, job.problem.n)) {
-        sources = pairs_in_double(job, group, leaf_begin, leaf_mid, nearest, variant, add, full);
+        sources = pairs_in_double(job, group, leaf_begin, leaf_mid, nearest, softening, variant, add, full);
         add = true;
     } else {
         gather(leaf_begin, leaf_mid, frame, variant, length, sum_chunk(settings), screening, work, sources);

@@ -94,7 +94,7 @@ struct TreeForce::State {
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
                         const kernels::PairVariant& variant, Workspace<T>& work, Workspace<double>& full);
     int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
-                            double nearest, const kernels::PairVariant& variant, bool add,
+                            double nearest, double softening, const kernels::PairVariant& variant, bool add,
                             Workspace<double>& work);
     template <typename T>
     int64_t sum_beyond(const Job& job, int64_t group, int64_t leaf_begin, int64_t leaf_end,

@@ -197,7 +197,7 @@ TEST(Strays, EveryOrderPrecisionAndTreeIsRight) {
                 for (const tree::TreeType type : {tree::TreeType::octree, tree::TreeType::orb}) {
                     Wanted wanted;
                     wanted.settings.order = order, wanted.settings.precision = precision;
-                    wanted.settings.tree_type = type, wanted.step = 7;
+                    wanted.settings.tree_type = type, wanted.step = 41;
                     expect_right(scene.bodies, wanted, scene.name);
                 }
 }
@@ -209,7 +209,7 @@ TEST(Strays, SofteningOfEveryKindIsRight) {
                 for (const int order : {1, 2, 4}) {
                     Wanted wanted;
                     wanted.settings.order = order, wanted.settings.softening = kind;
-                    wanted.settings.softening_length = 0.02, wanted.each_softened = each, wanted.step = 7;
+                    wanted.settings.softening_length = 0.02, wanted.each_softened = each, wanted.step = 41;
                     expect_right(scene.bodies, wanted, scene.name);
                 }
 }
@@ -232,7 +232,7 @@ TEST(Strays, MethodDirectIsRight) {
     for (Scene& scene : scenes())
         for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
             Wanted wanted;
-            wanted.settings.method = Method::direct, wanted.settings.precision = precision, wanted.step = 7;
+            wanted.settings.method = Method::direct, wanted.settings.precision = precision, wanted.step = 41;
             expect_right(scene.bodies, wanted, scene.name);
         }
 }
@@ -250,7 +250,7 @@ TEST(LongSoftening, FieldsAreThoseOfDouble) {
                             Wanted wanted;
                             wanted.settings.softening = kind, wanted.settings.softening_length = length;
                             wanted.settings.precision = precision, wanted.settings.order = order;
-                            wanted.settings.method = method, wanted.step = 7;
+                            wanted.settings.method = method, wanted.step = 41;
                             expect_right(bodies, wanted, both_signs ? "both signs" : "one sign");
                         }
 }
@@ -266,7 +266,7 @@ TEST(LongSoftening, OfOneParticleOrOfAllIsRight) {
                             bodies.softening[i] *= length;
                     Wanted wanted;
                     wanted.settings.softening = kind, wanted.each_softened = true;
-                    wanted.settings.method = method, wanted.step = 7;
+                    wanted.settings.method = method, wanted.step = 41;
                     expect_right(bodies, wanted, of_all ? "all" : "one");
                     Bodies points = cube(50);
                     wanted.points = &points;
@@ -280,7 +280,7 @@ TEST(LongSoftening, WithAStray) {
         bodies.add(1e19, 0, 0, 1);
         for (const int order : {1, 2}) {
             Wanted wanted;
-            wanted.settings.order = order, wanted.step = 7;
+            wanted.settings.order = order, wanted.step = 41;
             wanted.settings.softening = Softening::plummer, wanted.settings.softening_length = length;
             expect_right(bodies, wanted, "a stray");
         }
