@@ -1,7 +1,7 @@
 // Checks and translations of the ABI structs.
 #include "structs.hpp"
 
-#include "pipeline/near_views.hpp"
+#include "near/plan/caller_views.hpp"
 
 #include <array>
 #include <cmath>

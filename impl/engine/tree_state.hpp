@@ -94,8 +94,17 @@ struct TreeForce::State {
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
                         const kernels::PairVariant& variant, Workspace<T>& work, Workspace<double>& full);
     int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
-                            const kernels::ParticleArrays& all, double nearest, double reach,
-                            const kernels::PairVariant& variant, bool add, Workspace<double>& work);
+                            double nearest, double softening, const kernels::PairVariant& variant, bool add,
+                            Workspace<double>& work);
+    template <typename T>
+    int64_t sum_beyond(const Job& job, int64_t group, int64_t leaf_begin, int64_t leaf_end,
+                       int64_t node_begin, int64_t node_end, const kernels::Frame& frame,
+                       const kernels::PairVariant& variant, Workspace<double>& work);
+    double longest_softening(const Job& job, const lists::Group& group,
+                             const kernels::PairVariant& variant) const;
+    kernels::CellVariant cell_variant(const Job& job) const;
+    kernels::Frame place_of(int64_t group, kernels::Frame frame) const;
+    kernels::ParticleArrays target_arrays() const;
     template <typename T>
     void gather(int64_t entry_begin, int64_t entry_end, const kernels::Frame& frame,
                 const kernels::PairVariant& variant, double length, int64_t chunk,
