@@ -1,6 +1,9 @@
 // Checks and translations of the ABI structs.
 #include "structs.hpp"
 
+#include "near/plan/caller_views.hpp"
+
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +15,32 @@ using core::Status;
 
 namespace {
 
-constexpr uint32_t header_bytes = 8;           // struct_size and flags
+/// Bytes that each struct had in the first version; later ones only grow, by whole words.
+template <typename T>
+constexpr uint32_t first_size = 0;
+template <>
+constexpr uint32_t first_size<graft_array> = 96;
+template <>
+constexpr uint32_t first_size<graft_particles> = 112;
+template <>
+constexpr uint32_t first_size<graft_results> = 96;
+template <>
+constexpr uint32_t first_size<graft_box> = 104;
+template <>
+constexpr uint32_t first_size<graft_decomposition> = 72;
+template <>
+constexpr uint32_t first_size<graft_balancing> = 64;
+template <>
+constexpr uint32_t first_size<graft_objects> = 128;
+template <>
+constexpr uint32_t first_size<graft_near_field> = 312;
+template <>
+constexpr uint32_t first_size<graft_near_sums> = 688;
+template <>
+constexpr uint32_t first_size<graft_units> = 80;
+template <>
+constexpr uint32_t first_size<graft_allocator> = 64;
+
 constexpr uint32_t largest_struct = 1u << 16u; // a larger struct_size is not a size but garbage
 
 struct ElementRange {
@@ -32,12 +60,13 @@ void check_type(int32_t dtype, Elements elements, const char* name) {
 }
 
 /// The caller's struct must say how big it is, and what we do not know of it must be zero.
-void check_size(const unsigned char* given, uint32_t struct_size, uint64_t own_size, const char* name) {
-    if (struct_size < header_bytes || struct_size > largest_struct)
+void check_size(const unsigned char* given, uint32_t struct_size, uint32_t least, uint64_t own_size,
+                const char* name) {
+    if (struct_size < least || struct_size > largest_struct || struct_size % 8 != 0)
         fail(Status::abi,
-             "%s: struct_size is %u; expected sizeof of the struct (%llu here). Set struct_size before the "
-             "call",
-             name, struct_size, static_cast<unsigned long long>(own_size));
+             "%s: struct_size is %u; expected sizeof of the struct (%llu here, %u in the first version). Set "
+             "struct_size before the call",
+             name, struct_size, static_cast<unsigned long long>(own_size), least);
     for (uint64_t i = own_size; i < struct_size; ++i)
         if (given[i] != 0)
             fail(Status::abi,
@@ -66,7 +95,8 @@ T read_struct(const T* given, const char* name, uint32_t known_flags) {
         fail(Status::argument, "%s is NULL; expected a pointer to a struct", name);
     uint32_t struct_size = 0;
     std::memcpy(&struct_size, given, sizeof struct_size);
-    check_size(reinterpret_cast<const unsigned char*>(given), struct_size, sizeof(T), name);
+    static_assert(first_size<T> >= 40 && first_size<T> <= sizeof(T));
+    check_size(reinterpret_cast<const unsigned char*>(given), struct_size, first_size<T>, sizeof(T), name);
     T copy{};
     std::memcpy(&copy, given, std::min<size_t>(struct_size, sizeof(T)));
     check_reserved(copy, name, known_flags);
@@ -184,6 +214,34 @@ engine::ParticleInput read_points(const graft_particles* points, int dimension, 
     return read_positions(read_struct(points, "points"), dimension, "points", places);
 }
 
+namespace {
+
+/// Every component that is written, by its array's name.
+class Written {
+  public:
+    void add(const particles::ArrayView& view, const char* name, int32_t index = -1) {
+        for (int32_t c = 0; view.present() && c < view.components; ++c)
+            views_[count_++] = {view.component(c), {name, index}, true};
+    }
+    void refuse_overlaps() const { near::refuse_overlaps({views_.data(), count_}); }
+
+  private:
+    std::array<engine::NamedView, 11> views_; // 3 axes, potential, virial, energy
+    size_t count_ = 0;
+};
+
+void refuse_overlaps(const graft_results& given, const engine::Outputs& outputs) {
+    Written written;
+    for (int32_t a = 0; a < 3; ++a)
+        written.add(outputs.acceleration[a], "results.acceleration", given.acceleration[1] != nullptr ? a : 0);
+    written.add(outputs.potential, "results.potential");
+    written.add(outputs.virial, "results.virial");
+    written.add(outputs.energy, "results.energy");
+    written.refuse_overlaps();
+}
+
+} // namespace
+
 engine::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
                                const Places& places) {
     const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE);
@@ -195,6 +253,7 @@ engine::Outputs read_results(const graft_results* results, int64_t n, int dimens
     outputs.potential = read_array(r.potential, "results.potential", 1, Elements::reals, n, places);
     outputs.virial = read_array(r.virial, "results.virial", 6, Elements::reals, 1, places);
     outputs.energy = read_array(r.energy, "results.energy", 1, Elements::reals, 1, places);
+    refuse_overlaps(r, outputs);
     outputs.add = r.mode == GRAFT_MODE_ADD;
     outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
     if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))

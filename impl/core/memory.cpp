@@ -7,10 +7,25 @@
 
 namespace graft::core {
 
+namespace {
+
+void* aligned(const Allocator& allocator, int64_t bytes) {
+    void* pointer = allocator.allocate(allocator.user, bytes, Memory::alignment);
+    if (reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(Memory::alignment) == 0)
+        return pointer;
+    allocator.release(allocator.user, pointer, bytes);
+    fail(Status::argument,
+         "the host's allocator answered %p to a request of %lld bytes; expected a multiple of %lld, the "
+         "alignment that it was asked for. Use aligned_alloc or posix_memalign instead of malloc",
+         pointer, static_cast<long long>(bytes), static_cast<long long>(Memory::alignment));
+}
+
+} // namespace
+
 void* Memory::allocate(int64_t bytes, const char* what) {
     void* pointer =
         allocator_.allocate != nullptr
-            ? allocator_.allocate(allocator_.user, bytes, alignment)
+            ? aligned(allocator_, bytes)
             : ::operator new(static_cast<size_t>(bytes), std::align_val_t(alignment), std::nothrow);
     if (pointer == nullptr)
         fail(Status::memory,

@@ -41,11 +41,25 @@ geometry::Box box_of_sources(const Sources& sources) {
     return box;
 }
 
+/// The longest softening length of sources and targets.
+double longest_softening(const settings::Settings& settings, const Sources& sources, const lists::TargetSet& targets,
+                         const forces::PairVariant& variant) {
+    if (variant.softening == forces::Softening::none)
+        return 0;
+    if (!variant.per_particle)
+        return settings.softening_length;
+    const auto longest = [](const double* lengths, int64_t count) {
+        return lengths != nullptr && count > 0 ? *std::max_element(lengths, lengths + count) : 0.0;
+    };
+    return std::max(longest(sources.softening, sources.count), longest(targets.softening(), targets.count()));
+}
+
 /// What is the same for all blocks of targets.
 struct Pass {
     const settings::Settings& settings;
     const Sources& sources;
     geometry::Box box; // of the sources
+    double softening;  // the longest
     forces::PairVariant variant;
     const lists::TargetSet& set;
     bool add;
@@ -79,8 +93,9 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
         box.lower[a] += shift[a], box.upper[a] += shift[a];
     const periodic::PeriodicSum* periodic = pass.problem.periodic;
     const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
-    const forces::Frame frame = periodic != nullptr ? periodic->frame<T>(box, nearest, reach)
-                                                     : forces::make_frame<T>(box, nearest, reach);
+    const forces::Frame frame = periodic != nullptr
+                                     ? periodic->frame<T>(box, nearest, reach)
+                                     : forces::make_frame<T>(box, nearest, reach, pass.softening);
     forces::Frame place = frame;
     for (int a = 0; a < 3; ++a)
         place.centre[a] -= shift[a];
@@ -128,7 +143,8 @@ bool needs_double(const Pass& pass, const lists::Group& block) {
     const geometry::Box& box = block.target.box;
     const double nearest = nearest_length(pass.sources, box);
     const forces::Frame frame = forces::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
-    return forces::is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
+    return forces::served_distance<float>(frame, pass.softening) == 0 ||
+           forces::is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
                      pass.sources.count);
 }
 
@@ -174,10 +190,12 @@ void evaluate_direct(const backend::Executor& executor, const settings::Settings
     core::Buffer<double>& image_virial = workspaces.image_virial;
     image_virial.resize(problem.periodic != nullptr ? 6 * targets.group_count() : 0);
     std::fill(image_virial.begin(), image_virial.end(), 0.0);
+    const forces::PairVariant variant = forces::pair_variant(settings, problem, with_potential);
     const Pass pass{settings,
                     sources,
                     box_of_sources(sources),
-                    forces::pair_variant(settings, problem, with_potential),
+                    longest_softening(settings, sources, targets, variant),
+                    variant,
                     targets,
                     add,
                     field,

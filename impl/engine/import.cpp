@@ -201,7 +201,7 @@ void Solver::run(Call call, const Outputs& outputs,
         report_.time_s = {};
         report_.time_s.import = total.seconds();
         evaluate(executor);
-        comm_->conclude();
+        comm_->conclude([&] { check_results(outputs, executor); });
         write(outputs, executor);
         report_.time_s.total = total.seconds();
         finish_report();

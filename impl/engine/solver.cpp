@@ -155,39 +155,46 @@ void Solver::remove_self_potential(const backend::Executor& executor) {
     });
 }
 
-void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
-    core::Timer timer;
+/// body(executor, result, index, count, add) for each array that is wanted.
+template <typename Body>
+void Solver::for_results(const Outputs& outputs, const backend::Executor& executor, const Body& body) const {
+    static constexpr const char* names[3] = {"results.acceleration x", "results.acceleration y",
+                                             "results.acceleration z"};
     // Gravity pulls towards like charges, Coulomb pushes away: one sign for field and potential.
     const double sign = settings_.interaction == settings::Interaction::gravity ? 1 : -1;
-    const double factor = sign * settings_.constant / problem_.charge_scale;
+    const double factor = sign * settings_.constant / problem_.charge_scale,
+                 weighted = factor / problem_.charge_scale;
     const int64_t count = problem_.target_count();
-    write_sums(outputs);
     const double* raw[3] = {field_.ax.data(), field_.ay.data(), field_.az.data()};
-    for (int a = 0; a < settings_.dimension; ++a) {
-        if (!outputs.acceleration[a].present())
-            continue;
-        if (outputs.force)
-            particles::export_weighted_reals(executor, raw[a], origin_, count, factor / problem_.charge_scale,
-                                             problem_.charge.data(), outputs.add, outputs.acceleration[a]);
-        else
-            particles::export_reals(executor, raw[a], origin_, count, factor, outputs.add,
-                                    outputs.acceleration[a]);
-    }
+    for (int a = 0; a < settings_.dimension; ++a)
+        if (outputs.acceleration[a].present())
+            body(executor,
+                 particles::RealExport{outputs.acceleration[a], names[a], raw[a],
+                                       outputs.force ? weighted : factor,
+                                       outputs.force ? problem_.charge.data() : nullptr},
+                 origin_, count, outputs.add);
     if (outputs.potential.present())
-        particles::export_reals(executor, field_.potential.data(), origin_, count, -factor, outputs.add,
-                                outputs.potential);
-    report_.time_s.output = timer.seconds();
-}
-
-void Solver::write_sums(const Outputs& outputs) {
-    const double sign = settings_.interaction == settings::Interaction::gravity ? 1 : -1;
-    const double factor = sign * settings_.constant / (problem_.charge_scale * problem_.charge_scale);
+        body(executor,
+             particles::RealExport{outputs.potential, "results.potential", field_.potential.data(), -factor},
+             origin_, count, outputs.add);
     const backend::Executor serial{memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
-        particles::export_reals(serial, totals_ + c, nullptr, 1, factor, outputs.add,
-                                outputs.virial.component(c));
+        body(serial,
+             particles::RealExport{outputs.virial.component(c), "results.virial", totals_ + c, weighted},
+             nullptr, 1, outputs.add);
     if (outputs.energy.present())
-        particles::export_reals(serial, totals_ + 6, nullptr, 1, -factor, outputs.add, outputs.energy);
+        body(serial, particles::RealExport{outputs.energy, "results.energy", totals_ + 6, -weighted}, nullptr,
+             1, outputs.add);
+}
+
+void Solver::check_results(const Outputs& outputs, const backend::Executor& executor) const {
+    for_results(outputs, executor, particles::check_reals);
+}
+
+void Solver::write(const Outputs& outputs, const backend::Executor& executor) {
+    core::Timer timer;
+    for_results(outputs, executor, particles::export_reals);
+    report_.time_s.output = timer.seconds();
 }
 
 /// Virial and energy of this rank's targets, summed over fixed blocks in fixed order, then over the ranks;

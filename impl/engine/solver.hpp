@@ -159,8 +159,10 @@ class Solver {
     void sum_up(const backend::Executor& executor);
     void find_origin(double (&origin)[3]);
     void measure_ranks(const comm::Traffic& before);
+    template <typename Body>
+    void for_results(const Outputs& outputs, const backend::Executor& executor, const Body& body) const;
+    void check_results(const Outputs& outputs, const backend::Executor& executor) const;
     void write(const Outputs& outputs, const backend::Executor& executor);
-    void write_sums(const Outputs& outputs);
     void finish_report();
 
     settings::Settings settings_;

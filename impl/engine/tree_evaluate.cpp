@@ -24,6 +24,12 @@ constexpr int64_t groups_per_block = 8;
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
 constexpr int64_t source_batch = 2048;
 
+/// Puts entries [begin, end) of which `last` says so behind the others; returns where they begin.
+template <class Last>
+int64_t put_last(core::Buffer<int32_t>& entries, int64_t begin, int64_t end, const Last& last) {
+    return lists::put_far_last(entries.data() + begin, entries.data() + end, last) - entries.data();
+}
+
 lists::WalkKind walk_kind(settings::Walk walk) {
     return walk == settings::Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
 }
@@ -63,6 +69,17 @@ double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_ba
                   lists.leaves.data() + lists.leaf_offset[in_batch + 1], look_at);
     std::for_each(lists.nodes.data() + lists.node_offset[in_batch], lists.nodes.data() + node_end, look_at);
     return std::isfinite(nearest) ? nearest : 0;
+}
+
+/// `frame` for the targets of a group: moved to where they meet the sources.
+forces::Frame TreeForce::State::place_of(int64_t g, forces::Frame frame) const {
+    for (int a = 0; a < 3 && !shifts.empty(); ++a)
+        frame.centre[a] -= shifts[g][a];
+    return frame;
+}
+
+forces::ParticleArrays TreeForce::State::target_arrays() const {
+    return {targets.x(), targets.y(), targets.z(), nullptr, targets.softening(), targets.count()};
 }
 
 /// What the virial needs of an image: the force on all targets of the group.
@@ -111,17 +128,21 @@ void TreeForce::State::sum_far_cells(const lists::Group& group, const int32_t* n
     forces::l2p(variant, local, work.targets.view(), work.targets.sums());
 }
 
+forces::CellVariant TreeForce::State::cell_variant(const Job& job) const {
+    const forces::PairVariant pair = forces::pair_variant(job.settings, job.problem, job.with_potential);
+    const bool plummer = pair.softening == forces::Softening::plummer;
+    return {job.settings.order, plummer, plummer && pair.per_particle, pair.potential,
+            job.problem.periodic != nullptr && job.problem.periodic->screened()};
+}
+
 /// The cells [begin, end) of a group's list, which it reorders; near_count: those that met targets one by
 /// one.
 template <typename T>
 void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
                                  const forces::Frame& frame, double length, forces::Workspace<T>& work,
                                  int64_t& near_count) {
-    const forces::PairVariant pair = forces::pair_variant(job.settings, job.problem, job.with_potential);
-    const bool plummer = pair.softening == forces::Softening::plummer;
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
-    const forces::CellVariant variant{job.settings.order, plummer, plummer && pair.per_particle,
-                                       pair.potential, periodic != nullptr && periodic->screened()};
+    const forces::CellVariant variant = cell_variant(job);
     int32_t* const far_begin = near_end(job, group, variant, begin, end);
     sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
     near_count = far_begin - begin;
@@ -136,14 +157,24 @@ void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int3
     }
 }
 
+/// The longest softening length that acts on a group.
+double TreeForce::State::longest_softening(const Job& job, const lists::Group& group,
+                                           const forces::PairVariant& variant) const {
+    if (variant.softening == forces::Softening::none)
+        return 0;
+    return variant.per_particle
+               ? std::max(forest.moments.softening[forest.criterion.root], group.target.softening)
+               : job.settings.softening_length;
+}
+
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
 int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
-                                          int64_t entry_end, const forces::ParticleArrays& all,
-                                          double nearest, double reach, const forces::PairVariant& variant,
-                                          bool add, forces::Workspace<double>& work) {
-    const forces::Frame frame = forces::make_frame<double>(group.target.box, nearest, reach);
-    work.targets.fill(all, group.first, group.count, frame, variant);
+                                          int64_t entry_end, double nearest, double softening,
+                                          const forces::PairVariant& variant, bool add,
+                                          forces::Workspace<double>& work) {
+    const forces::Frame frame = forces::make_frame<double>(group.target.box, nearest, 0, softening);
+    work.targets.fill(target_arrays(), group.first, group.count, frame, variant);
     int64_t sources = 0;
     gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
            forces::sum_chunk(job.settings), forces::Screening(), work, sources);
@@ -152,7 +183,33 @@ int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& gr
     return sources;
 }
 
-/// `full` serves groups that T's frames are too coarse for.
+/// Adds what acts on a group from beyond the distance that T serves in the group's frame: leaves from
+/// `leaf_begin` on, cells from `node_begin` on, in double and in a frame that reaches all of them. Returns
+/// the number of sources in the leaves.
+template <typename T>
+int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, int64_t leaf_begin, int64_t leaf_end,
+                                     int64_t node_begin, int64_t node_end, const forces::Frame& frame,
+                                     const forces::PairVariant& variant, forces::Workspace<double>& work) {
+    const lists::Group& group = targets.groups()[g];
+    const double length = job.settings.softening_length * frame.scale;
+    work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
+    int64_t sources = 0;
+    gather(leaf_begin, leaf_end, frame, variant, length, forces::sum_chunk(job.settings), forces::Screening(), work,
+           sources);
+    const forces::CellVariant cells = cell_variant(job);
+    for (int64_t e = node_begin; e < node_end; e += forces::CellBuffer<double>::capacity) {
+        work.cells.fill(forest.moments, forest.expansion<T>().data(), lists.nodes.data() + e,
+                        std::min(forces::CellBuffer<double>::capacity, node_end - e), frame, cells);
+        forces::m2p(cells, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
+    }
+    if (!shifts.empty())
+        add_image_force(job, g, frame, work.targets.sums());
+    work.store(frame, group.count, variant.potential, true, job.field,
+               [&](int64_t k) { return group.first + k; });
+    return sources;
+}
+
+/// `full` serves groups that T's frames are too coarse for, and what is beyond their range.
 template <typename T>
 void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
                                       const forces::PairVariant& variant, forces::Workspace<T>& work,
@@ -168,38 +225,48 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
                    lists.nodes.data();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
     const double nearest = nearest_length(group, in_batch, node_end);
+    const double softening = longest_softening(job, group, variant);
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
-    const forces::Frame frame = periodic != nullptr
-                                     ? periodic->frame<T>(group.target.box, nearest, reach)
-                                     : forces::make_frame<T>(group.target.box, nearest, reach);
+    const bool screened = periodic != nullptr && periodic->screened();
+    const forces::Frame frame =
+        screened ? periodic->frame<T>(group.target.box, nearest, reach)
+                 : forces::make_frame<T>(group.target.box, nearest, 0, sizeof(T) == 8 ? softening : 0);
+    int64_t leaf_mid = leaf_end, node_mid = node_end; // where those begin that T does not serve
+    if (const double served = forces::served_distance<T>(frame, softening); !screened && reach >= served) {
+        const auto beyond = [&](int32_t node) {
+            return forest.tree.boxes[node].furthest(group.target.box.lower) >= served;
+        };
+        leaf_mid = put_last(lists.leaves, leaf_begin, leaf_end, beyond);
+        node_mid = put_last(lists.nodes, node_begin, node_end, beyond);
+    }
     const double length = settings.softening_length * frame.scale;
-    const forces::ParticleArrays all{targets.x(), targets.y(),         targets.z(),
-                                      nullptr,     targets.softening(), targets.count()};
-    forces::Frame place = frame; // of the targets: moved to where they meet the sources
-    for (int a = 0; a < 3 && !shifts.empty(); ++a)
-        place.centre[a] -= shifts[g][a];
     const forces::Screening screening =
         periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening();
-    work.targets.fill(all, group.first, group.count, place, variant);
+    work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
     int64_t sources = 0;
     bool add = remote || !leads(g);
     if (sizeof(T) == sizeof(float) && periodic == nullptr &&
         is_coarse(frame, targets, group, nearest, variant, settings.softening_length, job.problem.n)) {
-        sources = pairs_in_double(job, group, leaf_begin, leaf_end, all, nearest, reach, variant, add, full);
+        sources = pairs_in_double(job, group, leaf_begin, leaf_mid, nearest, softening, variant, add, full);
         add = true;
     } else {
-        gather(leaf_begin, leaf_end, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);
+        gather(leaf_begin, leaf_mid, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);
     }
     int64_t near_count = 0;
-    sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_end, frame, length, work,
+    sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_mid, frame, length, work,
               near_count);
     if (!shifts.empty())
         add_image_force(job, g, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
+    const int64_t far_count = node_mid - node_begin - near_count;
+    if (leaf_mid != leaf_end || node_mid != node_end)
+        sources += sum_beyond<T>(job, g, leaf_mid, leaf_end, node_mid, node_end,
+                                 forces::make_frame<double>(group.target.box, nearest, reach, softening),
+                                 variant, full);
     pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
-    cells[g] = (remote ? cells[g] : 0) + near_count * group.count;
-    far[g] = (remote ? far[g] : 0) + node_end - node_begin - near_count;
+    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin - far_count) * group.count;
+    far[g] = (remote ? far[g] : 0) + far_count;
 }
 
 template <typename T>

@@ -94,8 +94,17 @@ struct TreeForce::State {
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
                         const forces::PairVariant& variant, forces::Workspace<T>& work, forces::Workspace<double>& full);
     int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
-                            const forces::ParticleArrays& all, double nearest, double reach,
-                            const forces::PairVariant& variant, bool add, forces::Workspace<double>& work);
+                            double nearest, double softening, const forces::PairVariant& variant, bool add,
+                            forces::Workspace<double>& work);
+    template <typename T>
+    int64_t sum_beyond(const Job& job, int64_t group, int64_t leaf_begin, int64_t leaf_end,
+                       int64_t node_begin, int64_t node_end, const forces::Frame& frame,
+                       const forces::PairVariant& variant, forces::Workspace<double>& work);
+    double longest_softening(const Job& job, const lists::Group& group,
+                             const forces::PairVariant& variant) const;
+    forces::CellVariant cell_variant(const Job& job) const;
+    forces::Frame place_of(int64_t group, forces::Frame frame) const;
+    forces::ParticleArrays target_arrays() const;
     template <typename T>
     void gather(int64_t entry_begin, int64_t entry_end, const forces::Frame& frame,
                 const forces::PairVariant& variant, double length, int64_t chunk,

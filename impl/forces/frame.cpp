@@ -8,15 +8,15 @@ namespace graft::forces {
 
 namespace {
 
-/// Largest distance in a frame, as a power of two: its cube is in range, and so are the places of targets that
-/// double can tell apart.
-template <typename T>
-constexpr int reach_exponent = sizeof(T) == 4 ? 40 : 300;
+/// So that `length` is at most 2^limit in the frame.
+int at_least(int exponent, double length, int limit) {
+    return length > 0 && std::isfinite(length) ? std::max(exponent, std::ilogb(length) - limit) : exponent;
+}
 
 } // namespace
 
 template <typename T>
-Frame make_frame(const geometry::Box& box, double fallback_length, double reach) {
+Frame make_frame(const geometry::Box& box, double fallback_length, double reach, double softening) {
     Frame frame;
     if (box.empty())
         return frame;
@@ -26,15 +26,26 @@ Frame make_frame(const geometry::Box& box, double fallback_length, double reach)
     int exponent = 0;
     if (length > 0 && std::isfinite(length))
         std::frexp(length, &exponent); // length = [0.5, 1) * 2^exponent
-    if (reach > 0 && std::isfinite(reach))
-        exponent = std::max(exponent, std::ilogb(reach) - reach_exponent<T>);
+    if (sizeof(T) == 8 && softening > 0) // its square stays far above what is added to every r^2 (vector_ops.hpp)
+        exponent = std::min(exponent, std::ilogb(softening) + 250);
+    exponent = at_least(exponent, reach, reach_exponent<T>);
+    exponent = at_least(exponent, softening, softening_exponent<T>);
     frame.scale = std::ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));
     for (int axis = 0; axis < 3; ++axis)
         frame.centre[axis] = sizeof(T) == 4 ? box.centre(axis) : 0.0;
     return frame;
 }
 
-template Frame make_frame<float>(const geometry::Box&, double, double);
-template Frame make_frame<double>(const geometry::Box&, double, double);
+template <typename T>
+double served_distance(const Frame& frame, double softening) {
+    return softening * frame.scale > std::ldexp(2.0, softening_exponent<T>)
+               ? 0
+               : std::ldexp(1 / frame.scale, reach_exponent<T>);
+}
+
+template Frame make_frame<float>(const geometry::Box&, double, double, double);
+template Frame make_frame<double>(const geometry::Box&, double, double, double);
+template double served_distance<float>(const Frame&, double);
+template double served_distance<double>(const Frame&, double);
 
 } // namespace graft::forces

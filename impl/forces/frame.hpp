@@ -17,12 +17,28 @@ struct Frame {
     double scale = 1;
 };
 
+/// Largest distance in a frame, as a power of two: its cube is in range, and so are the places of targets
+/// that double can tell apart.
+template <typename T>
+inline constexpr int reach_exponent = sizeof(T) == 4 ? 40 : 300;
+
+/// Largest softening length in a frame, as a power of two: over its cube, what one of many charges adds at
+/// the places of targets that T can tell apart is in range.
+template <typename T>
+inline constexpr int softening_exponent = sizeof(T) == 4 ? 20 : 100;
+
 /// Frame of a group of targets in `box`, whose longest edge becomes 0.5 ... 1. A box without extent (one
 /// target) takes `fallback_length` (> 0: the distance or size of the nearest sources) for its edge; neither
 /// gives scale 1, which is right only where no source is at another place.
-/// `reach`, if known, is the distance of the furthest source: its place in the frame stays so small that the
-/// square of it is finite in T, even if the targets are then much smaller than 1.
+/// `reach` and `softening`, if known, are the distance of the furthest source and the longest softening
+/// length: in the frame they stay within the powers of two above, even if the targets are then much smaller
+/// than 1, which single precision does not serve well.
 template <typename T>
-Frame make_frame(const geometry::Box& box, double fallback_length, double reach = 0);
+Frame make_frame(const geometry::Box& box, double fallback_length, double reach = 0, double softening = 0);
+
+/// T serves sources nearer than this in a frame, which was made without them: 0, none, where the longest
+/// softening length leaves T no range.
+template <typename T>
+double served_distance(const Frame& frame, double softening);
 
 } // namespace graft::forces

@@ -48,29 +48,74 @@ void note_first(std::atomic<int64_t>& first, int64_t found) noexcept {
     }
 }
 
-template <typename T, typename Value>
-void export_items(const backend::Executor& executor, const int32_t* index, int64_t count, bool add,
-                  const ArrayView& view, const Value& value_of) {
-    executor.for_each(
-        count,
-        [&](int64_t k) {
-            const int64_t item = index != nullptr ? index[k] : k;
-            char* address = view.at(item);
-            const double old = add ? static_cast<double>(load<T>(address)) : 0.0;
-            const T result = static_cast<T>(add ? old + value_of(k, item) : value_of(k, item));
-            std::memcpy(address, &result, sizeof result);
-        },
-        block);
+/// What is written for target k, which is `item`; `old` is what is added to.
+template <typename T, bool add, bool weighted>
+double result_of(const RealExport& r, int64_t k, int64_t item) noexcept {
+    const double value = weighted ? r.factor * r.weight[item] * r.value[k] : r.factor * r.value[k];
+    return add ? static_cast<double>(load<T>(r.view.at(item))) + value : value;
 }
 
-template <typename Value>
-void export_any(const backend::Executor& executor, const int32_t* index, int64_t count, bool add,
-                const ArrayView& view, const Value& value_of) {
-    if (view.type == ElementType::f32)
-        export_items<float>(executor, index, count, add, view, value_of);
-    else
-        export_items<double>(executor, index, count, add, view, value_of);
+/// body(executor, result, index, count) of the type, add and weights in hand.
+template <template <typename, bool, bool> class Body>
+auto choose(const backend::Executor& executor, const RealExport& r, const int32_t* index, int64_t count,
+            bool add) {
+    const auto with = [&]<typename T>(T) {
+        if (r.weight != nullptr)
+            return add ? Body<T, true, true>::run(executor, r, index, count)
+                       : Body<T, false, true>::run(executor, r, index, count);
+        return add ? Body<T, true, false>::run(executor, r, index, count)
+                   : Body<T, false, false>::run(executor, r, index, count);
+    };
+    return r.view.type == ElementType::f32 ? with(float()) : with(double());
 }
+
+template <typename T, bool add, bool weighted>
+struct Export {
+    static void run(const backend::Executor& executor, const RealExport& r, const int32_t* index,
+                    int64_t count) {
+        executor.for_each(
+            count,
+            [&](int64_t k) {
+                const int64_t item = index != nullptr ? index[k] : k;
+                const T result = static_cast<T>(result_of<T, add, weighted>(r, k, item));
+                std::memcpy(r.view.at(item), &result, sizeof result);
+            },
+            block);
+    }
+};
+
+constexpr int64_t no_item = std::numeric_limits<int64_t>::max();
+
+/// The first item that would not be finite, and its value.
+struct Unfinished {
+    int64_t item = no_item;
+    double value = 0;
+};
+
+template <typename T, bool add, bool weighted>
+struct Check {
+    static bool bad(double value) { return !std::isfinite(static_cast<T>(value)); }
+    static Unfinished run(const backend::Executor& executor, const RealExport& r, const int32_t* index,
+                          int64_t count) {
+        constexpr bool by_item = add || weighted; // else the order does not matter, and is not read
+        std::atomic<int64_t> first{no_item};
+        const auto item_of = [&](int64_t k) { return index != nullptr ? int64_t{index[k]} : k; };
+        executor.for_blocks(count, block, [&](int64_t begin, int64_t end, int) {
+            bool found = false;
+            for (int64_t k = begin; k < end; ++k)
+                found |= bad(result_of<T, add, weighted>(r, k, by_item ? item_of(k) : 0));
+            for (int64_t k = begin; found && k < end; ++k)
+                if (bad(result_of<T, add, weighted>(r, k, item_of(k))))
+                    note_first(first, item_of(k));
+        });
+        if (first == no_item)
+            return {};
+        int64_t k = 0;
+        while (item_of(k) != first)
+            ++k;
+        return {first, result_of<T, add, weighted>(r, k, first)};
+    }
+};
 
 } // namespace
 
@@ -116,16 +161,29 @@ int64_t integer_at(const ArrayView& view, int64_t item) noexcept {
     return view.type == ElementType::i32 ? load<int32_t>(address) : load<int64_t>(address);
 }
 
-void export_reals(const backend::Executor& executor, const double* value, const int32_t* index, int64_t count,
-                  double factor, bool add, const ArrayView& view) {
-    export_any(executor, index, count, add, view, [=](int64_t k, int64_t) { return factor * value[k]; });
+void refuse_result(const char* name, int64_t bad, double value) {
+    if (std::isfinite(value))
+        fail(Status::value,
+             "%s: item %lld (counted from 0) would be %g, which single precision cannot hold; nothing was "
+             "written. Take results of GRAFT_F64, or choose other units",
+             name, static_cast<long long>(bad), value);
+    fail(
+        Status::value,
+        "%s: item %lld (counted from 0) would be %g, which is the first such item; expected a finite number, "
+        "and nothing was written. Positions, charges and softening lengths leave the range of double "
+        "precision when multiplied: look for a body that blew up, or choose other units",
+        name, static_cast<long long>(bad), value);
 }
 
-void export_weighted_reals(const backend::Executor& executor, const double* value, const int32_t* index,
-                           int64_t count, double factor, const double* weight, bool add,
-                           const ArrayView& view) {
-    export_any(executor, index, count, add, view,
-               [=](int64_t k, int64_t item) { return factor * weight[item] * value[k]; });
+void check_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
+                 int64_t count, bool add) {
+    if (const Unfinished found = choose<Check>(executor, result, index, count, add); found.item != no_item)
+        refuse_result(result.name, found.item, found.value);
+}
+
+void export_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
+                  int64_t count, bool add) {
+    choose<Export>(executor, result, index, count, add);
 }
 
 } // namespace graft::particles

@@ -31,13 +31,23 @@ void import_reals(const backend::Executor& executor, int count, const RealImport
 /// out[k] = value of item k of an integer view (I32, I64, U64).
 int64_t integer_at(const ArrayView& view, int64_t item) noexcept;
 
-/// view[index[k]] (=|+=) factor * value[k] for k < count; index NULL: k itself. The view is F32 or F64.
-void export_reals(const backend::Executor& executor, const double* value, const int32_t* index, int64_t count,
-                  double factor, bool add, const ArrayView& view);
+/// One array of results: what item index[k] of the view (F32 or F64) gets, or has added to it, for k < count;
+/// index NULL: k itself.
+struct RealExport {
+    ArrayView view;
+    const char* name;
+    const double* value; // factor * value[k] ...
+    double factor;
+    const double* weight = nullptr; // ... * weight[index[k]]
+};
 
-/// The same with a factor per target: factor * weight[index[k]] * value[k].
-void export_weighted_reals(const backend::Executor& executor, const double* value, const int32_t* index,
-                           int64_t count, double factor, const double* weight, bool add,
-                           const ArrayView& view);
+/// Throws Error(value) naming the first item that would be no finite number in the view's type. Reads only.
+void check_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
+                 int64_t count, bool add);
+void export_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
+                  int64_t count, bool add);
+
+/// Throws the Error(value) of check_reals for item `bad`, which would be `value`.
+[[noreturn]] void refuse_result(const char* name, int64_t bad, double value);
 
 } // namespace graft::particles

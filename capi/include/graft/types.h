@@ -94,7 +94,8 @@ typedef struct graft_particles {
 } graft_particles;
 
 /* What to compute and where to put it: an array that is NULL is not computed. Arrays have one item per particle in the
- * host's order (compute) or per point (field_at); only active items are written. Nothing is written on failure. */
+ * host's order (compute) or per point (field_at); only active items are written. They may be the particles' own arrays,
+ * but must not overlap each other (ARRAY). Nothing is written on failure. */
 typedef struct graft_results {
     uint32_t struct_size;
     uint32_t flags;                     /* GRAFT_RESULTS_* */
@@ -284,7 +285,9 @@ typedef struct graft_units {
     uint64_t reserved[4];
 } graft_units;
 
-/* The host's allocator for everything the context holds. Both functions are called from any thread. */
+/* The host's allocator for everything the context holds. Both functions are called from any thread. The address must be
+ * a multiple of `alignment` (a power of two; 64 today: a cache line, an AVX-512 vector), which malloc does not promise:
+ * aligned_alloc and posix_memalign do. ARGUMENT, with the address, where it is not. */
 typedef struct graft_allocator {
     uint32_t struct_size;
     uint32_t flags;

@@ -259,10 +259,12 @@ void DeviceForce::write_host_sums() {
         sign_of(job_.settings) * job_.settings.constant / (outcome.import.scale * outcome.import.scale);
     const backend::Executor serial{host_memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present() && !outputs.virial.on_device(); ++c)
-        particles::export_reals(serial, outcome.totals + c, nullptr, 1, factor, outputs.add,
-                                outputs.virial.component(c));
+        particles::export_reals(
+            serial, {outputs.virial.component(c), "results.virial", outcome.totals + c, factor}, nullptr, 1,
+            outputs.add);
     if (outputs.energy.present() && !outputs.energy.on_device())
-        particles::export_reals(serial, outcome.totals + 6, nullptr, 1, -factor, outputs.add, outputs.energy);
+        particles::export_reals(serial, {outputs.energy, "results.energy", outcome.totals + 6, -factor},
+                                nullptr, 1, outputs.add);
 }
 
 } // namespace graft::engine

@@ -245,7 +245,7 @@ void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, 
         to[j] = static_cast<T>((moments.cx[node] - frame.centre[0]) * frame.scale);
         to[stride + j] = static_cast<T>((moments.cy[node] - frame.centre[1]) * frame.scale);
         to[2 * stride + j] = static_cast<T>((moments.cz[node] - frame.centre[2]) * frame.scale);
-        to[3 * stride + j] = static_cast<T>(moments.rho[node] * frame.scale);
+        to[3 * stride + j] = static_cast<T>(moments.radius[node] > 0 ? moments.rho[node] * frame.scale : 0);
     }
     const int size = moments::record_size(variant.order, variant.softened);
     if constexpr (sizeof(T) == 4)

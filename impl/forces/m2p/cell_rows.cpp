@@ -129,14 +129,14 @@ template <typename T>
 void CellBuffer<T>::fill_places(const moments::Moments& moments, const int32_t* nodes, int64_t count,
                                 const Frame& frame, const CellVariant& variant) {
     // A cell much smaller than the frame is a point; so small a rho keeps u and 1 / rho in range.
-    constexpr double least = sizeof(T) == 4 ? 1e-12 : 1e-30;
+    constexpr double point = sizeof(T) == 4 ? 1e-12 : 1e-30, least = sizeof(T) == 4 ? point : 1e-150;
     const double scale = frame.scale;
     for (int64_t j = 0; j < padded_; ++j) { // filled up by the last cell, which is away from all targets
         const int32_t node = nodes[std::min(j, count - 1)];
         T* const to = values_.data() +
                       j / source_pad * row_count(variant.order, variant.traces()) * source_pad +
                       j % source_pad;
-        const double rho = moments.radius[node] > 0 ? std::max(moments.rho[node] * scale, least) : least;
+        const double rho = moments.radius[node] > 0 ? std::max(moments.rho[node] * scale, least) : point;
         to[row_x * source_pad] = static_cast<T>((moments.cx[node] - frame.centre[0]) * scale);
         to[row_y * source_pad] = static_cast<T>((moments.cy[node] - frame.centre[1]) * scale);
         to[row_z * source_pad] = static_cast<T>((moments.cz[node] - frame.centre[2]) * scale);
@@ -151,14 +151,36 @@ void CellBuffer<T>::fill_places(const moments::Moments& moments, const int32_t* 
 template <typename T>
 void CellBuffer<T>::fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
                          int64_t count, const Frame& frame, const CellVariant& variant) {
+    fill_rows(moments, expansion, nodes, nodes, count, frame, variant);
+}
+
+/// Record j is number record[j] of the expansion.
+template <typename T>
+void CellBuffer<T>::fill_rows(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
+                              const int32_t* record, int64_t count, const Frame& frame,
+                              const CellVariant& variant) {
     values_.resize(max_rows * capacity);
     scratch_.resize(moments::record_size(moments::max_order, true) * stride);
     padded_ = (count + source_pad - 1) / source_pad * source_pad;
     if (count == 0)
         return;
     fill_places(moments, nodes, count, frame, variant);
-    pack(expansion, variant.order, variant.traces(), nodes, count, padded_, stride, scratch_.data(),
+    pack(expansion, variant.order, variant.traces(), record, count, padded_, stride, scratch_.data(),
          values_.data());
+}
+
+template <typename T>
+void CellBuffer<T>::fill(const moments::Moments& moments, const float* expansion, const int32_t* nodes,
+                         int64_t count, const Frame& frame,
+                         const CellVariant& variant) requires(sizeof(T) == 8) {
+    const int64_t size = moments::record_size(variant.order, variant.traces());
+    int32_t places[capacity];
+    widened_.resize(size * capacity);
+    for (int32_t j = 0; j < count; ++j) {
+        places[j] = j;
+        std::copy_n(expansion + nodes[j] * size, size, widened_.data() + j * size);
+    }
+    fill_rows(moments, widened_.data(), nodes, places, count, frame, variant);
 }
 
 template class CellBuffer<float>;

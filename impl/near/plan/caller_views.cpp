@@ -55,19 +55,21 @@ void import_from(const backend::Executor& executor, const ArrayView& view, doubl
     });
 }
 
-template <typename To, typename T>
-void export_to(const backend::Executor& executor, const T* value, double scale,
-               std::span<const int64_t> index, bool add, const ArrayView& view) {
+/// body(point, what it gets), by threads.
+template <typename T, typename Body>
+void for_results(const backend::Executor& executor, const T* value, double scale,
+                 std::span<const int64_t> index, bool add, const ArrayView& view, const Body& body) {
     const int64_t n = index.empty() ? view.n : static_cast<int64_t>(index.size());
-    executor.for_blocks(n, block, [&](int64_t begin, int64_t end, int) {
-        for (int64_t k = begin; k < end; ++k) {
-            const int64_t point = index.empty() ? k : index[static_cast<size_t>(k)];
-            char* const address = view.at(point);
-            const double old = add ? static_cast<double>(load<To>(address)) : 0;
-            const To result = static_cast<To>(old + scale * static_cast<double>(value[point]));
-            std::memcpy(address, &result, sizeof result);
-        }
-    });
+    const auto run = [&]<typename To>(To) {
+        executor.for_blocks(n, block, [&](int64_t begin, int64_t end, int) {
+            for (int64_t k = begin; k < end; ++k) {
+                const int64_t point = index.empty() ? k : index[static_cast<size_t>(k)];
+                const double old = add ? static_cast<double>(load<To>(view.at(point))) : 0;
+                body(point, static_cast<To>(old + scale * static_cast<double>(value[point])));
+            }
+        });
+    };
+    view.type == ElementType::f32 ? run(float()) : run(double());
 }
 
 struct Bytes {
@@ -134,16 +136,30 @@ void import_values(const backend::Executor& executor, const ArrayView& view, Arr
 }
 
 template <typename T>
+void check_values(const backend::Executor& executor, const T* value, double scale,
+                  std::span<const int64_t> index, bool add, const ArrayView& view, ArrayName name) {
+    std::atomic<int64_t> bad{none};
+    for_results(executor, value, scale, index, add, view, [&](int64_t point, auto result) {
+        if (!std::isfinite(result))
+            note_first(bad, point);
+    });
+    if (const int64_t point = bad.load(); point != none)
+        particles::refuse_result(name.text().c_str(), point, scale * static_cast<double>(value[point]));
+}
+
+template <typename T>
 void export_values(const backend::Executor& executor, const T* value, double scale,
                    std::span<const int64_t> index, bool add, const ArrayView& view) {
-    if (view.type == ElementType::f32)
-        export_to<float>(executor, value, scale, index, add, view);
-    else
-        export_to<double>(executor, value, scale, index, add, view);
+    for_results(executor, value, scale, index, add, view,
+                [&](int64_t point, auto result) { std::memcpy(view.at(point), &result, sizeof result); });
 }
 
 template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, float*, double);
 template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, double*, double);
+template void check_values(const backend::Executor&, const float*, double, std::span<const int64_t>, bool,
+                           const ArrayView&, ArrayName);
+template void check_values(const backend::Executor&, const double*, double, std::span<const int64_t>, bool,
+                           const ArrayView&, ArrayName);
 template void export_values(const backend::Executor&, const float*, double, std::span<const int64_t>, bool,
                             const ArrayView&);
 template void export_values(const backend::Executor&, const double*, double, std::span<const int64_t>, bool,
@@ -182,8 +198,7 @@ void refuse_overlaps(std::span<const NamedView> views) {
         for (size_t j = 0; j < i; ++j)
             if ((views[i].written || views[j].written) && overlap(views[i].view, views[j].view))
                 fail(Status::array,
-                     "%s and %s overlap in memory; expected outputs apart from each other and from the "
-                     "charges",
+                     "%s and %s overlap in memory; expected each output in memory of its own",
                      views[j].name.text().c_str(), views[i].name.text().c_str());
 }
 

@@ -30,6 +30,11 @@ template <typename T>
 void export_values(const backend::Executor& executor, const T* value, double scale,
                    std::span<const int64_t> index, bool add, const particles::ArrayView& view);
 
+/// Throws Error(value) naming the first point that export_values() would give no finite number. Reads only.
+template <typename T>
+void check_values(const backend::Executor& executor, const T* value, double scale,
+                  std::span<const int64_t> index, bool add, const particles::ArrayView& view, ArrayName name);
+
 /// Where a view can be read on the host: itself, or a copy of all its reach in `bytes`, which comes from the
 /// device as it is now. Throws Error(device, memory).
 particles::ArrayView on_host(const particles::ArrayView& view, core::Buffer<char>& bytes);

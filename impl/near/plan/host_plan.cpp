@@ -241,22 +241,33 @@ class HostSide : public NearSide {
         return fields;
     }
 
-    void write_one(const NearSums& sums, const particles::ArrayView& view, int component, int output) {
+    /// body(value, scale, index, add, view, name) for each array that is wanted.
+    template <typename Body>
+    void for_results(const NearSums& sums, const Body& body) {
+        static constexpr const char* gradients[3] = {"gradient x", "gradient y", "gradient z"};
         const bool all = structure_.targets() == n_targets_; // points outside of all boxes stay as they are
-        if (view.present())
-            export_values<T>(executor_, field(component, output).data(),
-                             (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(component)],
-                             all ? std::span<const int64_t>() : structure_.target_index, sums.add, view);
+        const auto index_of = all ? std::span<const int64_t>() : structure_.target_index;
+        const auto one = [&](const particles::ArrayView& view, int c, int output) {
+            if (view.present())
+                body(field(c, output).data(),
+                     (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(c)], index_of, sums.add,
+                     view, ArrayName{output == 0 ? "potential" : gradients[output - 1], c});
+        };
+        for (int c = 0; c < sums_.components && structure_.targets() > 0; ++c) {
+            one(sums.potential[index(c)], c, 0);
+            for (int a = 0; a < sums_.dimension; ++a)
+                one(sums.gradient[index(c)][index(a)], c, 1 + a);
+        }
     }
 
     void write(const NearSums& sums) {
-        if (structure_.targets() == 0)
-            return;
-        for (int c = 0; c < sums_.components; ++c) {
-            write_one(sums, sums.potential[index(c)], c, 0);
-            for (int a = 0; a < sums_.dimension; ++a)
-                write_one(sums, sums.gradient[index(c)][index(a)], c, 1 + a);
-        }
+        for_results(sums,
+                    [&](const T* value, double scale, auto points, bool add, auto& view, ArrayName name) {
+                        check_values<T>(executor_, value, scale, points, add, view, name);
+                    });
+        for_results(sums, [&](const T* value, double scale, auto points, bool add, auto& view, ArrayName) {
+            export_values<T>(executor_, value, scale, points, add, view);
+        });
     }
 
     Structure structure_;

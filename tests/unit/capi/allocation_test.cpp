@@ -40,6 +40,16 @@ graft_allocator allocator_of(Ledger& ledger) {
     return a;
 }
 
+/// What everyone writes first: malloc, which knows nothing of alignment; one byte of 8 too far to be sure.
+void* careless_allocate(void*, int64_t bytes, int64_t) {
+    char* block = static_cast<char*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 8 + 63) / 64 * 64));
+    return block != nullptr ? block + 8 : nullptr;
+}
+
+void careless_release(void*, void* pointer, int64_t) {
+    std::free(static_cast<char*>(pointer) - 8);
+}
+
 struct Variant {
     int32_t method, tree, mac, precision;
 };
@@ -113,4 +123,20 @@ TEST(Allocation, NoneInTheSteadyState) {
             ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
         EXPECT_EQ(ledger.calls, before);
     }
+}
+
+TEST(Allocator, WhatIgnoresTheAlignmentIsRefusedWithTheAddress) {
+    graft_allocator allocator{};
+    allocator.struct_size = sizeof allocator;
+    allocator.allocate = careless_allocate, allocator.release = careless_release;
+    Context context(options(GRAFT_METHOD_TREE, GRAFT_PRECISION_MIXED), &allocator);
+    if (context.status == GRAFT_OK) {
+        Bodies b = plummer(2000);
+        Field f(2000);
+        Call call(b, f);
+        context.status = capi::compute(context, &call.particles, &call.results);
+    }
+    EXPECT_EQ(context.status, GRAFT_ERROR_ARGUMENT);
+    EXPECT_NE(std::string(capi::last_error()).find("multiple of 64"), std::string::npos) << capi::last_error();
+    EXPECT_NE(std::string(capi::last_error()).find("0x"), std::string::npos) << capi::last_error();
 }

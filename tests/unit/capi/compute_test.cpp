@@ -339,6 +339,49 @@ TEST(Compute, WrongLayoutsAreRefused) {
     EXPECT_EQ(std::count(f.ax.begin(), f.ax.end(), 3.0), 10);
 }
 
+TEST(Compute, OutputsThatOverlapEachOtherAreRefused) {
+    Bodies b = plummer(50);
+    Field f(50, 3.0), whole(50);
+    Context context(options(GRAFT_METHOD_DIRECT));
+    Call call(b, f);
+    call.results.acceleration[2] = call.results.acceleration[1]; // ax, ay, ay
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
+    EXPECT_TRUE(mentions("results.acceleration[1] and results.acceleration[2]")) << capi::last_error();
+    call.results.virial = call.results.energy = nullptr;
+    EXPECT_EQ(capi::field_at(context, &call.particles, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
+    EXPECT_EQ(std::count(f.ay.begin(), f.ay.end(), 3.0), 50);
+    call.results.acceleration[2] = &call.out[2];
+    const graft_array inside = array_of(f.ax.data() + 1, GRAFT_F32, 50, 1, 4);
+    call.results.potential = &inside;
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
+    call.results.potential = nullptr;
+    Call apart(b, whole);
+    ASSERT_EQ(capi::compute(context, &apart.particles, &apart.results), GRAFT_OK) << capi::last_error();
+    for (int a = 0; a < 3; ++a)
+        call.results.acceleration[a] = &call.arrays[a]; // results over inputs
+    ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(b.x, whole.ax);
+    EXPECT_EQ(b.z, whole.az);
+}
+
+TEST(Compute, SizesOfStructsThatNoVersionHadAreRefused) {
+    Bodies b = plummer(10);
+    Field f(10);
+    Context context(options(GRAFT_METHOD_DIRECT));
+    for (uint32_t size = 0; size < sizeof(graft_array) + 24; ++size) {
+        struct {
+            graft_array known;
+            uint64_t newer[4];
+        } big{};
+        Call call(b, f);
+        big.known = call.arrays[0];
+        big.known.struct_size = size;
+        call.particles.position[0] = &big.known;
+        const bool fits = size >= sizeof(graft_array) && size % 8 == 0;
+        EXPECT_EQ(capi::compute(context, &call.particles, &call.results), fits ? GRAFT_OK : GRAFT_ERROR_ABI) << size;
+    }
+}
+
 TEST(Compute, MoreThanTwoToThe31IsRefusedWithoutOverflow) {
     double value = 0;
     Bodies b(1);
@@ -350,10 +393,9 @@ TEST(Compute, MoreThanTwoToThe31IsRefusedWithoutOverflow) {
     for (graft_array* a : {&call.arrays[0], &call.arrays[1], &call.arrays[2], &call.arrays[3]}) {
         *a = array_of(&value, GRAFT_F64, many, 1, 8, many * 8);
     }
-    for (graft_array& a : call.out)
-        if (a.components == 1 && a.n == 1)
-            a = array_of(&value, GRAFT_F64, many, 1, 8, many * 8);
-    call.results.virial = call.results.energy = nullptr;
+    call.results.potential = call.results.virial = call.results.energy = nullptr;
+    for (const graft_array*& axis : call.results.acceleration)
+        axis = nullptr;
     EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARGUMENT);
     EXPECT_TRUE(mentions("2147483653")) << capi::last_error();
     call.arrays[0].n = call.particles.n = INT64_MAX;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace oracle {
@@ -54,7 +55,7 @@ struct Tree {
         cut(1, all, d, low, high);
     }
 
-    void cut(int64_t cell, std::vector<int64_t> items, int64_t d, const double* low, const double* high) {
+    void cut(int64_t cell, std::span<int64_t> items, int64_t d, const double* low, const double* high) {
         if (d == 1) {
             for (const int64_t i : items)
                 owner[static_cast<size_t>(i)] =
@@ -78,12 +79,12 @@ struct Tree {
         std::copy_n(high, 3, left_high);
         std::copy_n(low, 3, right_low);
         left_high[axis] = right_low[axis] = std::clamp(middle, low[axis], high[axis]);
-        cut(2 * cell, {items.begin(), items.begin() + k}, left, low, left_high);
-        cut(2 * cell + 1, {items.begin() + k, items.end()}, d - left, right_low, high);
+        cut(2 * cell, items.first(static_cast<size_t>(k)), left, low, left_high);
+        cut(2 * cell + 1, items.subspan(static_cast<size_t>(k)), d - left, right_low, high);
     }
 
     /// Number of points that go left.
-    int64_t best(const std::vector<int64_t>& items, int64_t d, int64_t left) const {
+    int64_t best(std::span<const int64_t> items, int64_t d, int64_t left) const {
         const int64_t n = static_cast<int64_t>(items.size()), right = d - left;
         if (n == 0)
             return 0;
@@ -116,7 +117,7 @@ struct Tree {
 
     /// The first point whose inclusion takes the left past the wanted weight, or past the most points
     /// allowed.
-    int64_t crossing(const std::vector<int64_t>& items, int64_t d, int64_t left) const {
+    int64_t crossing(std::span<const int64_t> items, int64_t d, int64_t left) const {
         const int64_t n = static_cast<int64_t>(items.size()), right = d - left;
         Sum total = 0, sum = 0;
         for (const int64_t i : items)
@@ -138,7 +139,7 @@ struct Tree {
 
     /// Coordinate of the cut: that of the crossing point, or a step behind it when it and all points at its
     /// coordinate go left.
-    double place(const std::vector<int64_t>& items, int64_t k, int64_t crossing, int axis) const {
+    double place(std::span<const int64_t> items, int64_t k, int64_t crossing, int axis) const {
         const auto at = [&](int64_t i) { return set.at(axis, items[static_cast<size_t>(i)]); };
         const double x = at(crossing);
         const bool last = crossing + 1 == static_cast<int64_t>(items.size()) || at(crossing + 1) != x;

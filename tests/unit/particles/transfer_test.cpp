@@ -80,6 +80,6 @@ TEST(ExportReals, WritesOnlyTheIndexedItems) {
     const ArrayView view{reinterpret_cast<char*>(host.data()), ElementType::f32, 1, 3, 8, 4};
     const double value[2] = {1, 10};
     const int32_t index[2] = {2, 0};
-    particles::export_reals(executor, value, index, 2, 3.0, true, view);
+    particles::export_reals(executor, {view, "values", value, 3.0}, index, 2, true);
     EXPECT_EQ(host, (std::vector<float>{32, 2, 2, 2, 5, 2}));
 }
