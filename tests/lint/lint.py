@@ -5,13 +5,14 @@ BUILD is a configured build folder: its compile_commands.json says where a targe
 
 layering   a room includes only what rooms.py allows it, and so do plugin, capi and adapters, however the include is written
 cycles     no files include each other in a circle, and no C files of an adapter or of the loader call each other in one
-names      (not asked yet, see RULES) file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt
+names      file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt, names_known.txt
 sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
 device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
-links      relative links of Markdown files lead somewhere; every page of docs/lab/gpu is in its index
+links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
+           docs/lab/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
 import json
@@ -26,7 +27,7 @@ from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "sizes", "quiet", "headers", "device", "targets", "links", "self_test") # and "names" after the move
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
@@ -115,8 +116,8 @@ def cycles(repository, build):
             yield f"{', '.join(circle)}: call each other in a circle; expected calls one way"
 
 
-def names(repository, rooms=ROOMS):
-    yield from file_names.check(repository, rooms, room_of)
+def names(repository):
+    yield from file_names.check(repository)
 
 
 def sizes(repository):
@@ -257,6 +258,8 @@ def main(repository, build, c_compiler, cxx_compiler, *rules):
         for complaint in ask(rule, repository, build, (c_compiler, cxx_compiler)):
             print(f"{rule}: {complaint}")
             wrong += 1
+        if rule == "names":
+            print("names: {} of {} GPU stems have a CPU twin".format(*file_names.share(repository)))
     return 1 if wrong else 0
 
 
