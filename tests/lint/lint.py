@@ -15,6 +15,7 @@ links      relative links of Markdown files lead somewhere, and so do the paths 
            docs/lab/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
+import glob
 import json
 import os
 import re
@@ -202,6 +203,23 @@ def targets(repository):
 
 
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+# Pages whose paths must exist: words in backticks with a '/' or the ending of a source; NAME stands for what a reader chooses.
+PAGES_WITH_PATHS = (os.path.join("docs", "developer", "map.md"), os.path.join("docs", "developer", "words.md"), "CONTRIBUTING.md",
+                    "SECURITY.md", "THIRD-PARTY.md")
+PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?|[\w-]+\.(?:[ch]pp|cuh?|[ch]|py|cmake|txt|md|json|toml))`")
+
+
+def leads_somewhere(repository, path):
+    """The path is there, or a source with that name and some ending, from the top or below impl/."""
+    places = (os.path.join(repository, path), os.path.join(repository, "impl", path))
+    return any(os.path.exists(place) or glob.glob(place + ".*") for place in places)
+
+
+def paths(repository):
+    for page in (page for page in PAGES_WITH_PATHS if os.path.exists(os.path.join(repository, page))):
+        for path in PATH.findall(read(repository, page)):
+            if "NAME" not in path and not path.startswith("build/") and not leads_somewhere(repository, path):
+                yield f"{page}: there is no {path}, nor impl/{path}"
 
 
 def links(repository):
@@ -213,6 +231,7 @@ def links(repository):
             if "://" not in target and not target.startswith("mailto:") and \
                     not os.path.exists(os.path.join(repository, os.path.dirname(path), target)):
                 yield f"{path}: the link to {target} leads nowhere"
+    yield from paths(repository)
     for path in pages:
         folder, name = os.path.split(path)
         if folder == os.path.join("docs", "lab", "gpu") and f"gpu/{name}" not in \

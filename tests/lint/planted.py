@@ -107,6 +107,10 @@ CASES = (
     {"rule": "targets", "files": {
         "impl/forces/a.hpp": "#if HWY_TARGET == HWY_AVX3\n", "tests/unit/b.cpp": "bool b = HWY_TARGET != HWY_AVX2;\n"}},
     {"rule": "links", "files": {
+        "docs/developer/map.md": "`tree/gone.cpp` `gone_too.md` `tree/there` `impl/tree/there.cpp` `study.*` `forces/NAME/x`\n",
+        "impl/tree/there.cpp": "\n"},
+     "says": ["there is no tree/gone.cpp", "there is no gone_too.md"], "silent": ["no tree/there", "no impl/", "NAME", "study"]},
+    {"rule": "links", "files": {
         "docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
         "docs/lab/gpu/new.md": "nothing\n"}},
     {"rule": "headers", "files": {
