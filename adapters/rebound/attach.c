@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Attach and detach, and the registry that finds the adapter of a simulation. */
 #define _POSIX_C_SOURCE 200809L
 #include "internal.h"

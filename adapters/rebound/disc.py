@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A star with a self-gravitating disc, integrated by REBOUND with Graft's tree: python3 disc.py [BODIES] [STEPS]
 
 Needs the modules rebound and numpy, and graft_rebound.py beside this file (README.md).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One evaluation: the sums of REBOUND's basic gravity, made by Graft.
  *
  * Particles [0, N_active) act on all; with testparticle_type 1 the others act on those, never on each other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How a failure is told to REBOUND and kept for who asks. */
 #include "internal.h"
 

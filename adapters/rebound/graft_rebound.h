@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* REBOUND's gravity from Graft. A REBOUND program attaches a simulation once; from then on REBOUND asks Graft
  * for all accelerations (r->gravity = REB_GRAVITY_CUSTOM). Particles stay where they are: Graft reads and
  * writes the structs of r->particles.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """REBOUND's gravity from Graft, for Python.
 
     import rebound

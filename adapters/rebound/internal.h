@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of the adapter share: attach.c (life, registry) calls evaluate.c (one evaluation), both call
  * refuse.c and failure.c. */
 #ifndef GRAFT_REBOUND_INTERNAL_H

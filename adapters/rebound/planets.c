@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A C program with REBOUND and Graft: the outer planets for a thousand years, and the energy that is left.
  * cc planets.c -I$REBOUND/src -I$P/include -L$P/lib -lgraft_rebound -L$REBOUND -lrebound -lm (README.md) */
 #include <graft_rebound.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the adapter refuses, by reading the simulation. Sources: rebound.h, the headers of its integrators,
  * and what each does to r->gravity (MERCURIUS and TRACE put routines of their own into gravity_custom for
  * close encounters, EOS and the kernels below set another gravity, WHFast512 has none). */

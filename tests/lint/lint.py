@@ -5,15 +5,17 @@ BUILD is a configured build folder: its compile_commands.json says where a targe
 
 layering   a room includes only what rooms.py allows it, and so do plugin, capi and adapters, however the include is written
 cycles     no files include each other in a circle, and no C files of an adapter or of the loader call each other in one
-names      (not asked yet, see RULES) file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt
+names      file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt, names_known.txt
 sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
 device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
-links      relative links of Markdown files lead somewhere; every page of docs/lab/gpu is in its index
+links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
+           docs/lab/gpu is in its index
 self_test  each of these rules finds a violation that is planted for it
 """
+import glob
 import json
 import os
 import re
@@ -26,7 +28,7 @@ from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "sizes", "quiet", "headers", "device", "targets", "links", "self_test") # and "names" after the move
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
@@ -115,8 +117,8 @@ def cycles(repository, build):
             yield f"{', '.join(circle)}: call each other in a circle; expected calls one way"
 
 
-def names(repository, rooms=ROOMS):
-    yield from file_names.check(repository, rooms, room_of)
+def names(repository):
+    yield from file_names.check(repository)
 
 
 def sizes(repository):
@@ -201,6 +203,23 @@ def targets(repository):
 
 
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+# Pages whose paths must exist: words in backticks with a '/' or the ending of a source; NAME stands for what a reader chooses.
+PAGES_WITH_PATHS = (os.path.join("docs", "developer", "map.md"), os.path.join("docs", "developer", "words.md"), "CONTRIBUTING.md",
+                    "SECURITY.md", "THIRD-PARTY.md")
+PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?|[\w-]+\.(?:[ch]pp|cuh?|[ch]|py|cmake|txt|md|json|toml))`")
+
+
+def leads_somewhere(repository, path):
+    """The path is there, or a source with that name and some ending, from the top or below impl/."""
+    places = (os.path.join(repository, path), os.path.join(repository, "impl", path))
+    return any(os.path.exists(place) or glob.glob(place + ".*") for place in places)
+
+
+def paths(repository):
+    for page in (page for page in PAGES_WITH_PATHS if os.path.exists(os.path.join(repository, page))):
+        for path in PATH.findall(read(repository, page)):
+            if "NAME" not in path and not path.startswith("build/") and not leads_somewhere(repository, path):
+                yield f"{page}: there is no {path}, nor impl/{path}"
 
 
 def links(repository):
@@ -212,6 +231,7 @@ def links(repository):
             if "://" not in target and not target.startswith("mailto:") and \
                     not os.path.exists(os.path.join(repository, os.path.dirname(path), target)):
                 yield f"{path}: the link to {target} leads nowhere"
+    yield from paths(repository)
     for path in pages:
         folder, name = os.path.split(path)
         if folder == os.path.join("docs", "lab", "gpu") and f"gpu/{name}" not in \
@@ -257,6 +277,8 @@ def main(repository, build, c_compiler, cxx_compiler, *rules):
         for complaint in ask(rule, repository, build, (c_compiler, cxx_compiler)):
             print(f"{rule}: {complaint}")
             wrong += 1
+        if rule == "names":
+            print("names: {} of {} GPU stems have a CPU twin".format(*file_names.share(repository)))
     return 1 if wrong else 0
 
 

@@ -72,18 +72,29 @@ CASES = (
         "adapters/x/e.c": "int* two(int a,\n         int b) {\n    return one();\n}\n",
         "adapters/x/good.c": "static int one(void) {\n    return two(); /* main */\n}\nint main(void) {\n    return one();\n}\n"},
      "says": ["impl/core/a.hpp, impl/core/b.hpp:", "tests/unit/c.hpp:", "adapters/x/d.c, adapters/x/e.c:"], "silent": ["good"]},
-    {"rule": "names", "rooms": NESTED, "files": STEMS | {
+    {"rule": "names", "files": STEMS | {
         "tests/lint/words.txt": "wire: periodic # a comment\npair: forces\nlean:\n",
+        "docs/developer/words.md": "**pair**: two\n",
         "tests/lint/gpu_alone.txt": "tree/sort_gpu: CUB sorts\ntree/s0_gpu: no reason to be here\nlists/t1_gpu: has one\n"
-                                    "near/queue_gpu:\n",
+                                    "near/queue_gpu:\nmoments/: all alone\ngeometry/: nothing here\n",
+        "tests/lint/names_known.txt": "impl/engine/lean: known\nimpl/engine/gone: not any more\n", "impl/engine/lean.cpp": "\n",
+        "impl/moments/order_gpu.cu": "\n", "impl/forces/m2p/m2p.cpp": "\n", "impl/forces/m2p/m2p_fast_gpu.cu": "\n",
+        "impl/forces/m2p/m2pfast_gpu.cu": "\n", "impl/forces/frame.hpp": "\n", "impl/forces/m2p/frame_rows_gpu.cu": "\n",
+        "impl/near/fast_structure_gpu.cu": "\n", "impl/near/structure.cpp": "\n", "impl/near/instances/lean.cpp": "\n",
         "impl/engine/device_wire.cpp": "\n", "impl/study/papers/lean.cpp": "\n", "impl/balance/points.cpp": "\n",
         "impl/decompose/points.hpp": "\n", "impl/near/queue_gpu.cu": "\n", "impl/near/window.cu": "\n",
         "impl/forces/m2l/gpu/m2l_tiles_gpu.cu": "\n",
         "impl/periodic/wire.cpp": "\n", "impl/forces/direct/pair.cpp": "\n", "impl/tree/sort_gpu.cuh": "\n"},
      "says": ["impl/engine/device_wire: 'wire' is a word of periodic", "impl/study/papers/lean: 'lean'", "impl/tree: 27 stems",
               "impl/decompose/points: impl/balance has a points", "impl/near/queue_gpu: no twin", "impl/near/window.cu",
-              "impl/forces/m2l/gpu: 1 stems", "impl/lists/t1_gpu: has a twin", "gpu_alone.txt: tree/s0_gpu: there is no such"],
-     "silent": ["impl/lists:", "wire.cpp", "impl/periodic/", "impl/forces/direct/", "sort_gpu: no twin"]},
+              "impl/forces/m2l/gpu: 1 stems", "impl/lists/t1_gpu: has a twin", "gpu_alone.txt: tree/s0_gpu: there is no such",
+              "m2p/m2pfast_gpu: no twin", "near/fast_structure_gpu: no twin", "geometry/: there is no such",
+              "names_known.txt: impl/engine/gone", "words.md: 'wire'"],
+     "silent": ["impl/lists:", "wire.cpp", "impl/periodic/", "impl/forces/direct/", "sort_gpu: no twin", "m2p_fast", "frame_rows",
+                "impl/moments", "instances/lean:", "impl/engine/lean", "words.md: 'pair'", "GPU stems have"]},
+    {"rule": "names", "files": {f"impl/tree/a{i}_gpu.cu": "\n" for i in range(5)} | {
+        "impl/tree/a0.cpp": "\n", "impl/tree/a1.cpp": "\n", "tests/lint/gpu_alone.txt": "tree/: none\n"},
+     "says": ["2 of 5 GPU stems have a twin"]},
     {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501}},
     {"rule": "quiet", "files": {
         "impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
@@ -95,6 +106,10 @@ CASES = (
         "impl/lists/d.cuh": "void f() {\n    GRAFT_CUDA(cudaMemcpy(a, b, n, cudaMemcpyDefault));\n}\n"}},
     {"rule": "targets", "files": {
         "impl/forces/a.hpp": "#if HWY_TARGET == HWY_AVX3\n", "tests/unit/b.cpp": "bool b = HWY_TARGET != HWY_AVX2;\n"}},
+    {"rule": "links", "files": {
+        "docs/developer/map.md": "`tree/gone.cpp` `gone_too.md` `tree/there` `impl/tree/there.cpp` `study.*` `forces/NAME/x`\n",
+        "impl/tree/there.cpp": "\n"},
+     "says": ["there is no tree/gone.cpp", "there is no gone_too.md"], "silent": ["no tree/there", "no impl/", "NAME", "study"]},
     {"rule": "links", "files": {
         "docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
         "docs/lab/gpu/new.md": "nothing\n"}},

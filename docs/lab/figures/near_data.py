@@ -77,8 +77,13 @@ def speed_ups(line):
 def fits(data):
     """His lambdas by least squares, and as he takes them (mean of measured over model), and the shares of equation 11."""
     ups = [u for u in map(speed_ups, data) if u]
-    square = lambda k: (sum(u[k] * u["model_" + k] for u in ups) / sum(u["model_" + k] ** 2 for u in ups))
-    mean = lambda k: sum(u[k] / u["model_" + k] for u in ups) / len(ups)
+
+    def square(k):
+        return sum(u[k] * u["model_" + k] for u in ups) / sum(u["model_" + k] ** 2 for u in ups)
+
+    def mean(k):
+        return sum(u[k] / u["model_" + k] for u in ups) / len(ups)
+
     phases = [phase for phase in ("collect", "kernel", "transfer") if phase in ups[0]]
     shares = least_squares([[u[phase] for phase in phases] for u in ups], [u["total"] for u in ups])
     return {"lambda_ram": square("collect"), "lambda_ram_mean": mean("collect"), "lambda_gpu": square("kernel"),

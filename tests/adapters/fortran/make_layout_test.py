@@ -24,7 +24,7 @@ def main():
     for name, members in found:
         c_rows.append(f"    sizeof({name}),")
         count += 1
-        fortran_rows += [f"    block", f"        type({name}), target :: s",
+        fortran_rows += ["    block", f"        type({name}), target :: s",
                          f"        call compare('{name}', {count}, c_sizeof(s))",
                          f"        if (s%struct_size /= c_sizeof(s)) error stop 'struct_size of {name}'"]
         for member in members:

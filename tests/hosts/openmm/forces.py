@@ -60,7 +60,7 @@ def evaluate(system, force, positions, platform):
     """Forces and energy of one force alone, its Context, and the fastest call in ms."""
     alone = mm.System()
     alone.setDefaultPeriodicBoxVectors(*system.getDefaultPeriodicBoxVectors())
-    for i in range(system.getNumParticles()):
+    for _ in range(system.getNumParticles()):
         alone.addParticle(1)
     alone.addForce(force)
     context = mm.Context(alone, mm.VerletIntegrator(0.001), mm.Platform.getPlatformByName(platform))

@@ -138,7 +138,7 @@ class Orbits(unittest.TestCase):
             (x, m), step = cloud(4000), 0.02
             v = 0.35 * numpy.random.default_rng(8).standard_normal(x.shape)
             with context(**deck) as gravity, context() as pairs:
-                def energy():
+                def energy(x=x, v=v, m=m, pairs=pairs): # x and v move in place
                     return 0.5 * (m * (v**2).sum(1)).sum() + pairs.compute(x, m, energy=True).energy
                 a, wall, within = gravity.compute(x, m).acceleration, 0, 0
                 before = energy()
