@@ -8,6 +8,10 @@
 namespace graft::forces {
 
 namespace fast_cells {
+extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const UnitView&,
+                                         const PackedCell*, const ChargeSigns*);
+extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const UnitView&,
+                                        const PackedCell*, const ChargeSigns*);
 extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&,
                                          const PackedCell*, const ChargeSigns*);
 extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const UnitView&,

@@ -5,6 +5,8 @@
 namespace graft::forces {
 
 namespace fast_pairs {
+extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const UnitView&);
+extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const UnitView&);
 extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&);
 extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const UnitView&);
 } // namespace fast_pairs
