@@ -226,7 +226,7 @@ class Written {
     void refuse_overlaps() const { near::refuse_overlaps({views_.data(), count_}); }
 
   private:
-    std::array<engine::NamedView, 11> views_; // 3 axes, potential, virial, energy
+    std::array<near::NamedView, 11> views_; // 3 axes, potential, virial, energy
     size_t count_ = 0;
 };
 
