@@ -3,14 +3,14 @@
 
 #include "backend/executor.hpp"
 #include "core/error.hpp"
-#include "decompose/orb/orb_table.hpp"
 #include "device_pairs_tool.hpp"
 #include "device_tool.hpp"
-#include "study/bench/bench_p2p.hpp"
 #include "forces/simd.hpp"
 #include "model_tool.hpp"
 #include "near_tool.hpp"
 #include "simulate_tool.hpp"
+#include "study/bench/bench_orb.hpp"
+#include "study/bench/bench_p2p.hpp"
 #include "sweep_tool.hpp"
 
 #include <cstdlib>
@@ -75,7 +75,7 @@ std::string bench(const ToolArguments& arguments) {
         if (key == "what")
             what = value;
     if (what == "orb")
-        return decompose::bench_device_orb(arguments);
+        return study::bench_device_orb(arguments);
     if (what == "p2p" && wants_near_field(arguments))
         return near_field_json(arguments);
     if (wants_device_pairs(arguments)) {

@@ -70,8 +70,4 @@ struct DeviceOrbTable {
 /// The table of this room (in libgraft_cuda.so only).
 const DeviceOrbTable& device_orb_table();
 
-/// `graft bench orb --backend cuda`: arguments as (key, text) pairs, the answer as JSON. Throws
-/// Error(argument) for what is not known, Error(device) without a device, Error(memory).
-std::string bench_device_orb(const std::vector<std::pair<std::string, std::string>>& arguments);
-
 } // namespace graft::decompose

@@ -1,7 +1,8 @@
-// `graft bench orb --backend cuda`: arguments to a request, through the device's table, see orb_table.hpp.
-#include "decompose/orb/orb_table.hpp"
+// Arguments to a request, through the device's table (orb_table.hpp); see bench_orb.hpp.
+#include "study/bench/bench_orb.hpp"
 
 #include "core/error.hpp"
+#include "decompose/orb/orb_table.hpp"
 
 #include <cmath>
 #include <cstdlib>

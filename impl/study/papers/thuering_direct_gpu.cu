@@ -6,7 +6,7 @@
 // root is the library's, as his. Sums go to one part of `partial`.
 #include "forces/direct/direct_gpu.cuh"
 
-namespace graft::study {
+namespace graft::forces {
 
 namespace {
 
@@ -111,4 +111,4 @@ template void launch_direct_stage<float>(backend::Queue&, forces::DirectStage, i
 template void launch_direct_stage<double>(backend::Queue&, forces::DirectStage, int, bool, forces::DirectSource<double>*,
                                           const forces::DirectInput&);
 
-} // namespace graft::study
+} // namespace graft::forces
