@@ -49,9 +49,9 @@ class Includes:
         return os.path.relpath(os.path.realpath(path), self.repository)
 
     def inside(self, path):
-        """In the repository and no output of the build."""
+        """In the repository and no output of a build (build/ has those of all presets, and hosts)."""
         absolute = os.path.join(self.repository, path)
-        return not path.startswith("..") and os.path.commonpath([os.path.normpath(absolute), self.build]) != self.build
+        return not path.startswith(("..", "build" + os.sep)) and os.path.commonpath([os.path.normpath(absolute), self.build]) != self.build
 
     def directories(self, folder):
         while True:
