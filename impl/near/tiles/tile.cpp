@@ -1,6 +1,8 @@
 // Which loop, for which instruction set: see tile.hpp.
 #include "near/tiles/tile_choice.hpp"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "near/tiles/tile.cpp"
 #include <hwy/foreach_target.h>
@@ -46,11 +48,11 @@ TileFunction<double> tile_function<double>(const Variant& v, bool) {
 
 template <>
 int64_t tile_lanes<float>() {
-    return HWY_DYNAMIC_DISPATCH(vector_bytes)() / 4;
+    return std::max<int64_t>(HWY_DYNAMIC_DISPATCH(vector_bytes)() / 4, 1); // a target without vectors has one of anything
 }
 template <>
 int64_t tile_lanes<double>() {
-    return HWY_DYNAMIC_DISPATCH(vector_bytes)() / 8;
+    return std::max<int64_t>(HWY_DYNAMIC_DISPATCH(vector_bytes)() / 8, 1);
 }
 
 } // namespace graft::near
