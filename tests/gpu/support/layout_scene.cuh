@@ -22,7 +22,7 @@ struct NearPoints {
     int64_t n() const { return static_cast<int64_t>(at[0].size()); }
 };
 
-struct NearScene {
+struct LayoutScene {
     int dimension = 3, side = 4;
     bool same = true;
     NearPoints target, source;
@@ -95,7 +95,7 @@ inline NearPoints make_near_points(int64_t n, int dimension, int side, double sp
 }
 
 /// Same and adjacent boxes of the grid.
-inline void add_grid_neighbours(NearScene& scene) {
+inline void add_grid_neighbours(LayoutScene& scene) {
     const int side = scene.side, dimension = scene.dimension;
     const auto boxes = scene.target.offset.size() - 1;
     std::vector<std::array<int, 3>> cell(boxes);
@@ -122,7 +122,7 @@ inline void add_grid_neighbours(NearScene& scene) {
     }
 }
 
-struct NearSceneOptions {
+struct LayoutSceneOptions {
     int64_t targets = 700, sources = 650;
     int dimension = 3, side = 4, components = 1;
     bool same = true, shuffled = false;
@@ -130,8 +130,8 @@ struct NearSceneOptions {
     uint64_t seed = 1;
 };
 
-inline NearScene make_near_scene(const NearSceneOptions& o) {
-    NearScene scene;
+inline LayoutScene make_layout_scene(const LayoutSceneOptions& o) {
+    LayoutScene scene;
     scene.dimension = o.dimension, scene.side = o.side, scene.same = o.same;
     scene.target = make_near_points(o.targets, o.dimension, o.side, o.spread, o.offset, o.shuffled, o.seed);
     if (!o.same)
@@ -199,7 +199,7 @@ inline NearPair near_pair(const near::KernelOptions& k, double r2) {
     return p;
 }
 
-inline NearReference near_reference(const NearScene& scene, const near::Sums& sums) {
+inline NearReference near_reference(const LayoutScene& scene, const near::Sums& sums) {
     NearReference out;
     const auto n = static_cast<size_t>(scene.target.n());
     out.sources.assign(n, 0);
@@ -248,7 +248,7 @@ inline NearReference near_reference(const NearScene& scene, const near::Sums& su
 template <typename T>
 class NearArrays {
   public:
-    NearArrays(const NearScene& scene, const near::Sums& sums, backend::Queue& queue)
+    NearArrays(const LayoutScene& scene, const near::Sums& sums, backend::Queue& queue)
         : sums_(sums), queue_(queue), targets_(scene.target.n()), in_(queue.memory(), "test: in"),
           out_(queue.memory(), "test: out") {
         const NearPoints& s = scene.sources();
