@@ -13,6 +13,7 @@ device     the answer of each CUDA call and launch is looked at; what waits for 
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
 links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
            docs/lab/gpu is in its index
+types      a program of tests has no two types of one name: one_type.py
 self_test  each of these rules finds a violation that is planted for it
 """
 import glob
@@ -24,11 +25,12 @@ import sys
 import tempfile
 
 import names as file_names
+import one_type
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "self_test")
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "types", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
@@ -239,6 +241,12 @@ def links(repository):
             yield f"{path}: not in {index}"
 
 
+def types(repository, build):
+    for folder, name, files in one_type.twice(repository, Includes(repository, build),
+                                              lambda path: without_comments(read(repository, path))):
+        yield f"{folder}: two types are called {name}, in {' and '.join(files)}; expected another name for one of them"
+
+
 def plant(folder, files):
     """Writes a case's tree, and the compile commands of a build of it."""
     for path, text in files.items():
@@ -267,7 +275,7 @@ def self_test(_repository):
 
 
 def ask(rule, repository, build, compilers=("cc", "c++"), **options):
-    arguments = {"layering": (build,), "cycles": (build,), "headers": compilers}.get(rule, ())
+    arguments = {"layering": (build,), "cycles": (build,), "types": (build,), "headers": compilers}.get(rule, ())
     return globals()[rule](repository, *arguments, **options)
 
 
