@@ -278,6 +278,8 @@ void DeviceForce::finish() {
         const backend::DeviceStatus status = queue_.fetched_status();
         if (status.stop == backend::bad_value)
             raise_bad_value(status);
+        if (status.stop == particles::bad_result)
+            raise_bad_result();
         if (status.stop == backend::go && !deferred) {
             last_status_ = status;
             if (resuming_) {

@@ -17,6 +17,7 @@
 #include "lists/skin_gpu.cuh"
 #include "moments/moments_gpu.cuh"
 #include "particles/staging_gpu.cuh"
+#include "particles/transfer.hpp"
 #include "particles/transfer_gpu.cuh"
 #include "engine/gpu/memory_cap.hpp"
 #include "engine/gpu/step_clock_gpu.cuh"
@@ -109,6 +110,7 @@ class DeviceForce {
         particles::ArrayView view;
         particles::ElementType type;
         int64_t offset;
+        int array; // its number among the results
     };
 
     // engine_gpu.cu
@@ -162,12 +164,21 @@ class DeviceForce {
     int wanted(particles::DeviceRealExport (&exports)[particles::most_device_exports]) const;
     void stage_results(const particles::DeviceRealExport* all, int count);
     int64_t hold_results(const particles::DeviceRealExport* all, int count);
+    bool sees_result(const particles::ArrayView& view) const;
+    void look_at_fields();
+    void look_at_sums();
+    template <typename Takes, typename Body>
+    void for_sums(const Takes& takes, const Body& body);
     void export_sums();
+    template <typename Body>
+    void for_staged(const Body& body);
+    template <typename Body>
+    void for_staged_pieces(const Body& body);
+    void for_host_sums(void (*body)(const backend::Executor& executor, const particles::RealExport& result,
+                                    const int32_t* index, int64_t count, bool add));
+    void check_host_outputs();
     void write_host_outputs();
-    void write_large_results();
-    void write_host_sums();
-    void write_items_of(const Staged& staged, const char* from, const int32_t* index, int64_t first,
-                        int64_t count);
+    [[noreturn]] void raise_bad_result();
     bool remembers() const {
         return job_.is_tree() && job_.settings.mac == settings::MacType::error && job_.settings.mac_history &&
                job_.all_targets && !job_.with_points;

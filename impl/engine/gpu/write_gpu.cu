@@ -1,11 +1,13 @@
 // The raw field to the host's arrays: Solver::write there.
 #include "engine/gpu/engine_gpu.cuh"
 
+#include "engine/checks.hpp"
 #include "particles/scatter_gpu.cuh"
 #include "particles/staging.hpp"
 #include "particles/transfer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace graft::engine {
 
@@ -17,6 +19,16 @@ namespace {
 /// Results of at most so many bytes travel to page-locked memory with the computation; others piece by piece
 /// in end().
 constexpr int64_t small_results = int64_t{64} << 20;
+
+/// Numbers of results, behind the accelerations'.
+constexpr int potential_array = 3, virial_array = 4, energy_array = 10;
+
+const char* result_name(int array) {
+    return array < potential_array   ? acceleration_names[array]
+           : array == potential_array ? potential_name
+           : array < energy_array     ? virial_name
+                                      : energy_name;
+}
 
 double sign_of(const settings::Settings& settings) {
     return settings.interaction == settings::Interaction::gravity ? 1 : -1;
@@ -42,9 +54,9 @@ int DeviceForce::wanted(DeviceRealExport (&exports)[particles::most_device_expor
     for (int a = 0; a < job_.settings.dimension; ++a)
         if (outputs.acceleration[a].present())
             exports[count++] = {outputs.acceleration[a], raw[a], factor, outputs.force ? 2 : 1,
-                                outputs.force ? charge_.data() : nullptr};
+                                outputs.force ? charge_.data() : nullptr, a};
     if (outputs.potential.present())
-        exports[count++] = {outputs.potential, field_.potential.data(), -factor, 1, nullptr};
+        exports[count++] = {outputs.potential, field_.potential.data(), -factor, 1, nullptr, potential_array};
     return count;
 }
 
@@ -92,12 +104,14 @@ void DeviceForce::enqueue_output() {
                        outcome_.data()->totals);
         if (job_.settings.periodic && job_.outputs.virial.present() && !job_.with_points)
             periodic_.put_virial(queue_, periodic_task());
-        if (remembers())
-            remember_field(queue_, field_, origin_, job_.targets, last_.data());
     }
-    const particles::DeviceImportState* state = &outcome_.data()->import;
+    particles::DeviceImportState* const state = &outcome_.data()->import;
     DeviceRealExport all[particles::most_device_exports], here[particles::most_device_exports];
     const int count = wanted(all);
+    look_at_fields();
+    look_at_sums();
+    if (remembers() && !job_.empty()) // not what has been refused
+        remember_field(queue_, field_, origin_, job_.targets, last_.data());
     int here_count = 0;
     for (int a = 0; a < count; ++a)
         if (all[a].view.on_device())
@@ -113,6 +127,54 @@ void DeviceForce::enqueue_output() {
                                 state);
     stage_results(all, count);
     export_sums();
+}
+
+/// Whether the device can tell what comes to stand in an array: not where it is added to the host's.
+bool DeviceForce::sees_result(const ArrayView& view) const {
+    return view.present() && (view.on_device() || !job_.outputs.add);
+}
+
+/// Stops the computation by the first acceleration or potential that would be no finite number.
+void DeviceForce::look_at_fields() {
+    DeviceRealExport all[particles::most_device_exports], seen[particles::most_device_exports];
+    const int count = wanted(all);
+    int seen_count = 0;
+    for (int a = 0; a < count; ++a)
+        if (sees_result(all[a].view))
+            seen[seen_count++] = all[a];
+    particles::DeviceImportState* const state = &outcome_.data()->import;
+    if (summed_to_records_)
+        particles::check_records(queue_, seen_count, seen, job_.targets, job_.outputs.add, state, spare_records());
+    else
+        particles::check_reals(queue_, seen_count, seen, origin_, job_.targets, job_.outputs.add, state);
+}
+
+/// body(exports, count) for virial and energy where `takes` their array, a few at a time.
+template <typename Takes, typename Body>
+void DeviceForce::for_sums(const Takes& takes, const Body& body) {
+    const Outputs& outputs = job_.outputs;
+    const double factor = sign_of(job_.settings) * job_.settings.constant;
+    const double* const totals = outcome_.data()->totals;
+    DeviceRealExport exports[particles::most_device_exports];
+    int count = 0;
+    const auto put = [&](const ArrayView& view, int c, double with, int array) {
+        exports[count++] = {view, totals + c, with, 2, nullptr, array};
+        if (count == particles::most_device_exports)
+            body(exports, std::exchange(count, 0));
+    };
+    for (int c = 0; c < 6 && takes(outputs.virial); ++c)
+        put(outputs.virial.component(c), c, factor, virial_array + c);
+    if (takes(outputs.energy))
+        put(outputs.energy, 6, -factor, energy_array);
+    body(exports, count);
+}
+
+void DeviceForce::look_at_sums() {
+    for_sums([&](const ArrayView& view) { return sees_result(view); },
+             [&](const DeviceRealExport* exports, int count) {
+                 particles::check_reals(queue_, count, exports, nullptr, 1, job_.outputs.add,
+                                        &outcome_.data()->import);
+             });
 }
 
 /// Room for the results of host arrays; returns their bytes. Columns end at multiples of 256 bytes, and what
@@ -144,7 +206,7 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
         if (all[a].view.on_device())
             continue;
         const particles::ElementType type = staged_type(job_.outputs, all[a].view);
-        staged_.push_back({all[a].view, type, staged_bytes_});
+        staged_.push_back({all[a].view, type, staged_bytes_, all[a].array});
         staged_bytes_ += staged_size(type, n);
         there[there_count++] = all[a];
     }
@@ -172,65 +234,46 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
 
 /// Virial and energy to device arrays.
 void DeviceForce::export_sums() {
-    const Outputs& outputs = job_.outputs;
-    const double factor = sign_of(job_.settings) * job_.settings.constant;
-    const double* totals = outcome_.data()->totals;
-    DeviceRealExport exports[particles::most_device_exports];
-    const particles::DeviceImportState* state = &outcome_.data()->import;
-    int count = 0;
-    const auto flush = [&] {
-        particles::export_reals(queue_, count, exports, nullptr, 1, nullptr, outputs.add, state);
-        count = 0;
-    };
-    for (int c = 0; c < 6 && outputs.virial.present() && outputs.virial.on_device(); ++c) {
-        exports[count++] = {outputs.virial.component(c), totals + c, factor, 2, nullptr};
-        if (count == particles::most_device_exports)
-            flush();
-    }
-    if (outputs.energy.present() && outputs.energy.on_device())
-        exports[count++] = {outputs.energy, totals + 6, -factor, 2, nullptr};
-    flush();
+    for_sums([](const ArrayView& view) { return view.present() && view.on_device(); },
+             [&](const DeviceRealExport* exports, int count) {
+                 particles::export_reals(queue_, count, exports, nullptr, 1, nullptr, job_.outputs.add,
+                                         &outcome_.data()->import);
+             });
 }
 
-void DeviceForce::write_items_of(const Staged& staged, const char* from, const int32_t* index, int64_t first,
-                                 int64_t count) {
-    const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
-    particles::unpack(executor, from, staged.type, index, first, count, job_.outputs.add, staged.view);
-}
-
-/// After the wait: all that goes to host arrays.
-void DeviceForce::write_host_outputs() {
+/// body(number of the array, array, its values, their indices or null, first item, count): after the wait, all
+/// that goes to host arrays.
+template <typename Body>
+void DeviceForce::for_staged(const Body& body) {
     const int64_t n = job_.targets;
-    if (!staged_.empty() && n > 0) {
-        if (staged_bytes_ <= small_results) {
-            const auto* index = reinterpret_cast<const int32_t*>(host_result_.data() + staged_bytes_ - 4 * n);
-            for (const Staged& staged : staged_)
-                write_items_of(staged, host_result_.data() + staged.offset, staged_packed_ ? index : nullptr,
-                               0, n);
-        } else {
-            write_large_results();
-        }
-    }
-    write_host_sums();
+    if (staged_.empty() || n == 0)
+        return;
+    if (staged_bytes_ > small_results)
+        return for_staged_pieces(body);
+    const auto* index = reinterpret_cast<const int32_t*>(host_result_.data() + staged_bytes_ - 4 * n);
+    for (size_t s = 0; s < staged_.size(); ++s)
+        body(s, host_result_.data() + staged_[s].offset, staged_packed_ ? index : nullptr, 0, n);
 }
 
-/// Piece by piece: while the host writes one, the next one is on its way.
-void DeviceForce::write_large_results() {
+/// Piece by piece: while the host looks at one, the next one is on its way.
+template <typename Body>
+void DeviceForce::for_staged_pieces(const Body& body) {
     const int64_t n = job_.targets, piece = small_results / 16;
     host_result_.resize(std::max(host_result_.size(), 2 * 12 * piece));
     const char* const index_from = result_.data() + staged_bytes_ - 4 * n;
     struct Piece {
-        const Staged* staged;
+        size_t staged;
         int64_t first, count;
     };
     std::vector<Piece> pieces;
-    for (const Staged& staged : staged_)
+    for (size_t s = 0; s < staged_.size(); ++s)
         for (int64_t first = 0; first < n; first += piece)
-            pieces.push_back({&staged, first, std::min(piece, n - first)});
+            pieces.push_back({s, first, std::min(piece, n - first)});
     const auto send = [&](size_t p) {
+        const Staged& staged = staged_[pieces[p].staged];
         char* to = host_result_.data() + static_cast<int64_t>(p % 2) * 12 * piece;
-        const int64_t size = particles::element_size(pieces[p].staged->type);
-        GRAFT_CUDA(cudaMemcpyAsync(to, result_.data() + pieces[p].staged->offset + pieces[p].first * size,
+        const int64_t size = particles::element_size(staged.type);
+        GRAFT_CUDA(cudaMemcpyAsync(to, result_.data() + staged.offset + pieces[p].first * size,
                                    static_cast<size_t>(pieces[p].count * size), cudaMemcpyDeviceToHost,
                                    queue_.stream()));
         if (staged_packed_)
@@ -246,25 +289,62 @@ void DeviceForce::write_large_results() {
         GRAFT_CUDA(cudaEventSynchronize(piece_done_[p % 2]));
         ++waits_;
         const char* from = host_result_.data() + static_cast<int64_t>(p % 2) * 12 * piece;
-        write_items_of(*pieces[p].staged, from,
-                       staged_packed_ ? reinterpret_cast<const int32_t*>(from + 8 * piece) : nullptr,
-                       pieces[p].first, pieces[p].count);
+        body(pieces[p].staged, from, staged_packed_ ? reinterpret_cast<const int32_t*>(from + 8 * piece) : nullptr,
+             pieces[p].first, pieces[p].count);
     }
 }
 
-void DeviceForce::write_host_sums() {
+/// Results that are added to host arrays: the sums are the host's, and so is the look at them.
+void DeviceForce::check_host_outputs() {
+    if (!job_.outputs.add)
+        return;
+    const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
+    std::vector<particles::Unfinished> first(staged_.size());
+    for_staged([&](size_t s, const char* from, const int32_t* index, int64_t begin, int64_t count) {
+        const auto* value = reinterpret_cast<const double*>(from); // not rounded before it is added
+        const particles::RealExport result{staged_[s].view, result_name(staged_[s].array), value, 1, nullptr, begin};
+        const particles::Unfinished found = particles::first_unfinished(executor, result, index, count, true);
+        first[s] = found.item < first[s].item ? found : first[s];
+    });
+    for (size_t s = 0; s < staged_.size(); ++s)
+        if (first[s].any())
+            particles::refuse_result(result_name(staged_[s].array), first[s].item, first[s].value);
+    for_host_sums(particles::check_reals);
+}
+
+/// After the wait: all that goes to host arrays.
+void DeviceForce::write_host_outputs() {
+    check_host_outputs();
+    const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
+    for_staged([&](size_t s, const char* from, const int32_t* index, int64_t first, int64_t count) {
+        particles::unpack(executor, from, staged_[s].type, index, first, count, job_.outputs.add, staged_[s].view);
+    });
+    for_host_sums(particles::export_reals);
+}
+
+/// body(executor, result, index, count, add) for virial and energy in host arrays.
+void DeviceForce::for_host_sums(void (*body)(const backend::Executor& executor,
+                                             const particles::RealExport& result, const int32_t* index,
+                                             int64_t count, bool add)) {
     const Outputs& outputs = job_.outputs;
     const DeviceOutcome& outcome = *host_outcome_.data();
-    const double factor =
-        sign_of(job_.settings) * job_.settings.constant / (outcome.import.scale * outcome.import.scale);
+    const double factor = sign_of(job_.settings) * job_.settings.constant / outcome.import.scale / outcome.import.scale;
     const backend::Executor serial{host_memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present() && !outputs.virial.on_device(); ++c)
-        particles::export_reals(
-            serial, {outputs.virial.component(c), "results.virial", outcome.totals + c, factor}, nullptr, 1,
-            outputs.add);
+        body(serial, particles::RealExport{outputs.virial.component(c), virial_name, outcome.totals + c, factor},
+             nullptr, 1, outputs.add);
     if (outputs.energy.present() && !outputs.energy.on_device())
-        particles::export_reals(serial, {outputs.energy, "results.energy", outcome.totals + 6, -factor},
-                                nullptr, 1, outputs.add);
+        body(serial, particles::RealExport{outputs.energy, energy_name, outcome.totals + 6, -factor}, nullptr, 1,
+             outputs.add);
+}
+
+/// After a computation that has stopped by one of its results.
+void DeviceForce::raise_bad_result() {
+    const particles::DeviceImportState& state = host_outcome_.data()->import;
+    const particles::BadResult bad = particles::bad_result_of(state);
+    if (bad.array >= virial_array) // those of the host's have been read by nobody
+        for_host_sums(particles::check_reals);
+    particles::refuse_result(result_name(bad.array), bad.item, state.bad_value);
 }
 
 } // namespace graft::engine

@@ -230,7 +230,7 @@ periodic::PeriodicTask DeviceForce::ranks_box_task(bool tells_waves) {
 void DeviceForce::ranks_box_evaluate(bool tells_waves, RankOutcome& outcome) {
     Ranks& r = ranks();
     outcome = {};
-    outcome.particles = r.particles;
+    outcome.particles = r.particles, outcome.scale = r.frame.scale;
     GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
     GRAFT_CUDA(cudaEventRecord(r.sums[0], queue_.stream()));
     const bool any = r.frame.all_particles > 0;
@@ -247,6 +247,8 @@ void DeviceForce::ranks_box_evaluate(bool tells_waves, RankOutcome& outcome) {
     ranks_box_results(task);
     fetch();
     queue_.wait();
+    if (queue_.fetched_status().stop == particles::bad_result)
+        raise_bad_result();
     if (queue_.fetched_status().stop != backend::go)
         core::fail(core::Status::internal, "the GPU's part of a periodic box stopped (%d)",
                    static_cast<int>(queue_.fetched_status().stop));
@@ -274,6 +276,7 @@ void DeviceForce::ranks_box_results(const periodic::PeriodicTask& task) {
     staged_.clear(), staged_bytes_ = 0;
     if (job_.targets == 0)
         return;
+    look_at_fields();
     particles::DeviceRealExport all[particles::most_device_exports];
     const int count = wanted(all);
     stage_results(all, count);

@@ -361,6 +361,7 @@ void DeviceForce::ranks_results() {
                               field_, job_.targets);
     if (job_.with_sums && !job_.with_points)
         sum_virial(queue_, sources, field_, job_.targets, partial_.data(), outcome_.data()->totals);
+    look_at_fields();
     particles::DeviceRealExport all[particles::most_device_exports];
     const int count = wanted(all);
     stage_results(all, count);
@@ -369,7 +370,7 @@ void DeviceForce::ranks_results() {
 void DeviceForce::ranks_evaluate_all(RankOutcome& outcome) {
     Ranks& r = ranks();
     outcome = {};
-    outcome.nodes = r.nodes, outcome.particles = r.particles;
+    outcome.nodes = r.nodes, outcome.particles = r.particles, outcome.scale = r.frame.scale;
     GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
     for (int repeat = 0; job_.targets > 0; ++repeat) {
         GRAFT_CUDA(cudaEventRecord(r.sums[2], queue_.stream()));
@@ -382,6 +383,8 @@ void DeviceForce::ranks_evaluate_all(RankOutcome& outcome) {
         const backend::DeviceStatus status = queue_.fetched_status();
         if (status.stop == backend::go)
             break;
+        if (status.stop == particles::bad_result)
+            raise_bad_result();
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);

@@ -116,6 +116,11 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
 
 } // namespace
 
+ArrayName sum_name(int32_t output, int32_t component) {
+    static constexpr const char* names[4] = {"potential", "gradient x", "gradient y", "gradient z"};
+    return {names[output], component};
+}
+
 std::string ArrayName::text() const {
     return index < 0 ? what : core::format("%s[%d]", what, index);
 }

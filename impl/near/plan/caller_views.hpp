@@ -17,6 +17,8 @@ struct ArrayName {
     int32_t index = -1;
     std::string text() const;
 };
+/// Of a component's potential, output 0, or gradient, 1 to 3.
+ArrayName sum_name(int32_t output, int32_t component);
 
 /// out[i] = scale times item i, as T (float or double); out NULL: only the check. Throws Error(value) naming
 /// the first item that is not finite or larger in magnitude than `most`. One pass, threads.

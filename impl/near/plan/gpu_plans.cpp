@@ -108,11 +108,11 @@ class DevicesSide : public NearSide {
         }
     }
 
-    /// Outputs are written when the charges of all shares have been seen to be numbers.
+    /// Outputs are written when the charges and sums of all shares have been seen to be numbers.
     void end() override {
         try {
             each([&](const Share& share, backend::DeviceError& error) {
-                return table_.see_charges(share.plan.get(), &error);
+                return table_.see_sums(share.plan.get(), &error);
             });
             allocated_ = 0;
             each([&](Share& share, backend::DeviceError& error) {

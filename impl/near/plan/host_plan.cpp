@@ -244,14 +244,13 @@ class HostSide : public NearSide {
     /// body(value, scale, index, add, view, name) for each array that is wanted.
     template <typename Body>
     void for_results(const NearSums& sums, const Body& body) {
-        static constexpr const char* gradients[3] = {"gradient x", "gradient y", "gradient z"};
         const bool all = structure_.targets() == n_targets_; // points outside of all boxes stay as they are
         const auto index_of = all ? std::span<const int64_t>() : structure_.target_index;
         const auto one = [&](const particles::ArrayView& view, int c, int output) {
             if (view.present())
                 body(field(c, output).data(),
                      (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(c)], index_of, sums.add,
-                     view, ArrayName{output == 0 ? "potential" : gradients[output - 1], c});
+                     view, sum_name(output, c));
         };
         for (int c = 0; c < sums_.components && structure_.targets() > 0; ++c) {
             one(sums.potential[index(c)], c, 0);

@@ -211,7 +211,7 @@ TEST_F(PlanTest, PartsHaveTheBitsOfTheWholeInTheOrderOfAStream) {
                   cudaSuccess);
         ASSERT_EQ(cudaMemsetAsync(out.data(), 0, bytes, stream), cudaSuccess);
         for (void* one : plan)
-            done(table.see_charges(one, &error));
+            done(table.see_sums(one, &error));
         for (void* one : plan)
             done(table.end(one, &report, &error));
         ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
