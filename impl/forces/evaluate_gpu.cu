@@ -90,6 +90,9 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.batch = lists.batch, v.batches = lists.batches;
     v.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
     v.length = how.softening_length;
+    const bool softened = how.pairs.softening != Softening::none;
+    v.node_softening = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
+    v.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
     v.single_precision = how.precision != DevicePrecision::fp64;
     return v;
 }

@@ -197,6 +197,7 @@ class DeviceForce {
     // repair_gpu.cu
     void repair(const backend::DeviceStatus& status);
     void grow(const backend::DeviceStatus& status);
+    void take_double();
     void build_on_host();
     void choose_targets_on_host(const backend::Executor& executor, const double* lengths);
     [[noreturn]] void raise_bad_value(const backend::DeviceStatus& status);

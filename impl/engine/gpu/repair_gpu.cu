@@ -36,8 +36,22 @@ void DeviceForce::repair(const backend::DeviceStatus& status) {
     ++repeats_;
     if (status.stop == backend::deep_cell)
         build_on_host();
+    else if (status.stop == forces::needs_double)
+        take_double();
     else
         grow(status);
+}
+
+/// Bodies or softening lengths are out of single precision's range, as a body that blew up is.
+void DeviceForce::take_double() {
+    if (job_.over_ranks)
+        core::fail(core::Status::value,
+                   "distances or softening lengths are so large beside others that single precision cannot hold "
+                   "their powers; several ranks with GPUs do not change to double by themselves. Look for a body "
+                   "that blew up or a length in another unit, or take precision fp64");
+    job_.settings.precision = settings::Precision::fp64;
+    reusing_ = kept_.valid = false;
+    note_ = "distances or softening lengths are out of single precision's range: computed in double";
 }
 
 void DeviceForce::grow(const backend::DeviceStatus& status) {
