@@ -156,7 +156,7 @@ void Solver::remove_self_potential(const backend::Executor& executor) {
     });
 }
 
-/// body(executor, result, index, count, add) for each array that is wanted.
+/// body(executor, result, index, count) for each array that is wanted.
 template <typename Body>
 void Solver::for_results(const Outputs& outputs, const backend::Executor& executor, const Body& body) const {
     // Gravity pulls towards like charges, Coulomb pushes away: one sign for field and potential.
@@ -171,19 +171,19 @@ void Solver::for_results(const Outputs& outputs, const backend::Executor& execut
                  particles::RealExport{outputs.acceleration[a], acceleration_names[a], raw[a],
                                        outputs.force ? weighted : factor,
                                        outputs.force ? problem_.charge.data() : nullptr},
-                 origin_, count, outputs.add);
+                 origin_, count);
     if (outputs.potential.present())
         body(executor,
              particles::RealExport{outputs.potential, potential_name, field_.potential.data(), -factor},
-             origin_, count, outputs.add);
+             origin_, count);
     const backend::Executor serial{memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
         body(serial,
              particles::RealExport{outputs.virial.component(c), virial_name, totals_ + c, weighted},
-             nullptr, 1, outputs.add);
+             nullptr, 1);
     if (outputs.energy.present())
         body(serial, particles::RealExport{outputs.energy, energy_name, totals_ + 6, -weighted}, nullptr,
-             1, outputs.add);
+             1);
 }
 
 void Solver::check_results(const Outputs& outputs, const backend::Executor& executor) const {

@@ -120,7 +120,7 @@ void check_sums(const settings::Settings& settings, const Outputs& outputs, cons
         double there = 0;
         if (!view.on_host())
             view.data = reinterpret_cast<char*>(&there), view.memory = particles::MemorySpace::host;
-        particles::check_reals(serial, {view, name, outcome.totals + c, with}, nullptr, 1, outputs.add);
+        particles::check_reals(serial, {view, name, outcome.totals + c, with}, nullptr, 1);
     };
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
         check(outputs.virial.component(c), virial_name, c, factor);

@@ -35,7 +35,7 @@ struct ExportBatch {
     int stride; // of values
     int64_t n;
     int32_t* packed;
-    bool add;
+    bool add[most_device_exports];
 };
 
 /// What array a has at its place `to`, or would have there once `raw` has been added; `item` is what weights
@@ -48,7 +48,7 @@ __device__ inline double result_of(const ExportBatch& batch, int a, double raw, 
     if (batch.weight[a] != nullptr)
         factor = __dmul_rn(factor, batch.weight[a][item]);
     const double value = __dmul_rn(factor, raw);
-    return batch.add ? __dadd_rn(load_real(batch.view[a], to), value) : value;
+    return batch.add[a] ? __dadd_rn(load_real(batch.view[a], to), value) : value;
 }
 
 __device__ inline void store_real(const DeviceView& view, int64_t item, double value) {
@@ -60,11 +60,11 @@ __device__ inline bool holds(const DeviceView& view, double value) {
     return view.size == 4 ? isfinite(static_cast<float>(value)) : isfinite(value);
 }
 
-inline ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed, bool add) {
+inline ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed) {
     ExportBatch batch{};
-    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add, batch.stride = 1;
+    batch.count = count, batch.n = n, batch.packed = packed, batch.stride = 1;
     for (int a = 0; a < count; ++a) {
-        batch.view[a] = device_view(exports[a].view);
+        batch.view[a] = device_view(exports[a].view), batch.add[a] = exports[a].view.add;
         batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
         batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
         batch.array[a] = exports[a].array;

@@ -31,7 +31,8 @@ __global__ void check_kernel(const ExportBatch batch, const int32_t* index, bool
 }
 
 void check(backend::Queue& queue, const ExportBatch& batch, const int32_t* index, DeviceImportState* state) {
-    const bool by_item = batch.add || std::any_of(batch.weight, batch.weight + batch.count,
+    const bool by_item = std::any_of(batch.add, batch.add + batch.count, [](bool add) { return add; }) ||
+                         std::any_of(batch.weight, batch.weight + batch.count,
                                                   [](const double* weight) { return weight != nullptr; });
     check_kernel<<<backend::blocks_for(batch.n, threads), threads, 0, queue.stream()>>>(batch, index, by_item,
                                                                                         state, queue.status());
@@ -47,16 +48,16 @@ BadResult bad_result_of(const DeviceImportState& state) {
 }
 
 void check_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                 int64_t n, bool add, DeviceImportState* state) {
+                 int64_t n, DeviceImportState* state) {
     if (n > 0 && count > 0)
-        check(queue, export_batch(count, exports, n, nullptr, add), index, state);
+        check(queue, export_batch(count, exports, n, nullptr), index, state);
 }
 
-void check_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
+void check_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
                    DeviceImportState* state, const ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
-    ExportBatch batch = export_batch(count, exports, n, nullptr, add);
+    ExportBatch batch = export_batch(count, exports, n, nullptr);
     batch.stride = most_device_exports;
     for (int a = 0; a < count; ++a)
         batch.value[a] = records->value + a;

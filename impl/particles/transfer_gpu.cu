@@ -327,10 +327,10 @@ void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
 }
 
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, bool add, DeviceImportState* state) {
+                  int64_t n, int32_t* packed, DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, packed, add);
+    const ExportBatch batch = export_batch(count, exports, n, packed);
     export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
                                                                                    queue.status());
     GRAFT_CUDA_LAUNCHED("export_reals");
@@ -338,24 +338,24 @@ void export_reals(backend::Queue& queue, int count, const DeviceRealExport* expo
 }
 
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
-                       const int32_t* index, int64_t n, bool add, DeviceImportState* state,
+                       const int32_t* index, int64_t n, DeviceImportState* state,
                        ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, nullptr, add);
+    const ExportBatch batch = export_batch(count, exports, n, nullptr);
     scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
         batch, index, records, queue.status());
     GRAFT_CUDA_LAUNCHED("records of results");
     ++queue.launches;
-    export_records(queue, count, exports, n, add, state, records);
+    export_records(queue, count, exports, n, state, records);
 }
 
-void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, 
                     DeviceImportState* state, const ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
     unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
-        export_batch(count, exports, n, nullptr, add), records, state, queue.status());
+        export_batch(count, exports, n, nullptr), records, state, queue.status());
     GRAFT_CUDA_LAUNCHED("results from records");
     ++queue.launches;
 }

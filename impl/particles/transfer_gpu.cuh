@@ -91,12 +91,12 @@ inline constexpr int most_device_exports = 4;
 /// Enqueued, before any export of the computation: the first result that would be no finite number stops it
 /// with bad_result. index null: k itself. Reads only.
 void check_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                 int64_t n, bool add, DeviceImportState* state);
+                 int64_t n, DeviceImportState* state);
 
 /// Enqueued, one pass; index null: k itself; packed not null: to view item k, and index[k] to packed[k].
 /// Nothing is written when the computation has stopped; by bad_result: what the result would be, to
 /// state->bad_value.
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, bool add, DeviceImportState* state);
+                  int64_t n, int32_t* packed, DeviceImportState* state);
 
 } // namespace graft::particles

@@ -7,6 +7,7 @@
 #include <graft/api.h>
 #include <graft/comm.h>
 #include <graft/types.h>
+#include <graft/views.h>
 
 #define GRAFT_INIT(struct_name) {(uint32_t)sizeof(struct_name)}
 

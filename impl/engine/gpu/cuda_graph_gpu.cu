@@ -46,7 +46,7 @@ std::vector<uint64_t> graph_key(const Steps& s) {
     for (const particles::ArrayView& axis : job.outputs.acceleration)
         key.add_view(axis);
     key.add_view(job.outputs.potential).add_view(job.outputs.virial).add_view(job.outputs.energy);
-    key.add(job.outputs.add).add(job.outputs.force);
+    key.add(job.outputs.force);
     key.add(s.c.memory.allocations()).add(s.room.batches()).add(s.sums.last.n);
     const LatticeNeed& planned = s.lattice.planned(); // the launches hang on the splitting
     for (const double need : {planned.longest, planned.lower, planned.upper})

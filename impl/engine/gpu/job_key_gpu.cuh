@@ -25,7 +25,7 @@ class JobKey {
         return *this;
     }
     JobKey& add_view(const particles::ArrayView& view) {
-        return add(view.data).add(view.type).add(view.n).add(view.item_stride).add(view.component_stride);
+        return add(view.data).add(view.type).add(view.add).add(view.n).add(view.item_stride).add(view.component_stride);
     }
     JobKey& add_input(const ParticleInput& input) {
         add(input.n)

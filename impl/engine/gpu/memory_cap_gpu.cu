@@ -136,7 +136,7 @@ bool BatchRoom::grow(Steps& s, const backend::DeviceStatus& status) {
             "bytes wanted, %lld free%s, %lld held by Graft; allow more, or use a smaller tree.group or "
             "a less accurate criterion",
             s.c.memory.device(), static_cast<long long>(plan.bytes), static_cast<long long>(limits.bytes),
-            planned_.memory > 0 ? " of what cuda.memory allows" : "",
+            planned_.memory > 0 ? " of what gpu.memory allows" : "",
             static_cast<long long>(s.c.memory.bytes_held()));
     take_plan(s, plan);
     return true;

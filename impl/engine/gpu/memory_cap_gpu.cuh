@@ -2,7 +2,7 @@
 // memory runs out. The arithmetic is memory_cap.hpp's.
 //
 // What is not of a batch (particles, tree, moments, targets, the field, results for the host) is allocated
-// before the batches are planned; the rest of what cuda.memory allows, or half of what is free where nothing
+// before the batches are planned; the rest of what gpu.memory allows, or half of what is free where nothing
 // is said, is theirs.
 #pragma once
 

@@ -34,8 +34,8 @@ double sign_of(const settings::Settings& settings) {
 }
 
 /// Adding needs full precision until the sum is rounded.
-particles::ElementType staged_type(const Outputs& outputs, const ArrayView& view) {
-    return outputs.add ? particles::ElementType::f64 : view.type;
+particles::ElementType staged_type(const ArrayView& view) {
+    return view.add ? particles::ElementType::f64 : view.type;
 }
 
 int64_t staged_size(particles::ElementType type, int64_t n) {
@@ -68,8 +68,8 @@ int on_device(const DeviceRealExport* all, int count, DeviceRealExport* here) {
 }
 
 /// Whether the device can tell what comes to stand in an array: not where it is added to the host's.
-bool sees_result(const DeviceJob& job, const ArrayView& view) {
-    return view.present() && (view.on_device() || !job.outputs.add);
+bool sees_result(const ArrayView& view) {
+    return view.present() && (view.on_device() || !view.add);
 }
 
 /// body(exports, count) for virial and energy where `takes` their array, a few at a time.
@@ -92,9 +92,9 @@ void for_sums(Computation& c, const Takes& takes, const Body& body) {
     body(exports, count);
 }
 
-/// body(executor, result, index, count, add) for virial and energy in host arrays.
+/// body(executor, result, index, count) for virial and energy in host arrays.
 void for_host_sums(Computation& c, void (*body)(const backend::Executor& executor, const particles::RealExport& result,
-                                                const int32_t* index, int64_t count, bool add)) {
+                                                const int32_t* index, int64_t count)) {
     const Outputs& outputs = c.job.outputs;
     const DeviceOutcome& outcome = *c.host_outcome.data();
     const double factor =
@@ -102,10 +102,9 @@ void for_host_sums(Computation& c, void (*body)(const backend::Executor& executo
     const backend::Executor serial{c.host_memory, 1};
     for (int k = 0; k < 6 && outputs.virial.present() && !outputs.virial.on_device(); ++k)
         body(serial, particles::RealExport{outputs.virial.component(k), virial_name, outcome.totals + k, factor},
-             nullptr, 1, outputs.add);
+             nullptr, 1);
     if (outputs.energy.present() && !outputs.energy.on_device())
-        body(serial, particles::RealExport{outputs.energy, energy_name, outcome.totals + 6, -factor}, nullptr, 1,
-             outputs.add);
+        body(serial, particles::RealExport{outputs.energy, energy_name, outcome.totals + 6, -factor}, nullptr, 1);
 }
 
 /// Room for results on their way to the host's order, or null: node lists that nobody keeps, all of their
@@ -138,9 +137,9 @@ particles::ExportRecord* ExportStep::begin(const Computation& c, const lists::De
 
 void ExportStep::look(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
     look_at_fields(c, raw, lists);
-    for_sums(c, [&](const ArrayView& view) { return sees_result(c.job, view); },
+    for_sums(c, sees_result,
              [&](const DeviceRealExport* exports, int count) {
-                 particles::check_reals(c.queue, count, exports, nullptr, 1, c.job.outputs.add, c.import_state());
+                 particles::check_reals(c.queue, count, exports, nullptr, 1, c.import_state());
              });
 }
 
@@ -150,14 +149,13 @@ void ExportStep::look_at_fields(Computation& c, const RawResults& raw, const lis
     const int count = wanted(job, raw, all);
     int seen_count = 0;
     for (int a = 0; a < count; ++a)
-        if (sees_result(job, all[a].view))
+        if (sees_result(all[a].view))
             seen[seen_count++] = all[a];
     if (to_records_ && !job.over_ranks)
-        particles::check_records(c.queue, seen_count, seen, job.targets, job.outputs.add, c.import_state(),
+        particles::check_records(c.queue, seen_count, seen, job.targets, c.import_state(),
                                  spare_records(job, lists));
     else
-        particles::check_reals(c.queue, seen_count, seen, raw.origin, job.targets, job.outputs.add,
-                               c.import_state());
+        particles::check_reals(c.queue, seen_count, seen, raw.origin, job.targets, c.import_state());
 }
 
 void ExportStep::results(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
@@ -167,13 +165,12 @@ void ExportStep::results(Computation& c, const RawResults& raw, const lists::Dev
     DeviceRealExport all[particles::most_device_exports], here[particles::most_device_exports];
     const int count = wanted(job, raw, all), here_count = on_device(all, count, here);
     if (to_records_)
-        particles::export_records(c.queue, here_count, here, job.targets, job.outputs.add, state, records);
+        particles::export_records(c.queue, here_count, here, job.targets, state, records);
     else if (records != nullptr)
-        particles::export_by_records(c.queue, here_count, here, raw.origin, job.targets, job.outputs.add, state,
+        particles::export_by_records(c.queue, here_count, here, raw.origin, job.targets, state,
                                      records);
     else
-        particles::export_reals(c.queue, here_count, here, raw.origin, job.targets, nullptr, job.outputs.add,
-                                state);
+        particles::export_reals(c.queue, here_count, here, raw.origin, job.targets, nullptr, state);
     stage(c, all, count, raw.origin);
     sums(c);
 }
@@ -181,8 +178,7 @@ void ExportStep::results(Computation& c, const RawResults& raw, const lists::Dev
 void ExportStep::to_device_arrays(Computation& c, const RawResults& raw) {
     DeviceRealExport all[particles::most_device_exports], here[particles::most_device_exports];
     const int count = on_device(all, wanted(c.job, raw, all), here);
-    particles::export_reals(c.queue, count, here, raw.origin, c.job.targets, nullptr, c.job.outputs.add,
-                            c.import_state());
+    particles::export_reals(c.queue, count, here, raw.origin, c.job.targets, nullptr, c.import_state());
 }
 
 void ExportStep::stage(Computation& c, const RawResults& raw) {
@@ -206,7 +202,7 @@ int64_t ExportStep::hold(Computation& c, const DeviceRealExport* all, int count)
     int64_t bytes = 0;
     for (int a = 0; a < count; ++a)
         if (!all[a].view.on_device())
-            bytes += staged_size(staged_type(c.job.outputs, all[a].view), c.job.targets);
+            bytes += staged_size(staged_type(all[a].view), c.job.targets);
     if (bytes > 0 && c.job.some())
         bytes += 4 * c.job.targets;
     if (bytes > result_.capacity()) {
@@ -228,7 +224,7 @@ void ExportStep::stage(Computation& c, const DeviceRealExport* all, int count, c
     for (int a = 0; a < count; ++a) {
         if (all[a].view.on_device())
             continue;
-        const particles::ElementType type = staged_type(c.job.outputs, all[a].view);
+        const particles::ElementType type = staged_type(all[a].view);
         staged_.push_back({all[a].view, type, staged_bytes_, all[a].array});
         staged_bytes_ += staged_size(type, n);
         there[there_count++] = all[a];
@@ -246,7 +242,7 @@ void ExportStep::stage(Computation& c, const DeviceRealExport* all, int count, c
                          particles::MemorySpace::device};
     }
     auto* const items = reinterpret_cast<int32_t*>(result_.data() + index_at);
-    particles::export_reals(c.queue, there_count, there, origin, n, packed ? items : nullptr, false,
+    particles::export_reals(c.queue, there_count, there, origin, n, packed ? items : nullptr,
                             c.import_state());
     if (staged_bytes_ > small_results)
         return;
@@ -258,8 +254,7 @@ void ExportStep::stage(Computation& c, const DeviceRealExport* all, int count, c
 void ExportStep::sums(Computation& c) {
     for_sums(c, [](const ArrayView& view) { return view.present() && view.on_device(); },
              [&](const DeviceRealExport* exports, int count) {
-                 particles::export_reals(c.queue, count, exports, nullptr, 1, nullptr, c.job.outputs.add,
-                                         c.import_state());
+                 particles::export_reals(c.queue, count, exports, nullptr, 1, nullptr, c.import_state());
              });
 }
 
@@ -318,27 +313,29 @@ void ExportStep::for_staged_pieces(Computation& c, const Body& body) {
 
 /// Results that are added to host arrays: the sums are the host's, and so is the look at them.
 void ExportStep::check_host_results(Computation& c) {
-    if (!c.job.outputs.add)
+    for_host_sums(c, particles::check_reals);
+    if (std::none_of(staged_.begin(), staged_.end(), [](const Staged& staged) { return staged.view.add; }))
         return;
     const backend::Executor executor = c.executor();
     std::vector<particles::Unfinished> first(staged_.size());
     for_staged(c, [&](size_t s, const char* from, const int32_t* index, int64_t begin, int64_t count) {
+        if (!staged_[s].view.add)
+            return; // the device has looked
         const auto* value = reinterpret_cast<const double*>(from); // not rounded before it is added
         const particles::RealExport result{staged_[s].view, result_name(staged_[s].array), value, 1, nullptr, begin};
-        const particles::Unfinished found = particles::first_unfinished(executor, result, index, count, true);
+        const particles::Unfinished found = particles::first_unfinished(executor, result, index, count);
         first[s] = found.item < first[s].item ? found : first[s];
     });
     for (size_t s = 0; s < staged_.size(); ++s)
         if (first[s].any())
             particles::refuse_result(result_name(staged_[s].array), first[s].item, first[s].value);
-    for_host_sums(c, particles::check_reals);
 }
 
 void ExportStep::write(Computation& c) {
     check_host_results(c);
     const backend::Executor executor = c.executor();
     for_staged(c, [&](size_t s, const char* from, const int32_t* index, int64_t first, int64_t count) {
-        particles::unpack(executor, from, staged_[s].type, index, first, count, c.job.outputs.add, staged_[s].view);
+        particles::unpack(executor, from, staged_[s].type, index, first, count, staged_[s].view);
     });
     for_host_sums(c, particles::export_reals);
 }

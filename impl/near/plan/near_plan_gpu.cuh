@@ -135,7 +135,7 @@ class NearOutputs {
     void send_item(size_t k, double units, const double* scale, const LookedSums* looked);
     void rescale(const double (&units)[2], const Seen* charges);
     void look(const double (&units)[2], const Seen* charges);
-    bool adds_on_host(const Item& item) const { return item.used && add_ && !item.view.on_device(); }
+    bool adds_on_host(const Item& item) const { return item.used && item.view.add && !item.view.on_device(); }
     void see_added(size_t k, double factor, BadSum& bad) const;
     template <typename To>
     void put_item(const Item& item, double factor) const;
@@ -151,7 +151,6 @@ class NearOutputs {
     const SomePoints* own_;
     FarSide* far_ = nullptr;
     std::vector<Item> items_; // 4 a component
-    bool add_ = false;
     backend::DeviceBuffer<LookedSums> looked_;
     backend::PinnedBuffer<LookedSums> fetched_look_;
     backend::Event seen_;
