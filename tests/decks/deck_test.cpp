@@ -85,24 +85,24 @@ INSTANTIATE_TEST_SUITE_P(Files, BadDeck, testing::ValuesIn(decks_in("bad")), fil
 TEST(Deck, EveryKeyArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/full.yaml");
-    const graft_options_values& v = settings.values();
-    EXPECT_EQ(v.method, GRAFT_METHOD_TREE);
-    EXPECT_EQ(v.backend, GRAFT_BACKEND_CPU);
-    EXPECT_EQ(v.precision, GRAFT_PRECISION_MIXED);
-    EXPECT_EQ(v.interaction, GRAFT_INTERACTION_GRAVITY);
+    const graft::settings::Settings& v = settings.values().engine;
+    EXPECT_EQ(v.method, graft::settings::Method::tree);
+    EXPECT_EQ(settings.values().asked.backend, graft::settings::Backend::cpu);
+    EXPECT_EQ(v.precision, graft::settings::Precision::mixed);
+    EXPECT_EQ(v.interaction, graft::settings::Interaction::gravity);
     EXPECT_EQ(v.dimension, 3);
     EXPECT_EQ(v.threads, 2);
     EXPECT_EQ(v.constant, 43007.1);
     EXPECT_EQ(v.order, 2);
-    EXPECT_EQ(v.walk, GRAFT_WALK_TRANSPOSED);
-    EXPECT_EQ(v.tree_type, GRAFT_TREE_ORB);
-    EXPECT_EQ(v.tree_leaf, 16);
-    EXPECT_EQ(v.tree_group, 32);
-    EXPECT_EQ(v.mac_type, GRAFT_MAC_ERROR);
-    EXPECT_EQ(v.mac_theta, 0.7);
-    EXPECT_EQ(v.mac_accuracy, 1e-4);
-    EXPECT_EQ(v.mac_history, 1);
-    EXPECT_EQ(v.softening_kind, GRAFT_SOFTENING_SPLINE);
+    EXPECT_EQ(v.local, graft::settings::Local::off);
+    EXPECT_EQ(v.tree_type, graft::tree::TreeType::orb);
+    EXPECT_EQ(settings.values().asked.leaf, 16);
+    EXPECT_EQ(settings.values().asked.group, 32);
+    EXPECT_EQ(v.mac, graft::settings::MacType::error);
+    EXPECT_EQ(v.theta, 0.7);
+    EXPECT_EQ(v.accuracy, 1e-4);
+    EXPECT_TRUE(v.mac_history);
+    EXPECT_EQ(v.softening, graft::settings::Softening::spline);
     EXPECT_EQ(v.softening_length, 0.028);
     EXPECT_EQ(settings.get("log.level"), "debug");
 }
@@ -110,69 +110,77 @@ TEST(Deck, EveryKeyArrivesInItsField) {
 TEST(Deck, EveryKeyAboutRanksArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/ranks.yaml");
-    const graft_options_values& v = settings.values();
-    EXPECT_EQ(v.tree_scope, GRAFT_SCOPE_GLOBAL);
-    EXPECT_EQ(v.ranks_exchange, GRAFT_EXCHANGE_FETCH);
-    EXPECT_EQ(v.comm_deadline_s, 30);
-    EXPECT_EQ(v.decompose_shape, GRAFT_SHAPE_PREFIX);
-    EXPECT_EQ(v.decompose_strategy, GRAFT_STRATEGY_CENTRAL);
-    EXPECT_EQ(v.decompose_finder, GRAFT_FINDER_BISECTION);
-    EXPECT_EQ(v.decompose_curve, GRAFT_CURVE_MORTON);
-    EXPECT_EQ(v.decompose_parts, 64);
-    EXPECT_EQ(v.decompose_tolerance, 1e-3);
-    EXPECT_EQ(v.decompose_mix, 0.5);
-    EXPECT_EQ(v.decompose_cap, 1000000);
-    EXPECT_EQ(v.decompose_threshold_a, 100);
-    EXPECT_EQ(v.decompose_threshold_b, 10);
-    EXPECT_EQ(v.decompose_bins, 128);
-    EXPECT_EQ(v.balance_kind, GRAFT_BALANCER_PREFIX_DISTRIBUTED);
-    EXPECT_EQ(v.balance_cost, GRAFT_COST_COUNT);
-    EXPECT_EQ(v.balance_tolerance, 1.1);
-    EXPECT_EQ(v.balance_steps, 12.5);
-    EXPECT_EQ(v.balance_force, 1);
-    EXPECT_EQ(v.balance_fuzzy, 1);
-    EXPECT_EQ(v.balance_super, 3);
+    const graft::capi::Options& v = settings.values();
+    EXPECT_EQ(v.engine.tree_scope, graft::settings::TreeScope::global);
+    EXPECT_EQ(v.engine.exchange, graft::settings::Exchange::fetch);
+    EXPECT_EQ(v.asked.deadline_s, 30);
+    EXPECT_EQ(v.balance.decompose.shape, graft::decompose::Shape::prefix);
+    EXPECT_EQ(v.balance.decompose.strategy, graft::decompose::Strategy::central);
+    EXPECT_EQ(v.balance.decompose.curve, graft::decompose::Curve::morton);
+    EXPECT_EQ(v.asked.parts, 64);
+    EXPECT_EQ(v.balance.decompose.tolerance, 1e-3);
+    EXPECT_EQ(v.balance.decompose.mix, 0.5);
+    EXPECT_EQ(v.balance.decompose.cap, 1000000);
+    EXPECT_EQ(v.balance.decompose.bins, 128);
+    EXPECT_EQ(v.balance.kind, graft::balance::Kind::prefix_distributed);
+    EXPECT_EQ(v.balance.cost, graft::balance::CostSource::count);
+    EXPECT_EQ(v.balance.tolerance, 1.1);
+    EXPECT_EQ(v.balance.steps, 12.5);
+    EXPECT_TRUE(v.balance.force);
+    EXPECT_TRUE(v.balance.fuzzy);
+    EXPECT_EQ(v.balance.super, 3);
 }
 
 TEST(Deck, EveryKeyAboutTheGpuArrivesInItsField) {
     Settings settings;
-    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/cuda.yaml");
-    const graft_options_values& v = settings.values();
-    EXPECT_EQ(v.backend, GRAFT_BACKEND_CUDA);
-    EXPECT_EQ(v.tree_leaf, 0);
-    EXPECT_EQ(v.tree_group, 0);
-    EXPECT_EQ(v.cuda_device, 1);
-    EXPECT_EQ(v.cuda_memory_bytes, 8e9);
-    EXPECT_EQ(v.cuda_build, GRAFT_CUDA_BUILD_TWO_PHASE);
-    EXPECT_EQ(v.cuda_top_depth, 9);
-    EXPECT_EQ(v.cuda_walk, GRAFT_CUDA_WALK_SUPER);
-    EXPECT_EQ(v.cuda_kernel, GRAFT_CUDA_KERNEL_TILES_2D);
-    EXPECT_EQ(v.cuda_direct_stage, GRAFT_CUDA_STAGE_UNROLLED);
-    EXPECT_EQ(v.cuda_block_x, 128);
-    EXPECT_EQ(v.cuda_block_y, 8);
-    EXPECT_EQ(settings.get("cuda.buffer"), "-1"); // no field: a text
-    EXPECT_EQ(v.cuda_graph, GRAFT_CUDA_GRAPH_NEVER);
-    EXPECT_EQ(v.cuda_list_bytes, 1e9);
-    EXPECT_EQ(v.cuda_list_reuse, 4);
-    EXPECT_EQ(v.cuda_list_skin, 0.01);
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/gpu.yaml");
+    const graft::settings::DeviceOptions& v = settings.values().engine.device;
+    EXPECT_EQ(settings.values().asked.backend, graft::settings::Backend::cuda);
+    EXPECT_EQ(settings.values().asked.leaf, 0);
+    EXPECT_EQ(settings.values().asked.group, 0);
+    EXPECT_EQ(v.device, 1);
+    EXPECT_EQ(v.memory_limit, 8000000000);
+    EXPECT_EQ(v.walk, 2);
+    EXPECT_EQ(v.graph, 0);
+    EXPECT_EQ(v.list_limit, 1000000000);
+    EXPECT_EQ(v.reuse, 4);
+    EXPECT_EQ(v.skin, 0.01);
+}
+
+TEST(Deck, EveryKeyOfAStudyArrivesInItsField) {
+    Settings settings;
+    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/study.yaml");
+    const graft::settings::DeviceOptions& v = settings.values().engine.device;
+    EXPECT_EQ(v.build, graft::settings::build_two_phase);
+    EXPECT_EQ(v.top_depth, 9);
+    EXPECT_EQ(settings.values().asked.walk, graft::capi::WalkAsked::transposed);
+    EXPECT_EQ(v.kernel, 4);
+    EXPECT_EQ(v.direct_stage, 2);
+    EXPECT_EQ(v.block_x, 128);
+    EXPECT_EQ(v.block_y, 8);
+    EXPECT_EQ(v.buffer, -1);
+    EXPECT_EQ(settings.get("study.near_layout"), "replicated_interleaved");
+    EXPECT_EQ(settings.values().balance.decompose.threshold_a, 100);
+    EXPECT_EQ(settings.values().balance.decompose.threshold_b, 10);
+    EXPECT_EQ(settings.values().balance.decompose.finder, graft::decompose::CutFinder::bisection);
 }
 
 TEST(Deck, EveryKeyAboutNearFieldsArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/near_field.yaml");
-    const graft_options_values& v = settings.values();
-    EXPECT_EQ(v.near_layout, GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED);
-    EXPECT_EQ(v.near_precision, GRAFT_NEAR_PRECISION_FP64);
-    EXPECT_EQ(v.near_box, 40);
-    EXPECT_EQ(v.near_memory_bytes, 2e9);
-    EXPECT_EQ(v.near_expected_executes, 250);
+    const graft::capi::NearKeys& v = settings.values().near;
+    EXPECT_EQ(settings.get("near_field.layout"), "replicated_group_padded");
+    EXPECT_EQ(settings.get("near_field.precision"), "fp64");
+    EXPECT_EQ(v.most, 40);
+    EXPECT_EQ(v.memory_bytes, 2e9);
+    EXPECT_EQ(v.expected_executes, 250);
 }
 
 TEST(Deck, EveryKeyAboutPeriodicBoxesArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/periodic.yaml");
-    const graft_options_values& v = settings.values();
-    EXPECT_EQ(v.box_periodic, 1);
+    const graft::capi::AskedKeys& v = settings.values().asked;
+    EXPECT_EQ(v.periodic, 1);
     EXPECT_EQ(v.box_x, 20);
     EXPECT_EQ(v.box_y, 22.5);
     EXPECT_EQ(v.box_z, 18);
@@ -182,7 +190,7 @@ TEST(Deck, EveryKeyAboutPeriodicBoxesArrivesInItsField) {
     EXPECT_EQ(v.box_xy, 3);
     EXPECT_EQ(v.box_xz, -2.5);
     EXPECT_EQ(v.box_yz, 0.5);
-    EXPECT_EQ(v.ewald_accuracy, 1e-5);
+    EXPECT_EQ(settings.values().engine.ewald_accuracy, 1e-5);
 }
 
 // Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
@@ -191,16 +199,16 @@ TEST(Deck, UnitsMakeTheConstantOthersUse) {
     const double per_km_s = 977.7922216807891; // kpc/(km/s) in Myr
     const Settings gadget = settings_of(
         ("units: {length: kpc, mass: 1e10Msun, time: " + std::to_string(per_km_s) + " Myr}").c_str());
-    EXPECT_NEAR(gadget.values().constant / 43007.1, 1, 2e-4);
+    EXPECT_NEAR(gadget.values().engine.constant / 43007.1, 1, 2e-4);
     const double gauss = 0.01720209895;
     const Settings solar = settings_of("units: {length: AU, mass: Msun, time: day}");
-    EXPECT_NEAR(solar.values().constant / (gauss * gauss), 1, 1e-6);
+    EXPECT_NEAR(solar.values().engine.constant / (gauss * gauss), 1, 1e-6);
     const Settings md =
         settings_of("interaction: coulomb\nunits: {length: nm, mass: Da, time: ps, charge: e}");
-    EXPECT_NEAR(md.values().constant / 138.935458, 1, 1e-6);
+    EXPECT_NEAR(md.values().engine.constant / 138.935458, 1, 1e-6);
     const Settings twice = settings_of("units: {length: 2*pc, mass: Msun, time: Myr}");
     const Settings once = settings_of("units: {length: pc, mass: Msun, time: Myr}");
-    EXPECT_NEAR(once.values().constant / twice.values().constant, 8, 1e-12);
+    EXPECT_NEAR(once.values().engine.constant / twice.values().engine.constant, 8, 1e-12);
 }
 
 TEST(Deck, HostKeysOfAnyDepthAreKept) {
@@ -226,8 +234,8 @@ TEST(Deck, RunKeysHaveDefaultsOrAreAbsent) {
 TEST(Deck, ALaterDeckOverridesAndConstantDropsUnits) {
     Settings s = settings_of("units: {length: kpc, mass: Msun, time: Gyr}\norder: 2");
     read_deck(s, "constant: 7\n", "second");
-    EXPECT_EQ(s.values().constant, 7);
-    EXPECT_EQ(s.values().order, 2);
+    EXPECT_EQ(s.values().engine.constant, 7);
+    EXPECT_EQ(s.values().engine.order, 2);
     EXPECT_EQ(failure_of([&] { s.get("units.length"); }).first, GRAFT_ERROR_ABSENT);
 }
 
@@ -256,12 +264,15 @@ TEST(Deck, DeepAndLongInputIsRefusedWithoutHarm) {
     }
 }
 
-TEST(Deck, ExplainNamesEveryKeyAndIsComplete) {
-    const std::string text = graft::plugin::explain_text(), json = graft::plugin::explain_json();
-    for (const auto& key : graft::plugin::schema()) {
-        EXPECT_NE(text.find(graft::core::format("\n%s\n", key.name)), std::string::npos) << key.name;
-        EXPECT_NE(json.find(graft::core::format("\"%s\"", key.name)), std::string::npos) << key.name;
-        EXPECT_GT(std::string(key.meaning).size(), 10u);
+TEST(Deck, ExplainNamesEveryKeyAndThoseOfStudiesWhereAsked) {
+    for (const bool study : {false, true}) {
+        const std::string text = graft::plugin::explain_text(study), json = graft::plugin::explain_json(study);
+        for (const auto& key : graft::plugin::schema()) {
+            const bool shown = study || !std::string_view(key.name).starts_with("study.");
+            EXPECT_EQ(text.find(graft::core::format("\n%s\n", key.name)) != std::string::npos, shown) << key.name;
+            EXPECT_EQ(json.find(graft::core::format("\"%s\"", key.name)) != std::string::npos, shown) << key.name;
+            EXPECT_GT(std::string(key.meaning).size(), 10u);
+        }
     }
 }
 
@@ -285,22 +296,15 @@ TEST(Quantity, NumbersInEverySpellingPeopleUse) {
         EXPECT_EQ(failure_of([&] { parse_number(wrong); }).first, GRAFT_ERROR_DECK_TYPE) << wrong;
 }
 
-TEST(Settings, StructIsCheckedLikeTheDeck) {
+TEST(Settings, NumbersAreCheckedLikeTheDeck) {
     Settings s;
-    graft_options_values v = s.values();
-    v.mac_theta = 3;
-    EXPECT_EQ(failure_of([&] { s.set_values(v); }).second,
+    EXPECT_EQ(failure_of([&] { s.set_number("mac.theta", 3); }).second,
               "key 'mac.theta': 3 is out of range; expected a number in [0, 2]");
-    v = s.values();
-    v.mac_theta = std::nan("");
-    EXPECT_EQ(failure_of([&] { s.set_values(v); }).first, GRAFT_ERROR_DECK_RANGE);
-    v = s.values();
-    v.method = 77;
-    EXPECT_EQ(failure_of([&] { s.set_values(v); }).first, GRAFT_ERROR_DECK_RANGE);
-    v = s.values();
-    v.order = 1;
-    s.set_values(v);
+    EXPECT_EQ(failure_of([&] { s.set_number("mac.theta", std::nan("")); }).first, GRAFT_ERROR_DECK_TYPE);
+    EXPECT_EQ(failure_of([&] { s.set_number("method", 77); }).first, GRAFT_ERROR_DECK_TYPE);
+    s.set_number("order", 1);
     EXPECT_EQ(s.get("order"), "1");
+    EXPECT_EQ(s.get_number("order"), 1);
 }
 
 } // namespace
