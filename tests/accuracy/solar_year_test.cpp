@@ -36,8 +36,8 @@ class SolarYear : public testing::Test {
         deck.set("method", "direct");
         deck.set("precision", "fp64");
         deck.set("threads", "1");
-        graft_options_values values = deck.values();
-        values.constant = initial_.units.gravitational_constant;
+        capi::Options values = deck.values();
+        values.engine.constant = initial_.units.gravitational_constant;
         deck.write(values);
         Solver solver(deck);
         state.particles = initial_;

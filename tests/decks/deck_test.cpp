@@ -18,6 +18,7 @@ using graft::core::Error;
 using graft::plugin::read_deck;
 using graft::plugin::read_deck_file;
 using graft::plugin::Settings;
+using namespace graft;
 
 std::vector<std::string> decks_in(const char* folder) {
     std::vector<std::string> files;
@@ -85,112 +86,108 @@ INSTANTIATE_TEST_SUITE_P(Files, BadDeck, testing::ValuesIn(decks_in("bad")), fil
 TEST(Deck, EveryKeyArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/full.yaml");
-    const graft::settings::Settings& v = settings.values().engine;
-    EXPECT_EQ(v.method, graft::settings::Method::tree);
-    EXPECT_EQ(settings.values().asked.backend, graft::settings::Backend::cpu);
-    EXPECT_EQ(v.precision, graft::settings::Precision::mixed);
-    EXPECT_EQ(v.interaction, graft::settings::Interaction::gravity);
-    EXPECT_EQ(v.dimension, 3);
-    EXPECT_EQ(v.threads, 2);
-    EXPECT_EQ(v.constant, 43007.1);
-    EXPECT_EQ(v.order, 2);
-    EXPECT_EQ(v.local, graft::settings::Local::off);
-    EXPECT_EQ(v.tree_type, graft::tree::TreeType::orb);
-    EXPECT_EQ(settings.values().asked.leaf, 16);
-    EXPECT_EQ(settings.values().asked.group, 32);
-    EXPECT_EQ(v.mac, graft::settings::MacType::error);
-    EXPECT_EQ(v.theta, 0.7);
-    EXPECT_EQ(v.accuracy, 1e-4);
-    EXPECT_TRUE(v.mac_history);
-    EXPECT_EQ(v.softening, graft::settings::Softening::spline);
-    EXPECT_EQ(v.softening_length, 0.028);
-    EXPECT_EQ(settings.get("log.level"), "debug");
+    const capi::Options& v = settings.values();
+    EXPECT_EQ(v.engine.method, settings::Method::tree);
+    EXPECT_EQ(v.asked.backend, settings::Backend::cpu);
+    EXPECT_EQ(v.engine.precision, settings::Precision::mixed);
+    EXPECT_EQ(v.engine.interaction, settings::Interaction::gravity);
+    EXPECT_EQ(v.engine.dimension, 3);
+    EXPECT_EQ(v.engine.threads, 2);
+    EXPECT_EQ(v.engine.constant, 43007.1);
+    EXPECT_EQ(v.engine.order, 2);
+    EXPECT_EQ(v.engine.local, settings::Local::on);
+    EXPECT_EQ(v.asked.walk, capi::WalkAsked::transposed);
+    EXPECT_EQ(v.engine.tree_type, tree::TreeType::orb);
+    EXPECT_EQ(v.asked.leaf, 16);
+    EXPECT_EQ(v.asked.group, 32);
+    EXPECT_EQ(v.engine.mac, settings::MacType::error);
+    EXPECT_EQ(v.engine.theta, 0.7);
+    EXPECT_EQ(v.engine.accuracy, 1e-4);
+    EXPECT_EQ(v.engine.mac_history, 1);
+    EXPECT_EQ(v.engine.softening, settings::Softening::spline);
+    EXPECT_EQ(v.engine.softening_length, 0.028);
+    EXPECT_EQ(v.asked.log_level, core::LogLevel::debug);
 }
 
 TEST(Deck, EveryKeyAboutRanksArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/ranks.yaml");
-    const graft::capi::Options& v = settings.values();
-    EXPECT_EQ(v.engine.tree_scope, graft::settings::TreeScope::global);
-    EXPECT_EQ(v.engine.exchange, graft::settings::Exchange::fetch);
+    const capi::Options& v = settings.values();
+    EXPECT_EQ(v.engine.tree_scope, settings::TreeScope::global);
+    EXPECT_EQ(v.engine.exchange, settings::Exchange::fetch);
     EXPECT_EQ(v.asked.deadline_s, 30);
-    EXPECT_EQ(v.balance.decompose.shape, graft::decompose::Shape::prefix);
-    EXPECT_EQ(v.balance.decompose.strategy, graft::decompose::Strategy::central);
-    EXPECT_EQ(v.balance.decompose.curve, graft::decompose::Curve::morton);
+    EXPECT_EQ(v.balance.decompose.shape, decompose::Shape::prefix);
+    EXPECT_EQ(v.balance.decompose.strategy, decompose::Strategy::central);
+    EXPECT_EQ(v.balance.decompose.finder, decompose::CutFinder::bisection);
+    EXPECT_EQ(v.balance.decompose.curve, decompose::Curve::morton);
     EXPECT_EQ(v.asked.parts, 64);
     EXPECT_EQ(v.balance.decompose.tolerance, 1e-3);
     EXPECT_EQ(v.balance.decompose.mix, 0.5);
     EXPECT_EQ(v.balance.decompose.cap, 1000000);
+    EXPECT_EQ(v.balance.decompose.threshold_a, 100);
+    EXPECT_EQ(v.balance.decompose.threshold_b, 10);
     EXPECT_EQ(v.balance.decompose.bins, 128);
-    EXPECT_EQ(v.balance.kind, graft::balance::Kind::prefix_distributed);
-    EXPECT_EQ(v.balance.cost, graft::balance::CostSource::count);
+    EXPECT_EQ(v.balance.kind, balance::Kind::prefix_distributed);
+    EXPECT_EQ(v.balance.cost, balance::CostSource::count);
     EXPECT_EQ(v.balance.tolerance, 1.1);
     EXPECT_EQ(v.balance.steps, 12.5);
-    EXPECT_TRUE(v.balance.force);
-    EXPECT_TRUE(v.balance.fuzzy);
+    EXPECT_EQ(v.balance.force, 1);
+    EXPECT_EQ(v.balance.fuzzy, 1);
     EXPECT_EQ(v.balance.super, 3);
 }
 
 TEST(Deck, EveryKeyAboutTheGpuArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/gpu.yaml");
-    const graft::settings::DeviceOptions& v = settings.values().engine.device;
-    EXPECT_EQ(settings.values().asked.backend, graft::settings::Backend::cuda);
-    EXPECT_EQ(settings.values().asked.leaf, 0);
-    EXPECT_EQ(settings.values().asked.group, 0);
-    EXPECT_EQ(v.device, 1);
-    EXPECT_EQ(v.memory_limit, 8000000000);
-    EXPECT_EQ(v.walk, 2);
-    EXPECT_EQ(v.graph, 0);
-    EXPECT_EQ(v.list_limit, 1000000000);
-    EXPECT_EQ(v.reuse, 4);
-    EXPECT_EQ(v.skin, 0.01);
-}
-
-TEST(Deck, EveryKeyOfAStudyArrivesInItsField) {
-    Settings settings;
-    read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/study.yaml");
-    const graft::settings::DeviceOptions& v = settings.values().engine.device;
-    EXPECT_EQ(v.build, graft::settings::build_two_phase);
-    EXPECT_EQ(v.top_depth, 9);
-    EXPECT_EQ(settings.values().asked.walk, graft::capi::WalkAsked::transposed);
-    EXPECT_EQ(v.kernel, 4);
-    EXPECT_EQ(v.direct_stage, 2);
-    EXPECT_EQ(v.block_x, 128);
-    EXPECT_EQ(v.block_y, 8);
-    EXPECT_EQ(v.buffer, -1);
-    EXPECT_EQ(settings.get("study.near_layout"), "replicated_interleaved");
-    EXPECT_EQ(settings.values().balance.decompose.threshold_a, 100);
-    EXPECT_EQ(settings.values().balance.decompose.threshold_b, 10);
-    EXPECT_EQ(settings.values().balance.decompose.finder, graft::decompose::CutFinder::bisection);
+    const capi::Options& v = settings.values();
+    EXPECT_EQ(v.asked.backend, settings::Backend::cuda);
+    EXPECT_EQ(v.asked.leaf, 0);
+    EXPECT_EQ(v.asked.group, 0);
+    EXPECT_EQ(v.engine.device.device, 1);
+    EXPECT_EQ(v.engine.device.memory_limit, 8e9);
+    EXPECT_EQ(v.engine.device.build, settings::build_two_phase);
+    EXPECT_EQ(v.engine.device.top_depth, 9);
+    EXPECT_EQ(v.engine.device.walk, 2);
+    EXPECT_EQ(v.asked.walk, capi::WalkAsked::thread);
+    EXPECT_EQ(v.engine.device.kernel, 4);
+    EXPECT_EQ(v.engine.device.direct_stage, 2);
+    EXPECT_EQ(v.engine.device.block_x, 128);
+    EXPECT_EQ(v.engine.device.block_y, 8);
+    EXPECT_EQ(v.engine.device.buffer, settings::feed_auto);
+    EXPECT_EQ(v.engine.device.graph, 0);
+    EXPECT_EQ(v.engine.device.list_limit, 1e9);
+    EXPECT_EQ(v.engine.device.reuse, 4);
+    EXPECT_EQ(v.engine.device.skin, 0.01);
 }
 
 TEST(Deck, EveryKeyAboutNearFieldsArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/near_field.yaml");
-    const graft::capi::NearKeys& v = settings.values().near;
-    EXPECT_EQ(settings.get("near_field.layout"), "replicated_group_padded");
-    EXPECT_EQ(settings.get("near_field.precision"), "fp64");
-    EXPECT_EQ(v.most, 40);
-    EXPECT_EQ(v.memory_bytes, 2e9);
-    EXPECT_EQ(v.expected_executes, 250);
+    const capi::Options& v = settings.values();
+    EXPECT_EQ(v.near.layout, static_cast<int32_t>(near::Layout::tiled_split));
+    EXPECT_EQ(v.near.study_layout, static_cast<int32_t>(near::Layout::replicated_interleaved));
+    EXPECT_EQ(v.near.precision, static_cast<int32_t>(near::Precision::fp64));
+    EXPECT_EQ(v.near.devices, 2);
+    EXPECT_EQ(v.near.most, 40);
+    EXPECT_EQ(v.near.memory_bytes, 2e9);
+    EXPECT_EQ(v.near.expected_executes, 250);
 }
 
 TEST(Deck, EveryKeyAboutPeriodicBoxesArrivesInItsField) {
     Settings settings;
     read_deck_file(settings, std::string(GRAFT_DECKS) + "/good/periodic.yaml");
-    const graft::capi::AskedKeys& v = settings.values().asked;
-    EXPECT_EQ(v.periodic, 1);
-    EXPECT_EQ(v.box_x, 20);
-    EXPECT_EQ(v.box_y, 22.5);
-    EXPECT_EQ(v.box_z, 18);
-    EXPECT_EQ(v.box_lower_x, -10);
-    EXPECT_EQ(v.box_lower_y, 0);
-    EXPECT_EQ(v.box_lower_z, 0);
-    EXPECT_EQ(v.box_xy, 3);
-    EXPECT_EQ(v.box_xz, -2.5);
-    EXPECT_EQ(v.box_yz, 0.5);
-    EXPECT_EQ(settings.values().engine.ewald_accuracy, 1e-5);
+    const capi::Options& v = settings.values();
+    EXPECT_EQ(v.asked.periodic, 1);
+    EXPECT_EQ(v.asked.box_x, 20);
+    EXPECT_EQ(v.asked.box_y, 22.5);
+    EXPECT_EQ(v.asked.box_z, 18);
+    EXPECT_EQ(v.asked.box_lower_x, -10);
+    EXPECT_EQ(v.asked.box_lower_y, 0);
+    EXPECT_EQ(v.asked.box_lower_z, 0);
+    EXPECT_EQ(v.asked.box_xy, 3);
+    EXPECT_EQ(v.asked.box_xz, -2.5);
+    EXPECT_EQ(v.asked.box_yz, 0.5);
+    EXPECT_EQ(v.engine.ewald_accuracy, 1e-5);
 }
 
 // Published values: 43007.1 (kpc, 1e10 Msun, km/s: Gadget-2's G, here per (kpc/(km/s))^2), Gauss' k^2, and
@@ -264,18 +261,6 @@ TEST(Deck, DeepAndLongInputIsRefusedWithoutHarm) {
     }
 }
 
-TEST(Deck, ExplainNamesEveryKeyAndThoseOfStudiesWhereAsked) {
-    for (const bool study : {false, true}) {
-        const std::string text = graft::plugin::explain_text(study), json = graft::plugin::explain_json(study);
-        for (const auto& key : graft::plugin::schema()) {
-            const bool shown = study || !std::string_view(key.name).starts_with("study.");
-            EXPECT_EQ(text.find(graft::core::format("\n%s\n", key.name)) != std::string::npos, shown) << key.name;
-            EXPECT_EQ(json.find(graft::core::format("\"%s\"", key.name)) != std::string::npos, shown) << key.name;
-            EXPECT_GT(std::string(key.meaning).size(), 10u);
-        }
-    }
-}
-
 TEST(Deck, DefaultsPassTheirOwnChecks) {
     Settings s;
     const auto all = s.all();
@@ -298,13 +283,29 @@ TEST(Quantity, NumbersInEverySpellingPeopleUse) {
 
 TEST(Settings, NumbersAreCheckedLikeTheDeck) {
     Settings s;
+    s.set_number("mac.theta", 1);
+    EXPECT_EQ(s.get("mac.theta"), "1");
+    s.set_number("order", 4);
+    EXPECT_EQ(s.get_number("order"), 4);
+    s.set_number("mac.history", 1);
+    EXPECT_EQ(s.get("mac.history"), "true");
+    EXPECT_EQ(s.get_number("mac.history"), 1);
+    s.set_number("run.steps", 1000);
+    EXPECT_EQ(s.get_number("run.steps"), 1000);
+    s.set_number("host.mine", 0.5);
+    EXPECT_EQ(s.get_number("host.mine"), 0.5);
     EXPECT_EQ(failure_of([&] { s.set_number("mac.theta", 3); }).second,
               "key 'mac.theta': 3 is out of range; expected a number in [0, 2]");
-    EXPECT_EQ(failure_of([&] { s.set_number("mac.theta", std::nan("")); }).first, GRAFT_ERROR_DECK_TYPE);
-    EXPECT_EQ(failure_of([&] { s.set_number("method", 77); }).first, GRAFT_ERROR_DECK_TYPE);
-    s.set_number("order", 1);
-    EXPECT_EQ(s.get("order"), "1");
-    EXPECT_EQ(s.get_number("order"), 1);
+    for (const double wrong : {2.5, -1.0, 5.0, std::nan("")})
+        EXPECT_NE(failure_of([&] { s.set_number("order", wrong); }).first, 0) << wrong;
+    EXPECT_EQ(failure_of([&] { s.set_number("order", 2.5); }).first, GRAFT_ERROR_DECK_TYPE);
+    EXPECT_EQ(failure_of([&] { s.set_number("mac.history", 2); }).first, GRAFT_ERROR_DECK_RANGE);
+    EXPECT_EQ(failure_of([&] { s.set_number("mac.type", 1); }).first, GRAFT_ERROR_DECK_TYPE);
+    EXPECT_EQ(failure_of([&] { s.set_number("units.length", 1); }).first, GRAFT_ERROR_DECK_TYPE);
+    EXPECT_EQ(failure_of([&] { s.set_number("mac.thta", 1); }).first, GRAFT_ERROR_DECK_KEY);
+    EXPECT_EQ(failure_of([&] { s.get_number("mac.type"); }).first, GRAFT_ERROR_DECK_TYPE);
+    EXPECT_EQ(failure_of([&] { s.get_number("run.time_step"); }).first, GRAFT_ERROR_ABSENT);
+    EXPECT_EQ(s.get_number("order"), 4);
 }
 
 } // namespace
