@@ -74,9 +74,6 @@ std::string force_tool(const capi::ToolArguments& arguments) {
             others.emplace_back(key, value);
     settings.check_units();
     settings.check_buffer();
-    for (const char* key : {"tree.sizes", "cuda.buffer"}) // no values of the struct
-        if (settings.has(key))
-            others.emplace_back(key, settings.get(key));
     if (const std::string file = machine_file_of(settings); !file.empty())
         others.emplace_back("machine", file);
     return capi::force_tool(settings.values(), with_machine(others));

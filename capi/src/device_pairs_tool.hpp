@@ -1,4 +1,4 @@
-// `bench` with what: p2p and backend: cuda. All pairs on a GPU beside what the GPU can do, as JSON.
+// `bench` with what: p2p and backend: gpu. All pairs on a GPU beside what the GPU can do, as JSON.
 #pragma once
 
 #include "entries.hpp"

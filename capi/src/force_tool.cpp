@@ -62,10 +62,6 @@ void set(study::ForceBench& bench, const std::string& key, const std::string& te
         bench.warm_up = static_cast<int>(whole_of(key, text, 0, 1000));
     else if (key == "repeat")
         bench.repeats = static_cast<int>(whole_of(key, text, 1, 1000));
-    else if (key == "tree.sizes")
-        bench.sizes = tree_sizes_by(text);
-    else if (key == "cuda.buffer")
-        bench.settings.device.buffer = static_cast<int32_t>(whole_of(key, text, -1, 1 << 20));
     else if (key.starts_with("machine."))
         model::set_machine(bench.machine ? *bench.machine : bench.machine.emplace(), key.substr(8), text);
     else if (key == "targets")
@@ -149,11 +145,11 @@ std::string json_of(const study::ForceBench& bench, const study::ForceBenchResul
 
 } // namespace
 
-std::string force_tool(const graft_options_values& options, const ToolArguments& arguments) {
+std::string force_tool(const Options& options, const ToolArguments& arguments) {
     study::ForceBench bench;
-    bench.settings = read_options(options);
-    bench.leaf_given = options.tree_leaf != 0, bench.group_given = options.tree_group != 0;
-    take_box(options, bench.settings);
+    bench.settings = engine_settings(options);
+    bench.leaf_given = options.asked.leaf != 0, bench.group_given = options.asked.group != 0;
+    bench.sizes = options.asked.sizes;
     if (bench.settings.backend == settings::Backend::cuda)
         backend::require_cuda();
     bench.on_device =

@@ -88,7 +88,7 @@ void require_something(graft_context* context) {
 } // namespace
 
 int32_t query(graft_context* context, const char* key, double* value) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         if (key == nullptr || value == nullptr)
             fail(Status::argument, "query: key and value must not be NULL");
@@ -100,7 +100,7 @@ int32_t query(graft_context* context, const char* key, double* value) noexcept {
 }
 
 int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         if (key == nullptr || sink == nullptr)
             fail(Status::argument, "query_text: key and sink must not be NULL");

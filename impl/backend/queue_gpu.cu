@@ -99,7 +99,7 @@ void* DeviceMemory::allocate(int64_t wanted, const char* what) {
         refuse_memory(core::format("device %d: no memory for %s: %lld bytes wanted", device_, what,
                                    static_cast<long long>(bytes)),
                       core::format("%lld free%s, %lld held by Graft", static_cast<long long>(bytes_free()),
-                                   limit_ > 0 ? " of what cuda.memory allows" : "",
+                                   limit_ > 0 ? " of what gpu.memory allows" : "",
                                    static_cast<long long>(bytes_held_)),
                       "use fewer particles per device, precision fp32, or free device memory");
     check(error, "cudaMalloc");

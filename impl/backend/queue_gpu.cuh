@@ -45,7 +45,7 @@ class DeviceMemory {
     int64_t bytes_peak() const noexcept { return bytes_peak_; }
     int64_t bytes_pinned() const noexcept { return bytes_pinned_; }
     int64_t allocations() const noexcept { return allocations_; }
-    /// What the host allows in all (deck key cuda.memory); 0: whatever is free.
+    /// What the host allows in all (deck key gpu.memory); 0: whatever is free.
     void set_limit(int64_t bytes) noexcept { limit_ = bytes; }
     /// Bytes that may still be taken: of the limit, and free on the device.
     int64_t bytes_free() const;

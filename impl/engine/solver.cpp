@@ -155,7 +155,7 @@ void Solver::remove_self_potential(const backend::Executor& executor) {
     });
 }
 
-/// body(executor, result, index, count, add) for each array that is wanted.
+/// body(executor, result, index, count) for each array that is wanted.
 template <typename Body>
 void Solver::for_results(const Outputs& outputs, const backend::Executor& executor, const Body& body) const {
     static constexpr const char* names[3] = {"results.acceleration x", "results.acceleration y",
@@ -172,19 +172,19 @@ void Solver::for_results(const Outputs& outputs, const backend::Executor& execut
                  particles::RealExport{outputs.acceleration[a], names[a], raw[a],
                                        outputs.force ? weighted : factor,
                                        outputs.force ? problem_.charge.data() : nullptr},
-                 origin_, count, outputs.add);
+                 origin_, count);
     if (outputs.potential.present())
         body(executor,
              particles::RealExport{outputs.potential, "results.potential", field_.potential.data(), -factor},
-             origin_, count, outputs.add);
+             origin_, count);
     const backend::Executor serial{memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
         body(serial,
              particles::RealExport{outputs.virial.component(c), "results.virial", totals_ + c, weighted},
-             nullptr, 1, outputs.add);
+             nullptr, 1);
     if (outputs.energy.present())
         body(serial, particles::RealExport{outputs.energy, "results.energy", totals_ + 6, -weighted}, nullptr,
-             1, outputs.add);
+             1);
 }
 
 void Solver::check_results(const Outputs& outputs, const backend::Executor& executor) const {

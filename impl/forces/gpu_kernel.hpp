@@ -1,4 +1,4 @@
-// Who evaluates lists on a GPU: deck key cuda.kernel. For the host's compiler too.
+// Who evaluates lists on a GPU: deck key study.kernel. For the host's compiler too.
 #pragma once
 
 #include <cstdint>

@@ -57,8 +57,8 @@ double result_of(const RealExport& r, int64_t k, int64_t item) noexcept {
 
 /// body(executor, result, index, count) of the type, add and weights in hand.
 template <template <typename, bool, bool> class Body>
-auto choose(const backend::Executor& executor, const RealExport& r, const int32_t* index, int64_t count,
-            bool add) {
+auto choose(const backend::Executor& executor, const RealExport& r, const int32_t* index, int64_t count) {
+    const bool add = r.view.add;
     const auto with = [&]<typename T>(T) {
         if (r.weight != nullptr)
             return add ? Body<T, true, true>::run(executor, r, index, count)
@@ -176,14 +176,14 @@ void refuse_result(const char* name, int64_t bad, double value) {
 }
 
 void check_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
-                 int64_t count, bool add) {
-    if (const Unfinished found = choose<Check>(executor, result, index, count, add); found.item != no_item)
+                 int64_t count) {
+    if (const Unfinished found = choose<Check>(executor, result, index, count); found.item != no_item)
         refuse_result(result.name, found.item, found.value);
 }
 
 void export_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
-                  int64_t count, bool add) {
-    choose<Export>(executor, result, index, count, add);
+                  int64_t count) {
+    choose<Export>(executor, result, index, count);
 }
 
 } // namespace graft::particles

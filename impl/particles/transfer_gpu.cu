@@ -185,7 +185,7 @@ struct ExportBatch {
     int count;
     int64_t n;
     int32_t* packed;
-    bool add;
+    bool add[most_device_exports];
 };
 
 template <typename T>
@@ -204,8 +204,8 @@ __device__ void export_value(const ExportBatch& batch, int a, double raw, int64_
     if (batch.weight[a] != nullptr)
         factor = __dmul_rn(factor, batch.weight[a][item]);
     const double value = __dmul_rn(factor, raw);
-    batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add)
-                            : export_one<double>(batch.view[a], to, value, batch.add);
+    batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add[a])
+                            : export_one<double>(batch.view[a], to, value, batch.add[a]);
 }
 
 __global__ void export_kernel(const ExportBatch batch, const int32_t* index, const DeviceImportState* state,
@@ -262,11 +262,11 @@ __global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* recor
     }
 }
 
-ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed, bool add) {
+ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed) {
     ExportBatch batch{};
-    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
+    batch.count = count, batch.n = n, batch.packed = packed;
     for (int a = 0; a < count; ++a) {
-        batch.view[a] = device_view(exports[a].view);
+        batch.view[a] = device_view(exports[a].view), batch.add[a] = exports[a].view.add;
         batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
         batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
     }
@@ -359,10 +359,10 @@ void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
 }
 
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state) {
+                  int64_t n, int32_t* packed, const DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, packed, add);
+    const ExportBatch batch = export_batch(count, exports, n, packed);
     export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
                                                                                    queue.status());
     GRAFT_CUDA_LAUNCHED("export_reals");
@@ -370,19 +370,19 @@ void export_reals(backend::Queue& queue, int count, const DeviceRealExport* expo
 }
 
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
-                       const int32_t* index, int64_t n, bool add, const DeviceImportState* state,
+                       const int32_t* index, int64_t n, const DeviceImportState* state,
                        ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, nullptr, add);
+    const ExportBatch batch = export_batch(count, exports, n, nullptr);
     scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
         batch, index, records, queue.status());
     GRAFT_CUDA_LAUNCHED("records of results");
     ++queue.launches;
-    export_records(queue, count, exports, n, add, state, records);
+    export_records(queue, count, exports, n, state, records);
 }
 
-void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
                     const DeviceImportState* state, const ExportRecord* records) {
     if (n == 0 || count == 0)
         return;

@@ -82,6 +82,6 @@ inline constexpr int most_device_exports = 4;
 /// Enqueued, one pass; index null: k itself; packed not null: to view item k, and index[k] to packed[k].
 /// Nothing is written when the computation has stopped.
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state);
+                  int64_t n, int32_t* packed, const DeviceImportState* state);
 
 } // namespace graft::particles

@@ -10,8 +10,8 @@ ROOMS = {
     "comm": "core backend",
     "geometry": "core backend comm",
     "particles": "core backend comm geometry",
-    "decompose": "core backend comm geometry particles",
-    "balance": "core backend comm geometry particles decompose model",
+    "decompose": "core backend comm geometry particles settings", # settings/keys.inc: its options
+    "balance": "core backend comm geometry particles decompose model settings",
     "tree": "core backend comm geometry particles",
     "settings": "core tree",
     "moments": "core backend comm geometry particles tree",
@@ -39,9 +39,9 @@ KNOWN = {
 # views of host arrays (particles). The loader is made to be copied: it sees nothing but the public headers.
 OUTSIDE = {
     "capi/include": "",
-    "capi/internal": "capi/include core",
+    "capi/internal": "capi/include core balance engine near settings", # all options as values
     "capi/src": "capi/include capi/internal core backend comm geometry particles decompose balance forces near periodic settings engine study",
     "plugin/loader": "capi/include",
-    "plugin": "capi/include capi/internal plugin/loader",
+    "plugin": "capi/include capi/internal plugin/loader settings", # the list of keys
     "adapters": "capi/include plugin/loader",
 }

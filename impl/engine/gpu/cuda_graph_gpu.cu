@@ -26,7 +26,7 @@ class Key {
         return *this;
     }
     Key& add_view(const particles::ArrayView& view) {
-        return add(view.data).add(view.type).add(view.n).add(view.item_stride).add(view.component_stride);
+        return add(view.data).add(view.type).add(view.add).add(view.n).add(view.item_stride).add(view.component_stride);
     }
     Key& add_input(const ParticleInput& input) {
         add(input.n)
@@ -82,7 +82,7 @@ std::vector<uint64_t> DeviceForce::graph_key() const {
     for (const particles::ArrayView& axis : job_.outputs.acceleration)
         key.add_view(axis);
     key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
-    key.add(job_.outputs.add).add(job_.outputs.force);
+    key.add(job_.outputs.force);
     key.add(memory_.allocations()).add(batches_).add(last_n_);
     for (const double planned :
          {split_.longest, split_.lower, split_.upper}) // the launches hang on the splitting

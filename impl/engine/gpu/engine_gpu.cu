@@ -38,7 +38,7 @@ int chosen_device(const settings::DeviceOptions& options) {
     GRAFT_CUDA(cudaGetDeviceCount(&count));
     const int device = std::max(options.device, 0);
     if (device >= count)
-        core::fail(core::Status::argument, "cuda.device: %d; expected 0 to %d, as there are %d devices",
+        core::fail(core::Status::argument, "gpu.device: %d; expected 0 to %d, as there are %d devices",
                    device, count - 1, count);
     return device;
 }

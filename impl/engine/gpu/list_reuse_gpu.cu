@@ -1,4 +1,4 @@
-// Lists that serve several computations (deck keys cuda.list_reuse, cuda.list_skin): tree and lists stay as
+// Lists that serve several computations (deck keys gpu.list_reuse, gpu.list_skin): tree and lists stay as
 // they are, places, moments and boxes are the new ones; a device-side watch stops the computation when a
 // particle has moved by more than the skin or a charge has changed, and end() then builds all anew.
 //

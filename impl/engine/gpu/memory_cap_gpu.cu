@@ -2,7 +2,7 @@
 // memory runs out. The arithmetic is memory_cap.hpp's.
 //
 // What is not of a batch (particles, tree, moments, targets, the field, results for the host) is allocated
-// before the batches are planned; the rest of what cuda.memory allows, or half of what is free where nothing
+// before the batches are planned; the rest of what gpu.memory allows, or half of what is free where nothing
 // is said, is theirs.
 #include "engine/gpu/engine_gpu.cuh"
 
@@ -147,7 +147,7 @@ bool DeviceForce::grow_batch_room(const backend::DeviceStatus& status) {
             "bytes wanted, %lld free%s, %lld held by Graft; allow more, or use a smaller tree.group or "
             "a less accurate criterion",
             memory_.device(), static_cast<long long>(plan.bytes), static_cast<long long>(limits.bytes),
-            planned_.memory > 0 ? " of what cuda.memory allows" : "",
+            planned_.memory > 0 ? " of what gpu.memory allows" : "",
             static_cast<long long>(memory_.bytes_held()));
     take_plan(plan);
     return true;

@@ -23,8 +23,8 @@ double sign_of(const settings::Settings& settings) {
 }
 
 /// Adding needs full precision until the sum is rounded.
-particles::ElementType staged_type(const Outputs& outputs, const ArrayView& view) {
-    return outputs.add ? particles::ElementType::f64 : view.type;
+particles::ElementType staged_type(const ArrayView& view) {
+    return view.add ? particles::ElementType::f64 : view.type;
 }
 
 int64_t staged_size(particles::ElementType type, int64_t n) {
@@ -103,13 +103,13 @@ void DeviceForce::enqueue_output() {
         if (all[a].view.on_device())
             here[here_count++] = all[a];
     if (summed_to_records_)
-        particles::export_records(queue_, here_count, here, job_.targets, job_.outputs.add, state,
+        particles::export_records(queue_, here_count, here, job_.targets, state,
                                   spare_records());
     else if (spare_records() != nullptr)
-        particles::export_by_records(queue_, here_count, here, origin_, job_.targets, job_.outputs.add, state,
+        particles::export_by_records(queue_, here_count, here, origin_, job_.targets, state,
                                      spare_records());
     else
-        particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr, job_.outputs.add,
+        particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr,
                                 state);
     stage_results(all, count);
     export_sums();
@@ -121,7 +121,7 @@ int64_t DeviceForce::hold_results(const DeviceRealExport* all, int count) {
     int64_t bytes = 0;
     for (int a = 0; a < count; ++a)
         if (!all[a].view.on_device())
-            bytes += staged_size(staged_type(job_.outputs, all[a].view), job_.targets);
+            bytes += staged_size(staged_type(all[a].view), job_.targets);
     if (bytes > 0 && !job_.with_points && !job_.all_targets)
         bytes += 4 * job_.targets;
     if (bytes > result_.capacity()) {
@@ -143,7 +143,7 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
     for (int a = 0; a < count; ++a) {
         if (all[a].view.on_device())
             continue;
-        const particles::ElementType type = staged_type(job_.outputs, all[a].view);
+        const particles::ElementType type = staged_type(all[a].view);
         staged_.push_back({all[a].view, type, staged_bytes_});
         staged_bytes_ += staged_size(type, n);
         there[there_count++] = all[a];
@@ -161,7 +161,7 @@ void DeviceForce::stage_results(const DeviceRealExport* all, int count) {
                          particles::MemorySpace::device};
     }
     auto* const items = reinterpret_cast<int32_t*>(result_.data() + index_at);
-    particles::export_reals(queue_, there_count, there, origin_, n, staged_packed_ ? items : nullptr, false,
+    particles::export_reals(queue_, there_count, there, origin_, n, staged_packed_ ? items : nullptr,
                             &outcome_.data()->import);
     if (staged_bytes_ > small_results)
         return;
@@ -179,7 +179,7 @@ void DeviceForce::export_sums() {
     const particles::DeviceImportState* state = &outcome_.data()->import;
     int count = 0;
     const auto flush = [&] {
-        particles::export_reals(queue_, count, exports, nullptr, 1, nullptr, outputs.add, state);
+        particles::export_reals(queue_, count, exports, nullptr, 1, nullptr, state);
         count = 0;
     };
     for (int c = 0; c < 6 && outputs.virial.present() && outputs.virial.on_device(); ++c) {
@@ -195,7 +195,7 @@ void DeviceForce::export_sums() {
 void DeviceForce::write_items_of(const Staged& staged, const char* from, const int32_t* index, int64_t first,
                                  int64_t count) {
     const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
-    particles::unpack(executor, from, staged.type, index, first, count, job_.outputs.add, staged.view);
+    particles::unpack(executor, from, staged.type, index, first, count, staged.view);
 }
 
 /// After the wait: all that goes to host arrays.
@@ -260,11 +260,11 @@ void DeviceForce::write_host_sums() {
     const backend::Executor serial{host_memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present() && !outputs.virial.on_device(); ++c)
         particles::export_reals(
-            serial, {outputs.virial.component(c), "results.virial", outcome.totals + c, factor}, nullptr, 1,
-            outputs.add);
+            serial, {outputs.virial.component(c), "results.virial", outcome.totals + c, factor}, nullptr,
+            1);
     if (outputs.energy.present() && !outputs.energy.on_device())
         particles::export_reals(serial, {outputs.energy, "results.energy", outcome.totals + 6, -factor},
-                                nullptr, 1, outputs.add);
+                                nullptr, 1);
 }
 
 } // namespace graft::engine

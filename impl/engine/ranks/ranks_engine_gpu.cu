@@ -417,7 +417,7 @@ void DeviceForce::ranks_write(const double* totals) {
     for (int a = 0; a < count; ++a)
         if (all[a].view.on_device())
             here[here_count++] = all[a];
-    particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr, job_.outputs.add,
+    particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr,
                             &outcome_.data()->import);
     export_sums();
     fetch();

@@ -67,7 +67,7 @@ T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
     item.view = view;
     if (!item.used)
         return nullptr;
-    if (own_ == nullptr && view.on_device() && fits<T>(view) && !add_) {
+    if (own_ == nullptr && view.on_device() && fits<T>(view) && !view.add) {
         item.direct = true; // the layout leaves points that are in no box alone
         return reinterpret_cast<T*>(view.data);
     }
@@ -80,7 +80,7 @@ T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
 
 template <typename T>
 Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& sums, FarSide* far) {
-    add_ = outputs.add != 0, far_ = far;
+    far_ = far;
     while (items_.size() < static_cast<size_t>(4 * sums.components))
         items_.push_back({{},
                           backend::DeviceBuffer<T>(queue_.memory(), "near field: sums"),
@@ -147,12 +147,12 @@ void NearOutputs<T>::send_item(size_t k, double units, const double* scale) {
         return;
     }
     if (far_ != nullptr)
-        far_->give(static_cast<int32_t>(first_far_field + k), from, add_, units, scale, item.view);
+        far_->give(static_cast<int32_t>(first_far_field + k), from, item.view.add, units, scale, item.view);
     else if (own_ != nullptr)
-        spread_sums(queue_, from, nullptr, own_->on_device(), own_->size(), add_, units, scale, item.view);
+        spread_sums(queue_, from, nullptr, own_->on_device(), own_->size(), item.view.add, units, scale, item.view);
     else {
         const int32_t* const index = has_all(item) ? nullptr : structure_.view().target_index;
-        spread_sums(queue_, from, index, index, targets(), add_, units, scale, item.view);
+        spread_sums(queue_, from, index, index, targets(), item.view.add, units, scale, item.view);
     }
 }
 
@@ -160,7 +160,7 @@ void NearOutputs<T>::send_item(size_t k, double units, const double* scale) {
 template <typename T>
 template <typename To>
 void NearOutputs<T>::put_run(const T* from, const ArrayView& to, double factor) const {
-    const bool add = add_;
+    const bool add = to.add;
     if (!std::is_same_v<To, T> || add || factor != 1 || to.item_stride != static_cast<int64_t>(sizeof(T)))
         return executor_.for_each(to.n, [=](int64_t i) { put_number<To>(to.at(i), from[i], factor, add); });
     executor_.for_blocks(to.n, 1 << 14, [=](int64_t begin, int64_t end, int) {
@@ -172,8 +172,8 @@ template <typename T>
 template <typename To>
 void NearOutputs<T>::put_item(const Item& item, double factor) const {
     const T* const from = item.pinned.data();
-    const bool add = add_;
     const ArrayView view = item.view;
+    const bool add = view.add;
     if (own_ != nullptr && !own_->runs().empty()) {
         for (const SomePoints::Run& run : own_->runs())
             put_run<To>(from + run.place, items_of(view, run), factor);

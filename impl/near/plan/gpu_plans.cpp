@@ -130,7 +130,7 @@ class DevicesSide : public NearSide {
     int64_t allocations() const override { return allocated_; }
 
     void report(NearReport& report) const override {
-        report.backend = "cuda";
+        report.backend = "gpu";
         report.layout = layout_;
         report.reason = reason_;
         report.times = {}, report.chunks = 0;
@@ -218,7 +218,6 @@ DeviceNearOutputs device_outputs(const NearSums& sums) {
         for (size_t a = 0; a < 3; ++a)
             outputs.gradient[c][a] = sums.gradient[c][a];
     }
-    outputs.add = sums.add ? 1 : 0;
     return outputs;
 }
 

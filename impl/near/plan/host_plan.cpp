@@ -241,7 +241,7 @@ class HostSide : public NearSide {
         return fields;
     }
 
-    /// body(value, scale, index, add, view, name) for each array that is wanted.
+    /// body(value, scale, index, view, name) for each array that is wanted.
     template <typename Body>
     void for_results(const NearSums& sums, const Body& body) {
         static constexpr const char* gradients[3] = {"gradient x", "gradient y", "gradient z"};
@@ -250,7 +250,7 @@ class HostSide : public NearSide {
         const auto one = [&](const particles::ArrayView& view, int c, int output) {
             if (view.present())
                 body(field(c, output).data(),
-                     (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(c)], index_of, sums.add,
+                     (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(c)], index_of,
                      view, ArrayName{output == 0 ? "potential" : gradients[output - 1], c});
         };
         for (int c = 0; c < sums_.components && structure_.targets() > 0; ++c) {
@@ -262,11 +262,11 @@ class HostSide : public NearSide {
 
     void write(const NearSums& sums) {
         for_results(sums,
-                    [&](const T* value, double scale, auto points, bool add, auto& view, ArrayName name) {
-                        check_values<T>(executor_, value, scale, points, add, view, name);
+                    [&](const T* value, double scale, auto points, auto& view, ArrayName name) {
+                        check_values<T>(executor_, value, scale, points, view, name);
                     });
-        for_results(sums, [&](const T* value, double scale, auto points, bool add, auto& view, ArrayName) {
-            export_values<T>(executor_, value, scale, points, add, view);
+        for_results(sums, [&](const T* value, double scale, auto points, auto& view, ArrayName) {
+            export_values<T>(executor_, value, scale, points, view);
         });
     }
 

@@ -134,7 +134,6 @@ class NearOutputs {
     const SomePoints* own_;
     FarSide* far_ = nullptr;
     std::vector<Item> items_; // 4 a component
-    bool add_ = false;
 };
 
 } // namespace graft::near

@@ -31,7 +31,6 @@ struct DeviceNearOptions {
 struct DeviceNearOutputs {
     particles::ArrayView potential[most_components];
     particles::ArrayView gradient[most_components][3];
-    int32_t add = 0; // to what is there
 };
 
 struct DeviceNearReport {

@@ -1,4 +1,4 @@
-// The buffers through which the host feeds liu2022's GPU kernels (deck key cuda.buffer): by the model, then
+// The buffers through which the host feeds liu2022's GPU kernels (deck key study.buffer): by the model, then
 // by trial over the next evaluations.
 //
 // The first evaluation counts the lists and measures what the host takes; the model (model/liu_feed.hpp)

@@ -1,5 +1,5 @@
 // liu2022's kernels from lists on the device as he feeds them (section 4): the host has the lists, collects
-// interactions in buffers and sends each full one (liu_buffers_gpu.cuh). Deck key cuda.buffer.
+// interactions in buffers and sends each full one (liu_buffers_gpu.cuh). Deck key study.buffer.
 //
 // Lists come to the host in pieces, the next one on its way while the last one is fed: leaves first, then
 // nodes, groups in their order.

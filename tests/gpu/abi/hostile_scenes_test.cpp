@@ -248,7 +248,6 @@ int32_t HostileScenes::run(graft_context* where, const Scene& s, Arrays& arrays,
     results.acceleration[0] = view(arrays.acceleration);
     results.potential = view(arrays.potential);
     results.energy = view(arrays.energy), results.virial = view(arrays.virial);
-    results.mode = s.add ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
     results.flags = s.force ? GRAFT_RESULTS_FORCE : 0;
     if (s.by_points)
         return api->field_at(where, &particles, &points, &results);

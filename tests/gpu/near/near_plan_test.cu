@@ -92,10 +92,11 @@ void run_rows(PlanTest& test, near::Precision precision, bool on_device, bool ad
         points[axis] = test.view(from + axis, type, n, row, where);
     const ArrayView charge = test.view(from + 3, type, n, row, where);
     near::DeviceNearOutputs outputs;
-    outputs.add = add;
-    for (int k = 0; k < 4; ++k) // columns, or rows
-        (k == 0 ? outputs.potential[0] : outputs.gradient[0][k - 1]) =
-            test.view(in_place ? to + k * n : to + k, type, n, step, where);
+    for (int k = 0; k < 4; ++k) { // columns, or rows
+        ArrayView& output = k == 0 ? outputs.potential[0] : outputs.gradient[0][k - 1];
+        output = test.view(in_place ? to + k * n : to + k, type, n, step, where);
+        output.add = add;
+    }
     ASSERT_EQ(test.table.set_points(plan, points, nullptr, nullptr, &test.error), 0) << test.error.message;
     near::DeviceNearReport report;
     int64_t allocations = 0;

@@ -99,7 +99,7 @@ TEST(Alone, ThereIsNobodyElse) {
 
 class HostTable : public testing::Test {
   protected:
-    ~HostTable() override { table_->free(table_); }
+    ~HostTable() override { table_->comm_free(table_); }
     graft_comm_v1* const table_ = create_thread_ranks(1).front();
     graft_comm_v1 table = *table_;
     void refuse(Status status, const std::string& text) {
@@ -110,17 +110,17 @@ class HostTable : public testing::Test {
 TEST_F(HostTable, IsTakenAsItIs) {
     EXPECT_EQ(Communicator(&table).size(), 1);
     table.flags = GRAFT_COMM_DEVICE_AWARE;
-    table.error_text = nullptr;
-    table.set_deadline = nullptr;
-    table.fail = nullptr;
+    table.comm_error_text = nullptr;
+    table.comm_set_deadline = nullptr;
+    table.comm_fail = nullptr;
     Communicator comm(&table);
     comm.set_deadline(3);
     EXPECT_EQ(comm.sum(2.0), 2.0);
 }
 
 TEST_F(HostTable, AllMissingFunctionsAreNamed) {
-    table.bcast = nullptr;
-    table.waitall = nullptr;
+    table.comm_bcast = nullptr;
+    table.comm_waitall = nullptr;
     refuse(Status::argument, "function pointer bcast, waitall is NULL");
 }
 
@@ -174,9 +174,9 @@ TEST_F(HostTable, LayoutsOfAnotherAge) {
 }
 
 TEST_F(HostTable, ClockIsTheTablesWhereItHasOne) {
-    table.time_s = [](void*) { return 42.0; };
+    table.comm_time_s = [](void*) { return 42.0; };
     EXPECT_EQ(Communicator(&table).time_s(), 42.0);
-    table.time_s = nullptr;
+    table.comm_time_s = nullptr;
     Communicator comm(&table);
     const double before_s = comm.time_s();
     EXPECT_GE(comm.time_s(), before_s);

@@ -80,6 +80,8 @@ TEST(ExportReals, WritesOnlyTheIndexedItems) {
     const ArrayView view{reinterpret_cast<char*>(host.data()), ElementType::f32, 1, 3, 8, 4};
     const double value[2] = {1, 10};
     const int32_t index[2] = {2, 0};
-    particles::export_reals(executor, {view, "values", value, 3.0}, index, 2, true);
+    particles::ArrayView added = view;
+    added.add = true;
+    particles::export_reals(executor, {added, "values", value, 3.0}, index, 2);
     EXPECT_EQ(host, (std::vector<float>{32, 2, 2, 2, 5, 2}));
 }
