@@ -126,21 +126,21 @@ static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     table->self = s;
     table->rank = rank;
     table->size = size;
-    table->barrier = shim_barrier;
-    table->bcast = shim_broadcast;
-    table->allreduce = shim_allreduce;
-    table->allgatherv = shim_allgatherv;
-    table->alltoallv = shim_alltoallv;
-    table->isend = shim_send;
-    table->irecv = shim_receive;
-    table->waitall = shim_wait_all;
-    table->split = split_table;
-    table->free = free_table;
-    table->error_text = error_text;
-    table->set_deadline = set_deadline;
-    table->fail = shim_give_up;
-    table->time_s = time_s;
-    table->failed_call = failed_call;
+    table->comm_barrier = shim_barrier;
+    table->comm_bcast = shim_broadcast;
+    table->comm_allreduce = shim_allreduce;
+    table->comm_allgatherv = shim_allgatherv;
+    table->comm_alltoallv = shim_alltoallv;
+    table->comm_isend = shim_send;
+    table->comm_irecv = shim_receive;
+    table->comm_waitall = shim_wait_all;
+    table->comm_split = split_table;
+    table->comm_free = free_table;
+    table->comm_error_text = error_text;
+    table->comm_set_deadline = set_deadline;
+    table->comm_fail = shim_give_up;
+    table->comm_time_s = time_s;
+    table->comm_failed_call = failed_call;
 }
 
 /* The ranks first agree, in a wait that can fail, that all are here with memory at hand and which id comes

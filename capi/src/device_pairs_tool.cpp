@@ -92,9 +92,9 @@ bool wants_device_pairs(const ToolArguments& arguments) {
     for (const auto& [key, value] : arguments) {
         if (key != "backend")
             continue;
-        if (value != "cpu" && value != "cuda")
-            core::fail(core::Status::argument, "bench: backend is '%s'; expected cpu or cuda", value.c_str());
-        return value == "cuda";
+        if (value != "cpu" && value != "gpu")
+            core::fail(core::Status::argument, "bench: backend is '%s'; expected cpu or gpu", value.c_str());
+        return value == "gpu";
     }
     return false;
 }
@@ -108,7 +108,7 @@ std::string device_pairs_json(const ToolArguments& arguments) {
     study::DeviceRates rates;
     backend::raise(table.bench->rates(request.device, 5, &rates, &error), error);
     std::string text = core::format(
-        "{\"bench\":\"p2p\",\"backend\":\"cuda\",\"device\":\"%s\",\"multiprocessors\":%d,\"n\":%lld,"
+        "{\"bench\":\"p2p\",\"backend\":\"gpu\",\"device\":\"%s\",\"multiprocessors\":%d,\"n\":%lld,"
         "\"block\":%d,\"repetitions\":%d,\"limits\":{\"mix_pairs_per_s\":%.4g,\"fma_fp32_per_s\":%.4g,"
         "\"fma_fp64_per_s\":%.4g,\"rsqrt_per_s\":%.4g,\"read_bytes_per_s\":%.4g,\"copy_bytes_per_s\":%.4g},"
         "\"all_pairs\":{",

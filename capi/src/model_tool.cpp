@@ -33,8 +33,8 @@ std::string orb(ArgumentReader& reader) {
 
 std::string calibrate(ArgumentReader& reader) {
     study::Calibration calibration;
-    const std::string backend = reader.word("backend", {"auto", "cpu", "cuda"});
-    calibration.gpu_needed = backend == "cuda";
+    const std::string backend = reader.word("backend", {"auto", "cpu", "gpu"});
+    calibration.gpu_needed = backend == "gpu";
     calibration.gpu_wanted = backend != "cpu";
     calibration.device = static_cast<int32_t>(reader.number("device", 0, 0, 1023));
     calibration.threads = static_cast<int>(reader.number("threads", 0, 0, 4096));

@@ -99,7 +99,7 @@ NearRequest request_of(ArgumentReader& reader) {
     request.choice.asked.fill(false);
     for (const Layout layout : request.layouts)
         request.choice.asked[static_cast<size_t>(layout)] = true;
-    request.cuda = reader.word("backend", {"cpu", "cuda"}) == "cuda";
+    request.cuda = reader.word("backend", {"cpu", "gpu"}) == "gpu";
     request.device = static_cast<int32_t>(reader.whole("device", 0, 0, 1023));
     request.repeats = static_cast<int32_t>(reader.whole("repeats", 9, 1, 1000));
     request.serial_repeats = static_cast<int32_t>(reader.whole("serial", 0, 0, 1000));

@@ -78,7 +78,7 @@ std::string problem_json(const NearRequest& request, const NearAnswer& answer) {
         "\"precision\":\"%.*s\",\"outputs\":%d,\"components\":%d,\"executes\":%.10g,\"repeats\":%d,"
         "\"threads\":%g,\"order\":\"%s\",\"boxes\":%lld,\"height\":%d,\"density\":%.6g,\"largest\":%lld,"
         "\"pairs\":%lld",
-        request.cuda ? "cuda" : "cpu", static_cast<long long>(request.grid.points), request.grid.dimension,
+        request.cuda ? "gpu" : "cpu", static_cast<long long>(request.grid.points), request.grid.dimension,
         static_cast<int>(kernel.size()), kernel.data(), static_cast<int>(precision.size()), precision.data(),
         request.sums.outputs, request.sums.components, request.choice.expected_executes, request.repeats,
         request.choice.way.threads, request.grid.sorted ? "boxes" : "random",

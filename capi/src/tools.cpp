@@ -80,7 +80,7 @@ std::string bench(const ToolArguments& arguments) {
         return near_field_json(arguments);
     if (wants_device_pairs(arguments)) {
         if (what != "p2p")
-            core::fail(core::Status::argument, "bench: what is '%s' and backend cuda; expected p2p or orb",
+            core::fail(core::Status::argument, "bench: what is '%s' and backend gpu; expected p2p or orb",
                        what.c_str());
         return device_pairs_json(arguments);
     }

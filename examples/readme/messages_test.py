@@ -23,7 +23,7 @@ def printed_by(*command, **environment):
 
 
 def missing_library(example):
-    return printed_by(example, GRAFT_LIBRARY="/home/me/graft/lib/libgraft.so.0")
+    return printed_by(example, GRAFT_LIBRARY="/home/me/graft/lib/libgraft.so.1")
 
 
 def wrong_deck(command):

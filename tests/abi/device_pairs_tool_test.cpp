@@ -1,4 +1,4 @@
-// run_tool "bench" with what: p2p and backend: cuda, on machines with and without a GPU.
+// run_tool "bench" with what: p2p and backend: gpu, on machines with and without a GPU.
 #include "graft_loader.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class PairsTool : public testing::Test {
         return api->run_tool(name.c_str(), arguments.c_str(), append, &answer);
     }
     void expect_refused(const std::string& arguments, const char* words) {
-        EXPECT_EQ(run("bench", "what: p2p\nbackend: cuda\n" + arguments), GRAFT_ERROR_ARGUMENT);
+        EXPECT_EQ(run("bench", "what: p2p\nbackend: gpu\n" + arguments), GRAFT_ERROR_ARGUMENT);
         EXPECT_NE(std::string(api->last_error()).find(words), std::string::npos) << api->last_error();
     }
     const graft_api_v1* api = nullptr;
@@ -35,16 +35,16 @@ TEST_F(PairsTool, RefusesWhatItDoesNotKnow) {
     expect_refused("block: 2000", "from 1 to 1024");
     expect_refused("colour: red", "there is no argument 'colour'");
     EXPECT_EQ(run("bench", "what: p2p\nbackend: gpu\n"), GRAFT_ERROR_ARGUMENT);
-    EXPECT_EQ(run("bench", "what: m2p\nbackend: cuda\n"), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(run("bench", "what: m2p\nbackend: gpu\n"), GRAFT_ERROR_ARGUMENT);
 }
 
 TEST_F(PairsTool, MeasuresOrSaysThatThereIsNoDevice) {
     ASSERT_EQ(run("info", ""), GRAFT_OK);
     const bool device = answer.find("\"cuda\":{\"usable\":true") != std::string::npos;
-    const int32_t status = run("bench", "what: p2p\nbackend: cuda\nn: 5000\nrepetitions: 1\n");
+    const int32_t status = run("bench", "what: p2p\nbackend: gpu\nn: 5000\nrepetitions: 1\n");
     if (!device) {
         EXPECT_EQ(status, GRAFT_ERROR_DEVICE);
-        EXPECT_NE(std::string(api->last_error()).find("backend cuda"), std::string::npos)
+        EXPECT_NE(std::string(api->last_error()).find("backend gpu"), std::string::npos)
             << api->last_error();
         return;
     }

@@ -76,7 +76,7 @@ int calibrate(const Words& words) {
         "and with a GPU\nits own and its link's. Takes about 15 s; the file begins with the seconds of each "
         "part.");
     arguments.value("out", "FILE", "write a machine file (YAML); else it goes to the screen")
-        .value("backend", "NAME", "auto", "auto: the GPU too when there is one; cpu; cuda: it must be there")
+        .value("backend", "NAME", "auto", "auto: the GPU too when there is one; cpu; gpu: it must be there")
         .value("device", "K", "0", "the GPU to measure")
         .value("threads", "K", "0", "threads to use; 0: as many as OpenMP would")
         .value("repetitions", "R", "5", "most rounds; the best counts");

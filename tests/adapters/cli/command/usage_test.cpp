@@ -79,6 +79,8 @@ TEST_F(Usage, TheLibraryBesideTheCommandIsFoundWithoutEnvironment) {
 
 TEST_F(Usage, DeckIsExplainedAndChecked) {
     EXPECT_TRUE(contains(ok("deck --explain"), "mac.theta"));
+    EXPECT_FALSE(contains(ok("deck --explain"), "study.kernel"));
+    EXPECT_TRUE(contains(ok("deck --explain --study"), "study.kernel"));
     EXPECT_TRUE(YAML::Load(ok("deck --explain --json")).size() > 10);
     write("good.yaml", "mac: {theta: 0.5}\n");
     write("bad.yaml", "mac:\n  theat: 0.5\n");
@@ -94,7 +96,7 @@ TEST_F(Usage, DeckIsExplainedAndChecked) {
     EXPECT_EQ(flat.status, 1);
     EXPECT_TRUE(contains(flat.err, "flat.yaml: box.periodic") && contains(flat.err, "three dimensions"))
         << flat.err;
-    write("elsewhere.yaml", "backend: cuda\n"); // where the job runs, not here
+    write("elsewhere.yaml", "backend: gpu\n"); // where the job runs, not here
     ok("deck --check elsewhere.yaml");
 }
 

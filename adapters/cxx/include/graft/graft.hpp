@@ -14,13 +14,9 @@
 #define GRAFT_HPP
 
 #include <graft/graft.h>
-#if __has_include(<graft/graft_loader.h>)
-#include <graft/graft_loader.h> // where `cmake --install` puts it
-#else
-#include <graft_loader.h> // a vendored copy
-#endif
+#include <graft/graft_loader.h>
 
-#include "graft_views.hpp"
+#include <graft/graft_views.hpp>
 
 #include <array>
 #include <cstddef>
@@ -60,32 +56,23 @@ class Library {
     explicit Library(const graft_api_v1* api) noexcept : api_(api) {}
     const graft_api_v1& api() const noexcept { return *api_; }
     std::string version() const { return api_->version(); }
-    /// An entry of a later minor than the first; throws ABSENT when the loaded library is too old to have it.
-    template <class Function>
-    Function entry(Function graft_api_v1::*member) const {
-        const auto* begin = reinterpret_cast<const char*>(api_);
-        const auto* end = reinterpret_cast<const char*>(&(api_->*member)) + sizeof(Function);
-        if (end - begin > static_cast<std::ptrdiff_t>(api_->struct_size))
-            throw Error(GRAFT_ERROR_ABSENT, "the loaded library, ABI " + std::to_string(api_->abi_major) +
-                                                "." + std::to_string(api_->abi_minor) +
-                                                ", is older than this host and lacks this call");
-        return api_->*member;
-    }
+    /// The name of a status.
+    std::string status_text(int32_t status) const { return api_->status_text(status); }
     /// Throws what the last call on this thread had to say when status is a failure.
     void check(int32_t status) const {
         if (status != GRAFT_OK)
             throw Error(status, api_->last_error());
     }
-    /// Runs a tool ("bench", "info") with YAML arguments; the answer is JSON.
+    /// Runs a tool ("info", "deck") with YAML arguments; the answer is JSON.
     std::string run_tool(const std::string& name, const std::string& yaml = "") const {
         std::string text;
         check(api_->run_tool(name.c_str(), yaml.c_str(), &append, &text));
         return text;
     }
-    /// Every deck key with type, default, unit and meaning.
-    std::string explain(bool json = false) const {
+    /// Every deck key with type, default, range, unit and meaning; GRAFT_EXPLAIN_...
+    std::string explain(int32_t format = GRAFT_EXPLAIN_TEXT) const {
         std::string text;
-        check(api_->options_explain(json ? 1 : 0, &append, &text));
+        check(api_->options_explain(format, &append, &text));
         return text;
     }
     /// A graft_sink that appends to a std::string of the host. An exception must not cross C: lost memory
@@ -100,6 +87,34 @@ class Library {
   private:
     const graft_api_v1* api_;
 };
+
+namespace detail {
+/// A text that read(buffer, capacity, &needed) gives: twice where it is longer than expected.
+template <class Read>
+std::string text_of(const Library& library, Read read) {
+    std::string text(256, '\0');
+    int64_t needed = 0;
+    int32_t status = read(text.data(), static_cast<int64_t>(text.size()), &needed);
+    if (status == GRAFT_ERROR_ARGUMENT && needed > static_cast<int64_t>(text.size())) {
+        text.resize(static_cast<std::size_t>(needed));
+        status = read(text.data(), static_cast<int64_t>(text.size()), &needed);
+    }
+    library.check(status);
+    text.resize(static_cast<std::size_t>(needed - 1));
+    return text;
+}
+/// A number in deck spelling: as many digits as bring it back.
+template <class Number>
+std::string spelled(Number value) {
+    if constexpr (std::is_floating_point_v<Number>) {
+        std::array<char, 40> text{};
+        std::snprintf(text.data(), text.size(), "%.17g", static_cast<double>(value));
+        return text.data();
+    } else {
+        return std::to_string(value);
+    }
+}
+} // namespace detail
 
 /// Options of a context, set by deck keys or decks.
 class Options {
@@ -121,26 +136,33 @@ class Options {
         return *this;
     }
     Options& set(const std::string& key, const char* value) { return set(key, std::string(value)); }
+    /// Whole and real numbers, true and false.
     template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
     Options& set(const std::string& key, Number value) {
-        if constexpr (std::is_same_v<Number, bool>)
-            return set(key, std::string(value ? "true" : "false"));
-        else if constexpr (std::is_floating_point_v<Number>)
-            return set(key, exact(static_cast<double>(value)));
+        if constexpr (std::is_floating_point_v<Number>)
+            library_.check(
+                library_.api().options_set_double(options_, key.c_str(), static_cast<double>(value)));
         else
-            return set(key, std::to_string(value));
+            library_.check(
+                library_.api().options_set_int64(options_, key.c_str(), static_cast<int64_t>(value)));
+        return *this;
     }
-    std::string get(const std::string& key) const {
-        std::string text(256, '\0');
-        int64_t needed = 0;
-        int32_t status = read(key, text, needed);
-        if (status == GRAFT_ERROR_ARGUMENT && needed > static_cast<int64_t>(text.size())) {
-            text.resize(static_cast<std::size_t>(needed));
-            status = read(key, text, needed);
+    /// In deck spelling; get<int64_t>("order") and get<double>("mac.theta") give numbers.
+    template <class Value = std::string>
+    Value get(const std::string& key) const {
+        if constexpr (std::is_same_v<Value, std::string>) {
+            return detail::text_of(library_, [&](char* buffer, int64_t capacity, int64_t* needed) {
+                return library_.api().options_get(options_, key.c_str(), buffer, capacity, needed);
+            });
+        } else if constexpr (std::is_floating_point_v<Value>) {
+            double value = 0;
+            library_.check(library_.api().options_get_double(options_, key.c_str(), &value));
+            return static_cast<Value>(value);
+        } else {
+            int64_t value = 0;
+            library_.check(library_.api().options_get_int64(options_, key.c_str(), &value));
+            return static_cast<Value>(value);
         }
-        library_.check(status);
-        text.resize(static_cast<std::size_t>(needed - 1));
-        return text;
     }
     Options& read_file(const std::string& path) {
         library_.check(library_.api().options_read_file(options_, path.c_str()));
@@ -155,15 +177,6 @@ class Options {
     const graft_options* handle() const noexcept { return options_; }
 
   private:
-    int32_t read(const std::string& key, std::string& text, int64_t& needed) const {
-        return library_.api().options_get(options_, key.c_str(), text.data(),
-                                          static_cast<int64_t>(text.size()), &needed);
-    }
-    static std::string exact(double value) {
-        std::array<char, 40> text{};
-        std::snprintf(text.data(), text.size(), "%.17g", value);
-        return text.data();
-    }
     Library library_;
     graft_options* options_ = nullptr;
 };
@@ -181,14 +194,14 @@ class Communicator {
     }
     ~Communicator() {
         if (table_ != nullptr)
-            table_->free(table_);
+            table_->comm_free(table_);
     }
     /// `size` ranks inside this process, each to be used by a thread of its own.
     static std::vector<Communicator> threads(const Library& library, int32_t size) {
         std::vector<graft_comm_v1*> tables(static_cast<std::size_t>(size > 0 ? size : 0));
         std::vector<Communicator> comms;
         comms.reserve(tables.size());
-        library.check(library.entry(&graft_api_v1::comm_create_threads)(size, tables.data()));
+        library.check(library.api().comm_create_threads(size, tables.data()));
         for (graft_comm_v1* table : tables)
             comms.emplace_back(table);
         return comms;
@@ -233,30 +246,40 @@ class Context {
     void compute_begin(const Particles& particles, const Results& results) {
         const graft_particles p = particles.c();
         const graft_results r = results.c();
-        library_.check(library_.entry(&graft_api_v1::compute_begin)(context_, &p, &r));
+        library_.check(library_.api().compute_begin(context_, &p, &r));
     }
-    void compute_end() { library_.check(library_.entry(&graft_api_v1::compute_end)(context_)); }
+    void compute_end() { library_.check(library_.api().compute_end(context_)); }
+    /// Whether what compute_begin enqueued has ended; never waits.
+    bool compute_poll() const {
+        int32_t done = 0;
+        library_.check(library_.api().compute_poll(context_, &done));
+        return done != 0;
+    }
+    /// The cudaEvent_t behind all that compute_begin enqueued, valid until compute_end; NULL on a CPU.
+    void* compute_event() const {
+        void* event = nullptr;
+        library_.check(library_.api().compute_event(context_, &event));
+        return event;
+    }
     /// The cudaStream_t that this context's work goes to; nullptr: one of its own. It must outlive the
     /// context.
-    void set_stream(void* stream) {
-        library_.check(library_.entry(&graft_api_v1::context_set_stream)(context_, stream));
-    }
+    void set_stream(void* stream) { library_.check(library_.api().context_set_stream(context_, stream)); }
     /// The communicator must outlive this context, or the next set_communicator.
     void set_communicator(const Communicator& ranks) {
-        library_.check(library_.entry(&graft_api_v1::context_set_communicator)(context_, ranks.handle()));
+        library_.check(library_.api().context_set_communicator(context_, ranks.handle()));
     }
     /// Divides the particles of all ranks; see graft_decomposition.
     void decompose(const Particles& particles, const Decomposition& results) {
         const graft_particles p = particles.c();
         const graft_decomposition d = results.c();
-        library_.check(library_.entry(&graft_api_v1::decompose)(context_, &p, &d));
+        library_.check(library_.api().decompose(context_, &p, &d));
     }
     /// The part in which each point lies, by the last domains.
     template <class I>
     void owner_of(const Particles& points, I& owners) {
         const graft_particles p = points.c();
         const graft_array array = view(owners);
-        library_.check(library_.entry(&graft_api_v1::owner_of)(context_, &p, &array));
+        library_.check(library_.api().owner_of(context_, &p, &array));
     }
     /// New owners where that is worth it, else this rank's own number; returns the decision: "taken",
     /// "balanced", "not-worth-it" or "kept-old". step_s: seconds of a force evaluation here (0: of the last
@@ -270,13 +293,13 @@ class Context {
         b.owner = &array;
         b.step_s = step_s;
         b.bytes_per_item = bytes_per_item;
-        library_.check(library_.entry(&graft_api_v1::balance)(context_, &p, &b));
+        library_.check(library_.api().balance(context_, &p, &b));
         return query_text("balance.decision");
     }
     /// The same for a host's objects.
     std::string balance_objects(Objects& objects) {
         const graft_objects o = objects.c();
-        const int32_t status = library_.entry(&graft_api_v1::balance_objects)(context_, &o);
+        const int32_t status = library_.api().balance_objects(context_, &o);
         objects.rethrow();
         library_.check(status);
         return query_text("balance.decision");
@@ -286,22 +309,51 @@ class Context {
     int64_t migrate_plan(const I& owners) {
         const graft_array array = view(owners);
         int64_t n_after = 0;
-        library_.check(library_.entry(&graft_api_v1::migrate_plan)(context_, &array, &n_after));
+        library_.check(library_.api().migrate_plan(context_, &array, &n_after));
         return n_after;
     }
     /// Moves fields by the plan: migrate({view(id), view(xyz.data(), n, 3)}, {view(new_id), ...}).
     void migrate(const std::vector<graft_array>& from, const std::vector<graft_array>& to) {
-        move(library_.entry(&graft_api_v1::migrate), from, to);
+        move(library_.api().migrate, from, to);
     }
     /// The way back of the same plan.
     void migrate_back(const std::vector<graft_array>& from, const std::vector<graft_array>& to) {
-        move(library_.entry(&graft_api_v1::migrate_back), from, to);
+        move(library_.api().migrate_back, from, to);
     }
     void set_units(const graft_units& units) {
         library_.check(library_.api().context_set_units(context_, &units));
     }
     void set_box(const graft_box& box) { library_.check(library_.api().context_set_box(context_, &box)); }
-    void set_log(graft_log_function function, void* user, int32_t level) {
+    void remove_box() { library_.check(library_.api().context_set_box(context_, nullptr)); }
+    /// A new value of a deck key for this context, where explain() says that the key is live.
+    void set(const std::string& key, const std::string& value) {
+        library_.check(library_.api().context_set(context_, key.c_str(), value.c_str()));
+    }
+    void set(const std::string& key, const char* value) { set(key, std::string(value)); }
+    template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+    void set(const std::string& key, Number value) {
+        set(key, detail::spelled(value));
+    }
+    /// The value that this context computes with, in deck spelling.
+    std::string get(const std::string& key) const {
+        return detail::text_of(library_, [&](char* buffer, int64_t capacity, int64_t* needed) {
+            return library_.api().context_get(context_, key.c_str(), buffer, capacity, needed);
+        });
+    }
+    /// What the last failing call on this context, by whichever thread, had to say; "" before any failure.
+    std::string error() const {
+        return detail::text_of(library_, [&](char* buffer, int64_t capacity, int64_t* needed) {
+            return library_.api().context_error(context_, buffer, capacity, needed);
+        });
+    }
+    /// The host's allocator for memory on a GPU; nullptr: the library's own. It must outlive the context.
+    void set_device_allocator(const graft_device_allocator* allocator) {
+        library_.check(library_.api().context_set_device_allocator(context_, allocator));
+    }
+    /// Gives back what is kept for the next call; that one takes it anew.
+    void release_memory() { library_.check(library_.api().context_release_memory(context_)); }
+    /// level 0: deck key log.level.
+    void set_log(graft_log_function function, void* user, int32_t level = 0) {
         library_.check(library_.api().context_set_log(context_, function, user, level));
     }
     double query(const std::string& key) const {
@@ -338,5 +390,5 @@ class Context {
 
 } // namespace graft
 
-#include "graft_near.hpp"
+#include <graft/graft_near.hpp>
 #endif

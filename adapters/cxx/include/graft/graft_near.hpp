@@ -1,11 +1,11 @@
 // Only the near field, for codes with boxes of their own. Included by graft.hpp; not for itself.
 //
 //     graft::NearField field(2);
-//     field.logarithm().targets(x, y).lists(offsets, list_offsets, lists);
+//     field.logarithm().target_positions(x, y).lists(offsets, list_offsets, lists);
 //     graft::NearPlan plan(context, field);
 //     plan.execute(graft::NearSums().charges(q).potentials(phi)); // again and again
 //
-// What everything means stands with graft_near_field and near_field_create (graft/types.h, graft/api.h).
+// A sum is added to what stands there by potentials(add(phi)). What everything means stands with graft_near_field and near_field_create (graft/types.h, graft/api.h).
 #ifndef GRAFT_NEAR_HPP
 #define GRAFT_NEAR_HPP
 
@@ -23,7 +23,7 @@ class NearField {
     /// 1/r, the default.
     NearField& laplace(double softening = 0) { return kernel(GRAFT_NEAR_LAPLACE, softening, 0); }
     NearField& logarithm() { return kernel(GRAFT_NEAR_LOGARITHM, 0, 0); }
-    NearField& yukawa(double kappa) { return kernel(GRAFT_NEAR_YUKAWA, 0, kappa); }
+    NearField& yukawa(double wave_number) { return kernel(GRAFT_NEAR_YUKAWA, 0, wave_number); }
     /// Charges and sums are complex: two components each.
     NearField& helmholtz(double wave_number) { return kernel(GRAFT_NEAR_HELMHOLTZ, 0, wave_number); }
     /// f(r) and f'(r) at r = begin + k step: knots is an array of n items, 2 components.
@@ -37,7 +37,7 @@ class NearField {
     NearField& components(int32_t count) { return field_.components = count, *this; }
     /// GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT.
     NearField& outputs(int32_t which) { return field_.outputs = which, *this; }
-    /// GRAFT_NEAR_PRECISION_...
+    /// GRAFT_PRECISION_...
     NearField& precision(int32_t which) { return field_.precision = which, *this; }
     /// GRAFT_NEAR_LAYOUT_...
     NearField& layout(int32_t which) { return field_.layout = which, *this; }
@@ -45,18 +45,18 @@ class NearField {
     NearField& expected_executes(double count) { return field_.expected_executes = count, *this; }
 
     template <class... Axes>
-    NearField& targets(Axes&&... axes) {
+    NearField& target_positions(Axes&&... axes) {
         return points(0, {view(axes)...});
     }
     /// Where they are not the targets.
     template <class... Axes>
-    NearField& sources(Axes&&... axes) {
+    NearField& source_positions(Axes&&... axes) {
         return points(3, {view(axes)...});
     }
     /// Offsets of the targets' boxes; offsets and items of the lists of source boxes.
     template <class O, class P, class L>
     NearField& lists(O&& target_offset, P&& list_offset, L&& list) {
-        field_.boxes = GRAFT_NEAR_LISTS;
+        field_.boxes = GRAFT_NEAR_BOXES_LISTS;
         return keep(6, view(target_offset)).keep(8, view(list_offset)).keep(9, view(list));
     }
     template <class O>
@@ -74,7 +74,7 @@ class NearField {
     }
     NearField& grid(const std::array<int32_t, 3>& cells, const std::array<double, 3>& lower,
                     const std::array<double, 3>& upper) {
-        field_.boxes = GRAFT_NEAR_GRID;
+        field_.boxes = GRAFT_NEAR_BOXES_GRID;
         for (std::size_t a = 0; a < 3; ++a) {
             field_.cells[a] = cells[a];
             field_.lower[a] = lower[a];
@@ -84,13 +84,13 @@ class NearField {
     }
     /// Boxes of the first level where none holds more than `most`, or of a tree of this height.
     NearField& level(int32_t most = 0, int32_t height = 0) {
-        field_.boxes = GRAFT_NEAR_LEVEL;
+        field_.boxes = GRAFT_NEAR_BOXES_LEVEL;
         field_.most = most;
         field_.height = height;
         return *this;
     }
     NearField& leaves(int32_t most = 0) {
-        field_.boxes = GRAFT_NEAR_LEAVES;
+        field_.boxes = GRAFT_NEAR_BOXES_LEAVES;
         field_.most = most;
         return *this;
     }
@@ -98,11 +98,11 @@ class NearField {
     graft_near_field c() const noexcept {
         graft_near_field f = field_;
         for (int a = 0; a < 3; ++a) {
-            f.target[a] = at(a);
-            f.source[a] = at(3 + a);
+            f.target_position[a] = at(a);
+            f.source_position[a] = at(3 + a);
         }
-        f.targets = arrays_[0].n;
-        f.sources = arrays_[3].n;
+        f.target_count = arrays_[0].n;
+        f.source_count = arrays_[3].n;
         f.target_offset = at(6);
         f.source_offset = at(7);
         f.neighbour_offset = at(8);
@@ -154,15 +154,10 @@ class NearSums {
     NearSums& gradients(Arrays&&... arrays) {
         return append(gradient_, {view(arrays)...});
     }
-    NearSums& add(bool on = true) {
-        mode_ = on ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
-        return *this;
-    }
     /// The C struct; points into this object. Throws ARGUMENT for more arrays than it has room for.
     graft_near_sums c() const {
         graft_near_sums s{};
         s.struct_size = sizeof s;
-        s.mode = mode_;
         point(charge_, s.charge);
         point(potential_, s.potential);
         point(gradient_, s.gradient);
@@ -182,7 +177,6 @@ class NearSums {
             out[k] = &list[k];
     }
     std::vector<graft_array> charge_, potential_, gradient_;
-    int32_t mode_ = GRAFT_MODE_OVERWRITE;
 };
 
 /// A plan of a context, which it must not outlive. Moved-from plans may only be assigned to or destroyed.
@@ -191,7 +185,7 @@ class NearPlan {
     NearPlan(Context& context, const NearField& field)
         : library_(context.library()), context_(context.handle()) {
         const graft_near_field f = field.c();
-        library_.check(library_.entry(&graft_api_v1::near_field_create)(context_, &f, &plan_));
+        library_.check(library_.api().near_field_create(context_, &f, &plan_));
     }
     NearPlan(NearPlan&& other) noexcept
         : library_(other.library_), context_(other.context_), plan_(std::exchange(other.plan_, nullptr)) {}
@@ -205,7 +199,7 @@ class NearPlan {
         if (plan_ != nullptr)
             library_.api().near_field_destroy(context_, &plan_);
     }
-    /// New coordinates of the same points in the same boxes; only targets and sources are read.
+    /// New coordinates of the same points in the same boxes; only the positions are read.
     void update(const NearField& field) {
         const graft_near_field f = field.c();
         library_.check(library_.api().near_field_update(context_, plan_, &f));

@@ -2,11 +2,13 @@
 // itself.
 //
 // Anything with data() and size() is an array: std::vector, std::array, std::span. Views do not own: the
-// memory must live until the call that takes them returns.
+// memory must live until the call that takes them returns. A view of const numbers is read-only: the library
+// refuses it as a result.
 #ifndef GRAFT_VIEWS_HPP
 #define GRAFT_VIEWS_HPP
 
 #include <graft/graft.h>
+#include <graft/views.h>
 
 #include <array>
 #include <complex>
@@ -32,23 +34,15 @@ constexpr int32_t dtype_of() {
                                         : GRAFT_U64;
 }
 
-/// n items of `components` numbers, strides in bytes (0: packed).
+/// n items of `components` numbers, strides in bytes (0: packed). The library finds out where the memory is;
+/// in_memory tells it.
 template <class T>
 graft_array view(T* data, int64_t n, int32_t components = 1, int64_t item_stride = 0,
                  int64_t component_stride = 0) {
-    const int64_t element = sizeof(T);
-    graft_array array{};
-    array.struct_size = sizeof array;
-    array.data = const_cast<void*>(static_cast<const void*>(data));
-    array.dtype = dtype_of<T>();
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = components;
-    array.n = n;
-    array.component_stride = component_stride ? component_stride : element;
-    array.item_stride = item_stride ? item_stride : components * element;
-    array.bytes =
-        n == 0 ? 0 : (n - 1) * array.item_stride + (components - 1) * array.component_stride + element;
-    return array;
+    if constexpr (std::is_const_v<T>)
+        return graft_view_const(data, dtype_of<T>(), n, components, item_stride, component_stride);
+    else
+        return graft_view(data, dtype_of<T>(), n, components, item_stride, component_stride);
 }
 
 /// n complex numbers: two components an item.
@@ -71,25 +65,28 @@ inline graft_array view(const graft_array& array) {
     return array;
 }
 
-/// n numbers in the memory of a CUDA device, by its ordinal; not owned. Has no data(): the host must not read
-/// it.
+/// n numbers in the memory of a GPU, by its ordinal; not owned. Has no data(): the host must not read it.
 template <class T>
 struct DeviceSpan {
     T* pointer = nullptr;
     int64_t n = 0;
     int32_t device = 0;
 };
-template <class T>
-graft_array view(const DeviceSpan<T>& span) {
-    graft_array array = view(span.pointer, span.n);
-    array.memory = GRAFT_MEMORY_CUDA;
-    array.device = span.device;
-    return array;
-}
-/// A view of other memory than the host's: in_memory(view(xyz, n, 3), GRAFT_MEMORY_CUDA, device).
+/// A view of memory of which the host knows where it is: in_memory(view(xyz, n, 3), GRAFT_MEMORY_DEVICE, device).
 inline graft_array in_memory(graft_array array, int32_t memory, int32_t device = 0) {
     array.memory = memory;
     array.device = device;
+    return array;
+}
+template <class T>
+graft_array view(const DeviceSpan<T>& span) {
+    return in_memory(view(span.pointer, span.n), GRAFT_MEMORY_DEVICE, span.device);
+}
+/// A result that is added to what stands there, not written over it: potentials(add(phi)).
+template <class Result>
+graft_array add(Result&& result) {
+    graft_array array = view(result);
+    array.flags |= GRAFT_ARRAY_ADD;
     return array;
 }
 
@@ -115,12 +112,15 @@ struct Member<std::array<M, N>> {
 /// member double[3] or std::array<double, 3>. Nothing is copied.
 template <class Range, class Struct, class M>
 graft_array view_of(Range& structs, M Struct::*member) {
-    using Element = typename detail::Member<M>::Element;
+    using Owner = std::remove_pointer_t<decltype(structs.data())>;
+    using Member = detail::Member<std::remove_const_t<M>>;
+    constexpr bool read_only = std::is_const_v<Owner> || std::is_const_v<M>;
+    using Element = std::conditional_t<read_only, const typename Member::Element, typename Member::Element>;
     const int64_t n = static_cast<int64_t>(structs.size());
     Element* first = nullptr;
     if (n > 0)
-        first = reinterpret_cast<Element*>(const_cast<std::remove_cv_t<M>*>(&(structs.data()[0].*member)));
-    return view(first, n, detail::Member<M>::components, sizeof(Struct));
+        first = reinterpret_cast<Element*>(&(structs.data()[0].*member));
+    return view(first, n, Member::components, sizeof(Struct));
 }
 
 /// The sources. n is that of the positions.
@@ -149,9 +149,9 @@ class Particles {
     Particles& active(A&& flags) {
         return keep(5, view(flags));
     }
-    /// Indices to compute, from 0.
+    /// Particles to compute at, from 0; in any order, each at most once.
     template <class A>
-    Particles& targets(A&& indices) {
+    Particles& target_index(A&& indices) {
         return keep(6, view(indices));
     }
     /// Unique over all ranks: decompose and balance split coincident particles by them.
@@ -174,7 +174,7 @@ class Particles {
         p.charge = at(3);
         p.softening = at(4);
         p.active = at(5);
-        p.target = at(6);
+        p.target_index = at(6);
         p.id = at(7);
         p.cost = at(8);
         p.charge_all = charge_all_;
@@ -191,14 +191,14 @@ class Particles {
         return array.struct_size ? &array : nullptr;
     }
     std::array<graft_array, 9> arrays_{};
-    double charge_all_ = 1;
+    double charge_all_ = 1; // the library's 0 is refused: nothing would pull
 };
 
-/// Where results go. What is not named is not computed.
+/// Where results go; add(...) around one adds to what stands there. What is not named is not computed.
 class Results {
   public:
     template <class X, class Y, class Z>
-    Results& accelerations(X& x, Y& y, Z& z) {
+    Results& accelerations(X&& x, Y&& y, Z&& z) {
         return keep(0, view(x)).keep(1, view(y)).keep(2, view(z));
     }
     Results& accelerations(const graft_array& packed) { return keep(0, packed); }
@@ -206,17 +206,15 @@ class Results {
     Results& potentials(P&& phi) {
         return keep(3, view(phi));
     }
-    Results& virial(std::array<double, 6>& tensor) { return keep(4, view(tensor.data(), 1, 6)); }
-    Results& energy(double& half_sum) { return keep(5, view(&half_sum, 1)); }
-    Results& add(bool on = true) {
-        mode_ = on ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
-        return *this;
-    }
+    Results& virial(std::array<double, 6>& tensor) { return virial(view(tensor.data(), 1, 6)); }
+    Results& virial(const graft_array& tensor) { return keep(4, tensor); }
+    Results& energy(double& half_sum) { return energy(view(&half_sum, 1)); }
+    Results& energy(const graft_array& half_sum) { return keep(5, half_sum); }
     /// Charge times field instead of the field.
-    Results& as_force(bool on = true) {
-        flags_ = on ? GRAFT_RESULTS_FORCE : 0u;
-        return *this;
-    }
+    Results& as_force(bool on = true) { return flag(GRAFT_RESULTS_FORCE, on); }
+    /// compute_begin on a GPU: what does not fit is not done again in compute_end, which throws AGAIN instead,
+    /// with nothing written.
+    Results& no_repair(bool on = true) { return flag(GRAFT_RESULTS_NO_REPAIR, on); }
     /// The C struct; points into this object.
     graft_results c() const noexcept {
         graft_results r{};
@@ -227,7 +225,6 @@ class Results {
         r.potential = at(3);
         r.virial = at(4);
         r.energy = at(5);
-        r.mode = mode_;
         return r;
     }
 
@@ -240,8 +237,11 @@ class Results {
         const graft_array& array = arrays_[static_cast<std::size_t>(slot)];
         return array.struct_size ? &array : nullptr;
     }
+    Results& flag(uint32_t bit, bool on) {
+        flags_ = on ? flags_ | bit : flags_ & ~bit;
+        return *this;
+    }
     std::array<graft_array, 6> arrays_{};
-    int32_t mode_ = GRAFT_MODE_OVERWRITE;
     uint32_t flags_ = 0;
 };
 
