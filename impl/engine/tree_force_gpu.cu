@@ -151,7 +151,9 @@ void DeviceForce::evaluate_batches() {
     const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
     fed_report_ = {};
     if (!feeds())
-        fed_.release();
+        fed_.reset();
+    else if (!fed_)
+        fed_ = forces::require_variants().make_feed(memory_);
     for (int b = 0; b < batches_; ++b) {
         if (!reusing_)
             list_builder_.build(queue_, tree_, criterion_, targets_, kind, b, batches_, lists_,
@@ -159,9 +161,9 @@ void DeviceForce::evaluate_batches() {
         if (b < DeviceClock::timed_batches)
             clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, capturing_);
         if (feeds()) {
-            fed_.evaluate(queue_, how, job_.settings.device.buffer, tree_, moments_, targets_, lists_,
+            fed_->evaluate(queue_, how, job_.settings.device.buffer, tree_, moments_, targets_, lists_,
                           field_);
-            fed_report_.add(fed_.report());
+            fed_report_.add(fed_->report());
         } else {
             evaluator_.evaluate(queue_, how, tree_, moments_, targets_, lists_, field_);
         }

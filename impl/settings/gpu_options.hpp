@@ -7,7 +7,7 @@ namespace graft::settings {
 
 inline constexpr int32_t build_two_phase = 2; // tree::DeviceBuild::two_phase; the host builds that way, too
 inline constexpr int32_t walk_auto = 3;       // the faster of lists::DeviceWalk for so many targets
-inline constexpr int32_t feed_auto = -1;      // buffers: chosen (liu_buffer_tuning.hpp)
+inline constexpr int32_t feed_auto = -1;      // buffers: chosen (engine/buffer_tuning.hpp)
 
 /// How the GPU does it; deck keys cuda.*.
 struct DeviceOptions {

@@ -57,7 +57,7 @@ DeviceForce::DeviceForce(const settings::DeviceOptions& options)
       outcome_(memory_, "outcome"), host_outcome_(memory_, "outcome"), builder_(memory_), within_(memory_),
       tree_(memory_), moments_(memory_), criterion_(memory_), target_maker_(memory_), targets_(memory_),
       estimate_(memory_), list_builder_(memory_), lists_(memory_), watch_(memory_), evaluator_(memory_),
-      fed_(memory_), direct_(memory_), periodic_(memory_), field_(memory_),
+      direct_(memory_), periodic_(memory_), field_(memory_),
       result_(memory_, "results for the host"), host_result_(memory_, "results for the host") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, memory_.device()));

@@ -11,7 +11,7 @@
 #include "backend/executor.hpp"
 #include "backend/side_stream_gpu.cuh"
 #include "forces/evaluate_gpu.cuh"
-#include "study/papers/liu_fed_lists_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 #include "periodic/periodic_gpu.cuh"
 #include "lists/lists_gpu.cuh"
 #include "lists/skin_gpu.cuh"
@@ -270,8 +270,8 @@ class DeviceForce {
     lists::DeviceLists lists_;
     lists::DeviceSkinWatch watch_;
     forces::DeviceEvaluator evaluator_;
-    study::FedEvaluator fed_;
-    study::FedReport fed_report_; // of this computation's batches
+    std::unique_ptr<forces::Feed> fed_; // of cuda.buffer
+    forces::FedReport fed_report_; // of this computation's batches
     lists::DeviceFarChoice far_{};  // where evaluation() says packed: what lists are cut by
     forces::DeviceDirect direct_;
     periodic::DevicePeriodic periodic_;

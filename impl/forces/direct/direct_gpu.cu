@@ -6,6 +6,7 @@
 #include "forces/direct/direct_gpu.cuh"
 #include "forces/direct/direct_exact_gpu.cuh"
 #include "forces/direct/direct_kernel_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -197,11 +198,11 @@ struct DeviceDirect::Work {
         packed.resize(4 * (input.cut.sources + input.cut.targets));
         launch_direct_frames(queue, in_double, true, input, boxes.data(), frames.data(), nearest.data());
         if (in_double)
-            launch_direct_stage(queue, stage, threads, how.pairs.potential,
-                                reinterpret_cast<DirectSource<double>*>(packed.data()), input);
+            require_variants().stage_fp64(queue, stage, threads, how.pairs.potential,
+                                          reinterpret_cast<DirectSource<double>*>(packed.data()), input);
         else
-            launch_direct_stage(queue, stage, threads, how.pairs.potential,
-                                reinterpret_cast<DirectSource<float>*>(packed.data()), input);
+            require_variants().stage_fp32(queue, stage, threads, how.pairs.potential,
+                                          reinterpret_cast<DirectSource<float>*>(packed.data()), input);
     }
 
     void reserve(const DirectCut& cut, int components) {
