@@ -61,11 +61,8 @@ int32_t near_field_destroy(graft_context* context, graft_near_plan** plan) noexc
 int32_t query(graft_context* context, const char* key, double* value) noexcept;
 int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept;
 
-/// Arguments of a tool, as (dotted key, text) pairs read from YAML by the plugin.
-using ToolArguments = std::vector<std::pair<std::string, std::string>>;
-/// Answers JSON; throws core::Error for an unknown tool or argument (not an entry itself: the plugin guards
-/// it).
-std::string run_tool(const std::string& name, const ToolArguments& arguments);
+/// The answer of run_tool("info"): SIMD, threads, GPUs. Looks for CUDA, once a process.
+std::string info_json();
 
 /// Keys of a machine file ('#' stands for an index), and the check of one value: throws core::Error deck_key,
 /// deck_type or deck_range.

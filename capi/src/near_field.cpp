@@ -1,7 +1,7 @@
 // The near-field entries: the caller's structs in the plan's terms.
 #include "context.hpp"
 #include "entries.hpp"
-#include "study/calibrate/calibrate.hpp"
+#include "model/this_machine.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -214,7 +214,7 @@ void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, 
     options.backend = settings.backend;
     options.device = settings.device;
     if (defaults.machine != nullptr)
-        study::require_this_machine(*defaults.machine, defaults.machine_file);
+        model::require_this_machine(*defaults.machine, defaults.machine_file);
     options.machine = defaults.machine;
 }
 

@@ -1,7 +1,7 @@
 // query and query_text: the figures of the last computation, and those of ranks, decompose, balance, migrate.
 #include "context.hpp"
 #include "entries.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 
 namespace graft::capi {
 
@@ -24,7 +24,7 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
 /// N_leaf and N_group of the last tree, the blocks of liu2022's GPU kernels, and what its phases were
 /// predicted to take.
 Figures::Content sizes_figures(const engine::TreeTuning::Told& told,
-                               const study::BufferTuning::Told& buffers) {
+                               const engine::BufferTuning::Told& buffers) {
     Figures::Content content{{{"leaf", told.sizes.leaf}, {"group", told.sizes.group}}};
     if (const model::BlockShape& block = told.sizes.block; block.x > 0)
         content.numbers.push_back({"block_x", block.x});

@@ -3,7 +3,7 @@
 // A figure that was not measured is not there (asking for it is "absent"): never a zero that means "unknown".
 #pragma once
 
-#include "study/papers/fed_report.hpp"
+#include "forces/fed_report.hpp"
 
 #include <cstdint>
 #include <string>
@@ -54,7 +54,7 @@ struct Report {
         int64_t lists_built = 0, lists_reused = 0; // computations by what their lists were
         int64_t launches = 0, batches = 0;         // of the last computation
         bool graph = false;                        // the last computation was the replay of a CUDA graph
-        study::FedReport fed;                    // study.buffer; of its forces
+        forces::FedReport fed;                    // study.buffer; of its forces
     } device;
     bool on_device() const;
 

@@ -1,6 +1,6 @@
 // Solver, second part: choose the method, then bring the field to the host.
 #include "engine/solver.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 
 #include "core/timer.hpp"
 #include "forces/simd.hpp"
@@ -36,7 +36,7 @@ Solver::Solver(const settings::Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), scratch_(memory),
       global_tree_(memory), spread_(memory), spread_field_(memory), work_(memory, "work of particles"),
       spread_work_(memory, "work of particles"), seen_(memory, "target marks"), sums_(memory, "block sums"),
-      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<study::BufferTuning>()),
+      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<engine::BufferTuning>()),
       ring_(memory) {}
 
 Solver::~Solver() = default;

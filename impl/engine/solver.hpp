@@ -28,11 +28,9 @@
 namespace graft::periodic {
 class PeriodicSum;
 }
-namespace graft::study {
-class BufferTuning;
-}
-
 namespace graft::engine {
+
+class BufferTuning;
 
 struct ParticleInput {
     int64_t n = 0;
@@ -112,7 +110,7 @@ class Solver {
 
     const TreeTuning& tuning() const { return tuning_; }
     /// Of a GPU's computations with buffers (settings().device.buffer).
-    const study::BufferTuning& buffers() const { return *buffers_; }
+    const engine::BufferTuning& buffers() const { return *buffers_; }
 
     /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
     /// so that device arrays must be complete). begin_compute() sets it.
@@ -199,7 +197,7 @@ class Solver {
     forces::AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
     TreeTuning tuning_;
-    std::unique_ptr<study::BufferTuning> buffers_;
+    std::unique_ptr<engine::BufferTuning> buffers_;
     Ring ring_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;

@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "forces/gpu_kernel.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "engine/checks.hpp"
 #include "engine/gpu/tight_memory.hpp"
 #include "engine/gpu_side.hpp"
@@ -116,10 +116,21 @@ bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* poi
     return gpu;
 }
 
+namespace {
+
+/// The library that has the kernels.
+backend::GpuLibrary library_for(const settings::DeviceOptions& options) {
+    const bool ours = forces::works_by_units(static_cast<forces::DeviceKernel>(options.kernel)) &&
+                      options.direct_stage == forces::own_direct_stage;
+    return ours ? backend::GpuLibrary::own : backend::GpuLibrary::study;
+}
+
+} // namespace
+
 /// The engine on this GPU.
 void Solver::make_device(int ordinal) {
-    const backend::CudaTable& cuda = backend::require_cuda();
-    if (device_ && device_->options.device != ordinal)
+    const backend::CudaTable& cuda = backend::require_cuda(library_for(settings_.device));
+    if (device_ && (device_->options.device != ordinal || &device_->table != cuda.force))
         device_.reset();
     settings::DeviceOptions options = settings_.device;
     options.device = ordinal;

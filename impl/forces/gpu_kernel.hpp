@@ -13,6 +13,9 @@ enum class DeviceKernel : int32_t {
     tiles_2d = 4         // liu2022: a block a target leaf and BX sources, atomics
 };
 
+/// The stage of all pairs that is ours (deck key cuda.direct_stage).
+inline constexpr int32_t own_direct_stage = 3;
+
 /// Whether it is the kernels that work by units, with partial sums.
 inline bool works_by_units(DeviceKernel kernel) {
     return kernel == DeviceKernel::automatic || kernel == DeviceKernel::units;

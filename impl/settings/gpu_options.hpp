@@ -8,7 +8,7 @@ namespace graft::settings {
 inline constexpr int32_t build_two_phase = 2; // tree::DeviceBuild::two_phase; the host builds that way, too
 inline constexpr int32_t walk_thread = 0;     // lists::DeviceWalk::thread
 inline constexpr int32_t walk_auto = 3;       // the faster of lists::DeviceWalk for so many targets
-inline constexpr int32_t feed_auto = -1;      // buffers: chosen (liu_buffer_tuning.hpp)
+inline constexpr int32_t feed_auto = -1;      // buffers: chosen (engine/buffer_tuning.hpp)
 
 /// build is a tree::DeviceBuild, walk a lists::DeviceWalk or walk_auto, kernel a forces::DeviceKernel, direct_stage a
 /// forces::DirectStage.

@@ -42,9 +42,8 @@ def install(cmake, build, work):
     missing = [path for path in EXPECTED if not os.path.exists(os.path.join(prefix, path))]
     missing += [name for name in ("libgraft.so.1", "libgraft.so", "libgraft_api.a", "graft.pc", "graft-config.cmake")
                 if not find(prefix, name)]
-    if os.path.exists(os.path.join(build, "lib", "libgraft_cuda.so")) and \
-            find(prefix, "libgraft_cuda.so") != find(prefix, "libgraft.so.1"):
-        missing.append("libgraft_cuda.so beside libgraft.so.1")
+    missing += [f"{name} beside libgraft.so.1" for name in ("libgraft_study.so", "libgraft_cuda.so", "libgraft_cuda_study.so")
+                if os.path.exists(os.path.join(build, "lib", name)) and find(prefix, name) != find(prefix, "libgraft.so.1")]
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}")
 

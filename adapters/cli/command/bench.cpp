@@ -1,4 +1,4 @@
-// `graft bench`: the library's own measurements through run_tool("bench").
+// `graft bench`: the library's own measurements through run_study("bench").
 #include "command/arguments.hpp"
 #include "command/bench_force.hpp"
 #include "command/bench_near.hpp"
@@ -56,7 +56,7 @@ int bench_command(const Words& words) {
         }
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("bench", yaml).c_str());
+    std::printf("%s\n", engine.run_study("bench", yaml).c_str());
     return 0;
 }
 

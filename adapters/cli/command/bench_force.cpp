@@ -79,7 +79,7 @@ int bench_force_command(const Words& words) {
         return 0;
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("force", yaml_of(arguments)).c_str());
+    std::printf("%s\n", engine.run_study("force", yaml_of(arguments)).c_str());
     return 0;
 }
 

@@ -93,7 +93,7 @@ int bench_near_command(const std::vector<std::string>& words) {
         yaml += "trial: \"false\"\n";
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("bench", yaml).c_str());
+    std::printf("%s\n", engine.run_study("bench", yaml).c_str());
     return 0;
 }
 

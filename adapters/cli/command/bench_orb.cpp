@@ -269,7 +269,7 @@ std::string bench_on_device(const Engine& engine, const Arguments& arguments, co
         }
         add(pair.substr(0, equals), pair.substr(equals + 1));
     }
-    return engine.run_tool("bench", yaml);
+    return engine.run_study("bench", yaml);
 }
 
 Request read_request(const Arguments& arguments, const Ranks& ranks) {

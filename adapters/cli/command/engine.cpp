@@ -5,6 +5,7 @@
 #include "snapshot/error.hpp"
 
 #include <graft/graft_loader.h>
+#include <study_library.h>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +40,23 @@ struct Cloud {
     graft_particles particles = sized<graft_particles>();
 };
 
+/// The function of the study library: of the same build, so in the folder of libgraft or where libgraft is looked for.
+graft_study_run_function open_study(const std::string& engine) {
+    const std::string name = "libgraft_study.so", beside = engine.substr(0, engine.rfind('/') + 1) + name;
+    std::string tried;
+    for (const std::string& place : {beside, name}) {
+        void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        void* function = library != nullptr ? dlsym(library, "graft_study_run") : nullptr;
+        if (function != nullptr) {
+            return reinterpret_cast<graft_study_run_function>(function);
+        }
+        const char* why = dlerror();
+        tried += (tried.empty() ? "" : "; ") + std::string(why != nullptr ? why : place);
+    }
+    throw Error({"this installation has no study library (" + tried + ")", "what measures", "libgraft_study.so of this build",
+                 "none", "build Graft with GRAFT_WITH_STUDY=ON and install it beside libgraft"});
+}
+
 } // namespace
 
 Engine::Engine(const std::string& library) {
@@ -68,6 +86,15 @@ std::string Engine::explain(bool json, bool study) const {
 std::string Engine::run_tool(const std::string& name, const std::string& yaml) const {
     std::string text;
     require(api_->run_tool(name.c_str(), yaml.c_str(), append_text, &text), "");
+    return text;
+}
+
+std::string Engine::run_study(const std::string& name, const std::string& yaml) const {
+    std::string text;
+    const int32_t status = open_study(path())(name.c_str(), yaml.c_str(), append_text, &text);
+    if (status != GRAFT_OK) {
+        throw Error({text.empty() ? api_->status_text(status) : text, "", "", "", ""});
+    }
     return text;
 }
 

@@ -29,6 +29,8 @@ class Engine {
     std::string explain(bool json, bool study) const;
     /// JSON answer of a tool of the library. Throws Error.
     std::string run_tool(const std::string& name, const std::string& yaml) const;
+    /// The same of a study, from the study library beside the loaded one. Throws Error, also when there is none.
+    std::string run_study(const std::string& name, const std::string& yaml) const;
     /// The file the library was loaded from.
     std::string path() const;
 

@@ -10,15 +10,17 @@ void EvaluateStep::pack(Computation& c, const forces::DeviceEvaluation& how, con
 void EvaluateStep::begin(const DeviceJob& job) {
     fed_report_ = {};
     if (!job.feeds())
-        fed_.release();
+        fed_.reset();
+    else if (!fed_)
+        fed_ = forces::require_variants().make_feed(memory_);
 }
 
 void EvaluateStep::batch(Computation& c, const forces::DeviceEvaluation& how, const TreeStep& from,
                          const lists::DeviceTargets& targets, const lists::DeviceLists& lists) {
     if (!c.job.feeds())
         return evaluator.evaluate(c.queue, how, from.tree, from.moments, targets, lists, field);
-    fed_.evaluate(c.queue, how, c.job.settings.device.buffer, from.tree, from.moments, targets, lists, field);
-    fed_report_.add(fed_.report());
+    fed_->evaluate(c.queue, how, c.job.settings.device.buffer, from.tree, from.moments, targets, lists, field);
+    fed_report_.add(fed_->report());
 }
 
 void EvaluateStep::direct(Computation& c, const forces::DeviceSources& sources,

@@ -3,15 +3,17 @@
 
 #include "engine/gpu/tree_step_gpu.cuh"
 #include "forces/evaluate_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 #include "lists/lists_gpu.cuh"
-#include "study/papers/liu_fed_lists_gpu.cuh"
+
+#include <memory>
 
 namespace graft::engine {
 
 class EvaluateStep {
   public:
     explicit EvaluateStep(backend::DeviceMemory& memory)
-        : evaluator(memory), field(memory), fed_(memory), direct_(memory) {}
+        : evaluator(memory), field(memory), memory_(memory), direct_(memory) {}
 
     // Enqueued, each.
     /// Where lists are cut at once (how.packed): what that needs of the cells.
@@ -30,14 +32,15 @@ class EvaluateStep {
     void clear(Computation& c);
 
     /// Of this computation's batches.
-    const study::FedReport& fed() const { return fed_report_; }
+    const forces::FedReport& fed() const { return fed_report_; }
 
     forces::DeviceEvaluator evaluator;
     forces::DeviceField field;
 
   private:
-    study::FedEvaluator fed_;
-    study::FedReport fed_report_;
+    backend::DeviceMemory& memory_;
+    std::unique_ptr<forces::Feed> fed_; // of study.buffer
+    forces::FedReport fed_report_;
     lists::DeviceFarChoice far_{};
     forces::DeviceDirect direct_;
 };

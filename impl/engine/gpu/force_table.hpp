@@ -9,7 +9,7 @@
 #pragma once
 
 #include "backend/gpu_library.hpp"
-#include "study/papers/fed_report.hpp"
+#include "forces/fed_report.hpp"
 #include "particles/array_view.hpp"
 #include "settings/settings.hpp"
 #include "engine/solver.hpp"
@@ -24,7 +24,7 @@ struct DeviceReport {
         double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0,
                p2p = 0, m2p = 0;
     } time_s;
-    study::FedReport fed; // of all batches
+    forces::FedReport fed; // of all batches
     double pairs = 0, cells = 0, far_cells = 0;
     int64_t targets = 0;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;

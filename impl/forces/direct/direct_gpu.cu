@@ -6,6 +6,7 @@
 #include "forces/direct/direct_gpu.cuh"
 #include "forces/direct/direct_exact_gpu.cuh"
 #include "forces/direct/direct_kernel_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -207,11 +208,11 @@ struct DeviceDirect::Work {
         packed.resize(4 * (input.cut.sources + input.cut.targets));
         make_frames(queue, how, true, input);
         if (in_double)
-            launch_direct_stage(queue, stage, threads, how.pairs.potential,
-                                reinterpret_cast<DirectSource<double>*>(packed.data()), input);
+            require_variants().stage_fp64(queue, stage, threads, how.pairs.potential,
+                                          reinterpret_cast<DirectSource<double>*>(packed.data()), input);
         else
-            launch_direct_stage(queue, stage, threads, how.pairs.potential,
-                                reinterpret_cast<DirectSource<float>*>(packed.data()), input);
+            require_variants().stage_fp32(queue, stage, threads, how.pairs.potential,
+                                          reinterpret_cast<DirectSource<float>*>(packed.data()), input);
     }
 
     void reserve(const DirectCut& cut, int components) {

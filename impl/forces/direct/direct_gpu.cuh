@@ -75,12 +75,6 @@ void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, 
 void launch_direct_mixed(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 void launch_direct_fp64(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 
-/// thuering2023's stages: a target a thread, one part, one frame for all. `packed`: room for sources then
-/// targets (each aligned to 32 bytes).
-template <typename T>
-void launch_direct_stage(backend::Queue& queue, DirectStage stage, int threads, bool potential,
-                         DirectSource<T>* packed, const DirectInput& input);
-
 /// Frames of the blocks of targets, and `nearest` and `exact` as in DirectInput: bounds of `bound_blocks` pieces
 /// of the sources, then a block a frame. `one`: the same frame for all, about the centre of the sources.
 inline constexpr int direct_bound_blocks = 128, direct_bounds = 7; // a box, and the longest softening

@@ -1,5 +1,6 @@
 // layout: auto: what is chosen, under a cap, after learning, after a trial; and the serial baseline.
 #include "study/bench/bench_near.hpp"
+#include "core/median.hpp"
 #include "near/choice/choose.hpp"
 #include "near/choice/contenders.hpp"
 #include "near/mutual.hpp"
@@ -361,14 +362,14 @@ TEST(NearBench, TimesOfEveryLayoutAndTheSerialLoop) {
                                      one, sums_of(2), {}, 2);
     for (const study::BenchTimes& t : times) {
         ASSERT_EQ(t.second.size(), 2u);
-        EXPECT_GT(study::median(t.once_s), 0);
+        EXPECT_GT(core::median(t.once_s), 0);
         EXPECT_GT(t.second[0].kernel_s, 0);
         EXPECT_EQ(t.chunks, 1);
     }
     EXPECT_GT(study::bench_serial_s(one, sums_of(2), 1), 0);
-    EXPECT_EQ(study::median({}), 0);
-    EXPECT_EQ(study::median({3, 1, 2}), 2);
-    EXPECT_EQ(study::median({4, 1, 2, 3}), 2.5);
+    EXPECT_EQ(core::median({}), 0);
+    EXPECT_EQ(core::median({3, 1, 2}), 2);
+    EXPECT_EQ(core::median({4, 1, 2, 3}), 2.5);
 }
 
 } // namespace
