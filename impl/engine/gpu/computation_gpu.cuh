@@ -53,6 +53,8 @@ struct Computation {
     double* totals() { return outcome.data()->totals; }
     /// In the particles' memory, and the field's.
     bool in_place() const { return tree_from == TreeFrom::in_place || tree_from == TreeFrom::resumed; }
+    /// Nothing goes out of what is enqueued from now on.
+    void withhold() { withheld = true, job.outputs = {}; }
     void mark(int step) { clock.record(queue.stream(), step); }
     void clear_totals(); // enqueued
     /// NULL: one of its own, as the host may destroy its stream.
@@ -69,7 +71,7 @@ struct Computation {
     DeviceClock clock;
     backend::Event enqueued; // behind all that begin() gave to the stream
     DeviceJob job;
-    bool withheld = false; // nothing of this computation goes out: its call is to be made again
+    bool withheld = false; // its call is to be made again
     Phase phase = Phase::idle;
     TreeFrom tree_from = TreeFrom::build;
     TargetOrder order = TargetOrder::host;

@@ -17,13 +17,14 @@ bool waits_for_host_tree(const DeviceJob& job) {
     return job.is_tree() && job.settings.tree_type == tree::TreeType::orb && !job.empty();
 }
 
-/// Of a call whose results are to be final in the order of the stream.
-[[noreturn]] void refuse_host_tree(bool orb) {
+/// Of a call whose results are to be final in the order of the stream, and that no larger buffer helps.
+[[noreturn]] void refuse_without_repair(bool orb) {
     core::fail(core::Status::unsupported,
-               "compute_end: %s, so that the host must build the tree after compute_begin, and results that "
-               "are final in stream order cannot wait for it; expected tree.type octree and particles that are "
-               "not that close, or no GRAFT_RESULTS_NO_REPAIR",
-               orb ? "tree.type is orb" : "particles are closer than 63-bit keys tell apart");
+               "compute_end: %s: what the host or another precision does about it comes after compute_begin, and "
+               "results that are final in stream order cannot wait for it; expected no GRAFT_RESULTS_NO_REPAIR, "
+               "or tree.type octree, precision fp64, and particles that are not so close",
+               orb ? "tree.type is orb"
+                   : "particles or lengths are too close, or too far apart, for the computation as it is set");
 }
 
 } // namespace
@@ -166,11 +167,9 @@ void DeviceForce::enqueue_after_import() {
         s_.sums.sum(c, s_.target_sources(), s_.evaluate.field);
         if (c.job.settings.periodic && c.job.outputs.virial.present() && !c.job.with_points)
             s_.lattice.sum.put_virial(c.queue, s_.lattice.task(c, s_.import));
-        if (!c.withheld)
-            s_.sums.remember(c, s_.evaluate.field, s_.origin());
+        s_.sums.remember(c, s_.evaluate.field, s_.origin());
     }
-    if (!c.withheld)
-        s_.output.results(c, s_.raw(), s_.lists.lists);
+    s_.output.results(c, s_.raw(), s_.lists.lists);
     c.fetch();
 }
 
@@ -262,9 +261,10 @@ void DeviceForce::finish(bool may_repeat) {
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);
-        if (!may_repeat && (deferred || status.stop == backend::deep_cell))
-            refuse_host_tree(deferred);
-        c.withheld = !may_repeat;
+        if (!may_repeat && status.stop != backend::too_small && !moved)
+            refuse_without_repair(deferred);
+        if (!may_repeat)
+            c.withhold();
         choose_resume(s_, status);
         bool repaired = false;
         with_memory([&] {

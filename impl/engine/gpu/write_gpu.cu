@@ -31,8 +31,7 @@ int64_t staged_size(particles::ElementType type, int64_t n) {
 }
 
 /// Accelerations, then the potential: those that are wanted.
-int wanted(const DeviceJob& job, const RawResults& raw,
-           DeviceRealExport (&exports)[particles::most_device_exports]) {
+int wanted(const DeviceJob& job, const RawResults& raw, DeviceRealExport (&exports)[particles::most_device_exports]) {
     const Outputs& outputs = job.outputs;
     const double factor = sign_of(job.settings) * job.settings.constant;
     const double* values[3] = {raw.field.ax.data(), raw.field.ay.data(), raw.field.az.data()};
@@ -68,13 +67,11 @@ particles::ExportRecord* spare_records(const DeviceJob& job, const lists::Device
 } // namespace
 
 ExportStep::ExportStep(backend::DeviceMemory& memory)
-    : result_(memory, "results for the host"),
-      host_result_(memory, "results for the host"), piece_done_{backend::Event(memory),
-                                                                backend::Event(memory)} {}
+    : result_(memory, "results for the host"), host_result_(memory, "results for the host"),
+      piece_done_{backend::Event(memory), backend::Event(memory)} {}
 
 /// In one batch, as the next one's lists would go where the records are, and where nobody else wants the field.
-particles::ExportRecord* ExportStep::begin(const Computation& c, const lists::DeviceLists& lists,
-                                           int batches) {
+particles::ExportRecord* ExportStep::begin(const Computation& c, const lists::DeviceLists& lists, int batches) {
     const DeviceJob& job = c.job;
     bool all_here = true;
     for (const ArrayView& view : job.outputs.acceleration)
@@ -94,8 +91,8 @@ void ExportStep::results(Computation& c, const RawResults& raw, const lists::Dev
     if (to_records_)
         particles::export_records(c.queue, here_count, here, job.targets, job.outputs.add, state, records);
     else if (records != nullptr)
-        particles::export_by_records(c.queue, here_count, here, raw.origin, job.targets, job.outputs.add,
-                                     state, records);
+        particles::export_by_records(c.queue, here_count, here, raw.origin, job.targets, job.outputs.add, state,
+                                     records);
     else
         particles::export_reals(c.queue, here_count, here, raw.origin, job.targets, nullptr, job.outputs.add,
                                 state);
@@ -266,9 +263,9 @@ void ExportStep::write_sums(Computation& c) {
         sign_of(c.job.settings) * c.job.settings.constant / (outcome.import.scale * outcome.import.scale);
     const backend::Executor serial{c.host_memory, 1};
     for (int k = 0; k < 6 && outputs.virial.present() && !outputs.virial.on_device(); ++k)
-        particles::export_reals(serial,
-                                {outputs.virial.component(k), "results.virial", outcome.totals + k, factor},
-                                nullptr, 1, outputs.add);
+        particles::export_reals(
+            serial, {outputs.virial.component(k), "results.virial", outcome.totals + k, factor}, nullptr, 1,
+            outputs.add);
     if (outputs.energy.present() && !outputs.energy.on_device())
         particles::export_reals(serial, {outputs.energy, "results.energy", outcome.totals + 6, -factor},
                                 nullptr, 1, outputs.add);
