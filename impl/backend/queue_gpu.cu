@@ -41,6 +41,8 @@ void check(cudaError_t error, const char* call) {
 int64_t DeviceMemory::bytes_free() const {
     size_t free = 0, total = 0;
     GRAFT_CUDA(use_device(device_));
+    if (allocator_.present() && limit_ > 0)
+        return std::max<int64_t>(0, limit_ - bytes_held_);
     GRAFT_CUDA(cudaMemGetInfo(&free, &total));
     const int64_t on_device = static_cast<int64_t>(free) + DeviceCache::of(device_).reclaimable();
     return limit_ > 0 ? std::max<int64_t>(0, std::min(on_device, limit_ - bytes_held_)) : on_device;
@@ -89,12 +91,27 @@ struct Source {
 
 } // namespace
 
+/// The memory is anybody's when the stream has come to it: all of Graft's streams may use it.
+cudaError_t DeviceMemory::take(int64_t bytes, void*& pointer) {
+    GRAFT_CUDA(use_device(device_));
+    pointer = allocator_.allocate(allocator_.user, bytes, device_, stream_);
+    return pointer != nullptr ? cudaStreamSynchronize(stream_) : cudaErrorMemoryAllocation;
+}
+
+/// As the driver does it: when no work may still use the memory.
+void DeviceMemory::give(void* pointer, int64_t bytes) noexcept {
+    (void)use_device(device_);
+    (void)cudaDeviceSynchronize();
+    allocator_.release(allocator_.user, pointer, bytes, device_, stream_);
+}
+
 void* DeviceMemory::allocate(int64_t wanted, const char* what) {
     const Source source(*this, false, wanted);
     const int64_t bytes = source.bytes;
     void* pointer = nullptr;
     const bool allowed = limit_ == 0 || bytes_held_ + bytes <= limit_;
-    const cudaError_t error = allowed ? source.take(device_, pointer) : cudaErrorMemoryAllocation;
+    const auto take_it = [&] { return allocator_.present() ? take(bytes, pointer) : source.take(device_, pointer); };
+    const cudaError_t error = allowed ? take_it() : cudaErrorMemoryAllocation;
     if (error == cudaErrorMemoryAllocation)
         refuse_memory(core::format("device %d: no memory for %s: %lld bytes wanted", device_, what,
                                    static_cast<long long>(bytes)),
@@ -111,7 +128,7 @@ void DeviceMemory::release(void* pointer, int64_t wanted) noexcept {
     if (pointer == nullptr)
         return;
     const Source source(*this, false, wanted);
-    source.give(device_, pointer);
+    allocator_.present() ? give(pointer, source.bytes) : source.give(device_, pointer);
     bytes_held_ -= source.bytes;
 }
 

@@ -3,9 +3,9 @@
 
 #include "backend/exact_memory_gpu.cuh"
 #include "backend/primitives_gpu.cuh"
+#include "engine/checks.hpp"
 #include "particles/transfer.hpp"
 #include "periodic/periodic.hpp"
-#include "engine/checks.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -31,18 +31,20 @@ int positions(const ParticleInput& input, int dimension, ImportArray first, doub
 } // namespace
 
 ImportStep::ImportStep(backend::DeviceMemory& memory)
-    : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"), softening(memory, "softening"),
-      point_x(memory, "point x"), point_y(memory, "point y"), point_z(memory, "point z"),
-      point_length(memory, "target softening"), staging_(memory), active_(memory, "target marks"),
-      owner_(memory, "target entries"), host_active_(memory, "target marks"), chosen_(memory, "targets"),
-      chosen_count_(memory, "target count") {}
+    : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"),
+      softening(memory, "softening"), point_x(memory, "point x"), point_y(memory, "point y"),
+      point_z(memory, "point z"), point_length(memory, "target softening"), staging_(memory),
+      active_(memory, "target marks"), owner_(memory, "target entries"), host_active_(memory, "target marks"),
+      chosen_(memory, "targets"), chosen_count_(memory, "target count") {}
 
 forces::DeviceSources ImportStep::sources(const DeviceJob& job) const {
-    return {x.data(), y.data(), z.data(), charge.data(), job.per_particle ? softening.data() : nullptr, job.n};
+    return {x.data(), y.data(), z.data(), charge.data(), job.per_particle ? softening.data() : nullptr,
+            job.n};
 }
 
 tree::DeviceParticleView ImportStep::view(const DeviceJob& job) const {
-    return {job.n, x.data(), y.data(), z.data(), charge.data(), job.per_particle ? softening.data() : nullptr};
+    return {job.n,    x.data(),      y.data(),
+            z.data(), charge.data(), job.per_particle ? softening.data() : nullptr};
 }
 
 /// Arrays of n items; those in host memory travel in chunks.
@@ -171,7 +173,7 @@ void ImportStep::wrap(Computation& c) {
     periodic::wrap_into_box(c.queue, box, s.open_axis, c.job.n, x.data(), y.data(), z.data());
     if (c.job.with_points)
         periodic::wrap_into_box(c.queue, box, s.open_axis, c.job.targets, point_x.data(), point_y.data(),
-                               point_z.data());
+                                point_z.data());
 }
 
 forces::DeviceSources ImportStep::targets(Computation& c) {

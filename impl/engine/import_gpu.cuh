@@ -20,8 +20,8 @@ class ImportStep {
 
     forces::DeviceSources sources(const DeviceJob& job) const;
     tree::DeviceParticleView view(const DeviceJob& job) const;
-    const uint8_t* active() const { return active_.data(); }    // marks of particles that are targets
-    const int32_t* chosen() const { return chosen_.data(); }    // their numbers, after targets()
+    const uint8_t* active() const { return active_.data(); } // marks of particles that are targets
+    const int32_t* chosen() const { return chosen_.data(); } // their numbers, after targets()
     int64_t waits() const { return staging_.slot_waits(); }
     /// Marks, for the host to read.
     const backend::DeviceBuffer<uint8_t>& marks() const { return active_; }

@@ -89,7 +89,7 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
     if (c.phase != Phase::done || job.with_points || n != job.n)
         refuse_work();
     GRAFT_CUDA(backend::use_device(c.memory.device()));
-    c.queue.borrow(nullptr);
+    c.use_stream(nullptr);
     work_.resize(n);
     particles::fill(c.queue, work_.data(), 0, n);
     if (!job.empty() && !job.is_tree()) {
@@ -100,7 +100,8 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
     if (!job.empty() && job.is_tree())
         add_tree_work(s_, s_.tree.tree, s_.lists.criterion, expansion_pairs, false, work_.data());
     if (job.over_ranks && job.targets > 0 && ranks_->forest().nodes > 0)
-        add_tree_work(s_, ranks_->forest().tree, ranks_->forest().criterion, expansion_pairs, true, work_.data());
+        add_tree_work(s_, ranks_->forest().tree, ranks_->forest().criterion, expansion_pairs, true,
+                      work_.data());
     if (n > 0)
         GRAFT_CUDA(cudaMemcpyAsync(work, work_.data(), static_cast<size_t>(n) * sizeof *work,
                                    cudaMemcpyDeviceToHost, c.queue.stream()));

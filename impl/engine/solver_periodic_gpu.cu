@@ -45,13 +45,14 @@ periodic::DeviceLattice LatticeStep::lattice_for(const DeviceJob& job) const {
         slab && !plan.measured) { // stops; what the host calls the box here is of no account
         plan.box.edge[a] = plan.box.edge[(a + 1) % 3];
     } else if (slab) {
-        const double length = job.per_particle                ? plan.longest
+        const double length = job.per_particle                           ? plan.longest
                               : s.softening == settings::Softening::none ? 0
-                                                               : s.softening_length;
+                                                                         : s.softening_length;
         plan.box = periodic::PeriodicSum::slab_lattice(s, planned_.lower, planned_.upper, length);
         const double edge = plan.box.edge[a],
                      step = edge / 64; // places in steps: a slab that drifts keeps its plan
-        plan.box.lower[a] = std::floor((0.5 * planned_.lower + 0.5 * planned_.upper - 0.5 * edge) / step) * step;
+        plan.box.lower[a] =
+            std::floor((0.5 * planned_.lower + 0.5 * planned_.upper - 0.5 * edge) / step) * step;
         plan.gap = periodic::PeriodicSum::slab_gap(s, length);
     }
     return plan;
@@ -83,7 +84,8 @@ void LatticeStep::plan(Computation& c) {
     if (key == key_)
         return;
     const double longest = job.per_particle ? plan.longest : plummer ? 0 : s.softening_length;
-    periodic::EwaldProblem p = periodic::PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
+    periodic::EwaldProblem p =
+        periodic::PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
     p.pair_cost = pair_cost(s.precision);
     p.group = static_cast<double>(periodic::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
     const periodic::EwaldSplit split = periodic::split_ewald(p);

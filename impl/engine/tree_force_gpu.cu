@@ -3,8 +3,8 @@
 
 namespace graft::engine {
 
-Steps::Steps(int wanted_device)
-    : c(wanted_device), import(c.memory), tree(c.memory), targets(c.memory), lists(c.memory), kept(c.memory),
+Steps::Steps(int wanted_device, const backend::GpuAllocator& allocator)
+    : c(wanted_device, allocator), import(c.memory), tree(c.memory), targets(c.memory), lists(c.memory), kept(c.memory),
       evaluate(c.memory), lattice(c.memory), sums(c.memory), output(c.memory) {}
 
 const int32_t* Steps::origin() const {
@@ -89,7 +89,8 @@ void evaluate_tree(Steps& s) {
     s.evaluate.begin(c.job);
     for (int b = 0; b < batches; ++b) {
         if (c.tree_from != TreeFrom::kept)
-            s.lists.build(c, s.tree.tree, s.lists.criterion, s.targets.targets, b, batches, s.evaluate.far(how));
+            s.lists.build(c, s.tree.tree, s.lists.criterion, s.targets.targets, b, batches,
+                          s.evaluate.far(how));
         if (b < DeviceClock::timed_batches)
             c.mark(DeviceClock::batches + 2 * b);
         s.evaluate.batch(c, how, s.tree, s.targets.targets, s.lists.lists);

@@ -19,9 +19,10 @@ int chosen_device(int wanted) {
 
 } // namespace
 
-Computation::Computation(int wanted_device)
-    : memory(chosen_device(wanted_device)), queue(memory, nullptr), side(memory), outcome(memory, "outcome"),
-      host_outcome(memory, "outcome"), block_sums(memory, "block sums") {
+Computation::Computation(int wanted_device, const backend::GpuAllocator& allocator)
+    : memory(chosen_device(wanted_device), allocator), queue(memory, nullptr), side(memory), enqueued(memory),
+      outcome(memory, "outcome"), host_outcome(memory, "outcome"), block_sums(memory, "block sums") {
+    use_stream(nullptr);
     outcome.resize(1);
     host_outcome.resize(1);
     *host_outcome.data() = {};
@@ -44,7 +45,12 @@ void Computation::come_to_rest() noexcept {
     (void)cudaStreamSynchronize(queue.stream());
     (void)cudaStreamSynchronize(side);
     (void)cudaGetLastError();
-    queue.borrow(nullptr);
+    use_stream(nullptr);
+}
+
+void Computation::use_stream(cudaStream_t stream) noexcept {
+    queue.borrow(stream);
+    memory.set_stream(queue.stream());
 }
 
 } // namespace graft::engine

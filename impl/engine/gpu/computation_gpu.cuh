@@ -46,15 +46,19 @@ enum class TargetOrder {
 
 struct Computation {
     /// Throws Error(argument) for a device that is not there.
-    explicit Computation(int wanted_device);
+    Computation(int wanted_device, const backend::GpuAllocator& allocator);
 
     backend::Executor executor() { return {host_memory, backend::resolve_threads(job.settings.threads)}; }
     particles::DeviceImportState* import_state() { return &outcome.data()->import; }
     double* totals() { return outcome.data()->totals; }
     /// In the particles' memory, and the field's.
     bool in_place() const { return tree_from == TreeFrom::in_place || tree_from == TreeFrom::resumed; }
+    /// Nothing goes out of what is enqueued from now on.
+    void withhold() { withheld = true, job.outputs = {}; }
     void mark(int step) { clock.record(queue.stream(), step); }
     void clear_totals(); // enqueued
+    /// NULL: one of its own, as the host may destroy its stream.
+    void use_stream(cudaStream_t stream) noexcept;
     /// Enqueues the outcome's and the status words' way to the host, and the end of the clock.
     void fetch();
     /// After an error: what is under way reads our buffers and the host's arrays.
@@ -65,7 +69,9 @@ struct Computation {
     backend::SideStream side;
     core::Memory host_memory;
     DeviceClock clock;
+    backend::Event enqueued; // behind all that begin() gave to the stream
     DeviceJob job;
+    bool withheld = false; // its call is to be made again
     Phase phase = Phase::idle;
     TreeFrom tree_from = TreeFrom::build;
     TargetOrder order = TargetOrder::host;

@@ -17,10 +17,20 @@ bool waits_for_host_tree(const DeviceJob& job) {
     return job.is_tree() && job.settings.tree_type == tree::TreeType::orb && !job.empty();
 }
 
+/// Of a call whose results are to be final in the order of the stream, and that no larger buffer helps.
+[[noreturn]] void refuse_without_repair(bool orb) {
+    core::fail(core::Status::unsupported,
+               "compute_end: %s: what the host or another precision does about it comes after compute_begin, and "
+               "results that are final in stream order cannot wait for it; expected no GRAFT_RESULTS_NO_REPAIR, "
+               "or tree.type octree, precision fp64, and particles that are not so close",
+               orb ? "tree.type is orb"
+                   : "particles or lengths are too close, or too far apart, for the computation as it is set");
+}
+
 } // namespace
 
-DeviceForce::DeviceForce(const settings::DeviceOptions& options)
-    : s_(options.device), work_(s_.c.memory, "work of particles") {
+DeviceForce::DeviceForce(const settings::DeviceOptions& options, const backend::GpuAllocator& allocator)
+    : s_(options.device, allocator), work_(s_.c.memory, "work of particles") {
     cudaDeviceProp properties;
     GRAFT_CUDA(cudaGetDeviceProperties(&properties, s_.c.memory.device()));
     std::snprintf(device_name_, sizeof device_name_, "%s", properties.name);
@@ -30,6 +40,7 @@ DeviceForce::~DeviceForce() {
     (void)backend::use_device(s_.c.memory.device());
     if (begun())
         (void)cudaStreamSynchronize(s_.c.queue.stream());
+    s_.c.memory.set_stream(nullptr); // the queue's own goes before its buffers
 }
 
 void DeviceForce::require_nothing_begun() const {
@@ -44,9 +55,10 @@ void DeviceForce::start(DeviceJob&& job, void* stream) {
     c.job = std::move(job);
     c.job.choose_sizes();
     c.memory.set_limit(c.job.settings.device.memory_limit);
-    c.queue.borrow(backend::host_stream(stream));
+    c.use_stream(backend::host_stream(stream));
     c.launches_before = c.queue.launches;
     c.note = "";
+    c.withheld = false;
 }
 
 void DeviceForce::begin(const settings::Settings& settings, const ParticleInput& particles, const ParticleInput* points,
@@ -65,6 +77,7 @@ void DeviceForce::begin(const settings::Settings& settings, const ParticleInput&
         }
         if (!graph_.replay(s_, [&] { enqueue(); }))
             with_memory([&] { enqueue(); });
+        GRAFT_CUDA(cudaEventRecord(c.enqueued, c.queue.stream()));
         c.phase = Phase::begun;
     } catch (...) {
         c.come_to_rest();
@@ -182,15 +195,37 @@ void DeviceForce::build() {
     sum_tree(s_);
 }
 
-void DeviceForce::end(DeviceReport& report) {
+void DeviceForce::require_begun(const char* call) const {
     if (!begun())
-        core::fail(core::Status::call_order,
-                   "compute_end: no computation was begun; expected compute_begin before it");
+        core::fail(core::Status::call_order, "%s: no computation was begun; expected compute_begin before it",
+                   call);
+}
+
+bool DeviceForce::ended() const {
+    require_begun("compute_poll");
+    const cudaError_t state = cudaEventQuery(s_.c.enqueued);
+    if (state != cudaErrorNotReady)
+        GRAFT_CUDA(state);
+    return state == cudaSuccess;
+}
+
+cudaEvent_t DeviceForce::event() const {
+    require_begun("compute_event");
+    return s_.c.enqueued;
+}
+
+bool DeviceForce::end(bool may_repeat, DeviceReport& report) {
+    require_begun("compute_end");
     Computation& c = s_.c;
     GRAFT_CUDA(backend::use_device(c.memory.device()));
     c.phase = Phase::idle;
     try {
-        finish();
+        finish(may_repeat);
+        if (c.withheld) {
+            s_.kept.forget();
+            c.use_stream(nullptr);
+            return false;
+        }
         s_.lattice.follow_particles(c);
         s_.kept.account(c, s_.room.batches());
         s_.output.write(c);
@@ -198,16 +233,18 @@ void DeviceForce::end(DeviceReport& report) {
         c.come_to_rest();
         throw;
     }
-    c.queue.borrow(nullptr); // the host may destroy its stream
+    c.use_stream(nullptr);
     s_.sums.last.n = c.job.remembers() && !c.job.empty() ? c.job.n : -1;
     c.phase = Phase::done;
     s_.room.tighten(s_);
     graph_.remember(s_);
     report_on(report);
+    return true;
 }
 
-/// Waits; repairs and repeats what stopped.
-void DeviceForce::finish() {
+/// Waits; repairs and repeats what stopped, without results where it may not repeat: the same call has the
+/// room then.
+void DeviceForce::finish(bool may_repeat) {
     Computation& c = s_.c;
     bool deferred = waits_for_host_tree(c.job);
     for (int repeat = 0;; ++repeat) {
@@ -228,6 +265,10 @@ void DeviceForce::finish() {
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);
+        if (!may_repeat && status.stop != backend::too_small && !moved)
+            refuse_without_repair(deferred);
+        if (!may_repeat)
+            c.withhold();
         choose_resume(s_, status);
         bool repaired = false;
         with_memory([&] {

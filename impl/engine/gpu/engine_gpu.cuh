@@ -21,15 +21,19 @@ class DeviceRanks; // engine/ranks/ranks_engine_gpu.cuh
 
 class DeviceForce {
   public:
-    explicit DeviceForce(const settings::DeviceOptions& options);
+    explicit DeviceForce(const settings::DeviceOptions& options, const backend::GpuAllocator& allocator = {});
     ~DeviceForce();
     DeviceForce(const DeviceForce&) = delete;
     DeviceForce& operator=(const DeviceForce&) = delete;
 
     /// See DeviceForceTable. Throws Error(argument, value, unsupported, memory, device, call_order).
-    void begin(const settings::Settings& settings, const ParticleInput& particles, const ParticleInput* points,
-               const Outputs& outputs, void* stream);
-    void end(DeviceReport& report);
+    void begin(const settings::Settings& settings, const ParticleInput& particles,
+               const ParticleInput* points, const Outputs& outputs, void* stream);
+    /// False: the call is to be made again, nothing has been written; only where it may not repeat.
+    bool end(bool may_repeat, DeviceReport& report);
+    /// Whether what begin() enqueued has ended; and the event behind it. Throw Error(call_order, device).
+    bool ended() const;
+    cudaEvent_t event() const;
     void work(double expansion_pairs, double* work, int64_t n);
     bool begun() const { return s_.c.phase == Phase::begun; }
 
@@ -49,7 +53,8 @@ class DeviceForce {
     void enqueue();
     void enqueue_after_import();
     void build();
-    void finish();
+    void finish(bool may_repeat);
+    void require_begun(const char* call) const;
     void take_status(const backend::DeviceStatus& status);
     template <typename Body>
     void with_memory(Body&& body);

@@ -8,6 +8,7 @@
 // status before using them.
 #pragma once
 
+#include "backend/gpu_allocator.hpp"
 #include "backend/gpu_library.hpp"
 #include "forces/fed_report.hpp"
 #include "particles/array_view.hpp"
@@ -63,6 +64,26 @@ struct DeviceForceTable {
     int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n,
                     backend::DeviceError* error);
     const DeviceRanksTable* ranks; // engine/ranks/rank_force_table.hpp
+    /// As end, but never repeats with results: where a buffer was too small, kept lists did not serve, or a sum
+    /// was split for other particles, *again is 1, nothing has been written, report neither, and the same call
+    /// from begin on has what it lacked. Results that are written were so in the order of begin's stream.
+    /// Over ranks *again is always 0. Error(unsupported) where the host must build the tree.
+    int32_t (*end_once)(void* engine, DeviceReport* report, int32_t* again, backend::DeviceError* error) = nullptr;
+    /// *ended 1: what begin enqueued has, and end will not wait long, unless it repeats. Never waits.
+    /// Error(call_order): nothing is in flight.
+    int32_t (*poll)(void* engine, int32_t* ended, backend::DeviceError* error) = nullptr;
+    /// The event (a cudaEvent_t) behind all that begin enqueued; the engine's own, for streams and threads to
+    /// wait for until end. Over ranks behind the results. Error(call_order): nothing is in flight.
+    int32_t (*event)(void* engine, void** event, backend::DeviceError* error) = nullptr;
+    /// The host's allocator for all of the engine's device memory from now on, copied; NULL, or without
+    /// functions: the driver. What the engine held is given back, and its counters begin anew.
+    /// Error(call_order): a computation is in flight.
+    int32_t (*set_allocator)(void* engine, const backend::GpuAllocator* allocator,
+                             backend::DeviceError* error) = nullptr;
+    /// Gives back what is kept for later computations, of device and page-locked memory, and forgets the last
+    /// one; counters begin anew. The next begin takes memory again. Error(call_order): a computation is in
+    /// flight.
+    int32_t (*give_back)(void* engine, backend::DeviceError* error) = nullptr;
 };
 
 } // namespace graft::engine

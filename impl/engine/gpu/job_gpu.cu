@@ -40,9 +40,11 @@ void check_method(const DeviceJob& job, bool softened) {
                    "method reference runs on the CPU only; expected direct or tree");
     if (const char* why = periodic::why_no_gpu_lattice(settings); why != nullptr)
         core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
-    if (settings.periodic && settings.open_axis >= 0 && softened && settings.softening == settings::Softening::plummer)
+    if (settings.periodic && settings.open_axis >= 0 && softened &&
+        settings.softening == settings::Softening::plummer)
         refuse_plummer_slab();
-    if (settings.periodic && job.outputs.virial.present() && !job.all_targets && !job.with_points && job.n > 0)
+    if (settings.periodic && job.outputs.virial.present() && !job.all_targets && !job.with_points &&
+        job.n > 0)
         refuse_virial_of_some();
 }
 

@@ -16,7 +16,7 @@ std::vector<uint64_t> lists_key(const DeviceJob& job) {
 }
 
 lists::WatchedParticles watched(const DeviceJob& job, const ImportStep& from) {
-    return {job.n,           from.x.data(),      from.y.data(),
+    return {job.n,         from.x.data(),      from.y.data(),
             from.z.data(), from.charge.data(), job.per_particle ? from.softening.data() : nullptr};
 }
 

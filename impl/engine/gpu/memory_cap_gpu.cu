@@ -17,16 +17,15 @@ constexpr int64_t held_back = 1 << 20;        // for scratch of scans
 /// where memory is ample.
 void hold_records(const DeviceJob& job, int64_t bytes_free, lists::DeviceLists& lists) {
     const int64_t bytes = job.targets * int64_t{sizeof(particles::ExportRecord)};
-    if (!job.some() && particles::serves_records(job.targets) &&
-        bytes <= bytes_free / 4)
+    if (!job.some() && particles::serves_records(job.targets) && bytes <= bytes_free / 4)
         lists.nodes.resize(bytes / int64_t{sizeof(int32_t)});
 }
 
 } // namespace
 
 BatchShape BatchRoom::shape_for(const Steps& s) const {
-    return {s.targets.targets.groups.size(), s.lists.builder.bytes_a_group(s.c.job.walk()), planned_.in_double,
-            planned_.with_units, planned_.with_local};
+    return {s.targets.targets.groups.size(), s.lists.builder.bytes_a_group(s.c.job.walk()),
+            planned_.in_double, planned_.with_units, planned_.with_local};
 }
 
 /// With the room of batches given back: what there is.

@@ -15,7 +15,7 @@
 namespace graft::engine {
 
 struct Steps {
-    explicit Steps(int wanted_device);
+    Steps(int wanted_device, const backend::GpuAllocator& allocator);
 
     /// Target -> host item; NULL: itself.
     const int32_t* origin() const;

@@ -22,7 +22,7 @@ void SumStep::sum(Computation& c, const DeviceTargetSources& sources, forces::De
 }
 
 void SumStep::remember(Computation& c, const forces::DeviceField& field, const int32_t* origin) {
-    if (c.job.remembers())
+    if (c.job.remembers() && !c.withheld)
         remember_field(c.queue, field, origin, c.job.targets, last.values.data());
 }
 

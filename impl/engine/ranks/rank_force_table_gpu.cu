@@ -36,7 +36,8 @@ int32_t build(void* engine, const RankFrame* frame, essential::RankShape* shape,
 }
 
 int32_t cover_targets(void* engine, lists::Group* groups, int64_t most, int64_t* count, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { *count = force.ranks().cover_targets(groups, most); });
+    return step(engine, error,
+                [&](DeviceForce& force) { *count = force.ranks().cover_targets(groups, most); });
 }
 
 int32_t cover_particles(void* engine, lists::Group* groups, int64_t most, int64_t* count,
@@ -49,8 +50,8 @@ int32_t keep_off(void* engine, const geometry::Box* boxes, int64_t count, Device
     return step(engine, error, [&](DeviceForce& force) { force.ranks().keep_off(boxes, count); });
 }
 
-int32_t pack(void* engine, essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-             bool on_device, essential::RankHeader* header, DeviceError* error) {
+int32_t pack(void* engine, essential::RankContent content, int32_t rank, const lists::Target* boxes,
+             int32_t count, bool on_device, essential::RankHeader* header, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) {
         force.ranks().pack(content, rank, boxes, count, on_device, *header);
     });
@@ -64,8 +65,8 @@ int32_t receive(void* engine, int64_t bytes, bool on_device, void** room, Device
     return step(engine, error, [&](DeviceForce& force) { *room = force.ranks().receive(bytes, on_device); });
 }
 
-int32_t take(void* engine, essential::RankContent content, bool on_device, const RankArrival* arrivals, int32_t count,
-             DeviceError* error) {
+int32_t take(void* engine, essential::RankContent content, bool on_device, const RankArrival* arrivals,
+             int32_t count, DeviceError* error) {
     return step(engine, error,
                 [&](DeviceForce& force) { force.ranks().take(content, on_device, arrivals, count); });
 }
@@ -110,7 +111,8 @@ int32_t box_take(void* engine, bool on_device, const int64_t* counts, int32_t ar
 }
 
 int32_t box_evaluate(void* engine, bool tells_waves, RankOutcome* outcome, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks().box_evaluate(tells_waves, *outcome); });
+    return step(engine, error,
+                [&](DeviceForce& force) { force.ranks().box_evaluate(tells_waves, *outcome); });
 }
 
 } // namespace

@@ -100,8 +100,9 @@ void DeviceRanks::box_measure(const RankFrame& frame, BoxFacts& facts) {
         copy(c.queue, known_.data()->corners, corners_.data(), 6 * sizeof(double));
     }
     const bool slab = s.open_axis >= 0;
-    s_.lattice.sum.find_facts(c.queue, s_.import.sources(c.job), c.job.with_points ? box_.targets : forces::DeviceSources{},
-                         s.open_axis, slab ? frame.centre[s.open_axis] : 0, &c.outcome.data()->periodic);
+    s_.lattice.sum.find_facts(c.queue, s_.import.sources(c.job),
+                              c.job.with_points ? box_.targets : forces::DeviceSources{}, s.open_axis,
+                              slab ? frame.centre[s.open_axis] : 0, &c.outcome.data()->periodic);
     c.fetch();
     c.queue.wait();
     const periodic::PeriodicFacts& own = c.host_outcome.data()->periodic;
@@ -125,7 +126,7 @@ void DeviceRanks::box_plan(const BoxFrame& frame) {
     s_.lattice.net = all.sums[4], s_.lattice.magnitude = all.sums[5];
     box_.facts.resize(1);
     *box_.facts.data() = {all.most[0], -all.most[1], all.most[2],
-                           all.sums[0], square,       {all.sums[2], all.sums[3]}};
+                          all.sums[0], square,       {all.sums[2], all.sums[3]}};
     s_.lattice.plan_for(*box_.facts.data());
     s_.lattice.plan(c);
     copy(c.queue, &c.outcome.data()->periodic, box_.facts.data(), sizeof(periodic::PeriodicFacts));
@@ -136,7 +137,8 @@ double* DeviceRanks::box_structure(int64_t& size) {
     Computation& c = s_.c;
     size = s_.lattice.sum.structure_size();
     box_.structure.resize(size), box_.host_structure.resize(size);
-    s_.lattice.sum.sum_structure(c.queue, c.job.evaluation(), s_.import.sources(c.job), frame_.all_particles, box_.structure.data());
+    s_.lattice.sum.sum_structure(c.queue, c.job.evaluation(), s_.import.sources(c.job), frame_.all_particles,
+                                 box_.structure.data());
     copy(c.queue, box_.host_structure.data(), box_.structure.data(), size * int64_t{sizeof(double)});
     c.queue.wait();
     return box_.host_structure.data();
@@ -150,16 +152,19 @@ int64_t DeviceRanks::box_pack(int32_t rank, const double* corners, bool on_devic
     const int64_t n = c.job.n;
     packing_.flags.resize(n), packing_.number.resize(n), packing_.wanted.resize(1);
     flag_near<<<backend::blocks_for(n, threads), threads, 0, c.queue.stream()>>>(
-        s_.import.sources(c.job), near_box(s_.lattice.sum.lattice(), corners), packing_.flags.data(), c.queue.status());
+        s_.import.sources(c.job), near_box(s_.lattice.sum.lattice(), corners), packing_.flags.data(),
+        c.queue.status());
     GRAFT_CUDA_LAUNCHED("particles near another rank");
     ++c.queue.launches;
-    backend::select_flagged(c.queue, packing_.flags.data(), packing_.number.data(), packing_.wanted.data(), n);
+    backend::select_flagged(c.queue, packing_.flags.data(), packing_.number.data(), packing_.wanted.data(),
+                            n);
     copy(c.queue, &known_.data()->particles, packing_.wanted.data(), sizeof(int32_t));
     c.queue.wait();
     const int64_t count = known_.data()->particles;
     if (count == 0)
         return 0;
-    const Columns columns{{s_.import.x.data(), s_.import.y.data(), s_.import.z.data(), s_.import.charge.data(), s_.import.softening.data()},
+    const Columns columns{{s_.import.x.data(), s_.import.y.data(), s_.import.z.data(),
+                           s_.import.charge.data(), s_.import.softening.data()},
                           c.job.per_particle ? 5 : 4};
     RankParcel& parcel = packing_.parcel(rank);
     parcel.bytes = count * columns.count * int64_t{sizeof(double)};
@@ -182,7 +187,8 @@ void DeviceRanks::box_take(bool on_device, const int64_t* counts, int32_t arriva
     forest_.particles = 0;
     for (int32_t m = 0; m < arrivals; ++m)
         forest_.particles += counts[m];
-    const double* const own[5] = {s_.import.x.data(), s_.import.y.data(), s_.import.z.data(), s_.import.charge.data(), s_.import.softening.data()};
+    const double* const own[5] = {s_.import.x.data(), s_.import.y.data(), s_.import.z.data(),
+                                  s_.import.charge.data(), s_.import.softening.data()};
     const int columns = c.job.per_particle ? 5 : 4;
     const char* const room = on_device ? forest_.arrived.data() : forest_.host_arrived.data();
     for (int k = 0; k < columns; ++k) {

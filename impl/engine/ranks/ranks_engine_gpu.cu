@@ -2,8 +2,8 @@
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
 #include "backend/primitives_gpu.cuh"
-#include "moments/expansion.hpp"
 #include "essential/forest.hpp"
+#include "moments/expansion.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -85,7 +85,8 @@ void DeviceRanks::import_particles(RankFacts& facts) {
     corners_.resize(6), known_.resize(1);
     KnownTree& known = *known_.data();
     if (c.job.n > 0) {
-        find_corners(c.queue, s_.import.x.data(), s_.import.y.data(), s_.import.z.data(), c.job.n, c.block_sums.data(), corners_.data());
+        find_corners(c.queue, s_.import.x.data(), s_.import.y.data(), s_.import.z.data(), c.job.n,
+                     c.block_sums.data(), corners_.data());
         to_host(c.queue, known.corners, corners_.data(), 6);
         const double* const axes[3] = {s_.import.x.data(), s_.import.y.data(), s_.import.z.data()};
         for (int a = 0; a < 3; ++a)
@@ -102,7 +103,8 @@ void DeviceRanks::import_particles(RankFacts& facts) {
         facts.corners[k] = c.job.n > 0 ? known.corners[k] : -std::numeric_limits<double>::infinity();
     for (int a = 0; a < 3 && c.job.n > 0; ++a)
         facts.first[a] = known.first[a];
-    facts.has_last = c.job.settings.mac_history && !c.job.with_points && (c.job.n == 0 || s_.sums.last.n == c.job.n);
+    facts.has_last =
+        c.job.settings.mac_history && !c.job.with_points && (c.job.n == 0 || s_.sums.last.n == c.job.n);
     s_.sums.hold(c.job);
 }
 
@@ -147,8 +149,8 @@ void DeviceRanks::build(const RankFrame& frame, essential::RankShape& shape) {
     const bool plummer = c.job.pairs.softening == forces::Softening::plummer;
     const int64_t number = settings.precision == settings::Precision::fp64 ? sizeof(double) : sizeof(float);
     shape_ = {essential::RankContent::all, c.job.per_particle,
-               static_cast<int32_t>(moments::record_size(settings.order, plummer) * number),
-               moments::term_count(settings.order)};
+              static_cast<int32_t>(moments::record_size(settings.order, plummer) * number),
+              moments::term_count(settings.order)};
     shape = shape_;
 }
 
@@ -233,8 +235,8 @@ void DeviceRanks::keep_off(const geometry::Box* boxes, int64_t count) {
         all.include(boxes[k]);
     cover_.regions.resize(count);
     to_device(c.queue, cover_.regions.data(), boxes, count);
-    keep_off_regions(c.queue, s_.tree.tree, s_.tree.moments, c.job.settings.mac == settings::MacType::error, cover_.regions.data(), count,
-                     all, s_.lists.criterion);
+    keep_off_regions(c.queue, s_.tree.tree, s_.tree.moments, c.job.settings.mac == settings::MacType::error,
+                     cover_.regions.data(), count, all, s_.lists.criterion);
 }
 
 essential::OwnNodes DeviceRanks::own_nodes(essential::RankContent content) const {
@@ -247,7 +249,8 @@ essential::OwnNodes DeviceRanks::own_nodes(essential::RankContent content) const
     const auto pointer = [](const auto& buffer) { return buffer.empty() ? nullptr : buffer.data(); };
     own.nodes = s_.tree.tree.nodes.data(), own.boxes = s_.tree.tree.boxes.data();
     own.xy = numbers(s_.lists.criterion.xy), own.za = numbers(s_.lists.criterion.za);
-    own.links = reinterpret_cast<const essential::RankLink*>(s_.lists.criterion.links.data() + lists::mac_shift);
+    own.links =
+        reinterpret_cast<const essential::RankLink*>(s_.lists.criterion.links.data() + lists::mac_shift);
     own.mac_softening = pointer(s_.lists.criterion.softening);
     own.softening_length = c.job.settings.softening_length;
     own.compact = c.job.settings.softening == settings::Softening::spline;
@@ -260,14 +263,15 @@ essential::OwnNodes DeviceRanks::own_nodes(essential::RankContent content) const
                       ? reinterpret_cast<const char*>(s_.tree.moments.full.data())
                       : reinterpret_cast<const char*>(s_.tree.moments.single.data());
     own.heap = c.job.per_particle ? std::numeric_limits<int64_t>::max() : c.job.settings.leaf;
-    own.particle[0] = s_.tree.tree.x.data(), own.particle[1] = s_.tree.tree.y.data(), own.particle[2] = s_.tree.tree.z.data();
+    own.particle[0] = s_.tree.tree.x.data(), own.particle[1] = s_.tree.tree.y.data(),
+    own.particle[2] = s_.tree.tree.z.data();
     own.particle[3] = s_.tree.tree.charge.data(), own.particle[4] = pointer(s_.tree.tree.softening);
     return own;
 }
 
 /// Waits once, for the sizes.
-void DeviceRanks::pack(essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-                             bool on_device, essential::RankHeader& header) {
+void DeviceRanks::pack(essential::RankContent content, int32_t rank, const lists::Target* boxes,
+                       int32_t count, bool on_device, essential::RankHeader& header) {
     Computation& c = s_.c;
     header = {};
     if (c.job.n == 0 || count == 0)
@@ -278,12 +282,14 @@ void DeviceRanks::pack(essential::RankContent content, int32_t rank, const lists
     packing_.boxes.resize(64);
     to_device(c.queue, packing_.boxes.data(), boxes, count);
     packing_.opened.resize(nodes);
-    for (backend::DeviceBuffer<int32_t>* values : {&packing_.sent, &packing_.number, &packing_.wanted, &packing_.particle})
+    for (backend::DeviceBuffer<int32_t>* values :
+         {&packing_.sent, &packing_.number, &packing_.wanted, &packing_.particle})
         values->resize(int64_t{nodes} + 1);
     for (backend::DeviceBuffer<int32_t>* values : {&packing_.sent, &packing_.wanted})
         GRAFT_CUDA(cudaMemsetAsync(values->data() + nodes, 0, sizeof(int32_t), c.queue.stream()));
-    const essential::Extraction extraction{packing_.opened.data(), packing_.sent.data(), packing_.number.data(), packing_.wanted.data(),
-                                packing_.particle.data()};
+    const essential::Extraction extraction{packing_.opened.data(), packing_.sent.data(),
+                                           packing_.number.data(), packing_.wanted.data(),
+                                           packing_.particle.data()};
     const essential::OwnNodes own = own_nodes(content);
     for (int32_t level = 0; level < known.counts.levels; ++level)
         open_level(c.queue, own, packing_.boxes.data(), count, known.level_offset[level],
@@ -299,7 +305,8 @@ void DeviceRanks::pack(essential::RankContent content, int32_t rank, const lists
     parcel.device.resize(parcel.bytes);
     // What stands between the sections travels, too.
     GRAFT_CUDA(cudaMemsetAsync(parcel.device.data(), 0, static_cast<size_t>(parcel.bytes), c.queue.stream()));
-    put_nodes(c.queue, own, shape_, extraction, nodes, essential::sections_of(parcel.device.data(), shape_, header));
+    put_nodes(c.queue, own, shape_, extraction, nodes,
+              essential::sections_of(parcel.device.data(), shape_, header));
     if (!on_device) {
         parcel.host.resize(parcel.bytes);
         to_host(c.queue, parcel.host.data(), parcel.device.data(), parcel.bytes);
@@ -323,7 +330,7 @@ void DeviceRanks::scale_targets(bool use_last) {
         lists::scale_groups_by_last(c.queue, c.job.settings, s_.sums.last.values.data(), s_.targets.targets);
     else
         s_.lists.estimate.scale_groups(c.queue, c.job.settings, s_.tree.tree, s_.targets.targets, c.job.n > 0,
-                               forest_.coarse_nodes > 0 ? forest_.coarse.data() : nullptr);
+                                       forest_.coarse_nodes > 0 ? forest_.coarse.data() : nullptr);
 }
 
 /// Enqueues lists and sums of all groups over the own tree, which sets the field.
@@ -428,6 +435,7 @@ void DeviceRanks::write(const double* totals) {
     s_.output.to_device_arrays(c, s_.raw());
     s_.output.sums(c);
     c.fetch();
+    GRAFT_CUDA(cudaEventRecord(c.enqueued, c.queue.stream()));
     c.phase = Phase::begun;
 }
 

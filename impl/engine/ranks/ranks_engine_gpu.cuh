@@ -67,8 +67,9 @@ struct RankPacking {
 struct RankForest {
     explicit RankForest(backend::DeviceMemory& memory)
         : arrived(memory, "nodes from other ranks"), host_arrived(memory, "nodes from other ranks"),
-          supers(memory, "nodes above other ranks' trees"), host_supers(memory, "nodes above other ranks' trees"),
-          tree(memory), moments(memory), criterion(memory), coarse(memory, "masses of other ranks") {}
+          supers(memory, "nodes above other ranks' trees"),
+          host_supers(memory, "nodes above other ranks' trees"), tree(memory), moments(memory),
+          criterion(memory), coarse(memory, "masses of other ranks") {}
     backend::DeviceBuffer<char> arrived;
     backend::PinnedBuffer<char> host_arrived;
     backend::DeviceBuffer<essential::SuperNode> supers;
@@ -105,7 +106,9 @@ class RankClock {
     ~RankClock();
     RankClock(const RankClock&) = delete;
     RankClock& operator=(const RankClock&) = delete;
-    void record(backend::Queue& queue, Mark mark) { GRAFT_CUDA(cudaEventRecord(events_[mark], queue.stream())); }
+    void record(backend::Queue& queue, Mark mark) {
+        GRAFT_CUDA(cudaEventRecord(events_[mark], queue.stream()));
+    }
     double between(Mark from, Mark to) const; // seconds
 
   private:
@@ -186,12 +189,13 @@ void keep_off_regions(backend::Queue& queue, const tree::DeviceTree& tree,
 /// Nodes [begin, end), all of one level.
 void open_level(backend::Queue& queue, const essential::OwnNodes& own, const lists::Target* boxes, int count,
                 int32_t begin, int32_t end, const essential::Extraction& to);
-void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape, const essential::Extraction& from,
-               int32_t nodes, const essential::RankSections& to);
+void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape,
+               const essential::Extraction& from, int32_t nodes, const essential::RankSections& to);
 void take_nodes(backend::Queue& queue, const essential::RankSections& from, const essential::RankShape& shape,
-                const essential::RankHeader& header, const essential::RankPlace& place, const essential::RemoteNodes& to);
-void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count, const essential::RankShape& shape,
+                const essential::RankHeader& header, const essential::RankPlace& place,
                 const essential::RemoteNodes& to);
+void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count,
+                const essential::RankShape& shape, const essential::RemoteNodes& to);
 /// What the evaluation reads of node 0 and of the tree.
 void close_forest(backend::Queue& queue, int32_t nodes, int32_t levels, double charge, double magnitude,
                   tree::DeviceTreeCounts* counts, double* values, double* magnitudes);

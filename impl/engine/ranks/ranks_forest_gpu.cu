@@ -25,14 +25,16 @@ void DeviceRanks::resize_forest(const essential::RemotePlan& plan) {
     forest_.tree.options.type = tree::TreeType::octree;
     forest_.tree.options.dimension = settings.dimension;
     forest_.tree.options.leaf = std::numeric_limits<int>::max(); // heaps have come as one particle
-    forest_.tree.n = frame_.all_particles;                      // charges are scaled for all
+    forest_.tree.n = frame_.all_particles;                       // charges are scaled for all
     forest_.tree.counts.resize(1), forest_.tree.nodes.resize(nodes), forest_.tree.boxes.resize(nodes);
-    for (backend::DeviceBuffer<double>* values : {&forest_.tree.x, &forest_.tree.y, &forest_.tree.z, &forest_.tree.charge})
+    for (backend::DeviceBuffer<double>* values :
+         {&forest_.tree.x, &forest_.tree.y, &forest_.tree.z, &forest_.tree.charge})
         values->resize(std::max<int64_t>(particles, 1)); // particle 0 is read where there is none
     forest_.tree.softening.resize(c.job.per_particle ? std::max<int64_t>(particles, 1) : 0);
     forest_.moments.order = settings.order;
-    for (backend::DeviceBuffer<double>* values : {&forest_.moments.cx, &forest_.moments.cy, &forest_.moments.cz,
-                                                  &forest_.moments.radius, &forest_.moments.rho, &forest_.moments.magnitude})
+    for (backend::DeviceBuffer<double>* values :
+         {&forest_.moments.cx, &forest_.moments.cy, &forest_.moments.cz, &forest_.moments.radius,
+          &forest_.moments.rho, &forest_.moments.magnitude})
         values->resize(nodes);
     forest_.moments.values.resize(shape_.terms);
     forest_.moments.softening_square.resize(c.job.per_particle ? nodes : 0);
@@ -67,14 +69,15 @@ essential::RemoteNodes DeviceRanks::remote_nodes() {
             forest_.moments.rho.data(),
             forest_.moments.magnitude.data(),
             forest_.moments.softening_square.data(),
-            c.job.settings.precision == settings::Precision::fp64 ? reinterpret_cast<char*>(forest_.moments.full.data())
-                                                       : reinterpret_cast<char*>(forest_.moments.single.data()),
+            c.job.settings.precision == settings::Precision::fp64
+                ? reinterpret_cast<char*>(forest_.moments.full.data())
+                : reinterpret_cast<char*>(forest_.moments.single.data()),
             nullptr};
 }
 
 /// Enqueued.
 void DeviceRanks::take(essential::RankContent content, bool on_device, const RankArrival* arrivals,
-                             int32_t count) {
+                       int32_t count) {
     Computation& c = s_.c;
     shape_.content = content;
     std::vector<essential::RankHeader> headers;
@@ -91,22 +94,23 @@ void DeviceRanks::take(essential::RankContent content, bool on_device, const Ran
         return;
     masses ? forest_.coarse.resize(plan.nodes) : resize_forest(plan);
     if (!on_device)
-        GRAFT_CUDA(cudaMemcpyAsync(forest_.arrived.data(), forest_.host_arrived.data(), static_cast<size_t>(bytes),
-                                   cudaMemcpyHostToDevice, c.queue.stream()));
+        GRAFT_CUDA(cudaMemcpyAsync(forest_.arrived.data(), forest_.host_arrived.data(),
+                                   static_cast<size_t>(bytes), cudaMemcpyHostToDevice, c.queue.stream()));
     const essential::RemoteNodes to = remote_nodes();
     const auto supers = static_cast<int32_t>(plan.supers.size());
     forest_.supers.resize(supers), forest_.host_supers.resize(supers);
     std::copy(plan.supers.begin(), plan.supers.end(), forest_.host_supers.data());
     GRAFT_CUDA(cudaMemcpyAsync(forest_.supers.data(), forest_.host_supers.data(),
-                               static_cast<size_t>(supers) * sizeof(essential::SuperNode), cudaMemcpyHostToDevice,
-                               c.queue.stream()));
+                               static_cast<size_t>(supers) * sizeof(essential::SuperNode),
+                               cudaMemcpyHostToDevice, c.queue.stream()));
     put_supers(c.queue, forest_.supers.data(), supers, shape_, to);
-    double* const columns[5] = {forest_.tree.x.data(), forest_.tree.y.data(), forest_.tree.z.data(), forest_.tree.charge.data(),
-                                forest_.tree.softening.data()};
+    double* const columns[5] = {forest_.tree.x.data(), forest_.tree.y.data(), forest_.tree.z.data(),
+                                forest_.tree.charge.data(), forest_.tree.softening.data()};
     for (int32_t s = 0; s < count; ++s) {
         const essential::RankHeader& header = headers[static_cast<size_t>(s)];
         const essential::RankPlace& place = plan.places[static_cast<size_t>(s)];
-        const essential::RankSections from = essential::sections_of(forest_.arrived.data() + arrivals[s].offset, shape_, header);
+        const essential::RankSections from =
+            essential::sections_of(forest_.arrived.data() + arrivals[s].offset, shape_, header);
         take_nodes(c.queue, from, shape_, header, place, to);
         for (int k = 0; k < (shape_.lengths ? 5 : 4) && !masses && header.particles > 0; ++k)
             GRAFT_CUDA(cudaMemcpyAsync(columns[k] + place.particle, from.particle[k],
@@ -115,7 +119,8 @@ void DeviceRanks::take(essential::RankContent content, bool on_device, const Ran
     }
     if (!masses)
         close_forest(c.queue, static_cast<int32_t>(plan.nodes), plan.levels, plan.charge, plan.magnitude,
-                     forest_.tree.counts.data(), forest_.moments.values.data(), forest_.moments.magnitude.data());
+                     forest_.tree.counts.data(), forest_.moments.values.data(),
+                     forest_.moments.magnitude.data());
 }
 
 } // namespace graft::engine
