@@ -11,28 +11,25 @@
 
 #include <graft/types.h>
 
-#include <string.h>
-
-static inline int64_t graft_bytes_of(int32_t dtype) {
-    return dtype == GRAFT_F32 || dtype == GRAFT_I32 ? 4 : 8;
-}
-
 /* n items of `components` numbers of dtype; strides in bytes, item_stride 0 = packed, component_stride 0 = one element. */
 static inline graft_array graft_view(void *data, int32_t dtype, int64_t n, int32_t components, int64_t item_stride,
                                      int64_t component_stride) {
-    const int64_t element = graft_bytes_of(dtype);
+    const int64_t element = dtype == GRAFT_F32 || dtype == GRAFT_I32 ? 4 : 8;
     const int64_t item = item_stride != 0 ? item_stride : components * element;
     const int64_t component = component_stride != 0 ? component_stride : element;
-    graft_array view;
-    memset(&view, 0, sizeof view); /* an initialiser that C and C++ take without a warning would name every member */
-    view.struct_size = sizeof view;
+    graft_array view; /* member by member: C++ compilers warn of `= {0}` */
+    view.struct_size = (uint32_t)sizeof view;
+    view.flags = 0;
     view.data = data;
     view.dtype = dtype;
+    view.memory = GRAFT_MEMORY_AUTO;
+    view.device = 0;
     view.components = components;
     view.n = n;
     view.item_stride = item;
     view.component_stride = component;
     view.bytes = n > 0 ? (n - 1) * item + (components - 1) * component + element : 0;
+    view.reserved[0] = view.reserved[1] = view.reserved[2] = view.reserved[3] = 0;
     return view;
 }
 
@@ -58,17 +55,17 @@ static inline graft_array graft_view_const(const void *data, int32_t dtype, int6
         return graft_view_const(data, dtype, n, 1, 0, 0);                                                             \
     }                                                                                                                  \
     static inline graft_array graft_rows_##suffix(type *data, int64_t n, int32_t components, int64_t row) {            \
-        return graft_view(data, dtype, n, components, row * graft_bytes_of(dtype), 0);                                \
+        return graft_view(data, dtype, n, components, row * (int64_t)sizeof(type), 0);                                \
     }                                                                                                                  \
     static inline graft_array graft_rows_const_##suffix(const type *data, int64_t n, int32_t components, int64_t row) { \
-        return graft_view_const(data, dtype, n, components, row * graft_bytes_of(dtype), 0);                          \
+        return graft_view_const(data, dtype, n, components, row * (int64_t)sizeof(type), 0);                          \
     }                                                                                                                  \
     static inline graft_array graft_columns_##suffix(type *data, int64_t n, int32_t components, int64_t column) {      \
-        return graft_view(data, dtype, n, components, graft_bytes_of(dtype), column * graft_bytes_of(dtype));         \
+        return graft_view(data, dtype, n, components, (int64_t)sizeof(type), column * (int64_t)sizeof(type));         \
     }                                                                                                                  \
     static inline graft_array graft_columns_const_##suffix(const type *data, int64_t n, int32_t components,            \
                                                            int64_t column) {                                           \
-        return graft_view_const(data, dtype, n, components, graft_bytes_of(dtype), column * graft_bytes_of(dtype));   \
+        return graft_view_const(data, dtype, n, components, (int64_t)sizeof(type), column * (int64_t)sizeof(type));   \
     }
 GRAFT_VIEWS_OF(f32, float, GRAFT_F32)
 GRAFT_VIEWS_OF(f64, double, GRAFT_F64)

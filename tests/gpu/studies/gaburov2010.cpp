@@ -1,7 +1,7 @@
 // gaburov2010 (Octgrav), figures 3.4 to 3.8 on our hardware: a galaxy of disc, bulge and halo (1:1:4),
 // quadrupoles, tight boxes, N_leaf = N_group = 64, arrays on the device.
 //
-//   study_gaburov2010 [--nmin 1] [--nmax 1e7] [--repeat 5] [--backend cuda] [--json FILE]
+//   study_gaburov2010 [--nmin 1] [--nmax 1e7] [--repeat 5] [--backend gpu] [--json FILE]
 //
 // Time over theta and N by steps; speed-up over direct summation in fp32 (measured to 1e6, N^2 beyond:
 // "direct_ms" is then extrapolated); GFLOP/s with his 38 and 70 operations a pair and cell; errors of all
