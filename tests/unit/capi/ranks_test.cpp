@@ -32,7 +32,7 @@ TEST(Ranks, CommunicatorsAreChecked) {
     EXPECT_EQ(comms[0]->size, 1);
     EXPECT_EQ(capi::context_set_communicator(context, comms[0]), GRAFT_OK);
     graft_comm_v1 broken = *comms[0];
-    broken.barrier = nullptr;
+    broken.comm_barrier = nullptr;
     EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ARGUMENT);
     broken = *comms[0];
     broken.rank = 1;
