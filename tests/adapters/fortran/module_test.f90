@@ -281,8 +281,8 @@ contains
         call expect('version', graft_version_text() == GRAFT_VERSION_STRING)
         call expect('status name', len(graft_status_name(GRAFT_ERROR_BUSY)) > 0)
         call expect('explain', index(graft_explanation(), 'mac.theta') > 0)
-        call expect('studies are not explained', index(graft_explanation(GRAFT_EXPLAIN_JSON), 'study.') == 0)
-        call expect('unless asked for', index(graft_explanation(GRAFT_EXPLAIN_JSON + GRAFT_EXPLAIN_STUDY), 'study.') > 0)
+        call expect('studies are not explained', index(graft_explanation(GRAFT_EXPLAIN_JSON), '"study.') == 0)
+        call expect('unless asked for', index(graft_explanation(GRAFT_EXPLAIN_JSON + GRAFT_EXPLAIN_STUDY), '"study.') > 0)
         call graft_tool('no such tool', '', json, ierr, errmsg)
         call expect('an unknown tool', ierr == GRAFT_ERROR_ARGUMENT)
     end subroutine figures_and_text

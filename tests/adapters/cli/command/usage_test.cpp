@@ -96,8 +96,8 @@ TEST_F(Usage, TheLibraryBesideTheCommandIsFoundWithoutEnvironment) {
 
 TEST_F(Usage, DeckIsExplainedAndChecked) {
     EXPECT_TRUE(contains(ok("deck --explain"), "mac.theta"));
-    EXPECT_FALSE(contains(ok("deck --explain"), "study.kernel"));
-    EXPECT_TRUE(contains(ok("deck --explain --study"), "study.kernel"));
+    EXPECT_FALSE(contains(ok("deck --explain"), "study.walk"));
+    EXPECT_TRUE(contains(ok("deck --explain --study"), "study.walk"));
     EXPECT_TRUE(YAML::Load(ok("deck --explain --json")).size() > 10);
     write("good.yaml", "mac: {theta: 0.5}\n");
     write("bad.yaml", "mac:\n  theat: 0.5\n");
