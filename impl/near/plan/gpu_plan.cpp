@@ -33,6 +33,7 @@ class DeviceChoice {
         options_.way.host_arrays = host_arrays;
         options_.way.most_bytes = asked_ ? 0 : input.options.most_bytes; // the device refuses or cuts it
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
+        options_.every = asked_;
         choose(input);
         reason_ = "predicted to be fastest";
         if (asked_) {

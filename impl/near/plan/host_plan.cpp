@@ -112,6 +112,7 @@ class HostSide : public NearSide {
         options.way.threads = executor_.threads;
         options.way.most_bytes = most_bytes_;
         options.expected_executes = options_.executes > 0 ? options_.executes : usual_executes;
+        options.every = options_.layout != near_layout_auto; // the one that is asked for is predicted all the same
         return options;
     }
 

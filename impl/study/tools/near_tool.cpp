@@ -96,6 +96,7 @@ NearRequest request_of(ArgumentReader& reader) {
     request.sums = sums_of(reader, request.grid.dimension);
     request.grid.components = request.sums.components;
     request.layouts = layouts_of(reader.text("layout", "all"));
+    request.choice.every = true;
     request.choice.asked.fill(false);
     for (const Layout layout : request.layouts)
         request.choice.asked[static_cast<size_t>(layout)] = true;

@@ -66,7 +66,7 @@ std::vector<study::BenchGrid> cases_of(const study::Words& words) {
 study::NearRequest request_of(const study::Words& words, const study::BenchGrid& grid) {
     study::NearRequest request;
     request.grid = grid;
-    request.cuda = true;
+    request.cuda = true, request.choice.every = true;
     request.sums.dimension = grid.dimension;
     request.sums.kernel.kernel = grid.dimension == 2 ? near::Kernel::logarithm : near::Kernel::laplace;
     const std::string precision = words.text("precision", "auto");
