@@ -92,11 +92,15 @@ struct VectorOps {
         } else {
 #if GRAFT_AVX512
             return Real{_mm512_rsqrt14_pd(r2.raw)};
-#else // through float, unless a lane (most often a target meeting itself) is out of float's range
-            if (HWY_UNLIKELY(any(hn::Or(hn::Lt(r2, set(1e-36)), hn::Gt(r2, set(1e36))))))
-                return hn::Div(set(1), hn::Sqrt(r2));
+#else // through float, of r2 = m 4^k with m in [0.5, 2): no lane's bits hang on another's, nor on the unit of length
+            const hn::RebindToUnsigned<D> bits;
+            const auto given = hn::BitCast(bits, r2);
+            const auto exponent = hn::And(given, hn::Set(bits, uint64_t{0x7FE} << 52u)); // of 4^k, with its bias
+            const auto m = hn::Add(hn::Sub(given, exponent), hn::Set(bits, uint64_t{0x3FE} << 52u));
+            const auto scale = hn::Sub(hn::Set(bits, uint64_t{0x5FE} << 52u), hn::ShiftRight<1>(exponent)); // 2^-k
             const hn::Rebind<float, D> narrow;
-            return hn::PromoteTo(D(), hn::ApproximateReciprocalSqrt(hn::DemoteTo(narrow, r2)));
+            const auto root = hn::ApproximateReciprocalSqrt(hn::DemoteTo(narrow, hn::BitCast(D(), m)));
+            return hn::Mul(hn::PromoteTo(D(), root), hn::BitCast(D(), scale));
 #endif
         }
     }
