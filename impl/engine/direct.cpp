@@ -144,8 +144,10 @@ bool needs_double(const Pass& pass, const lists::Group& block) {
     const double nearest = nearest_length(pass.sources, box);
     const forces::Frame frame = forces::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
     return forces::served_distance<float>(frame, pass.softening) == 0 ||
-           forces::is_coarse(frame, pass.set, block, nearest, pass.variant, pass.settings.softening_length,
-                     pass.sources.count);
+           forces::is_coarse(frame, pass.set, block, pass.variant, pass.settings.softening_length,
+                             pass.sources.count, [&](const forces::CloseTargets& targets) {
+                                 return targets.has_close(pass.sources, 0, pass.sources.count);
+                             });
 }
 
 template <typename T>

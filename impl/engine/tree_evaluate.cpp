@@ -167,6 +167,16 @@ double TreeForce::State::longest_softening(const Job& job, const lists::Group& g
                : job.settings.softening_length;
 }
 
+/// Whether a particle of the leaves [begin, end) of the lists is too close to one of the targets.
+bool TreeForce::State::has_close(const forces::CloseTargets& close, int64_t begin, int64_t end) const {
+    return std::any_of(lists.leaves.data() + begin, lists.leaves.data() + end, [&](int32_t leaf) {
+        if (!close.may_reach(forest.tree.boxes[leaf]))
+            return false;
+        const essential::Forest::Source source = forest.source_of(leaf);
+        return close.has_close(source.from, source.first, source.count);
+    });
+}
+
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
 int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
@@ -246,7 +256,8 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
     int64_t sources = 0;
     bool add = remote || !leads(g);
     if (sizeof(T) == sizeof(float) && periodic == nullptr &&
-        is_coarse(frame, targets, group, nearest, variant, settings.softening_length, job.problem.n)) {
+        is_coarse(frame, targets, group, variant, settings.softening_length, job.problem.n,
+                  [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
         sources = pairs_in_double(job, group, leaf_begin, leaf_mid, nearest, softening, variant, add, full);
         add = true;
     } else {

@@ -5,6 +5,7 @@
 #include "core/timer.hpp"
 #include "lists/lists.hpp"
 #include "lists/targets.hpp"
+#include "forces/p2p/close_targets.hpp"
 #include "essential/target_domain.hpp"
 #include "essential/fetch.hpp"
 #include "essential/forest.hpp"
@@ -93,6 +94,7 @@ struct TreeForce::State {
     template <typename T>
     void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
                         const forces::PairVariant& variant, forces::Workspace<T>& work, forces::Workspace<double>& full);
+    bool has_close(const forces::CloseTargets& close, int64_t begin, int64_t end) const;
     int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
                             double nearest, double softening, const forces::PairVariant& variant, bool add,
                             forces::Workspace<double>& work);

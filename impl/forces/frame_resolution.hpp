@@ -4,9 +4,9 @@
 // distance is wrong by 2^-24 an axis, its force by 2 sqrt(3) 2^-24 / distance of itself. A block that
 // straddles far clumps, a close pair in a wide block, a far source that makes the frame small (`reach`) bring
 // pairs closer than frame_resolution, whose forces would be wrong by more than 1 / 300, or by all there is:
-// such targets are summed in double. Pairs are looked for among targets that stand beside each other in
-// target order; single precision stays where that order does not bring the nearest together (sources that are
-// no targets).
+// such targets are summed in double. The CPU looks for pairs among a block's targets and sources
+// (close_targets.hpp), the GPU among targets that stand beside each other in target order: there single
+// precision stays where that order does not bring the nearest together (sources that are no targets).
 #pragma once
 
 #include "forces/frame.hpp"

@@ -2,30 +2,36 @@
 #pragma once
 
 #include "forces/frame_resolution.hpp"
+#include "forces/p2p/close_targets.hpp"
 #include "forces/softening.hpp"
 #include "lists/targets.hpp"
-
-#include <algorithm>
 
 namespace graft::forces {
 
 /// Whether single precision in the frame of a block loses close pairs, or what a target adds to its own
-/// potential. `nearest`: the nearest source of targets at one place, or 0; `length`: the one softening
-/// length; `sources`: how many act on a target, about. Cost: 2 frame_neighbours distances a target.
-inline bool is_coarse(const Frame& frame, const lists::TargetSet& set, const lists::Group& block,
-                      double nearest, const PairVariant& variant, double length, int64_t sources) {
+/// potential. `has_close(targets)`: whether sources of the block are close to some of its targets (some of
+/// them at a time); `length`: the one softening length; `sources`: how many act on a target, about.
+template <typename HasClose>
+bool is_coarse(const Frame& frame, const lists::TargetSet& set, const lists::Group& block,
+               const PairVariant& variant, double length, int64_t sources, const HasClose& has_close) {
     const bool softened = variant.softening != Softening::none,
                one_plummer = variant.softening == Softening::plummer && !variant.per_particle;
-    const OrderedPoints points{set.x(), set.y(), set.z(), set.count()};
+    CloseTargets targets(frame_resolution / frame.scale);
+    const auto any_close = [&] { return !targets.empty() && (targets.sort(), has_close(targets)); };
     for (int64_t k = block.first; k < block.first + block.count; ++k) {
-        double gap = forces::neighbour_gap(points, k);
-        gap = nearest > 0 ? std::min(gap, nearest) : gap;
         const double own = !softened ? 0 : variant.per_particle ? set.softening()[k] : length;
-        if (forces::too_coarse(frame, gap, own) ||
-            (variant.potential && forces::loses_itself(frame, own, one_plummer, sources)))
+        if (variant.potential && loses_itself(frame, own, one_plummer, sources))
             return true;
+        if (!too_coarse(frame, 0, own)) // however close a source is
+            continue;
+        targets.add(set.x()[k], set.y()[k], set.z()[k]);
+        if (!targets.full())
+            continue;
+        if (any_close())
+            return true;
+        targets.clear();
     }
-    return false;
+    return any_close();
 }
 
 } // namespace graft::forces

@@ -109,6 +109,7 @@ struct Results {
 struct Choice {
     bool softening = false;        // per particle
     std::vector<char> active;      // of the cloud; empty: all
+    bool as_list = false;          // the active ones by a list, last first
     const Cloud* points = nullptr; // field_at these instead
     Owners point_owners;
     int threads = 1;
@@ -170,16 +171,21 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         std::vector<double> active;
         std::vector<int32_t> marks;
         if (!choice.active.empty()) {
-            for (const size_t i : index)
-                marks.push_back(choice.active[i]);
+            for (size_t k = 0; k < index.size(); ++k)
+                if (!choice.as_list)
+                    marks.push_back(choice.active[index[k]]);
+                else if (choice.active[index[k]])
+                    marks.push_back(static_cast<int32_t>(k));
+            std::reverse(marks.begin(), choice.as_list ? marks.end() : marks.begin());
             static int32_t nothing = 0;
-            input.has_active = true;
-            input.active = {reinterpret_cast<char*>(marks.empty() ? &nothing : marks.data()),
-                            particles::ElementType::i32,
-                            1,
-                            input.n,
-                            4,
-                            4};
+            (choice.as_list ? input.has_target : input.has_active) = true;
+            (choice.as_list ? input.target : input.active) = {
+                reinterpret_cast<char*>(marks.empty() ? &nothing : marks.data()),
+                particles::ElementType::i32,
+                1,
+                static_cast<int64_t>(marks.size()),
+                4,
+                4};
         }
         if (choice.points != nullptr) {
             points = part(*choice.points, choice.point_owners, point_index);
