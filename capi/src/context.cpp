@@ -164,9 +164,18 @@ engine::TreeSizesBy tree_sizes_by(const std::string& word) {
                              : engine::TreeSizesBy::fixed;
 }
 
-Use::Use(graft_context* context) : context_(context) {
+/// Of a destroyed one, or of none, not a byte may be read.
+static void require_alive(const graft_context* context) {
     if (context == nullptr)
         fail(Status::argument, "context is NULL; expected one made by context_create");
+    if (!Living::here().has(context))
+        fail(Status::argument,
+             "context %p was destroyed, or never made by context_create; expected one that lives",
+             static_cast<const void*>(context));
+}
+
+Use::Use(graft_context* context) : context_(context) {
+    require_alive(context);
     if (context->in_use.test_and_set(std::memory_order_acquire))
         fail(Status::busy, "this context is in use by another thread; expected one thread at a time. "
                            "Make one context per thread");
@@ -245,6 +254,7 @@ int32_t context_destroy(graft_context** context) noexcept {
     return guard([&] {
         if (context == nullptr || *context == nullptr)
             return;
+        require_alive(*context);
         if ((*context)->in_use.test_and_set(std::memory_order_acquire))
             fail(Status::busy,
                  "this context is in use by another thread; destroy it after that call has returned");

@@ -4,6 +4,7 @@
 #include "domain_state.hpp"
 #include "figures.hpp"
 #include "guard.hpp"
+#include "living.hpp"
 #include "near_plans.hpp"
 #include "ranks.hpp"
 #include "structs.hpp"
@@ -26,6 +27,7 @@ struct graft_context {
     void* stream = nullptr;                            // of the host, for the GPU; NULL: the solver's own
     bool in_flight = false;                            // between compute_begin and compute_end
     std::atomic_flag in_use = ATOMIC_FLAG_INIT;
+    graft::capi::Alive alive{this};
 };
 
 namespace graft::capi {
