@@ -2,6 +2,7 @@
 #include "context.hpp"
 
 #include "backend/gpu_library.hpp"
+#include "backend/thread_limits.hpp"
 #include "entries.hpp"
 
 #include <algorithm>
@@ -245,6 +246,7 @@ int32_t context_create(const graft_options_values& options, const graft_allocato
                  settings.softening_length);
         if (settings.backend == settings::Backend::cuda)
             backend::require_cuda();
+        backend::require_threads(settings.threads);
         *context = new graft_context(options, texts, read_allocator(allocator));
         take_box(options, (*context)->solver.settings());
     });
