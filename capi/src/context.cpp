@@ -4,6 +4,7 @@
 #include "backend/gpu_library.hpp"
 #include "backend/thread_limits.hpp"
 #include "entries.hpp"
+#include "settings/accuracy_reach.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -272,7 +273,12 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
         const Use use(context);
         if (level < GRAFT_LOG_ERROR || level > GRAFT_LOG_DEBUG)
             fail(Status::argument, "log level is %d; expected 0 (errors) to 3 (debug)", level);
-        context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
+        const core::Log& log = context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
+        const settings::AccuracyDoubt doubt = settings::accuracy_doubt(context->solver.settings());
+        if (!doubt.warning.empty())
+            log.write(core::LogLevel::warning, doubt.warning);
+        if (!doubt.caution.empty())
+            log.write(core::LogLevel::info, doubt.caution);
     });
 }
 

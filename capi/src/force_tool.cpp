@@ -2,10 +2,11 @@
 #include "force_tool.hpp"
 
 #include "backend/gpu_library.hpp"
+#include "backend/thread_limits.hpp"
 #include "context.hpp"
 #include "json_string.hpp"
-#include "study/bench/bench_force.hpp"
 #include "structs.hpp"
+#include "study/bench/bench_force.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -156,6 +157,7 @@ std::string force_tool(const graft_options_values& options, const ToolArguments&
     take_box(options, bench.settings);
     if (bench.settings.backend == settings::Backend::cuda)
         backend::require_cuda();
+    backend::require_threads(bench.settings.threads);
     bench.on_device =
         bench.settings.backend != settings::Backend::cpu && backend::find_cuda(nullptr) != nullptr;
     for (const auto& [key, text] : arguments)

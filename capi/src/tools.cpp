@@ -2,6 +2,7 @@
 #include "entries.hpp"
 
 #include "backend/executor.hpp"
+#include "backend/thread_limits.hpp"
 #include "core/error.hpp"
 #include "device_pairs_tool.hpp"
 #include "device_tool.hpp"
@@ -24,8 +25,7 @@ std::string info(const ToolArguments&) {
     for (const std::string& name : forces::simd_names())
         names += core::format("%s\"%s\"", names.empty() ? "" : ",", name.c_str());
     return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d,\"cuda\":%s}",
-                        forces::simd_name(), names.c_str(), backend::resolve_threads(0),
-                        cuda_json().c_str());
+                        forces::simd_name(), names.c_str(), backend::resolve_threads(0), cuda_json().c_str());
 }
 
 int repetitions_of(const ToolArguments& arguments) {
@@ -113,8 +113,10 @@ constexpr Tool tools[] = {
 std::string run_tool(const std::string& name, const ToolArguments& arguments) {
     std::string known;
     for (const Tool& tool : tools) {
-        if (name == tool.name)
+        if (name == tool.name) {
+            backend::require_threads(0);
             return tool.run(arguments);
+        }
         known += core::format("%s%s", known.empty() ? "" : ", ", tool.name);
     }
     core::fail(core::Status::argument, "run_tool: there is no tool '%s'; known tools: %s", name.c_str(),
