@@ -190,7 +190,7 @@ void Solver::run(Call call, const Outputs& outputs,
     }
     report_.valid = false;
     report_.backend = "cpu";
-    on_gpu_ = false;
+    on_gpu_ = released_ = false;
     const auto body = [&] {
         comm_->together([&] { import(executor); });
         agree_on(call, outputs);

@@ -25,6 +25,8 @@ void TreeForce::add_work(double expansion_pairs, double* work) const {
 }
 
 void Solver::work_of_particles(double* work) const {
+    if (released_)
+        refuse_work();
     if (on_gpu_)
         return work_on_gpu(work);
     if (!report_.valid || problem_.points)

@@ -108,7 +108,7 @@ std::string plain(const char* text) {
 } // namespace
 
 bool Report::on_device() const {
-    return std::strcmp(backend, "cuda") == 0;
+    return std::strcmp(backend, "gpu") == 0;
 }
 
 bool Report::find_words(const std::string& key, std::string* words) const {

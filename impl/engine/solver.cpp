@@ -1,11 +1,12 @@
 // Solver, second part: choose the method, then bring the field to the host.
 #include "engine/solver.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 
 #include "core/timer.hpp"
 #include "forces/simd.hpp"
 #include "forces/softening.hpp"
 #include "particles/transfer.hpp"
+#include "engine/checks.hpp"
 #include "engine/direct.hpp"
 #include "essential/forest.hpp"
 #include "periodic/periodic.hpp"
@@ -35,7 +36,7 @@ Solver::Solver(const settings::Settings& settings, core::Memory& memory)
     : settings_(settings), memory_(memory), problem_(memory), field_(memory), scratch_(memory),
       global_tree_(memory), spread_(memory), spread_field_(memory), work_(memory, "work of particles"),
       spread_work_(memory, "work of particles"), seen_(memory, "target marks"), sums_(memory, "block sums"),
-      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<study::BufferTuning>()),
+      direct_targets_(memory), workspaces_(memory), buffers_(std::make_unique<engine::BufferTuning>()),
       ring_(memory) {}
 
 Solver::~Solver() = default;
@@ -155,11 +156,9 @@ void Solver::remove_self_potential(const backend::Executor& executor) {
     });
 }
 
-/// body(executor, result, index, count, add) for each array that is wanted.
+/// body(executor, result, index, count) for each array that is wanted.
 template <typename Body>
 void Solver::for_results(const Outputs& outputs, const backend::Executor& executor, const Body& body) const {
-    static constexpr const char* names[3] = {"results.acceleration x", "results.acceleration y",
-                                             "results.acceleration z"};
     // Gravity pulls towards like charges, Coulomb pushes away: one sign for field and potential.
     const double sign = settings_.interaction == settings::Interaction::gravity ? 1 : -1;
     const double factor = sign * settings_.constant / problem_.charge_scale,
@@ -169,22 +168,22 @@ void Solver::for_results(const Outputs& outputs, const backend::Executor& execut
     for (int a = 0; a < settings_.dimension; ++a)
         if (outputs.acceleration[a].present())
             body(executor,
-                 particles::RealExport{outputs.acceleration[a], names[a], raw[a],
+                 particles::RealExport{outputs.acceleration[a], acceleration_names[a], raw[a],
                                        outputs.force ? weighted : factor,
                                        outputs.force ? problem_.charge.data() : nullptr},
-                 origin_, count, outputs.add);
+                 origin_, count);
     if (outputs.potential.present())
         body(executor,
-             particles::RealExport{outputs.potential, "results.potential", field_.potential.data(), -factor},
-             origin_, count, outputs.add);
+             particles::RealExport{outputs.potential, potential_name, field_.potential.data(), -factor},
+             origin_, count);
     const backend::Executor serial{memory_, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
         body(serial,
-             particles::RealExport{outputs.virial.component(c), "results.virial", totals_ + c, weighted},
-             nullptr, 1, outputs.add);
+             particles::RealExport{outputs.virial.component(c), virial_name, totals_ + c, weighted},
+             nullptr, 1);
     if (outputs.energy.present())
-        body(serial, particles::RealExport{outputs.energy, "results.energy", totals_ + 6, -weighted}, nullptr,
-             1, outputs.add);
+        body(serial, particles::RealExport{outputs.energy, energy_name, totals_ + 6, -weighted}, nullptr,
+             1);
 }
 
 void Solver::check_results(const Outputs& outputs, const backend::Executor& executor) const {

@@ -28,11 +28,9 @@
 namespace graft::periodic {
 class PeriodicSum;
 }
-namespace graft::study {
-class BufferTuning;
-}
-
 namespace graft::engine {
+
+class BufferTuning;
 
 struct ParticleInput {
     int64_t n = 0;
@@ -51,8 +49,15 @@ struct Outputs {
     particles::ArrayView potential;
     particles::ArrayView virial; // 6 components
     particles::ArrayView energy;
-    bool add = false;
-    bool force = false; // charge * field
+    bool force = false;     // charge * field
+    bool no_repair = false; // on a GPU: no second attempt inside end_compute(), which throws Error(again) instead
+};
+
+/// A host's allocator of device memory, in the order of `stream`; NULL functions: the library's own. NULL = refused.
+struct DeviceAllocator {
+    void* user = nullptr;
+    void* (*allocate)(void* user, int64_t bytes, int32_t device, void* stream) = nullptr;
+    void (*release)(void* user, void* pointer, int64_t bytes, int32_t device, void* stream) = nullptr;
 };
 
 class TreeForce;
@@ -87,6 +92,16 @@ class Solver {
     /// that succeeded needs its end, before any other call (else Error(call_order)); errors as compute().
     void begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream);
     void end_compute();
+    /// Between the two: whether what was begun has ended. Never waits.
+    bool poll();
+    /// Between the two: an event behind all that was begun (a cudaEvent_t, valid until end); NULL on the CPU. Throws
+    /// Error(unsupported).
+    void* event();
+    /// Gives memory back that is kept for the next call. What results depend on (accelerations for mac.history) and the
+    /// report stay; work_of_particles() is gone until the next compute().
+    void release();
+    /// Memory on GPUs from now on. Throws Error(call_order) where there is some already.
+    void set_device_allocator(const DeviceAllocator& allocator);
 
     /// Who chooses N_leaf and N_group (tree_tuning.hpp); leaf_given, group_given: the settings', which stay.
     /// machine: NULL, or the GPU's numbers, which need not live on.
@@ -95,7 +110,7 @@ class Solver {
 
     const TreeTuning& tuning() const { return tuning_; }
     /// Of a GPU's computations with buffers (settings().device.buffer).
-    const study::BufferTuning& buffers() const { return *buffers_; }
+    const engine::BufferTuning& buffers() const { return *buffers_; }
 
     /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
     /// so that device arrays must be complete). begin_compute() sets it.
@@ -125,7 +140,7 @@ class Solver {
     const char* why_not_over_ranks() const;
     void begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
                           const Outputs& outputs);
-    /// cuda.device; or the device of the first array in device memory; or by rank.
+    /// gpu.device; or the device of the first array in device memory; or by rank.
     int32_t device_for(const ParticleInput& particles, const ParticleInput* points,
                        const Outputs& outputs) const;
     void make_device(int ordinal);
@@ -182,7 +197,7 @@ class Solver {
     forces::AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
     TreeTuning tuning_;
-    std::unique_ptr<study::BufferTuning> buffers_;
+    std::unique_ptr<engine::BufferTuning> buffers_;
     Ring ring_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;
@@ -192,8 +207,10 @@ class Solver {
     bool with_sums_ = false;      // some rank wants the virial or the energy
     bool with_virial_ = false;    // this one wants the virial
     bool begun_ = false;          // between begin_compute and end_compute
+    bool released_ = false;       // since the last computation
     std::shared_ptr<periodic::PeriodicSum> periodic_;
     std::shared_ptr<DeviceSide> device_;
+    DeviceAllocator device_allocator_;
     std::shared_ptr<RanksOnDevice> ranks_on_device_;
     double gpu_exchange_s_ = 0, gpu_forces_s_ = 0, gpu_started_s_ = 0;
     bool on_gpu_ = false, gpu_points_ = false; // the last computation; it was a field_at

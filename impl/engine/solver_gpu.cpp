@@ -4,7 +4,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "forces/gpu_kernel.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "engine/checks.hpp"
 #include "engine/gpu/tight_memory.hpp"
 #include "engine/gpu_side.hpp"
@@ -30,7 +30,7 @@ NamedView device_array(const ParticleInput& particles, const ParticleInput* poin
                                {"particles.charge", &particles.charge},
                                {"particles.softening", &particles.softening},
                                {"particles.active", &particles.active},
-                               {"particles.target", &particles.target},
+                               {"particles.target_index", &particles.target},
                                {"points.position", points != nullptr ? &points->position[0] : nullptr},
                                {"points.position", points != nullptr ? &points->position[1] : nullptr},
                                {"points.position", points != nullptr ? &points->position[2] : nullptr},
@@ -69,7 +69,7 @@ namespace {
     fail(Status::unsupported,
          "%s is in device memory, but this computation runs on the CPU (%s); expected host or managed "
          "memory, or "
-         "backend cuda or auto on a machine with a GPU",
+         "backend gpu or auto on a machine with a GPU",
          name, why);
 }
 
@@ -87,7 +87,7 @@ const char* Solver::why_on_cpu(const ParticleInput& particles, const ParticleInp
         return "method reference";
     if (const char* why = periodic::why_no_gpu_lattice(settings_); why != nullptr) {
         if (settings_.backend == settings::Backend::cuda)
-            fail(Status::unsupported, "backend: cuda does not compute %s; expected backend cpu or auto", why);
+            fail(Status::unsupported, "backend: gpu does not compute %s; expected backend cpu or auto", why);
         return why;
     }
     if (settings_.backend == settings::Backend::cuda) {
@@ -109,17 +109,28 @@ bool Solver::choose_gpu(const ParticleInput& particles, const ParticleInput* poi
     if (why != nullptr && array != nullptr)
         refuse_device_array(array, why);
     const bool gpu = why == nullptr;
-    const std::string words = gpu ? std::string("backend: cuda") : core::format("backend: cpu (%s)", why);
+    const std::string words = gpu ? std::string("backend: gpu") : core::format("backend: cpu (%s)", why);
     if (words != said_ && settings_.backend != settings::Backend::cpu && log_.wants(core::LogLevel::info))
         log_.write(core::LogLevel::info, words);
     said_ = words;
     return gpu;
 }
 
+namespace {
+
+/// The library that has the kernels.
+backend::GpuLibrary library_for(const settings::DeviceOptions& options) {
+    const bool ours = forces::works_by_units(static_cast<forces::DeviceKernel>(options.kernel)) &&
+                      options.direct_stage == forces::own_direct_stage;
+    return ours ? backend::GpuLibrary::own : backend::GpuLibrary::study;
+}
+
+} // namespace
+
 /// The engine on this GPU.
 void Solver::make_device(int ordinal) {
-    const backend::CudaTable& cuda = backend::require_cuda();
-    if (device_ && device_->options.device != ordinal)
+    const backend::CudaTable& cuda = backend::require_cuda(library_for(settings_.device));
+    if (device_ && (device_->options.device != ordinal || &device_->table != cuda.force))
         device_.reset();
     settings::DeviceOptions options = settings_.device;
     options.device = ordinal;
@@ -150,7 +161,7 @@ const char* Solver::why_sizes_stay_on_gpu(int64_t particles) const {
     if (settings_.device.reuse > 0)
         return "lists are kept";
     if (settings_.device.kernel == static_cast<int32_t>(forces::DeviceKernel::block_per_group))
-        return "cuda.kernel block has no model";
+        return "study.kernel block has no model";
     return particles == 0 ? "there are no particles" : "";
 }
 
@@ -191,7 +202,7 @@ void Solver::begin_on_gpu(const ParticleInput& particles, const ParticleInput* p
     raise(tuning_,
           device_->table.begin(device_->engine, &settings, &particles, points, &outputs, stream_, &error),
           error);
-    on_gpu_ = true;
+    on_gpu_ = true, released_ = false;
     gpu_points_ = points != nullptr;
     gpu_n_ = particles.n;
 }
@@ -246,7 +257,7 @@ std::string words_of(const settings::Settings& settings, const DeviceReport::Per
 
 namespace {
 
-/// The text of query "kernel": deck key cuda.kernel as it was followed.
+/// The text of query "kernel": deck key study.kernel as it was followed.
 const char* kernel_words(int32_t kernel) {
     switch (static_cast<forces::DeviceKernel>(kernel)) {
     case forces::DeviceKernel::block_per_group:
@@ -271,7 +282,7 @@ void Solver::report_on_gpu(const DeviceReport& done) {
     }
     Report& r = report_;
     finish_report();
-    r.backend = "cuda";
+    r.backend = "gpu";
     r.simd = "none";
     r.threads = backend::resolve_threads(settings_.threads);
     r.n = gpu_n_, r.targets = done.targets;

@@ -1,6 +1,8 @@
 // Solver, fifth part: ranks with a GPU each. Which ranks compute where is agreed on: on GPUs all, or none.
 #include "core/error.hpp"
+#include "engine/checks.hpp"
 #include "engine/gpu_side.hpp"
+#include "particles/transfer.hpp"
 #include "periodic/lattice_kind.hpp"
 
 #include <algorithm>
@@ -105,6 +107,29 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
     return ranks_why_.empty();
 }
 
+namespace {
+
+/// Throws for virials and energies of all ranks that would be no finite numbers; what is added to arrays of a
+/// device counts without what is there.
+void check_sums(const settings::Settings& settings, const Outputs& outputs, const RankOutcome& outcome) {
+    core::Memory memory;
+    const backend::Executor serial{memory, 1};
+    const double sign = settings.interaction == settings::Interaction::gravity ? 1 : -1,
+                 factor = sign * settings.constant / outcome.scale / outcome.scale;
+    const auto check = [&](particles::ArrayView view, const char* name, int c, double with) {
+        double there = 0;
+        if (!view.on_host())
+            view.data = reinterpret_cast<char*>(&there), view.memory = particles::MemorySpace::host;
+        particles::check_reals(serial, {view, name, outcome.totals + c, with}, nullptr, 1);
+    };
+    for (int c = 0; c < 6 && outputs.virial.present(); ++c)
+        check(outputs.virial.component(c), virial_name, c, factor);
+    if (outputs.energy.present())
+        check(outputs.energy, energy_name, 6, -factor);
+}
+
+} // namespace
+
 /// Collective: all but the copies to host arrays, which end_compute() does.
 void Solver::begin_over_ranks(const ParticleInput& particles, const ParticleInput* points,
                               const Outputs& outputs) {
@@ -136,7 +161,7 @@ void Solver::begin_over_ranks(const ParticleInput& particles, const ParticleInpu
         gpu_ranks_ = report_.ranks;
         gpu_exchange_s_ = ranks_on_device_->times().exchange_s;
         gpu_forces_s_ = outcome.own_s + outcome.remote_s;
-        comm_->conclude();
+        comm_->conclude([&] { check_sums(settings_, outputs, outcome); });
         ranks_on_device_->write(job, outcome);
     });
     on_gpu_ = true;

@@ -9,7 +9,7 @@ namespace {
 
 /// Sections and keys that say where and how fast, not what. A key that is not named here is physics.
 constexpr const char* elsewhere[] = {"threads",    "backend", "log.", "run.",  "balance.",  "decompose.",
-                                     "near_field", "cuda.",   "gpu.", "host.", "tree.scope"};
+                                     "near_field", "gpu.",    "host.", "tree.scope"};
 
 bool is_physics(const std::string& key) {
     return key == "run.time_step" ||

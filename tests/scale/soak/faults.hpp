@@ -50,47 +50,47 @@ class Comm {
   public:
     Comm(graft_comm_v1* inner, int64_t at) : inner_(inner), table_(*inner), at_(at) {
         table_.self = this;
-        table_.barrier = [](void* s) {
-            return of(s).fails() ? broken : of(s).inner_->barrier(of(s).inner_->self);
+        table_.comm_barrier = [](void* s) {
+            return of(s).fails() ? broken : of(s).inner_->comm_barrier(of(s).inner_->self);
         };
-        table_.bcast = [](void* s, void* d, int64_t b, int32_t r) {
-            return of(s).fails() ? broken : of(s).inner_->bcast(of(s).inner_->self, d, b, r);
+        table_.comm_bcast = [](void* s, void* d, int64_t b, int32_t r) {
+            return of(s).fails() ? broken : of(s).inner_->comm_bcast(of(s).inner_->self, d, b, r);
         };
-        table_.allreduce = [](void* s, const void* x, void* y, int64_t n, int32_t t, int32_t o) {
-            return of(s).fails() ? broken : of(s).inner_->allreduce(of(s).inner_->self, x, y, n, t, o);
+        table_.comm_allreduce = [](void* s, const void* x, void* y, int64_t n, int32_t t, int32_t o) {
+            return of(s).fails() ? broken : of(s).inner_->comm_allreduce(of(s).inner_->self, x, y, n, t, o);
         };
-        table_.allgatherv = [](void* s, const void* x, int64_t n, void* y, const int64_t* b,
+        table_.comm_allgatherv = [](void* s, const void* x, int64_t n, void* y, const int64_t* b,
                                const int64_t* o) {
-            return of(s).fails() ? broken : of(s).inner_->allgatherv(of(s).inner_->self, x, n, y, b, o);
+            return of(s).fails() ? broken : of(s).inner_->comm_allgatherv(of(s).inner_->self, x, n, y, b, o);
         };
-        table_.alltoallv = [](void* s, const void* x, const int64_t* b, const int64_t* o, void* y,
+        table_.comm_alltoallv = [](void* s, const void* x, const int64_t* b, const int64_t* o, void* y,
                               const int64_t* c, const int64_t* p) {
-            return of(s).fails() ? broken : of(s).inner_->alltoallv(of(s).inner_->self, x, b, o, y, c, p);
+            return of(s).fails() ? broken : of(s).inner_->comm_alltoallv(of(s).inner_->self, x, b, o, y, c, p);
         };
-        table_.isend = [](void* s, const void* d, int64_t b, int32_t to, int32_t tag, int64_t* r) {
-            return of(s).fails() ? broken : of(s).inner_->isend(of(s).inner_->self, d, b, to, tag, r);
+        table_.comm_isend = [](void* s, const void* d, int64_t b, int32_t to, int32_t tag, int64_t* r) {
+            return of(s).fails() ? broken : of(s).inner_->comm_isend(of(s).inner_->self, d, b, to, tag, r);
         };
-        table_.irecv = [](void* s, void* d, int64_t b, int32_t from, int32_t tag, int64_t* r) {
-            return of(s).fails() ? broken : of(s).inner_->irecv(of(s).inner_->self, d, b, from, tag, r);
+        table_.comm_irecv = [](void* s, void* d, int64_t b, int32_t from, int32_t tag, int64_t* r) {
+            return of(s).fails() ? broken : of(s).inner_->comm_irecv(of(s).inner_->self, d, b, from, tag, r);
         };
-        table_.waitall = [](void* s, int64_t n, int64_t* r) {
-            return of(s).fails() ? broken : of(s).inner_->waitall(of(s).inner_->self, n, r);
+        table_.comm_waitall = [](void* s, int64_t n, int64_t* r) {
+            return of(s).fails() ? broken : of(s).inner_->comm_waitall(of(s).inner_->self, n, r);
         };
-        table_.split = [](void* s, int32_t c, int32_t k, graft_comm_v1** p) {
-            return of(s).fails() ? broken : of(s).inner_->split(of(s).inner_->self, c, k, p);
+        table_.comm_split = [](void* s, int32_t c, int32_t k, graft_comm_v1** p) {
+            return of(s).fails() ? broken : of(s).inner_->comm_split(of(s).inner_->self, c, k, p);
         };
-        table_.free = [](graft_comm_v1*) {};
-        if (inner->error_text != nullptr)
-            table_.error_text = [](void* s) { return of(s).inner_->error_text(of(s).inner_->self); };
-        if (inner->set_deadline != nullptr)
-            table_.set_deadline = [](void* s, double t) {
-                return of(s).inner_->set_deadline(of(s).inner_->self, t);
+        table_.comm_free = [](graft_comm_v1*) {};
+        if (inner->comm_error_text != nullptr)
+            table_.comm_error_text = [](void* s) { return of(s).inner_->comm_error_text(of(s).inner_->self); };
+        if (inner->comm_set_deadline != nullptr)
+            table_.comm_set_deadline = [](void* s, double t) {
+                return of(s).inner_->comm_set_deadline(of(s).inner_->self, t);
             };
-        if (inner->fail != nullptr)
-            table_.fail = [](void* s, const char* t) { of(s).inner_->fail(of(s).inner_->self, t); };
-        if (inner->time_s != nullptr)
-            table_.time_s = [](void* s) { return of(s).inner_->time_s(of(s).inner_->self); };
-        table_.failed_call = nullptr;
+        if (inner->comm_fail != nullptr)
+            table_.comm_fail = [](void* s, const char* t) { of(s).inner_->comm_fail(of(s).inner_->self, t); };
+        if (inner->comm_time_s != nullptr)
+            table_.comm_time_s = [](void* s) { return of(s).inner_->comm_time_s(of(s).inner_->self); };
+        table_.comm_failed_call = nullptr;
     }
     Comm(const Comm&) = delete;
     Comm& operator=(const Comm&) = delete;

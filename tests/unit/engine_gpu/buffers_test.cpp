@@ -4,7 +4,7 @@
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct Fed {
         settings.device.kernel = kernel, settings.device.buffer = buffer;
         return settings;
     }
-    const study::BufferTuning::Told& compute() {
+    const engine::BufferTuning::Told& compute() {
         bodies.compute(solver);
         return solver.buffers().told();
     }
@@ -63,7 +63,7 @@ TEST(Buffers, ANumberIsTakenAndItsTimesAreTold) {
     Fed run(tiles_2d, 4096);
     control().feed_s = [](int32_t) { return 0.125; };
     for (int call = 0; call < 3; ++call) {
-        const study::BufferTuning::Told& told = run.compute();
+        const engine::BufferTuning::Told& told = run.compute();
         EXPECT_EQ(control().buffers.back(), 4096);
         EXPECT_EQ(told.by, "given");
         EXPECT_GT(told.predicted.total_s(), 0);
