@@ -26,8 +26,8 @@ __device__ inline Frame make_device_frame(const double (&lower)[3], const double
     int exponent = 0;
     if (length > 0 && isfinite(length))
         frexp(length, &exponent); // length = [0.5, 1) * 2^exponent
-    if (sizeof(T) == 8 && softening > 0)
-        exponent = min(exponent, ilogb(softening) + 250);
+    if (sizeof(T) == 8)
+        exponent = min(exponent, softening > 0 ? min(ilogb(softening) + 250, 200) : 200);
     exponent = at_least(exponent, reach, reach_exponent<T>);
     exponent = at_least(exponent, softening, softening_exponent<T>);
     frame.scale = ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));

@@ -132,8 +132,11 @@ __device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const list
     const geometry::Box& box = target.box;
     const double reach = furthest(v.boxes[0], box.lower);
     const double longest = v.node_softening != nullptr ? fmax(v.node_softening[0], target.softening) : v.longest;
-    if (!v.single_precision)
+    if (!v.single_precision) {
+        if (reach > 0 && longest > 0x1p200 * reach)
+            backend::stop_with(v.status, softened_beyond_range);
         return make_device_frame<double>(box.lower, box.upper, nearest, reach, longest);
+    }
     const Frame frame = make_device_frame<float>(box.lower, box.upper, nearest, reach);
     if (softened_too_far(frame, longest) || cells_too_close(v, g, box, nearest, frame))
         backend::stop_with(v.status, needs_double);

@@ -99,6 +99,10 @@ void Repair::repair(Steps& s, const backend::DeviceStatus& status) {
         build_on_host(s);
     else if (status.stop == forces::needs_double)
         take_double(s);
+    else if (status.stop == forces::softened_beyond_range)
+        core::fail(core::Status::value,
+                   "a softening length is more than 1e60 times the distances between the particles; expected a length "
+                   "of their scale. Look for one that is in another unit");
     else
         grow(s, status);
 }

@@ -148,7 +148,7 @@ TEST_F(Extremes, SofteningFarLongerThanTheSystem) {
     Cases cases(3);
     for (const bool both_signs : {false, true})
         for (const Softening kind : {Softening::plummer, Softening::spline})
-            for (const double length : {1e6, 1e8, 1e11, 1e13, 1e16, 1e20, 1e30, 1e45, 1e80})
+            for (const double length : {1e6, 1e8, 1e11, 1e13, 1e16, 1e20, 1e30, 1e45})
                 for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
                     for (const Method method : {Method::tree, Method::direct}) {
                         if (cases.skip())
@@ -171,7 +171,7 @@ TEST_F(Extremes, SofteningFarLongerThanTheSystem) {
 }
 
 TEST_F(Extremes, SofteningFarLongerOfOneOrOfAll) {
-    for (const double length : {1e13, 1e20, 1e80})
+    for (const double length : {1e13, 1e20})
         for (const bool of_all : {false, true})
             for (const Softening kind : {Softening::plummer, Softening::spline})
                 for (const Method method : {Method::tree, Method::direct}) {
@@ -199,6 +199,18 @@ std::string refusal(const Body& body) {
         return "status " + std::to_string(int(error.status())) + ": " + error.what();
     }
     return "";
+}
+
+/// Expansions of cells bear no more: a refusal, not a wrong field.
+TEST_F(Extremes, SofteningBeyondAllRangeIsRefusedByTheTree) {
+    const Cloud cloud = cube(test_size(3000, 700));
+    for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64}) {
+        Settings s;
+        s.precision = precision;
+        s.softening = Softening::plummer, s.softening_length = 1e80;
+        EXPECT_NE(refusal([&] { (void)run(s, cloud, {}); }).find("softening length is more than 1e60 times"),
+                  std::string::npos);
+    }
 }
 
 /// Where all arrays start from is what stands there afterwards.

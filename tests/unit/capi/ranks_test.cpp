@@ -91,6 +91,44 @@ TEST(Ranks, DifferentFunctionsAreRefusedOnAllRanks) {
     });
 }
 
+TEST(Ranks, LiveKeysMustBeChangedOnAllRanksThatShareThem) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
+        const auto change = [&](double theta) {
+            return capi::context_change(context, [&](capi::Options& o) { o.engine.theta = theta; });
+        };
+        int64_t n_after = -1;
+        if (rank == 1) {
+            ASSERT_EQ(change(0.5), GRAFT_OK);
+        }
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        EXPECT_NE(std::string(capi::last_error()).find("different options"), std::string::npos);
+        ASSERT_EQ(change(0.5), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::context_change(context, [&](capi::Options& o) { o.engine.threads = 1 + rank; }), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << "each rank's own: " << capi::last_error();
+        graft_units units{};
+        units.struct_size = sizeof units;
+        units.constant = 3;
+        if (rank == 0) {
+            ASSERT_EQ(capi::context_set_units(context, &units), GRAFT_OK);
+        }
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        ASSERT_EQ(capi::context_change(context, [](capi::Options& o) { o.engine.constant = 3; }), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << "by whichever way: " << capi::last_error();
+    });
+}
+
+TEST(Ranks, ADeadlineCountsFromWhenItIsSet) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
+        ASSERT_EQ(capi::context_change(context, [](capi::Options& o) { o.asked.deadline_s = 0.2; }), GRAFT_OK);
+        int64_t n_after = -1;
+        if (rank == 0) { // the other one does not come
+            EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_COMMUNICATION);
+            EXPECT_NE(std::string(capi::last_error()).find("waited 0.2 s"), std::string::npos) << capi::last_error();
+        }
+    });
+}
+
 TEST(Ranks, MinusZeroAndUnusedAxesOfABoxAreNoDifference) {
     capi::Options flat = options(settings::Method::tree);
     flat.engine.dimension = 2;
