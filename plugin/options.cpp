@@ -5,6 +5,7 @@
 #include "deck/machine_file.hpp"
 #include "entries.hpp"
 #include "guard.hpp"
+#include "living.hpp"
 #include "text_out.hpp"
 
 #include <atomic>
@@ -16,6 +17,7 @@ using graft::core::Status;
 struct graft_options {
     graft::plugin::Settings settings;
     mutable std::atomic_flag in_use = ATOMIC_FLAG_INIT;
+    graft::capi::Alive alive{this};
 };
 
 namespace graft::plugin {
@@ -29,11 +31,19 @@ void require(const void* pointer, const char* name, const char* expected) {
         fail(Status::argument, "%s is NULL; expected %s", name, expected);
 }
 
+/// Of destroyed ones, or of none, not a byte may be read.
+void require_alive(const graft_options* options) {
+    require(options, "options", "an object made by options_create");
+    if (!capi::Living::here().has(options))
+        fail(Status::argument, "options %p were destroyed, or never made by options_create",
+             static_cast<const void*>(options));
+}
+
 /// Holds the options for one call; a second thread gets Error(busy) instead of a race.
 class Use {
   public:
     explicit Use(const graft_options* options) : options_(options) {
-        require(options, "options", "an object made by options_create");
+        require_alive(options);
         if (options->in_use.test_and_set(std::memory_order_acquire))
             fail(Status::busy, "these options are in use by another thread; expected one thread at a time");
     }
@@ -92,6 +102,7 @@ int32_t options_destroy(graft_options** options) noexcept {
     return guard([&] {
         if (options == nullptr || *options == nullptr)
             return;
+        require_alive(*options);
         if ((*options)->in_use.test_and_set(std::memory_order_acquire))
             fail(Status::busy,
                  "these options are in use by another thread; destroy them after that call has returned");

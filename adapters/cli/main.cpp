@@ -5,6 +5,7 @@
 #include "ranks/launcher.hpp"
 #include "ranks/ranks.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -39,8 +40,12 @@ Outcome run(Words words) {
 } // namespace
 
 int main(int argc, char** argv) {
+    std::signal(SIGXFSZ, SIG_IGN); // a write beyond the limit on file sizes then fails, and says so
     Outcome outcome = run(Words(argv + (argc > 0 ? 1 : 0), argv + argc));
     const bool first = Ranks::here().first() && graft::cli::rank_by_environment() == 0;
+    if (outcome.error.empty() && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+        outcome = {1, "cannot write to standard output: no space, or its reader has gone"};
+    }
     outcome.error = Ranks::here().agree(outcome.error);
     if (!outcome.error.empty()) {
         outcome.status = outcome.status == 0 ? 1 : outcome.status;

@@ -2,7 +2,9 @@
 #include "context.hpp"
 
 #include "backend/gpu_library.hpp"
+#include "backend/thread_limits.hpp"
 #include "entries.hpp"
+#include "settings/accuracy_reach.hpp"
 #include "text_out.hpp"
 
 #include <cmath>
@@ -68,9 +70,18 @@ void finish_flight(graft_context& context) noexcept {
 
 } // namespace
 
-Use::Use(graft_context* context) : context_(context) {
+/// Of a destroyed one, or of none, not a byte may be read.
+static void require_alive(const graft_context* context) {
     if (context == nullptr)
         fail(Status::argument, "context is NULL; expected one made by context_create");
+    if (!Living::here().has(context))
+        fail(Status::argument,
+             "context %p was destroyed, or never made by context_create; expected one that lives",
+             static_cast<const void*>(context));
+}
+
+Use::Use(graft_context* context) : context_(context) {
+    require_alive(context);
     if (context->in_use.test_and_set(std::memory_order_acquire))
         fail(Status::busy, "this context is in use by another thread; expected one thread at a time. "
                            "Make one context per thread");
@@ -108,6 +119,7 @@ int32_t context_create(const Options& options, const graft_allocator* allocator,
         check_options(options);
         if (options.asked.backend == settings::Backend::cuda)
             backend::require_cuda();
+        backend::require_threads(options.engine.threads);
         *context = new graft_context(options, read_allocator(allocator));
     });
 }
@@ -125,6 +137,7 @@ int32_t context_change(graft_context* context, const std::function<void(Options&
         Options changed = context->options;
         change(changed);
         check_options(changed);
+        backend::require_threads(changed.engine.threads);
         NearDefaults near = near_defaults(changed);
         near.machine = context->near_plans.defaults().machine;
         if (changed.asked.deadline_s != context->options.asked.deadline_s)
@@ -146,8 +159,7 @@ int32_t context_read(graft_context* context, const std::function<void(const Opti
 
 int32_t context_error(graft_context* context, char* buffer, int64_t capacity, int64_t* needed) noexcept {
     return guard([&] {
-        if (context == nullptr)
-            fail(Status::argument, "context is NULL; expected one made by context_create");
+        require_alive(context);
         put_text(context->error.text(), "the text of the context's last failure", buffer, capacity, needed);
     });
 }
@@ -156,6 +168,7 @@ int32_t context_destroy(graft_context** context) noexcept {
     return guard_on(context != nullptr ? *context : nullptr, [&] {
         if (context == nullptr || *context == nullptr)
             return;
+        require_alive(*context);
         if ((*context)->in_use.test_and_set(std::memory_order_acquire))
             fail(Status::busy,
                  "this context is in use by another thread; destroy it after that call has returned");
@@ -163,6 +176,15 @@ int32_t context_destroy(graft_context** context) noexcept {
         delete *context;
         *context = nullptr;
     });
+}
+
+/// Where mac.accuracy is known not to hold, the log says so before anything is computed.
+static void tell_accuracy(engine::Solver& solver) {
+    const settings::AccuracyDoubt doubt = settings::accuracy_doubt(solver.settings());
+    if (!doubt.warning.empty())
+        solver.log().write(core::LogLevel::warning, doubt.warning);
+    if (!doubt.caution.empty())
+        solver.log().write(core::LogLevel::info, doubt.caution);
 }
 
 int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
@@ -179,6 +201,7 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
         context->log_level_by_key = level == 0;
         context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
         follow_log_key(*context);
+        tell_accuracy(context->solver);
     });
 }
 

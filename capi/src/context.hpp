@@ -4,6 +4,7 @@
 #include "domain_state.hpp"
 #include "figures.hpp"
 #include "guard.hpp"
+#include "living.hpp"
 #include "near_plans.hpp"
 #include "option_use.hpp"
 #include "structs.hpp"
@@ -44,6 +45,7 @@ struct graft_context {
     bool log_level_by_key = true;                      // log.level, not the host's call, says how much is told
     graft::capi::ContextError error;
     std::atomic_flag in_use = ATOMIC_FLAG_INIT;
+    graft::capi::Alive alive{this};
 };
 
 namespace graft::capi {
@@ -52,7 +54,7 @@ namespace graft::capi {
 template <typename Body>
 int32_t guard_on(graft_context* context, Body&& body) noexcept {
     const int32_t status = guard(body);
-    if (status != 0 && context != nullptr)
+    if (status != 0 && context != nullptr && Living::here().has(context))
         context->error.note(last_error());
     return status;
 }

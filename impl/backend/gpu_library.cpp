@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <sys/stat.h>
 
 namespace graft::backend {
 
@@ -50,6 +51,14 @@ void* open_library(const Names& name, std::string& tried) {
     for (const std::string& place : places) {
         if (place.empty())
             continue;
+        struct stat file {};
+        const bool no_file = stat(place.c_str(), &file) == 0 && !S_ISREG(file.st_mode);
+        if (no_file) { // the dynamic linker would wait for a pipe
+            tried += (tried.empty() ? "" : "; ") + place + ": no regular file";
+            if (given != nullptr && place == given)
+                break;
+            continue;
+        }
         if (void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
             return library;
         const char* text = dlerror();

@@ -5,11 +5,6 @@
 #include "deck/yaml_reader.hpp"
 #include "guard.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-
 namespace graft::plugin {
 
 using core::Error;
@@ -106,14 +101,7 @@ void read_deck(Settings& settings, std::string_view text, const std::string& nam
 }
 
 void read_deck_file(Settings& settings, const std::string& path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-    if (!file)
-        fail(Status::deck_file, "%s: the deck cannot be opened: %s", path.c_str(), std::strerror(errno));
-    std::string text(most_deck_bytes + 1, '\0'); // one more than allowed, so that too much is seen
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get()))
-        fail(Status::deck_file, "%s: the deck cannot be read: %s", path.c_str(), std::strerror(errno));
-    read_deck(settings, text, path);
+    read_deck(settings, read_text_file(path, "deck"), path);
 }
 
 } // namespace graft::plugin

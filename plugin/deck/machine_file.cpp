@@ -7,11 +7,7 @@
 #include "guard.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 
 namespace graft::plugin {
 
@@ -99,16 +95,7 @@ std::vector<std::pair<std::string, std::string>> read_machine(std::string_view t
 }
 
 std::vector<std::pair<std::string, std::string>> read_machine_file(const std::string& path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-    if (!file)
-        fail(Status::deck_file, "%s: the machine file cannot be opened: %s", path.c_str(),
-             std::strerror(errno));
-    std::string text(most_deck_bytes + 1, '\0'); // one more than allowed, so that too much is seen
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get()))
-        fail(Status::deck_file, "%s: the machine file cannot be read: %s", path.c_str(),
-             std::strerror(errno));
-    return read_machine(text, path);
+    return read_machine(read_text_file(path, "machine file"), path);
 }
 
 std::string machine_file_of(const Settings& settings) {

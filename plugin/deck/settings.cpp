@@ -3,6 +3,7 @@
 
 #include "deck/machine_file.hpp"
 #include "deck/quantity.hpp"
+#include "deck/yaml_reader.hpp"
 #include "guard.hpp"
 
 #include <cerrno>
@@ -53,8 +54,8 @@ void check_input_path(std::string_view text) {
         fail(Status::deck_file,
              "file '%s' cannot be found (%s); the path is relative to the folder the program runs in",
              printable(text).c_str(), std::strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        fail(Status::deck_file, "'%s' is a folder", printable(text).c_str());
+    if (const char* kind = not_a_file(status.st_mode); *kind != '\0')
+        fail(Status::deck_file, "'%s' is %s", printable(text).c_str(), kind);
 }
 
 void check_path(const Key& key, std::string_view text) {

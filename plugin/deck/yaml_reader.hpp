@@ -5,6 +5,7 @@
 // alias of a section or list is refused. One document per deck.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,13 @@ constexpr size_t longest_deck_key = 256;
 /// document. Throws core::Error DECK_SYNTAX or DECK_TYPE (the document is no section); messages begin
 /// "name:line:column: ".
 std::vector<Entry> read_yaml(std::string_view text, const std::string& name);
+
+/// The text of a file, up to one byte more than a deck may have; `what` names the file in messages ("deck").
+/// Throws core::Error DECK_FILE: missing, unreadable, or no regular file (a pipe would be waited for).
+std::string read_text_file(const std::string& path, const char* what);
+
+/// "a folder", "a pipe" ...: what has a name that a file should have; "" for a regular file.
+const char* not_a_file(uint32_t mode) noexcept;
 
 /// "name:line:column: "
 std::string place(const std::string& name, int line, int column);

@@ -66,6 +66,12 @@ static int is_missing(const char* path, const char* error) {
     return strncmp(error, path, length) == 0 && error[length] == ':' && strstr(error, "No such file") != NULL;
 }
 
+/* Whether something is there that is no regular file: the dynamic linker would wait for a pipe's writer. */
+static int is_no_file(const char* path) {
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 /* Whether the ELF file has all the bytes its headers speak of. The dynamic linker maps a file that was cut
  * short (a copy that ran out of disk) without looking, and the host dies of SIGBUS; so we look. Other files
  * are left to its judgement. */
@@ -92,23 +98,36 @@ static int is_cut_short(const char* path) {
     return cut;
 }
 
-/* The same for a bare name, in the folders of LD_LIBRARY_PATH; system folders are left to the package
- * manager. */
-static int is_cut_short_in_path(const char* name) {
+/* Where a bare name is first found in the folders of LD_LIBRARY_PATH, which is what would be loaded; "" when
+ * it is in none: system folders are left to the package manager. */
+static void find_in_path(const char* name, char* path, size_t capacity) {
     const char* folders = getenv("LD_LIBRARY_PATH");
-    char path[4096];
     while (folders != NULL && *folders != '\0') {
         const size_t length = strcspn(folders, ":;");
-        if (length > 0 && length + strlen(name) + 2 <= sizeof path) {
+        if (length > 0 && length + strlen(name) + 2 <= capacity) {
             memcpy(path, folders, length);
             path[length] = '/';
             strcpy(path + length + 1, name);
             if (file_exists(path))
-                return is_cut_short(path); /* the first one found is the one that would be loaded */
+                return;
         }
         folders += length + (folders[length] != '\0');
     }
-    return 0;
+    path[0] = '\0';
+}
+
+/* What of the file can be seen to be wrong before the dynamic linker has it; NULL: nothing. */
+static const char* wrong_with(const char* path) {
+    char found[4096];
+    if (strchr(path, '/') == NULL) {
+        find_in_path(path, found, sizeof found);
+        path = found;
+    }
+    if (is_no_file(path))
+        return "it is no regular file but a folder, a pipe or a device; give the path of the library itself";
+    if (is_cut_short(path))
+        return "the file is cut short: it has fewer bytes than its own headers speak of; install it again";
+    return NULL;
 }
 
 static int32_t open_failed(search* at, const char* path, const char* origin) {
@@ -150,13 +169,11 @@ static int32_t check_table(search* at, const char* path, const char* origin, con
 static int32_t try_path(search* at, const char* path, const char* origin, const graft_api_v1** api) {
     graft_get_api_function get_api;
     const graft_api_v1* table;
+    const char* wrong = wrong_with(path);
     int32_t status;
     void *symbol, *library;
-    if (strchr(path, '/') != NULL ? is_cut_short(path) : is_cut_short_in_path(path)) {
-        report(at,
-               "%s: %s: the file is cut short: it has fewer bytes than its own headers speak of; install it "
-               "again",
-               origin, path);
+    if (wrong != NULL) {
+        report(at, "%s: %s: %s", origin, path, wrong);
         return GRAFT_ERROR_LOAD_FOREIGN;
     }
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

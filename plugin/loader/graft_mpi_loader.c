@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef GRAFT_DEFAULT_LIBRARY
@@ -127,10 +128,16 @@ static int find_libgraft(struct dl_phdr_info* object, size_t size, void* folder)
 }
 
 static void* try_path(search* at, const char* path, const char* origin, int32_t* status) {
+    struct stat file;
     void* library;
     *status = GRAFT_ERROR_LOAD_NOT_FOUND;
     if (strchr(path, '/') != NULL && access(path, F_OK) != 0) {
         report(at, "%s: %s: no such file", origin, path);
+        return NULL;
+    }
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode)) { /* the dynamic linker would wait for a pipe */
+        report(at, "%s: %s: no regular file but a folder, a pipe or a device", origin, path);
+        *status = GRAFT_ERROR_LOAD_FOREIGN;
         return NULL;
     }
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
 
 namespace {
 
@@ -175,6 +176,23 @@ TEST(Loader, DebugPrintsTheSearchAndNothingElsePrints) {
     const std::string printed = testing::internal::GetCapturedStderr();
     EXPECT_NE(printed.find("explicit path: /no/such: not found"), std::string::npos) << printed;
     EXPECT_NE(printed.find("loaded, ABI 1." + std::to_string(GRAFT_ABI_MINOR)), std::string::npos) << printed;
+}
+
+TEST(Loader, WhatIsNoRegularFileIsRefusedAtOnce) {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("graft_no_file_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder / "libgraft.so");
+    const std::string pipe = (folder / "libgraft.so.0").string();
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    for (const std::string& path : {pipe, (folder / "libgraft.so").string(), std::string("/dev/zero")})
+        expect_failure(load(path.c_str()), GRAFT_ERROR_LOAD_FOREIGN, {path, "no regular file"});
+    const Environment library("GRAFT_LIBRARY", pipe.c_str());
+    expect_failure(load(nullptr), GRAFT_ERROR_LOAD_FOREIGN, {"GRAFT_LIBRARY", pipe, "no regular file"});
+    {
+        const Environment bare("GRAFT_LIBRARY", "libgraft.so.0"), path("LD_LIBRARY_PATH", folder.c_str());
+        expect_failure(load(nullptr), GRAFT_ERROR_LOAD_FOREIGN, {"no regular file"});
+    }
+    std::filesystem::remove_all(folder);
 }
 
 } // namespace

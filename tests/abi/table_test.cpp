@@ -303,4 +303,23 @@ TEST_F(Table, OneOptionsObjectInManyThreadsIsBusyNotBroken) {
     EXPECT_TRUE(value("mac.theta") == "0.25" || value("mac.theta") == "0.75");
 }
 
+// A host that kept a second copy of the pointer: what it holds is no object any more, and nobody is "using" it.
+TEST_F(Table, ADestroyedHandleIsSaidToBeOne) {
+    graft_context* context = nullptr;
+    ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK);
+    graft_context* copy = context;
+    ASSERT_EQ(api->context_destroy(&context), GRAFT_OK);
+    expect_error(api->context_set_box(copy, nullptr), GRAFT_ERROR_ARGUMENT, "was destroyed");
+    expect_error(api->context_destroy(&copy), GRAFT_ERROR_ARGUMENT, "was destroyed");
+    graft_options* more = nullptr;
+    ASSERT_EQ(api->options_create(&more), GRAFT_OK);
+    graft_options* more_copy = more;
+    ASSERT_EQ(api->options_destroy(&more), GRAFT_OK);
+    expect_error(api->options_set(more_copy, "order", "1"), GRAFT_ERROR_ARGUMENT, "were destroyed");
+    expect_error(api->options_destroy(&more_copy), GRAFT_ERROR_ARGUMENT, "were destroyed");
+    alignas(64) static unsigned char none[4096] = {};
+    expect_error(api->context_set_box(reinterpret_cast<graft_context*>(none), nullptr), GRAFT_ERROR_ARGUMENT,
+                 "never made");
+}
+
 } // namespace

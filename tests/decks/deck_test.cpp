@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace {
 
@@ -267,6 +269,26 @@ TEST(Deck, DefaultsPassTheirOwnChecks) {
     for (const auto& [key, value] : all)
         s.set(key, value);
     EXPECT_EQ(s.all(), all);
+}
+
+TEST(Deck, WhatIsNoRegularFileIsRefusedAtOnce) {
+    const auto folder = std::filesystem::temp_directory_path() / ("graft_decks_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    const std::string pipe = (folder / "deck.yaml").string();
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    Settings s;
+    const std::pair<std::string, const char*> cases[] = {
+        {pipe, "found a pipe"}, {folder.string(), "found a folder"}, {"/dev/null", "found a device"}};
+    for (const auto& [path, found] : cases) {
+        for (const auto& failure : {failure_of([&] { graft::plugin::read_deck_file(s, path); }),
+                                    failure_of([&] { s.set("near_field.machine", path); })}) {
+            EXPECT_EQ(failure.first, GRAFT_ERROR_DECK_FILE);
+            EXPECT_NE(failure.second.find(found), std::string::npos) << failure.second;
+            EXPECT_NE(failure.second.find(path), std::string::npos) << failure.second;
+        }
+    }
+    EXPECT_NE(failure_of([&] { s.set("run.input", pipe); }).second.find("is a pipe"), std::string::npos);
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Quantity, NumbersInEverySpellingPeopleUse) {

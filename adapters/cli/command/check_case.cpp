@@ -32,8 +32,8 @@ std::int64_t whole(const CheckSettings& settings, const std::string& name, std::
     const auto value = parse_integer(setting(settings, name, std::to_string(otherwise)));
     if (!value || *value < least) {
         throw UsageError({std::string("--").append(name) + " is out of range", "graft check",
-                          "a whole number >= " + std::to_string(least), in_quotes(setting(settings, name, "")),
-                          "graft check --help"});
+                          "a whole number >= " + std::to_string(least),
+                          in_quotes(setting(settings, name, "")), "graft check --help"});
     }
     return *value;
 }
@@ -125,7 +125,8 @@ const std::vector<EngineSetting>& engine_settings() {
         {"theta", "mac.theta", "T", "opening angle; criterion error: the largest one"},
         {"order", "order", "P", "multipole order 0..4"},
         {"mac", "mac.type", "TYPE", "edge, box or error"},
-        {"accuracy", "mac.accuracy", "A", "criterion error: force error per node, about the p99 error"},
+        {"accuracy", "mac.accuracy", "A",
+         "criterion error: force error per node, about the p99 error (graft deck --explain says where)"},
         {"tree", "tree.type", "TYPE", "octree or orb"},
         {"leaf", "tree.leaf", "N", "most particles in a leaf; 0: chosen"},
         {"group", "tree.group", "N", "most targets in a group; 0: chosen"},

@@ -3,6 +3,7 @@
 #include "command/commands.hpp"
 #include "command/json.hpp"
 #include "picture/render.hpp"
+#include "snapshot/file_io.hpp"
 #include "snapshot/formats.hpp"
 
 #include <cstdio>
@@ -85,6 +86,15 @@ void write_picture(const Arguments& arguments, const Snapshot& snapshot, const s
     write_png(render(snapshot, picture_options(arguments, in)).image, out);
 }
 
+void require_output_apart(const Arguments& arguments, const std::string& in, const std::string& out) {
+    for (const std::string& input : {in, arguments.text("like").value_or(in)}) {
+        if (is_same_file(input, out)) {
+            throw Error({"the output is an input", out, "another file than " + input, "the same file",
+                         "another name, then mv"});
+        }
+    }
+}
+
 void report(const Arguments& arguments, const std::string& in, const std::string& out, std::size_t n,
             const std::vector<std::string>& losses) {
     JsonArray lost;
@@ -111,14 +121,19 @@ int convert_command(const Words& words) {
     }
     const std::string in = arguments.required("in");
     const std::string out = arguments.required("out");
+    require_output_apart(arguments, in, out);
     const auto from = arguments.text("from");
     const Snapshot snapshot =
         read_snapshot_file(in, from ? std::optional(parse_format(*from)) : std::nullopt);
     std::vector<std::string> losses;
+    for (const std::string& name : snapshot.left_out) {
+        losses.push_back(name + " is not known here and is left out");
+    }
     if (is_picture(arguments, out)) {
         write_picture(arguments, snapshot, in, out);
     } else {
-        losses = write_snapshot_file(snapshot, out, output_format(arguments, out));
+        const auto more = write_snapshot_file(snapshot, out, output_format(arguments, out));
+        losses.insert(losses.end(), more.begin(), more.end());
     }
     report(arguments, in, out, snapshot.size(), losses);
     return 0;

@@ -83,6 +83,17 @@ std::string Engine::explain(bool json, bool study) const {
     return text;
 }
 
+std::vector<std::string> Engine::keys() const {
+    const std::string mark = "{\"key\": \""; // nowhere else: quotes inside texts are escaped
+    const std::string json = explain(true, true);
+    std::vector<std::string> names;
+    for (std::size_t at = json.find(mark); at != std::string::npos; at = json.find(mark, at)) {
+        at += mark.size();
+        names.push_back(json.substr(at, json.find('"', at) - at));
+    }
+    return names;
+}
+
 std::string Engine::run_tool(const std::string& name, const std::string& yaml) const {
     std::string text;
     require(api_->run_tool(name.c_str(), yaml.c_str(), append_text, &text), "");

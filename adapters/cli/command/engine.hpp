@@ -27,6 +27,8 @@ class Engine {
     void require(int32_t status, const std::string& where) const;
     /// Every deck key, as text or JSON; with `study` also the papers' parameters.
     std::string explain(bool json, bool study) const;
+    /// The names of all keys of a deck; "host.*" stands for the host's own.
+    std::vector<std::string> keys() const;
     /// JSON answer of a tool of the library. Throws Error.
     std::string run_tool(const std::string& name, const std::string& yaml) const;
     /// The same of a study, from the study library beside the loaded one. Throws Error, also when there is none.

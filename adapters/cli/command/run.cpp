@@ -19,6 +19,8 @@ Arguments declare() {
     arguments.positional("deck")
         .list("set", "KEY=VALUE", "change a deck key, e.g. --set run.steps=200 (repeatable)")
         .flag("restart", "continue from the restart file, as run.restart: true")
+        .flag("restart-with-changes",
+              "the same, with other keys of the deck or another input than the run began with")
         .flag("quiet", "no progress bar, no summary");
     return arguments.epilogue(
         "With run.output: out/galaxy it writes out/galaxy_000000.hdf5 and so on (output with an extension,\n"
@@ -26,7 +28,13 @@ Arguments declare() {
         "momentum,\n"
         "virial ratio) and out/galaxy.restart, each whole or not at all. A restart goes on bit by bit as if "
         "the\n"
-        "run had never stopped, for any number of threads (on several ranks: to rounding). Ctrl-C ends after "
+        "run had never stopped, for any number of threads (on several ranks: to rounding). The restart file "
+        "keeps\n"
+        "the keys that forces depend on, and what the input was: a restart with others is refused, or taken "
+        "with\n"
+        "--restart-with-changes. A run does not overwrite its input, and one run at a time writes an output "
+        "(.lock).\n"
+        "Ctrl-C ends after "
         "the present step with snapshot "
         "and\n"
         "restart file (exit status 130; 143 for SIGTERM); a second Ctrl-C ends at once.\n\n"
@@ -45,7 +53,7 @@ void apply(Deck& deck, const Arguments& arguments) {
         }
         deck.set(pair.substr(0, equals), pair.substr(equals + 1));
     }
-    if (arguments.has("restart")) {
+    if (arguments.has("restart") || arguments.has("restart-with-changes")) {
         deck.set("run.restart", "true");
     }
     if (arguments.has("quiet")) {
@@ -96,7 +104,10 @@ int run_command(const Words& words) {
     Deck deck(engine);
     deck.read_file(path);
     apply(deck, arguments);
-    const RunSummary summary = Simulation(deck, read_plan(deck), Ranks::here()).run();
+    Plan plan = read_plan(deck);
+    plan.with_changes = arguments.has("restart-with-changes");
+    require_outputs_apart(plan, {path, plan.input});
+    const RunSummary summary = Simulation(deck, plan, Ranks::here()).run();
     if (arguments.json()) {
         std::printf("%s\n", summary_json(summary).c_str());
     } else if (!arguments.has("quiet")) {

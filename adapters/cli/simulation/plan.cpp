@@ -2,6 +2,7 @@
 
 #include "command/arguments.hpp"
 #include "snapshot/error.hpp"
+#include "snapshot/file_io.hpp"
 #include "snapshot/formats.hpp"
 #include "snapshot/metadata.hpp"
 
@@ -46,6 +47,31 @@ void split_output(Plan& plan, const std::string& output) {
     }
 }
 
+/// The step of a snapshot's name, or -1.
+std::int64_t step_of(const std::string& name, const std::string& start, const std::string& extension) {
+    if (!name.starts_with(start) || !name.ends_with(extension) ||
+        name.size() < start.size() + extension.size()) {
+        return -1;
+    }
+    const std::string number = name.substr(start.size(), name.size() - start.size() - extension.size());
+    const bool digits = number.size() >= 6 && number.find_first_not_of("0123456789") == std::string::npos;
+    return digits ? parse_integer(number).value_or(-1) : -1;
+}
+
+/// Snapshots that are there under names of this run: any step may be written, since a signal ends it at any.
+void append_snapshots(const Plan& plan, std::vector<std::string>& paths) {
+    const std::filesystem::path prefix(plan.prefix + "_");
+    const std::filesystem::path folder = prefix.has_parent_path() ? prefix.parent_path() : ".";
+    std::error_code problem; // a folder that is not there is met when the lock is taken
+    for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
+        const std::int64_t step =
+            step_of(entry.path().filename().string(), prefix.filename().string(), plan.extension);
+        if (step >= 0 && step <= plan.steps) {
+            paths.push_back(entry.path().string());
+        }
+    }
+}
+
 } // namespace
 
 std::string Plan::snapshot_path(std::int64_t step) const {
@@ -82,6 +108,19 @@ Plan read_plan(const Deck& deck) {
     plan.progress = truth_of(deck, "run.progress");
     split_output(plan, text_of(deck, "run.output"));
     return plan;
+}
+
+void require_outputs_apart(const Plan& plan, const std::vector<std::string>& inputs) {
+    std::vector<std::string> outputs = {plan.energy_path(), plan.restart_path(), plan.lock_path()};
+    append_snapshots(plan, outputs);
+    for (const std::string& input : inputs) {
+        for (const std::string& output : outputs) {
+            if (is_same_file(input, output)) {
+                throw Error({"the run would overwrite what it reads", output, "an output apart from " + input,
+                             "the same file", "another run.output"});
+            }
+        }
+    }
 }
 
 bool uses_own_softening(const Deck& deck, const Snapshot& particles) {

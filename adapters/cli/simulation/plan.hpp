@@ -5,6 +5,7 @@
 #include "command/engine.hpp"
 
 #include <string>
+#include <vector>
 
 namespace graft::cli {
 
@@ -17,16 +18,22 @@ struct Plan {
     std::int64_t snapshot_every = 0; ///< 0: first and last only
     std::int64_t energy_every = 0;   ///< 0: never
     bool restart = false;
+    bool with_changes = false; ///< a restart may have other keys and another input
     bool progress = true;
 
     /// prefix_000100.hdf5
     std::string snapshot_path(std::int64_t step) const;
     std::string energy_path() const { return prefix + "_energy.csv"; }
     std::string restart_path() const { return prefix + ".restart"; }
+    std::string lock_path() const { return prefix + ".lock"; }
 };
 
 /// Reads and checks the run keys. Throws Error that names the key that is missing or impossible.
 Plan read_plan(const Deck& deck);
+
+/// Throws Error when a file that the run may write is one that it reads, whatever its name: no run destroys
+/// what it began from.
+void require_outputs_apart(const Plan& plan, const std::vector<std::string>& inputs);
 
 /// Whether the particles' own softening lengths are used: they have some, softening.kind is not none, and the
 /// deck gives no length of its own.

@@ -1,6 +1,7 @@
 #include "simulation/simulation.hpp"
 
 #include "simulation/interrupt.hpp"
+#include "simulation/origin.hpp"
 #include "simulation/progress.hpp"
 #include "snapshot/error.hpp"
 #include "snapshot/formats.hpp"
@@ -24,15 +25,21 @@ void require_masses(const Snapshot& particles, const std::string& path) {
     }
 }
 
+void say(const std::string& text) {
+    std::fprintf(stderr, "graft run: %s\n", text.c_str());
+}
+
 } // namespace
 
 Simulation::Simulation(const Deck& deck, const Plan& plan, Ranks& ranks)
     : deck_(deck), plan_(plan), ranks_(ranks), blocks_(ranks) {
     if (ranks_.first()) {
+        claim_outputs();
         read_input();
         own_softening_ = uses_own_softening(deck_, state_.particles);
     }
     own_softening_ = ranks_.max(static_cast<std::int64_t>(own_softening_)) != 0;
+    begins_anew_ = ranks_.max(static_cast<std::int64_t>(begins_anew_)) != 0;
     blocks_.scatter(state_);
     solver_ = std::make_unique<Solver>(deck_, ranks_);
     if (ranks_.first()) {
@@ -43,30 +50,75 @@ Simulation::Simulation(const Deck& deck, const Plan& plan, Ranks& ranks)
     balance_every_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(deck_.number("balance.steps")));
 }
 
+void Simulation::claim_outputs() {
+    lock_ = std::make_unique<FileLock>(plan_.lock_path());
+    if (!lock_->works()) {
+        say("this file system has no locks: no other run may write " + plan_.prefix + " at the same time");
+    }
+    for (const std::string& start : {plan_.prefix + "_", plan_.restart_path()}) {
+        for (const std::string& path : remove_leftovers(start)) {
+            say(path + ": left by a program that was killed, removed");
+        }
+    }
+}
+
 void Simulation::read_input() {
+    origin_ = origin_of(deck_, plan_.input);
     if (plan_.restart) {
         continue_old();
     } else {
-        state_.particles = read_snapshot_file(plan_.input);
-        require_masses(state_.particles, plan_.input);
-        state_.start_time = state_.particles.time;
-        state_.time_step = plan_.time_step;
+        read_new();
     }
     require_same_constant(deck_, state_.particles, plan_.restart ? plan_.restart_path() : plan_.input);
 }
 
-void Simulation::continue_old() {
-    state_ = read_restart(plan_.restart_path());
-    if (state_.time_step != plan_.time_step) {
-        throw Error({"the restart file was written with another time step", plan_.restart_path(),
-                     "run.time_step: " + number_text(state_.time_step), number_text(plan_.time_step),
-                     "start a new run from its last snapshot (run.restart: false) to change the step"});
+void Simulation::read_new() {
+    state_.particles = read_snapshot_file(plan_.input);
+    for (const std::string& name : state_.particles.left_out) {
+        say(plan_.input + ": " + name + " is not known here and will not be in what is written");
     }
+    require_masses(state_.particles, plan_.input);
+    state_.start_time = state_.particles.time;
+    state_.time_step = plan_.time_step;
+    begins_anew_ = true;
+}
+
+void Simulation::continue_old() {
+    Restart restart = read_restart(plan_.restart_path());
+    state_ = std::move(restart.state);
     if (state_.step >= plan_.steps) {
         throw Error({"nothing left to do", plan_.restart_path(),
                      "run.steps above " + std::to_string(state_.step),
                      "run.steps: " + std::to_string(plan_.steps), "a larger run.steps"});
     }
+    take_changes(changes_since(restart.origin, origin_, Deck(deck_.engine())));
+    if (origin_.input.bytes == 0) {
+        origin_.input = restart.origin.input;
+    }
+}
+
+void Simulation::take_changes(const std::vector<std::string>& changes) {
+    if (changes.empty()) {
+        return;
+    }
+    if (!plan_.with_changes) {
+        std::string all;
+        for (const std::string& change : changes) {
+            all += (all.empty() ? "" : "; ") + change;
+        }
+        throw Error({"this is not the run that the restart file is of", plan_.restart_path(),
+                     "the same physics keys and input", all,
+                     "the old values, or --restart-with-changes to go on with the new ones"});
+    }
+    for (const std::string& change : changes) {
+        say("restart with changes: " + change);
+    }
+    say("the run goes on from step " + std::to_string(state_.step) +
+        " with the particles of the restart file; accelerations are computed anew, and energy errors count "
+        "from here");
+    state_.time_step = plan_.time_step;
+    state_.start_time = state_.particles.time - static_cast<double>(state_.step) * state_.time_step;
+    begins_anew_ = true;
 }
 
 void Simulation::start_new() {
@@ -97,10 +149,10 @@ void Simulation::write_snapshot(RunSummary& summary) {
     if (ranks_.first()) {
         for (const std::string& loss : write_snapshot_file(whole.particles, summary.last_snapshot)) {
             if (last_written_ < 0) {
-                std::fprintf(stderr, "graft run: %s: %s\n", summary.last_snapshot.c_str(), loss.c_str());
+                say(summary.last_snapshot + ": " + loss);
             }
         }
-        write_restart(whole, plan_.restart_path());
+        write_restart(whole, origin_, plan_.restart_path());
     }
     last_written_ = state_.step;
 }
@@ -136,7 +188,7 @@ RunSummary Simulation::run() {
     const auto start = std::chrono::steady_clock::now();
     RunSummary summary;
     const InterruptGuard interrupts;
-    if (!plan_.restart) {
+    if (begins_anew_) {
         start_new();
     }
     if (plan_.energy_every > 0 && ranks_.first()) {

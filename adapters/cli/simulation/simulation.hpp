@@ -5,6 +5,7 @@
 #include "simulation/blocks.hpp"
 #include "simulation/energy_log.hpp"
 #include "simulation/plan.hpp"
+#include "snapshot/file_io.hpp"
 
 #include <memory>
 
@@ -35,9 +36,12 @@ class Simulation {
     const State& state() const noexcept { return state_; }
 
   private:
+    void claim_outputs();
     void read_input();
+    void read_new();
     void start_new();
     void continue_old();
+    void take_changes(const std::vector<std::string>& changes);
     int signal();
     void after_step(RunSummary& summary);
     void write_snapshot(RunSummary& summary);
@@ -49,8 +53,12 @@ class Simulation {
     Plan plan_;
     Ranks& ranks_;
     Blocks blocks_;
+    std::unique_ptr<FileLock> lock_; // on rank 0, as origin_
+    Origin origin_;
     State state_;
     bool own_softening_ = false;
+    bool begins_anew_ =
+        false; ///< accelerations and the energy to compare with are those of the first step to come
     std::unique_ptr<Solver> solver_;
     std::unique_ptr<Leapfrog> leapfrog_;
     std::unique_ptr<EnergyLog> energy_log_;

@@ -13,16 +13,8 @@ namespace graft::cli {
 namespace {
 
 constexpr char magic[8] = {'G', 'R', 'A', 'F', 'T', 'R', 'S', 'T'};
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2; // 1 had no Origin
 constexpr std::uint32_t byte_order_mark = 0x01020304;
-
-std::uint64_t checksum(Bytes bytes) {
-    std::uint64_t hash = 1469598103934665603ull; // FNV-1a
-    for (const std::byte byte : bytes) {
-        hash = (hash ^ static_cast<std::uint64_t>(byte)) * 1099511628211ull;
-    }
-    return hash;
-}
 
 class Writer {
   public:
@@ -33,6 +25,7 @@ class Writer {
     void item(std::uint32_t value) { bytes(&value, sizeof value); }
     void item(std::int64_t value) { bytes(&value, sizeof value); }
     void item(double value) { bytes(&value, sizeof value); }
+    void item(std::uint64_t value) { bytes(&value, sizeof value); }
     void item(const std::string& text) {
         item(static_cast<std::int64_t>(text.size()));
         bytes(text.data(), text.size());
@@ -61,6 +54,7 @@ class Reader {
     void item(std::uint32_t& value) { take(&value, sizeof value); }
     void item(std::int64_t& value) { take(&value, sizeof value); }
     void item(double& value) { take(&value, sizeof value); }
+    void item(std::uint64_t& value) { take(&value, sizeof value); }
     void item(std::string& text) {
         text.resize(count(1));
         take(text.data(), text.size());
@@ -148,24 +142,59 @@ void read_attributes(Reader& reader, Snapshot& particles) {
     }
 }
 
-void require_restart_file(Bytes bytes, const std::string& path) {
+template <class Archive, class OriginType>
+void transfer_input(Archive& archive, OriginType& origin) {
+    archive.item(origin.input.bytes);
+    archive.item(origin.input.hash);
+}
+
+void write_origin(Writer& writer, const Origin& origin) {
+    writer.item(static_cast<std::int64_t>(origin.keys.size()));
+    for (const auto& [key, value] : origin.keys) {
+        writer.item(key);
+        writer.item(value);
+    }
+    transfer_input(writer, origin);
+}
+
+Origin read_origin(Reader& reader) {
+    Origin origin;
+    std::int64_t count = 0;
+    reader.item(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+        std::string key, value;
+        reader.item(key);
+        reader.item(value);
+        origin.keys.emplace_back(std::move(key), std::move(value));
+    }
+    transfer_input(reader, origin);
+    return origin;
+}
+
+/// The version. Throws Error for what cannot be read.
+std::uint32_t require_restart_file(Bytes bytes, const std::string& path) {
     std::uint32_t head[2] = {0, 0};
     if (bytes.size() < sizeof magic + sizeof head + 8 ||
         std::memcmp(bytes.data(), magic, sizeof magic) != 0) {
         throw Error({"not a restart file", path, "a file that 'graft run' wrote", "", "run.restart: false"});
     }
     std::memcpy(head, bytes.data() + sizeof magic, sizeof head);
-    if (head[0] != byte_order_mark || head[1] != format_version) {
-        throw Error({"restart file of another version or machine type", path,
-                     "version " + std::to_string(format_version), "version " + std::to_string(head[1]),
-                     "start again from a snapshot (run.input)"});
+    if (head[0] != byte_order_mark) {
+        throw Error({"restart file of a machine with another byte order", path, "one of this machine", "",
+                     "go on where it was written, or start again from a snapshot (run.input)"});
+    }
+    if (head[1] < 1 || head[1] > format_version) {
+        throw Error({"restart file in a format that this Graft does not know", path,
+                     "format 1 or " + std::to_string(format_version), "format " + std::to_string(head[1]),
+                     "the Graft that wrote it, or start again from a snapshot (run.input)"});
     }
     std::uint64_t stored = 0;
     std::memcpy(&stored, bytes.data() + bytes.size() - sizeof stored, sizeof stored);
-    if (stored != checksum(bytes.first(bytes.size() - sizeof stored))) {
+    if (stored != fnv_hash(bytes.first(bytes.size() - sizeof stored))) {
         throw Error({"restart file is damaged", path, "a matching checksum", "another one",
                      "start again from a snapshot (run.input)"});
     }
+    return head[1];
 }
 
 } // namespace
@@ -187,28 +216,35 @@ State unpack(const std::vector<std::byte>& bytes) {
     return state;
 }
 
-void write_restart(const State& state, const std::string& path) {
+void write_restart(const State& state, const Origin& origin, const std::string& path) {
     Writer writer;
     writer.bytes(magic, sizeof magic);
     writer.item(byte_order_mark);
     writer.item(format_version);
     transfer(writer, state);
     write_attributes(writer, state.particles);
-    const std::uint64_t sum = checksum(writer.data());
+    write_origin(writer, origin);
+    const std::uint64_t sum = fnv_hash(writer.data());
     writer.bytes(&sum, sizeof sum);
     write_file_atomically(path, writer.data());
 }
 
-State read_restart(const std::string& path) {
+Restart read_restart(const std::string& path) {
     const std::vector<std::byte> bytes = read_file(path);
-    require_restart_file(bytes, path);
+    const std::uint32_t version = require_restart_file(bytes, path);
     const std::size_t head = sizeof magic + 2 * sizeof(std::uint32_t);
     Reader reader(Bytes(bytes).subspan(head, bytes.size() - head - sizeof(std::uint64_t)), path);
-    State state;
-    transfer(reader, state);
-    read_attributes(reader, state.particles);
-    state.particles.validate(path);
-    return state;
+    Restart restart;
+    transfer(reader, restart.state);
+    read_attributes(reader, restart.state.particles);
+    if (version > 1) {
+        restart.origin = read_origin(reader);
+    } else {
+        restart.origin.keys.emplace_back("run.time_step", number_text(restart.state.time_step));
+    }
+    restart.origin.version = version;
+    restart.state.particles.validate(path);
+    return restart;
 }
 
 } // namespace graft::cli

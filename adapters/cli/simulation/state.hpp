@@ -1,15 +1,18 @@
 // A simulation between two steps, and the restart file that keeps it bit by bit.
 //
-// Restart file: "GRAFTRST", version, the numbers of State in native byte order and full precision, FNV-1a
-// checksum. Invariant: a state that was written and read continues exactly as one that was not: positions,
+// Restart file: "GRAFTRST", byte order, version, the numbers of State in native byte order and full precision,
+// from version 2 on what the run began from (Origin), FNV-1a checksum. Invariant: a state that was written and read continues exactly as one that was not: positions,
 // velocities and the accelerations of the last kick are kept, and the time is start_time + step * time_step,
 // never a running sum.
 #pragma once
 
 #include "command/engine.hpp"
+#include "snapshot/file_io.hpp"
 #include "snapshot/snapshot.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace graft::cli {
 
@@ -29,10 +32,23 @@ struct State {
 std::vector<std::byte> pack(const State& state);
 State unpack(const std::vector<std::byte>& bytes);
 
-/// Writes the restart file atomically. Throws Error.
-void write_restart(const State& state, const std::string& path);
+/// What the numbers of a run depend on: who continues it compares.
+struct Origin {
+    std::vector<std::pair<std::string, std::string>> keys; ///< deck keys and values
+    FileIdentity input;                                    ///< bytes 0: not known
+    std::int64_t version = 0;                              ///< of the restart file that it was read from
+};
 
-/// Reads it back. Throws Error: missing, not a restart file, of another version, truncated or damaged.
-State read_restart(const std::string& path);
+struct Restart {
+    State state;
+    Origin origin; ///< version 1 has none
+};
+
+/// Writes the restart file atomically. Throws Error.
+void write_restart(const State& state, const Origin& origin, const std::string& path);
+
+/// Reads it back. Throws Error: missing, not a restart file, of another machine, of a version that is not 1 or
+/// 2, truncated or damaged.
+Restart read_restart(const std::string& path);
 
 } // namespace graft::cli

@@ -36,7 +36,8 @@ std::string_view trim(std::string_view text) {
 // Hands out lines and counts them.
 class Lines {
   public:
-    explicit Lines(std::string_view text) : rest_(text) {}
+    /// Spreadsheets put the byte-order mark of UTF-8 before the first line.
+    explicit Lines(std::string_view text) : rest_(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text) {}
 
     bool next(std::string_view& line) {
         if (rest_.empty()) {

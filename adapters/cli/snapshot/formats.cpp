@@ -164,6 +164,7 @@ Snapshot read_snapshot(Bytes bytes, const std::string& where, std::optional<Form
 }
 
 Snapshot read_snapshot_file(const std::string& path, std::optional<Format> format) {
+    require_regular_file(path); // HDF5 would open a pipe, and wait
     const bool by_name = format_of_extension(path) == Format::GadgetHdf5;
     if (format == Format::GadgetHdf5 || (!format && by_name)) {
         Snapshot s = read_gadget_hdf5(path); // in place: an image in memory would double the memory needed

@@ -167,6 +167,39 @@ void read_own(hid_t group, Snapshot& s) {
     }
 }
 
+constexpr const char* known_fields[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs",
+                                        "Softening",   "Softenings", "Names"};
+
+bool is_type(const std::string& name) {
+    return name.size() == 9 && name.starts_with("PartType") && name[8] >= '0' &&
+           name[8] < '0' + component_count;
+}
+
+/// What the file has and a Snapshot has no place for. Units are kept by Graft's own metadata only.
+void name_left_out(hid_t file, Snapshot& s) {
+    for (const std::string& name : names_in(file)) {
+        if (is_type(name)) {
+            const Handle group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), H5Gclose);
+            for (const std::string& field : names_in(group)) {
+                if (std::ranges::find(known_fields, field) == std::end(known_fields)) {
+                    s.left_out.push_back(name + "/" + field);
+                }
+            }
+        } else if (name != "Header" && name != "Graft" && (name != "Units" || !exists(file, "Graft"))) {
+            s.left_out.push_back(name);
+        }
+    }
+    const Handle header(H5Gopen2(file, "Header", H5P_DEFAULT), H5Gclose);
+    const std::pair<const char*, double> written[] = {
+        {"Redshift", 0.0}, {"Omega0", 0.0}, {"OmegaLambda", 0.0}, {"HubbleParam", 1.0}};
+    for (const auto& [name, ours] : written) {
+        const std::vector<double> value = read_numbers(header, name);
+        if (!value.empty() && value[0] != 0.0 && value[0] != ours) {
+            s.left_out.push_back(std::string("Header/") + name);
+        }
+    }
+}
+
 Snapshot read_open_file(hid_t file, const std::string& where) {
     Snapshot s;
     const Header header = read_header(file, s, where);
@@ -185,6 +218,7 @@ Snapshot read_open_file(hid_t file, const std::string& where) {
         const Handle group(H5Gopen2(file, "Graft", H5P_DEFAULT), H5Gclose);
         read_own(group, s);
     }
+    name_left_out(file, s);
     return s;
 }
 

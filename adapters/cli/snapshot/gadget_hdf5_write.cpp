@@ -26,8 +26,7 @@ void write_flag(hid_t group, const char* name, std::int32_t value, const std::st
 
 void write_header(hid_t file, const Snapshot& s, const Indices (&of_kind)[component_count],
                   const std::string& where) {
-    const Handle group(H5Gcreate2(file, "Header", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    check(group, "create a group", where);
+    const Handle group = create_group(file, "Header", where);
     std::uint32_t low[component_count];
     std::uint32_t high[component_count];
     const double table[component_count] = {};
@@ -62,8 +61,7 @@ void write_units(hid_t file, const Units& units, const std::string& where) {
     if (units.length_m <= 0.0 || units.mass_kg <= 0.0 || units.time_s <= 0.0) {
         return;
     }
-    const Handle group(H5Gcreate2(file, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    check(group, "create a group", where);
+    const Handle group = create_group(file, "Units", where);
     write_number(group, "Unit length in cgs (U_L)", units.length_m * 100.0, where);
     write_number(group, "Unit mass in cgs (U_M)", units.mass_kg * 1000.0, where);
     write_number(group, "Unit time in cgs (U_t)", units.time_s, where);
@@ -72,8 +70,7 @@ void write_units(hid_t file, const Units& units, const std::string& where) {
 }
 
 void write_own(hid_t file, const Snapshot& s, const std::string& where) {
-    const Handle group(H5Gcreate2(file, "Graft", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    check(group, "create a group", where);
+    const Handle group = create_group(file, "Graft", where);
     // One text, not an attribute each: to list attributes is what corrupt files crash HDF5 1.10 with.
     std::string text;
     for (const auto& [key, value] : metadata_of(s)) {
@@ -122,8 +119,7 @@ void write_names(hid_t group, const Snapshot& s, const Indices& indices, const s
 void write_type(hid_t file, int kind, const Snapshot& s, const Indices& indices, const std::string& source) {
     const std::string name = "PartType" + std::to_string(kind);
     const std::string where = source + ":/" + name;
-    const Handle group(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    check(group, "create a group", where);
+    const Handle group = create_group(file, name.c_str(), where);
     write_vectors(group, "Coordinates", s.x, s.y, s.z, indices, where);
     write_vectors(group, "Velocities", s.vx, s.vy, s.vz, indices, where);
     write_dataset(group, "Masses", H5T_NATIVE_DOUBLE, pick(s.mass, indices).data(), indices.size(), 1, where);
@@ -147,7 +143,8 @@ std::vector<std::byte> file_image(const Snapshot& s, const Indices (&of_kind)[co
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     check(H5Pset_fapl_core(access, (1u << 20) + bytes_per_particle * s.size(), false), "work in memory",
           where);
-    const Handle file(H5Fcreate("graft-image.hdf5", H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose);
+    const Handle file(H5Fcreate("graft-image.hdf5", H5F_ACC_TRUNC, timeless(H5P_FILE_CREATE), access),
+                      H5Fclose);
     check(file, "create a file in memory", where);
     write_header(file, s, of_kind, where);
     write_units(file, s.units, where);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t largest_compression = 1100; // deflate reaches 1032 : 1
 constexpr std::size_t longest_text_bytes = 65536;
+constexpr std::size_t most_names = 1000;
 bool data_unread = false;
 
 Handle open_attribute(hid_t object, const char* name) {
@@ -160,12 +161,36 @@ void read_all(hid_t dataset, hid_t memory_type, void* to, const std::string& whe
     check(H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to), "read a dataset", where);
 }
 
+/// Without times of objects: the same content is the same bytes whenever it is written.
+Handle timeless(hid_t kind) {
+    Handle properties(H5Pcreate(kind), H5Pclose);
+    H5Pset_obj_track_times(properties, false);
+    return properties;
+}
+
+Handle create_group(hid_t parent, const char* name, const std::string& where) {
+    Handle group(H5Gcreate2(parent, name, H5P_DEFAULT, timeless(H5P_GROUP_CREATE), H5P_DEFAULT), H5Gclose);
+    check(group, "create a group", where);
+    return group;
+}
+
+std::vector<std::string> names_in(hid_t parent) {
+    std::vector<std::string> names;
+    const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
+        static_cast<std::vector<std::string>*>(to)->emplace_back(name);
+        return static_cast<std::vector<std::string>*>(to)->size() < most_names ? 0 : 1;
+    };
+    H5Literate(parent, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &names);
+    return names;
+}
+
 void write_dataset(hid_t group, const char* name, hid_t type, const void* from, std::uint64_t rows,
                    std::uint64_t columns, const std::string& where) {
     const hsize_t shape[2] = {rows, columns};
     const Handle space(H5Screate_simple(columns == 1 ? 1 : 2, shape, nullptr), H5Sclose);
-    const Handle dataset(H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                         H5Dclose);
+    const Handle dataset(
+        H5Dcreate2(group, name, type, space, H5P_DEFAULT, timeless(H5P_DATASET_CREATE), H5P_DEFAULT),
+        H5Dclose);
     check(dataset, "create a dataset", where + "/" + name);
     check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, from), "write a dataset",
           where + "/" + name);

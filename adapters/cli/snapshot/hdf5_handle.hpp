@@ -75,6 +75,14 @@ void leave_data_unread() noexcept;
 /// Reads a whole dataset into memory of the given native type.
 void read_all(hid_t dataset, hid_t memory_type, void* to, const std::string& where);
 
+/// A property list of that class by which an object keeps no times.
+Handle timeless(hid_t kind);
+
+Handle create_group(hid_t parent, const char* name, const std::string& where);
+
+/// Names of the links in a file or group, 1000 at most.
+std::vector<std::string> names_in(hid_t parent);
+
 /// Creates and writes a contiguous dataset (columns 1: one-dimensional).
 void write_dataset(hid_t group, const char* name, hid_t type, const void* from, std::uint64_t rows,
                    std::uint64_t columns, const std::string& where);

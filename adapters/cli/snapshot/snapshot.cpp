@@ -90,6 +90,12 @@ void Snapshot::validate(const std::string& where) const {
         check_length(*field.values, n, field.name, field.optional, where);
         check_finite(*field.values, field.name, where);
     }
+    for (const auto& [value, name] : {std::pair{time, "time"}, std::pair{box_size, "box size"}}) {
+        if (!std::isfinite(value)) {
+            throw Error({std::string("the ") + name + " is not finite", where, "a finite number",
+                         std::to_string(value), "make or fetch the file again"});
+        }
+    }
     check_length(id, n, "id", false, where);
     check_length(component, n, "component", false, where);
     check_length(names, n, "names", true, where);

@@ -45,6 +45,7 @@ struct Snapshot {
     double suggested_softening = 0.0; ///< what the maker of the model recommends; 0 = no opinion
     double suggested_time_step = 0.0;
     std::map<std::string, std::string> attributes; ///< free text kept by HDF5 and CSV ("seed", "step"...)
+    std::vector<std::string> left_out; ///< what the file had beyond this, by name: for who writes it anew
 
     std::size_t size() const noexcept { return x.size(); }
 

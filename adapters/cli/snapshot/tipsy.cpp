@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace graft::cli {
 
@@ -84,14 +86,29 @@ void read_common(Cursor& cursor, Snapshot& s, std::size_t i) {
     }
 }
 
+using Names = std::initializer_list<const char*>;
+
+/// Fields that a snapshot has no place for: read past, and named where a particle has another number than 0.
+void read_past(Cursor& cursor, const Names& names, std::set<std::string>& seen) {
+    for (const char* name : names) {
+        if (cursor.next<float>() != 0.0F) {
+            seen.insert(name);
+        }
+    }
+}
+
 void read_records(Cursor& cursor, Snapshot& s, std::size_t& at, std::int32_t count, Component kind,
-                  std::size_t skip_before_eps, std::size_t skip_after_eps) {
+                  const Names& before_eps, const Names& after_eps) {
+    std::set<std::string> seen;
     for (std::int32_t k = 0; k < count; ++k, ++at) {
         read_common(cursor, s, at);
-        cursor.skip(skip_before_eps);
+        read_past(cursor, before_eps, seen);
         s.softening[at] = static_cast<double>(cursor.next<float>());
-        cursor.skip(skip_after_eps);
+        read_past(cursor, after_eps, seen);
         s.component[at] = static_cast<std::int32_t>(kind);
+    }
+    for (const std::string& name : seen) {
+        s.left_out.push_back(component_name(static_cast<std::int32_t>(kind)) + (": " + name));
     }
 }
 
@@ -184,9 +201,9 @@ Snapshot read_tipsy(Bytes bytes, const std::string& where) {
     s.softening.resize(s.size());
     Cursor cursor(bytes.subspan(start), header->order, where);
     std::size_t at = 0;
-    read_records(cursor, s, at, header->gas, Component::Gas, 8, 8);   // rho, temperature | metals, phi
-    read_records(cursor, s, at, header->dark, Component::Halo, 0, 4); // | phi
-    read_records(cursor, s, at, header->star, Component::Star, 8, 4); // metals, tform | phi
+    read_records(cursor, s, at, header->gas, Component::Gas, {"rho", "temperature"}, {"metals", "phi"});
+    read_records(cursor, s, at, header->dark, Component::Halo, {}, {"phi"});
+    read_records(cursor, s, at, header->star, Component::Star, {"metals", "tform"}, {"phi"});
     return s;
 }
 

@@ -2,6 +2,7 @@
 #include "study/tools/force_tool.hpp"
 
 #include "backend/gpu_library.hpp"
+#include "backend/thread_limits.hpp"
 #include "core/json_string.hpp"
 #include "study/bench/bench_force.hpp"
 
@@ -146,6 +147,7 @@ std::string json_of(const ForceBench& bench, const ForceBenchResult& result) {
 std::string force_tool(ForceBench bench, const ToolArguments& arguments) {
     if (bench.settings.backend == settings::Backend::cuda)
         backend::require_cuda();
+    backend::require_threads(bench.settings.threads);
     bench.on_device =
         bench.settings.backend != settings::Backend::cpu && backend::find_cuda(nullptr) != nullptr;
     for (const auto& [key, text] : arguments)

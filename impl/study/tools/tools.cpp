@@ -1,6 +1,7 @@
 // See tools.hpp.
 #include "study/tools/tools.hpp"
 
+#include "backend/thread_limits.hpp"
 #include "core/error.hpp"
 #include "study/tools/bench_tool.hpp"
 #include "study/tools/model_tool.hpp"
@@ -22,8 +23,10 @@ constexpr Tool tools[] = {{"bench", bench_tool}, {"simulate", simulate_tool}, {"
 std::string run_tool(const std::string& name, const ToolArguments& arguments) {
     std::string known;
     for (const Tool& tool : tools) {
-        if (name == tool.name)
+        if (name == tool.name) {
+            backend::require_threads(0);
             return tool.run(arguments);
+        }
         known += std::string(tool.name) + ", ";
     }
     core::fail(core::Status::argument, "there is no study '%s'; known: %sforce", name.c_str(), known.c_str());

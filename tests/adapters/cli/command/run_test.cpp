@@ -145,6 +145,70 @@ TEST_F(Run, AConstantThatIsNotTheSnapshotsIsRefused) {
     EXPECT_NE(outcome.err.find("constant: 0.000295"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Run, ARestartWithOtherPhysicsIsRefusedOrTakenInWords) {
+    write_deck(engines[0], "steps: 4");
+    ok("run deck.yaml --quiet");
+    const std::string before = read("a.restart");
+    ok("ic plummer --n 500 --seed 4 -o q.hdf5");
+    const struct {
+        const char* change;
+        std::vector<std::string> words;
+    } cases[] = {
+        {"--set mac.theta=0.3", {"mac.theta was 0.5 and is 0.3"}},
+        {"--set softening.length=0.06 --set order=3", {"softening.length was 0.05 and is 0.06", "order was"}},
+        {"--set run.time_step=0.02", {"run.time_step was 0.01 and is 0.02"}},
+        {"--set run.input=q.hdf5", {"run.input was a file of", "hash"}},
+    };
+    for (const auto& item : cases) {
+        const std::string words = std::string("run deck.yaml --quiet --set run.steps=6 ") + item.change;
+        const Outcome outcome = graft(words + " --restart");
+        EXPECT_EQ(outcome.status, 1) << item.change;
+        EXPECT_EQ(read("a.restart"), before);
+        const Outcome taken = graft(words + " --restart-with-changes");
+        EXPECT_EQ(taken.status, 0) << taken.err;
+        for (const std::string& word : item.words) {
+            EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+            EXPECT_NE(taken.err.find("restart with changes: "), std::string::npos) << taken.err;
+            EXPECT_NE(taken.err.find(word), std::string::npos) << taken.err;
+        }
+        EXPECT_NE(outcome.err.find("--restart-with-changes"), std::string::npos) << outcome.err;
+        ok(std::string("run deck.yaml --quiet --restart --set run.steps=8 ") + item.change);
+        EXPECT_LT(std::abs(log_of("a_energy.csv").back()[5]), 1e-3);
+        write("a.restart", before);
+    }
+    // What says where and how fast is free, and an unchanged restart needs no input.
+    ok("run deck.yaml --quiet --restart --set run.steps=6 --set threads=1 --set log.level=error");
+}
+
+TEST_F(Run, AChangedStepGoesOnFromThePresentTime) {
+    write_deck(engines[1], "steps: 4");
+    ok("run deck.yaml --quiet");
+    ok("run deck.yaml --quiet --restart-with-changes --set run.steps=6 --set run.time_step=0.03");
+    EXPECT_NEAR(log_of("a_energy.csv").back()[1], 4 * 0.01 + 2 * 0.03, 1e-15);
+}
+
+TEST_F(Run, ARestartFileOfTheFirstFormatIsTakenWithChangesOnly) {
+    write_deck(engines[1], "steps: 2");
+    ok("run deck.yaml --quiet");
+    std::string bytes = read("a.restart");
+    const std::string first_key("\6\0\0\0\0\0\0\0method", 14); // behind the number of keys
+    bytes.resize(bytes.rfind(first_key) - sizeof(std::int64_t));
+    bytes[12] = 1;
+    std::uint64_t hash = 1469598103934665603ull;
+    for (const char byte : bytes) {
+        hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ull;
+    }
+    bytes.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+    write("a.restart", bytes);
+    const Outcome outcome = graft("run deck.yaml --restart --set run.steps=4");
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("format 1"), std::string::npos) << outcome.err;
+    ok("run deck.yaml --quiet --restart-with-changes --set run.steps=4");
+    bytes[12] = 3;
+    write("a.restart", bytes);
+    EXPECT_NE(graft("run deck.yaml --restart --set run.steps=4").err.find("format 3"), std::string::npos);
+}
+
 TEST_F(Run, ADamagedRestartFileIsRefused) {
     write_deck(engines[1], "steps: 2");
     ok("run deck.yaml --quiet");
