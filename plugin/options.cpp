@@ -63,7 +63,8 @@ int32_t changed(graft_options* options, const char* key, const Change& change) n
 int64_t whole_of(const char* key, double value) {
     constexpr double limit = 9223372036854775808.0; // 2^63
     if (value != std::floor(value) || !(std::abs(value) < limit))
-        fail(Status::deck_type, "key '%s': its value, %.17g, is no whole number; ask for a double", key, value);
+        fail(Status::deck_type, "key '%s': its value, %.17g, is no whole number; ask for a double", key,
+             value);
     return static_cast<int64_t>(value);
 }
 
@@ -109,8 +110,8 @@ int32_t options_set(graft_options* options, const char* key, const char* value) 
 int32_t options_set_int64(graft_options* options, const char* key, int64_t value) noexcept {
     return changed(options, key, [&](Settings& settings) {
         if (std::abs(static_cast<double>(value)) > largest_count)
-            fail(Status::deck_range, "key '%s': %lld is out of range; numbers of options are at most 2^53", key,
-                 static_cast<long long>(value));
+            fail(Status::deck_range, "key '%s': %lld is out of range; numbers of options are at most 2^53",
+                 key, static_cast<long long>(value));
         settings.set_number(key, static_cast<double>(value));
     });
 }
@@ -203,7 +204,8 @@ int32_t context_set(graft_context* context, const char* key, const char* value) 
             fail_unknown_key(key);
         if (known == nullptr || !known->is_live())
             fail(Status::call_order,
-                 "key '%s': a living context does not take a new value of it; set it in options and make a new "
+                 "key '%s': a living context does not take a new value of it; set it in options and make a "
+                 "new "
                  "context. Keys that are live are marked so by options_explain",
                  key);
         Settings settings(values);

@@ -104,8 +104,11 @@ static int32_t split_table(void* self, int32_t colour, int32_t key, graft_comm_v
 /* Fills a table over its communicator and enters it into the family. */
 static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     graft_comm_v1* table = &s->table;
-    const char* chunk =
-        getenv("GRAFT_TEST_MPI_CHUNK"); /* bytes; for tests of long messages; the same on all ranks */
+#ifdef GRAFT_TEST_HOOKS
+    const char* chunk = getenv("GRAFT_TEST_MPI_CHUNK"); /* bytes, to cut short messages, too; the same on all ranks */
+#else
+    const char* chunk = NULL;
+#endif
     int rank = 0, size = 1;
     MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN);
     MPI_Comm_rank(data, &rank);

@@ -18,7 +18,8 @@ graft_context::graft_context(const graft::capi::Options& given, const graft::cor
       domains(std::make_unique<graft::capi::DomainState>(memory)),
       near_plans(graft::capi::near_defaults(given)) {
     const graft::capi::AskedKeys& asked = options.asked;
-    solver.set_tree_sizes(asked.sizes, asked.leaf != 0, asked.group != 0, near_plans.defaults().machine.get());
+    solver.set_tree_sizes(asked.sizes, asked.leaf != 0, asked.group != 0,
+                          near_plans.defaults().machine.get());
 }
 
 namespace graft::capi {
@@ -170,7 +171,8 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
         const Use use(context);
         if (level < 0 || level > GRAFT_LOG_DEBUG)
             fail(Status::argument,
-                 "log level is %d; expected GRAFT_LOG_ERROR (1) to GRAFT_LOG_DEBUG (4), or 0 for deck key log.level",
+                 "log level is %d; expected GRAFT_LOG_ERROR (1) to GRAFT_LOG_DEBUG (4), or 0 for deck key "
+                 "log.level",
                  level);
         static_assert(static_cast<int32_t>(core::LogLevel::error) == GRAFT_LOG_ERROR &&
                       static_cast<int32_t>(core::LogLevel::debug) == GRAFT_LOG_DEBUG);
@@ -180,7 +182,8 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
     });
 }
 
-int32_t context_set_device_allocator(graft_context* context, const graft_device_allocator* allocator) noexcept {
+int32_t context_set_device_allocator(graft_context* context,
+                                     const graft_device_allocator* allocator) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
         require_flight(*context, Flight::none, "context_set_device_allocator");

@@ -47,7 +47,8 @@ near::Precision precision_of(int32_t number) {
     case GRAFT_PRECISION_FP64:
         return near::Precision::fp64;
     default:
-        refuse("precision", number, "GRAFT_PRECISION_FP32 (1), _MIXED (2) or _FP64 (3), or 0 for the options'");
+        refuse("precision", number,
+               "GRAFT_PRECISION_FP32 (1), _MIXED (2) or _FP64 (3), or 0 for the options'");
     }
 }
 
@@ -79,13 +80,15 @@ near::Boxes boxes_of(int32_t number) {
     case GRAFT_NEAR_BOXES_LEAVES:
         return near::Boxes::leaves;
     default:
-        refuse("boxes", number, "GRAFT_NEAR_BOXES_LISTS (1), _GRID (2), _LEVEL (3) or _LEAVES (4), or 0 for lists");
+        refuse("boxes", number,
+               "GRAFT_NEAR_BOXES_LISTS (1), _GRID (2), _LEVEL (3) or _LEAVES (4), or 0 for lists");
     }
 }
 
 int32_t outputs_of(int32_t bits) {
     if ((bits & ~(GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT)) != 0)
-        refuse("outputs", bits, "GRAFT_NEAR_POTENTIAL (1), GRAFT_NEAR_GRADIENT (2) or both, or 0 for the potential");
+        refuse("outputs", bits,
+               "GRAFT_NEAR_POTENTIAL (1), GRAFT_NEAR_GRADIENT (2) or both, or 0 for the potential");
     const int32_t potential = bits != GRAFT_NEAR_GRADIENT ? near::potential : 0;
     return potential | ((bits & GRAFT_NEAR_GRADIENT) != 0 ? near::gradient : 0);
 }
@@ -129,7 +132,8 @@ void read_points(const graft_near_field& d, int dimension, const graft_context& 
                  const near::NearPlan* plan, near::NearPoints& points) {
     const Places places = near_places(context, plan);
     if (d.target_count < 0 || d.source_count < 0)
-        fail(Status::argument, "near_field.target_count is %lld and source_count is %lld; expected numbers >= 0",
+        fail(Status::argument,
+             "near_field.target_count is %lld and source_count is %lld; expected numbers >= 0",
              static_cast<long long>(d.target_count), static_cast<long long>(d.source_count));
     refuse_gaps(d.target_position, "near_field.target_position", dimension);
     refuse_gaps(d.source_position, "near_field.source_position", dimension);
@@ -138,13 +142,16 @@ void read_points(const graft_near_field& d, int dimension, const graft_context& 
     points.same = d.source_position[0] == nullptr && d.source_offset == nullptr;
     if (points.same && d.source_count != 0 && d.source_count != d.target_count)
         fail(Status::argument,
-             "near_field.source_count is %lld, but source[0] is NULL; expected the sources' coordinates, or "
-             "sources = 0 where the targets are the sources",
+             "near_field.source_count is %lld, but source_position[0] is NULL; expected the sources' "
+             "coordinates, "
+             "or source_count = 0 where the targets are the sources",
              static_cast<long long>(d.source_count));
     points.sources = points.same ? d.target_count : d.source_count;
-    read_axes(d.target_position, "near_field.target_position", d.target_count, dimension, Axes::positions, points.target, places);
+    read_axes(d.target_position, "near_field.target_position", d.target_count, dimension, Axes::positions,
+              points.target, places);
     if (!points.same)
-        read_axes(d.source_position, "near_field.source_position", d.source_count, dimension, Axes::positions, points.source, places);
+        read_axes(d.source_position, "near_field.source_position", d.source_count, dimension, Axes::positions,
+                  points.source, places);
 }
 
 void read_table(const graft_near_field& d, Description& out) {
@@ -296,7 +303,7 @@ void read_list(const graft_array* const (&list)[Length], const char* name, int64
 }
 
 near::NearSums read_near_sums(const graft_context& context, const near::NearPlan& plan,
-                                  const graft_near_sums* given) {
+                              const graft_near_sums* given) {
     const graft_near_sums g = read_struct(given, "sums");
     const Places places = near_places(context, &plan);
     const int32_t components = plan.sums().components, dimension = plan.sums().dimension;

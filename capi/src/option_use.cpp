@@ -86,7 +86,10 @@ void note_box(const settings::Settings& s, AskedKeys& asked) {
     const auto edge = [&](int a) { return has ? s.box_upper[a] - s.box_lower[a] : 0; };
     const auto lower = [&](int a) { return has ? s.box_lower[a] : 0; };
     const auto tilt = [&](int t) { return has ? s.box_tilt[t] : 0; };
-    asked.periodic = !has || !s.periodic ? 0 : s.open_axis >= 0 ? 2 + s.open_axis : s.wire_axis >= 0 ? 5 + s.wire_axis : 1;
+    asked.periodic = !has || !s.periodic ? 0
+                     : s.open_axis >= 0  ? 2 + s.open_axis
+                     : s.wire_axis >= 0  ? 5 + s.wire_axis
+                                         : 1;
     asked.box_x = edge(0), asked.box_y = edge(1), asked.box_z = edge(2);
     asked.box_lower_x = lower(0), asked.box_lower_y = lower(1), asked.box_lower_z = lower(2);
     asked.box_xy = tilt(0), asked.box_xz = tilt(1), asked.box_yz = tilt(2);
@@ -107,8 +110,7 @@ void take_box_keys(const AskedKeys& v, settings::Settings& settings) {
     graft_box box{};
     for (int a = 0; a < 3; ++a) {
         // 2, 3, 4: all but x, y, z; 5, 6, 7: x, y, z only
-        box.periodic[a] =
-            v.periodic > 4 ? v.periodic == 5 + a : v.periodic != 0 && v.periodic != 2 + a;
+        box.periodic[a] = v.periodic > 4 ? v.periodic == 5 + a : v.periodic != 0 && v.periodic != 2 + a;
         const bool of_no_account = v.periodic != 0 && box.periodic[a] == 0 && edge[a] == 0;
         box.lower[a] = lower[a];
         box.upper[a] = lower[a] + (of_no_account ? std::max({edge[0], edge[1], edge[2]}) : edge[a]);
@@ -151,7 +153,8 @@ uint64_t shared_fingerprint(const Options& o) {
     };
 #define ENGINE_KEY(type, field, standard, name, takes, unit, meaning, traits) add(o.engine.field, traits);
 #define GPU_KEY(type, field, standard, name, takes, unit, meaning, traits) add(o.engine.device.field, traits);
-#define DECOMPOSE_KEY(type, field, standard, name, takes, unit, meaning, traits) add(o.balance.decompose.field, traits);
+#define DECOMPOSE_KEY(type, field, standard, name, takes, unit, meaning, traits)                             \
+    add(o.balance.decompose.field, traits);
 #define BALANCE_KEY(type, field, standard, name, takes, unit, meaning, traits) add(o.balance.field, traits);
 #define NEAR_KEY(type, field, standard, name, takes, unit, meaning, traits) add(o.near.field, traits);
 #define ASKED_KEY(type, field, standard, name, takes, unit, meaning, traits) add(o.asked.field, traits);
@@ -162,10 +165,10 @@ uint64_t shared_fingerprint(const Options& o) {
 void take_live_keys(const Options& changed, settings::Settings& s) {
     using namespace settings;
 #define ENGINE_KEY(type, field, standard, name, takes, unit, meaning, traits)                                \
-    if constexpr (((traits) & live) != 0)                                                                    \
+    if constexpr (((traits)&live) != 0)                                                                      \
         s.field = changed.engine.field;
 #define GPU_KEY(type, field, standard, name, takes, unit, meaning, traits)                                   \
-    if constexpr (((traits) & live) != 0)                                                                    \
+    if constexpr (((traits)&live) != 0)                                                                      \
         s.device.field = changed.engine.device.field;
 #include "settings/keys.inc"
 }

@@ -150,12 +150,15 @@ static uint32_t written_flags(const graft_array& array, const char* name, uint32
     const uint32_t flags = read_struct(&array, name, array_flags).flags;
     if ((flags & GRAFT_ARRAY_READ_ONLY) != 0)
         fail(Status::array,
-             "%s: it is read-only (GRAFT_ARRAY_READ_ONLY, which views of pointers to const have), but results are "
+             "%s: it is read-only (GRAFT_ARRAY_READ_ONLY, which views of pointers to const have), but "
+             "results are "
              "written to it; expected a view of memory that may be written",
              name);
     if ((flags & ~known & GRAFT_ARRAY_ADD) != 0)
-        fail(Status::array, "%s: GRAFT_ARRAY_ADD is set, but what is written here replaces what was there; expected "
-                            "an array without it", name);
+        fail(Status::array,
+             "%s: GRAFT_ARRAY_ADD is set, but what is written here replaces what was there; expected "
+             "an array without it",
+             name);
     return flags;
 }
 
@@ -175,8 +178,8 @@ particles::ArrayView read_written(const graft_array* array, const char* name, in
 }
 
 bool counts_from_1(const graft_array* array) {
-    return array != nullptr && (read_struct(array, "index array", array_flags).flags &
-                                GRAFT_ARRAY_INDEX_FROM_1) != 0;
+    return array != nullptr &&
+           (read_struct(array, "index array", array_flags).flags & GRAFT_ARRAY_INDEX_FROM_1) != 0;
 }
 
 static void refuse_from_1(const graft_array* array, const char* name) {
@@ -197,8 +200,8 @@ particles::ArrayView read_new_owner(const graft_array* array, const char* name, 
     return read_written(array, name, 1, Elements::integers, n);
 }
 
-void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
-               Axes kind, particles::ArrayView (&axes)[3], const Places& places) {
+void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension, Axes kind,
+               particles::ArrayView (&axes)[3], const Places& places) {
     if (given[0] == nullptr) {
         if (kind == Axes::positions && n > 0)
             fail(Status::argument, "%s[0] is NULL; expected an array of %d components, or one array per axis",
@@ -224,20 +227,20 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
 namespace {
 
 engine::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name,
-                                       const Places& places) {
+                                     const Places& places) {
     if (p.n < 0)
         fail(Status::argument, "%s.n is %lld; expected n >= 0", name, static_cast<long long>(p.n));
     engine::ParticleInput input;
     input.n = p.n;
-    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, Axes::positions, input.position,
-              places);
+    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, Axes::positions,
+              input.position, places);
     return input;
 }
 
 } // namespace
 
 engine::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
-                                       const Places& places) {
+                                     const Places& places) {
     const graft_particles p = read_struct(particles, name);
     engine::ParticleInput input = read_positions(p, dimension, name, places);
     const std::string prefix = std::string(name) + ".";
@@ -248,7 +251,8 @@ engine::ParticleInput read_particles(const graft_particles* particles, int dimen
     input.active = read_array(p.active, (prefix + "active").c_str(), 1, Elements::integers, p.n, places);
     input.has_target = p.target_index != nullptr;
     input.has_active = p.active != nullptr;
-    input.target = read_array(p.target_index, (prefix + "target_index").c_str(), 1, Elements::integers, -1, places);
+    input.target =
+        read_array(p.target_index, (prefix + "target_index").c_str(), 1, Elements::integers, -1, places);
     input.target_from_1 = counts_from_1(p.target_index);
     read_array(p.id, (prefix + "id").c_str(), 1, Elements::ids, p.n,
                places); // checked also where nothing reads them
@@ -262,7 +266,8 @@ engine::ParticleInput read_sources(const graft_particles* particles, int dimensi
     const graft_particles p = read_struct(particles, name);
     if (p.charge == nullptr && p.charge_all == 0 && p.n > 0)
         fail(Status::argument,
-             "%s.charge is NULL and %s.charge_all is 0; expected an array of charges (masses), or one value for all "
+             "%s.charge is NULL and %s.charge_all is 0; expected an array of charges (masses), or one value "
+             "for all "
              "that is not 0",
              name, name);
     return input;
@@ -291,7 +296,8 @@ class Written {
 void refuse_overlaps(const graft_results& given, const engine::Outputs& outputs) {
     Written written;
     for (int32_t a = 0; a < 3; ++a)
-        written.add(outputs.acceleration[a], "results.acceleration", given.acceleration[1] != nullptr ? a : 0);
+        written.add(outputs.acceleration[a], "results.acceleration",
+                    given.acceleration[1] != nullptr ? a : 0);
     written.add(outputs.potential, "results.potential");
     written.add(outputs.virial, "results.virial");
     written.add(outputs.energy, "results.energy");
@@ -301,15 +307,17 @@ void refuse_overlaps(const graft_results& given, const engine::Outputs& outputs)
 } // namespace
 
 engine::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
-                               const Places& places) {
+                             const Places& places) {
     const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE | GRAFT_RESULTS_NO_REPAIR);
     engine::Outputs outputs;
-    read_axes(r.acceleration, "results.acceleration", n, dimension, Axes::results, outputs.acceleration, places);
+    read_axes(r.acceleration, "results.acceleration", n, dimension, Axes::results, outputs.acceleration,
+              places);
     outputs.potential = read_result(r.potential, "results.potential", 1, Elements::reals, n, places);
     outputs.virial = read_result(r.virial, "results.virial", 6, Elements::reals, 1, places);
     outputs.energy = read_result(r.energy, "results.energy", 1, Elements::reals, 1, places);
     refuse_overlaps(r, outputs);
     outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
+    outputs.no_repair = (r.flags & GRAFT_RESULTS_NO_REPAIR) != 0;
     if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))
         fail(Status::argument,
              "results: virial, energy and force do not exist at points, which have no charge; "

@@ -140,11 +140,10 @@ void DeviceMemory::release_pinned(void* pointer, int64_t wanted) noexcept {
 
 namespace {
 
-/// The device's, or fewer where GRAFT_CUDA_MULTIPROCESSORS says so: racecheck takes its time by the block,
-/// and blocks that come again to the same shared memory show it more.
-int multiprocessors_of(int device) {
-    int count = 0;
-    GRAFT_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+#ifdef GRAFT_TEST_HOOKS
+/// Fewer of them where GRAFT_CUDA_MULTIPROCESSORS says so: racecheck takes its time by the block, and blocks
+/// that come again to the same shared memory show it more.
+int fewer_for_tests(int count) {
     const char* const wanted = std::getenv("GRAFT_CUDA_MULTIPROCESSORS");
     if (wanted == nullptr)
         return count;
@@ -157,6 +156,17 @@ int multiprocessors_of(int device) {
                          "or unset it",
                          wanted));
     return static_cast<int>(std::min<long>(number, count));
+}
+#else
+int fewer_for_tests(int count) {
+    return count;
+}
+#endif
+
+int multiprocessors_of(int device) {
+    int count = 0;
+    GRAFT_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+    return fewer_for_tests(count);
 }
 
 } // namespace

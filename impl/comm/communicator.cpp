@@ -43,10 +43,9 @@ Communicator::~Communicator() {
 }
 
 void Communicator::take(const graft_comm_v1& given) {
-    own_table_ = read_table(given);
-    table_ = &own_table_;
-    rank_ = own_table_.rank;
-    size_ = own_table_.size;
+    table_ = std::make_unique<const graft_comm_v1>(read_table(given));
+    rank_ = table_->rank;
+    size_ = table_->size;
 }
 
 double Communicator::time_s() const {

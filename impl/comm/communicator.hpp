@@ -225,8 +225,7 @@ class Communicator {
     void take(const graft_comm_v1& given);
     SelfMessages& self_messages();
 
-    graft_comm_v1 own_table_{};            // a copy of the host's, which may be of another version
-    const graft_comm_v1* table_ = nullptr; // NULL: one rank alone; else the copy
+    std::unique_ptr<const graft_comm_v1> table_; // NULL: one rank alone; else a copy of the host's, which may be of another version
     graft_comm_v1* owned_ = nullptr;       // made by split()
     int rank_ = 0, size_ = 1;
     int root_rank_ = 0; // in the communicator that all was split from: what messages call this rank

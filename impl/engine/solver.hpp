@@ -51,7 +51,8 @@ struct Outputs {
     particles::ArrayView potential;
     particles::ArrayView virial; // 6 components
     particles::ArrayView energy;
-    bool force = false; // charge * field
+    bool force = false;     // charge * field
+    bool no_repair = false; // on a GPU: no second attempt inside end_compute(), which throws Error(again) instead
 };
 
 /// A host's allocator of device memory, in the order of `stream`; NULL functions: the library's own. NULL = refused.

@@ -20,16 +20,17 @@ bool Solver::poll() {
 
 void* Solver::event() {
     if (on_gpu_)
-        fail(Status::unsupported, "compute_event: the GPU's part of this library makes no event; expected compute_poll or "
-                                  "compute_end to be asked");
+        fail(Status::unsupported,
+             "compute_event: the GPU's part of this library makes no event; expected compute_poll or "
+             "compute_end to be asked");
     return nullptr;
 }
 
 void Solver::set_device_allocator(const DeviceAllocator& allocator) {
     if (device_ || ranks_on_device_)
-        fail(Status::call_order,
-             "context_set_device_allocator: the context has taken device memory already; call it before the first "
-             "computation, or after context_release_memory");
+        fail(Status::call_order, "context_set_device_allocator: the context has taken device memory already; "
+                                 "call it before the first "
+                                 "computation, or after context_release_memory");
     device_allocator_ = allocator;
 }
 
@@ -50,7 +51,8 @@ void Solver::release() {
     renew(problem_, memory_), renew(spread_, memory_);
     last.swap(problem_.last);
     renew(field_, memory_), renew(scratch_, memory_), renew(spread_field_, memory_);
-    renew(global_tree_, memory_), renew(direct_targets_, memory_), renew(workspaces_, memory_), renew(ring_, memory_);
+    renew(global_tree_, memory_), renew(direct_targets_, memory_), renew(workspaces_, memory_),
+        renew(ring_, memory_);
     work_.release(), spread_work_.release(), seen_.release(), sums_.release();
     tree_force_.reset();
     periodic_.reset();

@@ -387,7 +387,7 @@ void export_records(backend::Queue& queue, int count, const DeviceRealExport* ex
     if (n == 0 || count == 0)
         return;
     unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
-        export_batch(count, exports, n, nullptr, add), records, state, queue.status());
+        export_batch(count, exports, n, nullptr), records, state, queue.status());
     GRAFT_CUDA_LAUNCHED("results from records");
     ++queue.launches;
 }

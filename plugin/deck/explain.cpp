@@ -56,7 +56,8 @@ std::string explain_text(bool with_study) {
         const bool has_default = default_of(key, value);
         text += core::format("\n%s\n    %s\n    %s; %s%s%s%s%s%s\n", key.name, key.meaning,
                              allowed_values(key).c_str(), has_default ? "default " : "no default",
-                             value.c_str(), *key.unit ? " [" : "", key.unit, *key.unit ? "]" : "", key.is_live() ? "; live" : "");
+                             value.c_str(), *key.unit ? " [" : "", key.unit, *key.unit ? "]" : "",
+                             key.is_live() ? "; live" : "");
     }
     return text + "\nhost.*\n    anything the host program wants to find in the deck, read with options_get\n"
                   "    any text, at any depth; no default\n";
@@ -70,7 +71,8 @@ std::string explain_json(bool with_study) {
         std::string value;
         const bool has_default = default_of(key, value);
         json += json.size() > 1 ? ",\n " : "\n ";
-        json += "{\"key\": " + json_string(key.name) + ", \"type\": " + json_string(type_word(key.takes.type)) +
+        json += "{\"key\": " + json_string(key.name) +
+                ", \"type\": " + json_string(type_word(key.takes.type)) +
                 ", \"default\": " + (has_default ? json_string(value) : "null") +
                 ", \"unit\": " + json_string(key.unit) + ", \"live\": " + (key.is_live() ? "true" : "false") +
                 ", \"shared\": " + (key.is_shared() ? "true" : "false") +

@@ -178,8 +178,8 @@ void Settings::set_number(std::string_view name, double value) {
     if (key.takes.type != Type::boolean)
         return set(name, number_text(value));
     if (value != 0 && value != 1)
-        fail(Status::deck_range, "%s: %s is out of range; expected 0 or 1, for false and true", key_words(name).c_str(),
-             number_text(value).c_str());
+        fail(Status::deck_range, "%s: %s is out of range; expected 0 or 1, for false and true",
+             key_words(name).c_str(), number_text(value).c_str());
     set(name, value != 0 ? "true" : "false");
 }
 
@@ -189,8 +189,8 @@ double Settings::get_number(std::string_view name) const {
     if (key != nullptr && key->takes.type == Type::boolean)
         return text == "true" ? 1 : 0;
     if (key != nullptr && !takes_numbers(key->takes.type))
-        fail(Status::deck_type, "%s: its value, '%s', is no number; ask for the text", key_words(name).c_str(),
-             printable(text).c_str());
+        fail(Status::deck_type, "%s: its value, '%s', is no number; ask for the text",
+             key_words(name).c_str(), printable(text).c_str());
     if (key != nullptr && key->has_field())
         return key->get(values_);
     try {
@@ -208,7 +208,8 @@ double Settings::unit_size(const char* name, Type type) const {
 bool Settings::units_complete() const {
     return values_.texts.contains("units.length") && values_.texts.contains("units.mass") &&
            values_.texts.contains("units.time") &&
-           (values_.engine.interaction != settings::Interaction::coulomb || values_.texts.contains("units.charge"));
+           (values_.engine.interaction != settings::Interaction::coulomb ||
+            values_.texts.contains("units.charge"));
 }
 
 void Settings::update_constant() {

@@ -53,10 +53,16 @@ template <typename... Words>
 constexpr Takes one_of(Words... words) {
     return {Type::choice, {}, {words...}, sizeof...(words)};
 }
-constexpr Takes whole(double least, double most) { return {Type::integer, {least, most}}; }
-constexpr Takes number(double least, double most) { return {Type::real, {least, most}}; }
+constexpr Takes whole(double least, double most) {
+    return {Type::integer, {least, most}};
+}
+constexpr Takes number(double least, double most) {
+    return {Type::real, {least, most}};
+}
 /// Without the ends.
-constexpr Takes between(double least, double most) { return {Type::real, {least, most, true, true}}; }
+constexpr Takes between(double least, double most) {
+    return {Type::real, {least, most, true, true}};
+}
 constexpr Takes above(double least) {
     return {Type::real, {least, std::numeric_limits<double>::infinity(), true, true}};
 }
@@ -68,10 +74,20 @@ constexpr Takes any_number() {
             {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), true, true}};
 }
 /// So many of something, too many for whole(): bytes.
-constexpr Takes counted() { return number(0, largest_count); }
-constexpr Takes truth() { return {Type::boolean}; }
-constexpr Takes file() { return {Type::path}; }
-constexpr Takes existing_file() { return {Type::input_path}; }
-constexpr Takes unit_of(Type type) { return {type}; }
+constexpr Takes counted() {
+    return number(0, largest_count);
+}
+constexpr Takes truth() {
+    return {Type::boolean};
+}
+constexpr Takes file() {
+    return {Type::path};
+}
+constexpr Takes existing_file() {
+    return {Type::input_path};
+}
+constexpr Takes unit_of(Type type) {
+    return {type};
+}
 
 } // namespace graft::plugin

@@ -47,9 +47,12 @@ std::string another_value(const Key& key) {
     case plugin::Type::boolean:
         return standard == "true" ? "false" : "true";
     case plugin::Type::integer:
-        return std::to_string(std::stoll(standard) < range.maximum ? std::stoll(standard) + 1 : std::stoll(standard) - 1);
+        return std::to_string(std::stoll(standard) < range.maximum ? std::stoll(standard) + 1
+                                                                   : std::stoll(standard) - 1);
     default:
-        return std::stod(standard) == range.maximum ? "0.25" : std::to_string(0.5 * (std::stod(standard) + std::min(range.maximum, 8.0)));
+        return std::stod(standard) == range.maximum
+                   ? "0.25"
+                   : std::to_string(0.5 * (std::stod(standard) + std::min(range.maximum, 8.0)));
     }
 }
 
@@ -63,8 +66,9 @@ TEST(Keys, TheTableHasTheListsKeysInItsOrder) {
         EXPECT_EQ(key.has_field(), list[k].has_field) << key.name;
         EXPECT_TRUE(names.insert(key.name).second) << key.name << " stands there twice";
         EXPECT_EQ(key.is_study(), std::string_view(key.name).starts_with("study.")) << key.name;
-        if (key.has_field())
+        if (key.has_field()) {
             EXPECT_EQ(key.get(capi::Options()), list[k].standard) << key.name;
+        }
     }
 }
 
@@ -76,9 +80,10 @@ TEST(Keys, EachChangesItsOwnFieldAndNoOther) {
         const std::string value = another_value(key);
         settings.set(key.name, value);
         for (const Key& other : schema())
-            if (other.has_field())
+            if (other.has_field()) {
                 EXPECT_EQ(other.get(settings.values()) != other.get(capi::Options()), &other == &key)
                     << other.name << " after " << key.name << ": " << value;
+            }
         Settings again;
         again.set(key.name, settings.get(key.name));
         EXPECT_EQ(key.get(again.values()), key.get(settings.values())) << key.name;
@@ -88,21 +93,26 @@ TEST(Keys, EachChangesItsOwnFieldAndNoOther) {
 TEST(Keys, RangesAndWordsAreHeld) {
     for (const Key& key : schema()) {
         Settings settings;
-        if (key.takes.type == plugin::Type::choice)
+        if (key.takes.type == plugin::Type::choice) {
             EXPECT_THROW(settings.set(key.name, "no such word"), core::Error) << key.name;
+        }
         if (key.takes.type != plugin::Type::integer && key.takes.type != plugin::Type::real)
             continue;
-        if (key.takes.range.minimum > -1e300)
+        if (key.takes.range.minimum > -1e300) {
             EXPECT_THROW(settings.set_number(key.name, key.takes.range.minimum - 1), core::Error) << key.name;
-        if (key.takes.range.maximum < 1e15)
+        }
+        if (key.takes.range.maximum < 1e15) {
             EXPECT_THROW(settings.set_number(key.name, key.takes.range.maximum + 1), core::Error) << key.name;
-        if (key.takes.range.minimum_open && key.takes.range.minimum > -1e300)
+        }
+        if (key.takes.range.minimum_open && key.takes.range.minimum > -1e300) {
             EXPECT_THROW(settings.set_number(key.name, key.takes.range.minimum), core::Error) << key.name;
+        }
     }
 }
 
 TEST(Keys, ExplainSaysTheSame) {
-    const YAML::Node all = YAML::Load(plugin::explain_json(true)), promised = YAML::Load(plugin::explain_json(false));
+    const YAML::Node all = YAML::Load(plugin::explain_json(true)),
+                     promised = YAML::Load(plugin::explain_json(false));
     const std::string text = plugin::explain_text(false);
     ASSERT_EQ(all.size(), schema().size() + 1); // and host.*
     size_t k = 0, studies = 0;
@@ -115,9 +125,11 @@ TEST(Keys, ExplainSaysTheSame) {
         EXPECT_EQ(told["live"].as<bool>(), key.is_live()) << key.name;
         EXPECT_EQ(told["study"].as<bool>(), key.is_study()) << key.name;
         EXPECT_EQ(told["shared"].as<bool>(), key.is_shared()) << key.name;
-        if (key.has_field())
+        if (key.has_field()) {
             EXPECT_EQ(told["default"].as<std::string>(), Settings().get(key.name));
-        EXPECT_EQ(text.find(core::format("\n%s\n", key.name)) != std::string::npos, !key.is_study()) << key.name;
+        }
+        EXPECT_EQ(text.find(core::format("\n%s\n", key.name)) != std::string::npos, !key.is_study())
+            << key.name;
         EXPECT_GT(std::string(key.meaning).size(), 10u);
         studies += key.is_study() ? 1 : 0;
     }

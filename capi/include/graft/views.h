@@ -17,15 +17,19 @@ static inline graft_array graft_view(void *data, int32_t dtype, int64_t n, int32
     const int64_t element = dtype == GRAFT_F32 || dtype == GRAFT_I32 ? 4 : 8;
     const int64_t item = item_stride != 0 ? item_stride : components * element;
     const int64_t component = component_stride != 0 ? component_stride : element;
-    graft_array view = {0};
+    graft_array view; /* member by member: C++ compilers warn of `= {0}` */
     view.struct_size = (uint32_t)sizeof view;
+    view.flags = 0;
     view.data = data;
     view.dtype = dtype;
+    view.memory = GRAFT_MEMORY_AUTO;
+    view.device = 0;
     view.components = components;
     view.n = n;
     view.item_stride = item;
     view.component_stride = component;
     view.bytes = n > 0 ? (n - 1) * item + (components - 1) * component + element : 0;
+    view.reserved[0] = view.reserved[1] = view.reserved[2] = view.reserved[3] = 0;
     return view;
 }
 

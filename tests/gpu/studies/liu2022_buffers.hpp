@@ -1,4 +1,4 @@
-// study_liu2022 with `buffers`: the feed of deck key cuda.buffer, all sizes beside the model's.
+// study_liu2022 with `buffers`: the feed of deck key study.buffer, all sizes beside the model's.
 #pragma once
 
 #include "liu2022.hpp"
@@ -25,7 +25,7 @@ inline model::PaperWork work_of(const Setting& on) {
             entries > 0 ? sources / entries : 0};
 }
 
-/// The product's feed (deck key cuda.buffer) with all buffers, each beside what was predicted before it ran;
+/// The product's feed (deck key study.buffer) with all buffers, each beside what was predicted before it ran;
 /// then what it chooses by itself.
 class FedStudy {
   public:

@@ -143,3 +143,31 @@ TEST(Allocator, WhatIgnoresTheAlignmentIsRefusedWithTheAddress) {
     EXPECT_NE(std::string(capi::last_error()).find("multiple of 64"), std::string::npos) << capi::last_error();
     EXPECT_NE(std::string(capi::last_error()).find("0x"), std::string::npos) << capi::last_error();
 }
+
+TEST(Allocation, ReleasedMemoryIsGivenBackAndTakenAnew) {
+    for (const Variant& variant : variants) {
+        Ledger ledger;
+        const graft_allocator allocator = allocator_of(ledger);
+        capi::Options o = options_of(variant);
+        o.engine.mac_history = true; // the last accelerations are no memory to be filled anew
+        Context context(o, &allocator), kept(o);
+        const Bodies b = plummer(2000);
+        Field f(2000), wanted(2000);
+        Call call(b, f), call_kept(b, wanted);
+        ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::compute(kept, &call_kept.particles, &call_kept.results), GRAFT_OK);
+        const int64_t before = ledger.held;
+        double total = 0, again = 0;
+        ASSERT_EQ(capi::query(context, "interactions.p2p", &total), GRAFT_OK);
+        ASSERT_EQ(capi::context_release_memory(context), GRAFT_OK) << capi::last_error();
+        EXPECT_LT(ledger.held, 40000) << "of " << before;
+        EXPECT_EQ(capi::query(context, "interactions.p2p", &again), GRAFT_OK) << "figures stay";
+        EXPECT_EQ(again, total);
+        ASSERT_EQ(capi::context_release_memory(context), GRAFT_OK) << "twice is fine";
+        ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::compute(kept, &call_kept.particles, &call_kept.results), GRAFT_OK);
+        EXPECT_EQ(f.ax, wanted.ax);
+        EXPECT_EQ(f.potential, wanted.potential);
+        EXPECT_EQ(f.virial, wanted.virial);
+    }
+}

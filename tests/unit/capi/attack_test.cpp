@@ -51,7 +51,7 @@ TEST(Attack, ParticlesAloneInTheirGroupInAnyUnit) {
                 capi::Options values = options(settings::Method::tree, precision);
                 values.engine.tree_type = tree;
                 EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 1), 0.05)
-                    << "unit " << unit << ", precision " << precision << ", tree " << tree;
+                    << "unit " << unit << ", precision " << static_cast<int>(precision) << ", tree " << static_cast<int>(tree);
             }
     }
 }
@@ -63,7 +63,7 @@ TEST(Attack, LastBlockOfOneParticleInAnyUnit) {
         for (const auto precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
             EXPECT_LT(quantile(errors(field_of(bodies, options(settings::Method::direct, precision)), exact), 1),
                       1e-3)
-                << "unit " << unit << ", precision " << precision;
+                << "unit " << unit << ", precision " << static_cast<int>(precision);
     }
 }
 
@@ -103,7 +103,7 @@ TEST(Attack, OnePointInAnyUnit) {
             ASSERT_EQ(capi::field_at(context, &sources.particles, &points.particles, &points.results),
                       GRAFT_OK)
                 << capi::last_error();
-            EXPECT_LT(errors(*to, exact)[0], 1e-3) << "unit " << unit << ", method " << method;
+            EXPECT_LT(errors(*to, exact)[0], 1e-3) << "unit " << unit << ", method " << static_cast<int>(method);
             EXPECT_NEAR(to->potential[0] / exact.potential[0], 1, 1e-3);
         }
     }
@@ -142,7 +142,7 @@ TEST(Attack, ErrorCriterionBesideTheRimOfANode) {
             values.asked.leaf = leaf;
             values.asked.group = 2 * leaf;
             EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 0.99), 10 * values.engine.accuracy)
-                << "tree " << tree << ", leaf " << leaf;
+                << "tree " << static_cast<int>(tree) << ", leaf " << leaf;
         }
 }
 

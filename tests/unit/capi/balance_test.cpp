@@ -98,7 +98,7 @@ TEST(Balance, GivenCostsAreEvenedOutByEveryKind) {
             EXPECT_EQ(capi::owner_of(context, &call.particles, &found_view), GRAFT_OK) << capi::last_error();
             EXPECT_EQ(found, owners.owner) << "owner_of speaks of the domains just taken";
         });
-        EXPECT_LT(ledger.imbalance(), 1.03) << "kind " << kind;
+        EXPECT_LT(ledger.imbalance(), 1.03) << "kind " << static_cast<int>(kind);
     }
 }
 

@@ -32,7 +32,7 @@ TEST(Ranks, CommunicatorsAreChecked) {
     EXPECT_EQ(comms[0]->size, 1);
     EXPECT_EQ(capi::context_set_communicator(context, comms[0]), GRAFT_OK);
     graft_comm_v1 broken = *comms[0];
-    broken.barrier = nullptr;
+    broken.comm_barrier = nullptr;
     EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ARGUMENT);
     broken = *comms[0];
     broken.rank = 1;
@@ -88,6 +88,44 @@ TEST(Ranks, DifferentFunctionsAreRefusedOnAllRanks) {
         EXPECT_EQ(status, GRAFT_ERROR_CALL_ORDER);
         EXPECT_NE(std::string(capi::last_error()).find("different functions"), std::string::npos);
         EXPECT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << "not poisoned: " << capi::last_error();
+    });
+}
+
+TEST(Ranks, LiveKeysMustBeChangedOnAllRanksThatShareThem) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
+        const auto change = [&](double theta) {
+            return capi::context_change(context, [&](capi::Options& o) { o.engine.theta = theta; });
+        };
+        int64_t n_after = -1;
+        if (rank == 1) {
+            ASSERT_EQ(change(0.5), GRAFT_OK);
+        }
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        EXPECT_NE(std::string(capi::last_error()).find("different options"), std::string::npos);
+        ASSERT_EQ(change(0.5), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::context_change(context, [&](capi::Options& o) { o.engine.threads = 1 + rank; }), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << "each rank's own: " << capi::last_error();
+        graft_units units{};
+        units.struct_size = sizeof units;
+        units.constant = 3;
+        if (rank == 0) {
+            ASSERT_EQ(capi::context_set_units(context, &units), GRAFT_OK);
+        }
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        ASSERT_EQ(capi::context_change(context, [](capi::Options& o) { o.engine.constant = 3; }), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << "by whichever way: " << capi::last_error();
+    });
+}
+
+TEST(Ranks, ADeadlineCountsFromWhenItIsSet) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
+        ASSERT_EQ(capi::context_change(context, [](capi::Options& o) { o.asked.deadline_s = 0.2; }), GRAFT_OK);
+        int64_t n_after = -1;
+        if (rank == 0) { // the other one does not come
+            EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_COMMUNICATION);
+            EXPECT_NE(std::string(capi::last_error()).find("waited 0.2 s"), std::string::npos) << capi::last_error();
+        }
     });
 }
 

@@ -1,4 +1,4 @@
-// Deck key cuda.buffer with a stand-in for the GPU (fake/): which buffers the engine is asked for, and what
+// Deck key study.buffer with a stand-in for the GPU (fake/): which buffers the engine is asked for, and what
 // is told of them.
 #include "fake/force_gpu.hpp"
 
@@ -15,7 +15,7 @@
 namespace graft::engine {
 namespace {
 
-constexpr int32_t units = 1, pairs_1d = 3, tiles_2d = 4; // cuda.kernel
+constexpr int32_t units = 1, pairs_1d = 3, tiles_2d = 4; // study.kernel
 
 fake::Control& control() {
     return test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);

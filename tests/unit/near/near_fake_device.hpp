@@ -152,7 +152,7 @@ inline int32_t fake_end(void* plan, near::DeviceNearReport* report, backend::Dev
         auto* const to = const_cast<double*>(data_of(view));
         for (size_t at = 0; at < static_cast<size_t>(one.own); ++at) {
             if (view.present())
-                to[one.targets[at]] = (one.wanted.add != 0 ? to[one.targets[at]] : 0) + one.out[k][at];
+                to[one.targets[at]] = (view.add ? to[one.targets[at]] : 0) + one.out[k][at];
         }
     }
     return 0;

@@ -9,7 +9,7 @@
 namespace graft::study {
 namespace {
 
-constexpr int32_t pairs_1d = 3, tiles_2d = 4; // cuda.kernel
+constexpr int32_t pairs_1d = 3, tiles_2d = 4; // study.kernel
 
 /// Feeds whose host takes append_s and call_s, and whose wall `wall_s` says.
 struct Player {
