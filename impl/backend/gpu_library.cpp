@@ -101,7 +101,7 @@ const CudaTable* known_cuda() noexcept {
 const CudaTable& require_cuda() {
     const Search& result = found();
     if (result.table == nullptr)
-        core::fail(core::Status::device, "backend cuda: %s; backend: auto falls back to the CPU",
+        core::fail(core::Status::device, "backend gpu: %s; backend: auto falls back to the CPU",
                    result.why.c_str());
     return *result.table;
 }
