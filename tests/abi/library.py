@@ -23,7 +23,7 @@ def exported(library):
     return sorted(row[-1].split("@")[0] for row in rows if row[-2] != "A")
 
 
-def complaints(library, symbol="graft_get_api", name=r"libgraft\.so\.0"):
+def complaints(library, symbol="graft_get_api", name=r"libgraft\.so\.1"):
     found = []
     if exported(library) != [symbol]:
         found.append(f"exports {exported(library)}; expected {symbol} alone")
