@@ -133,7 +133,7 @@ const CudaTable* known_cuda() noexcept {
 const CudaTable& require_cuda(GpuLibrary which) {
     const Search& result = found(which);
     if (result.table == nullptr)
-        core::fail(core::Status::device, "backend cuda: %s; %s", result.why.c_str(), names_of(which).without);
+        core::fail(core::Status::device, "backend gpu: %s; %s", result.why.c_str(), names_of(which).without);
     return *result.table;
 }
 

@@ -93,7 +93,7 @@ bool Solver::choose_over_ranks(const ParticleInput& particles, const ParticleInp
             return;
         comm_->together([&] {
             if (refused != nullptr)
-                fail(Status::unsupported, "backend cuda with %d ranks: %s; expected backend auto or cpu",
+                fail(Status::unsupported, "backend gpu with %d ranks: %s; expected backend auto or cpu",
                      comm_->size(), refused);
             if (settings_.backend == settings::Backend::cuda)
                 backend::require_cuda();
