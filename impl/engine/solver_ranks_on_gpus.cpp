@@ -66,7 +66,7 @@ std::string Solver::why_not_auto(const ParticleInput& particles, const ParticleI
     int32_t device = 0;
     comm_->together([&] { device = device_for(particles, points, outputs); });
     if (!gpu_of_its_own(device))
-        return "ranks share a GPU, which backend cuda asks for";
+        return "ranks share a GPU, which backend gpu asks for";
     return "";
 }
 

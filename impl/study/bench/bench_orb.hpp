@@ -1,4 +1,4 @@
-// ORB on a GPU measured: what `graft bench orb --backend cuda` prints.
+// ORB on a GPU measured: what `graft bench orb --backend gpu` prints.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct DeviceOrbBench {
     int32_t verify = 1;
 };
 
-/// `graft bench orb --backend cuda`: arguments as (key, text) pairs, the answer as JSON. Throws
+/// `graft bench orb --backend gpu`: arguments as (key, text) pairs, the answer as JSON. Throws
 /// Error(argument) for what is not known, Error(device) without a device, Error(memory).
 std::string bench_device_orb(const std::vector<std::pair<std::string, std::string>>& arguments);
 

@@ -62,7 +62,7 @@ TEST_F(GpuRanksBox, IsTheSumOfOneProcess) {
             EXPECT_LT(rms_error(gpu, alone), 1e-12) << what;
             expect_like(compute_over(ranks, cloud, scattered(cloud, ranks), on_gpu(s)), one,
                         what + " scattered");
-            EXPECT_STREQ(gpu.reports[static_cast<size_t>(ranks) - 1].backend, "cuda");
+            EXPECT_STREQ(gpu.reports[static_cast<size_t>(ranks) - 1].backend, "gpu");
         }
         expect_like(compute_over(3, cloud, all_on(cloud, 1), on_gpu(s)), one, "all on rank 1");
         expect_like(compute_over(3, cloud, bisection(cloud, 3), s), one, "the CPU over ranks");
@@ -296,7 +296,7 @@ TEST_F(GpuRanksBox, WhatGpusDoNotSumIsRefusedOrTheCpus) {
     Settings s = periodic_settings(plane, Method::direct, Precision::mixed);
     s.backend = Backend::auto_, s.ewald_accuracy = 1e-5;
     EXPECT_STREQ(compute_over(2, cloud, bisection(cloud, 2), s).reports[0].backend,
-                 devices >= 2 ? "cuda" : "cpu"); // one GPU for two ranks: backend cuda asks for that
+                 devices >= 2 ? "gpu" : "cpu"); // one GPU for two ranks: backend gpu asks for that
 }
 
 } // namespace

@@ -147,7 +147,7 @@ TEST_F(GpuRanks, AsTheCpuOverTheSameRanks) {
                 EXPECT_LE(percentile(difference, 0.99), 0.3 * percentile(error, 0.99));
                 EXPECT_NEAR(gpu.energy, cpu.energy, 1e-4 * std::abs(cpu.energy));
                 EXPECT_EQ(gpu.energies[0], gpu.energies[2]);
-                EXPECT_STREQ(gpu.reports[1].backend, "cuda");
+                EXPECT_STREQ(gpu.reports[1].backend, "gpu");
                 EXPECT_GT(gpu.reports[1].ranks.nodes, 0);
             }
 }
@@ -255,13 +255,13 @@ TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
     };
     Settings s = on_gpu();
     s.backend = Backend::auto_;
-    EXPECT_EQ(backend_of(2, s, cloud), devices >= 2 ? "cuda" : "cpu") << devices << " devices";
+    EXPECT_EQ(backend_of(2, s, cloud), devices >= 2 ? "gpu" : "cpu") << devices << " devices";
     EXPECT_EQ(backend_of(devices + 1, s, cloud), "cpu") << "two ranks share a GPU";
     EXPECT_EQ(backend_of(2, s, make_cloud(3000)), "cpu") << "too few particles";
     s.exchange = Exchange::fetch;
     EXPECT_EQ(backend_of(2, s, cloud), "cpu") << "fetch is for CPUs";
     s = on_gpu();
-    EXPECT_EQ(backend_of(devices + 1, s, make_cloud(test_size(10000, 1500))), "cuda")
+    EXPECT_EQ(backend_of(devices + 1, s, make_cloud(test_size(10000, 1500))), "gpu")
         << "cuda asks for shared GPUs";
 }
 

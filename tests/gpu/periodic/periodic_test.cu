@@ -180,7 +180,7 @@ TEST_F(Periodic, TheSolverTakesTheGpu) {
             Call call(cloud, {}, Layout::aos64, MemorySpace::host);
             solver.compute(call.input, call.outputs);
             expect_like(call.answer(), cpu, "method " + std::to_string(static_cast<int>(method)));
-            EXPECT_EQ(solver.report().backend, "cuda");
+            EXPECT_EQ(solver.report().backend, "gpu");
             std::vector<double> work(cloud.x.size());
             solver.work_of_particles(work.data());
             EXPECT_EQ(work.front(), work.back());

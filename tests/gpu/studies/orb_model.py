@@ -31,7 +31,7 @@ def answer(words):
 
 def measured(graft, variant, settings, n, leaves):
     """Enough repetitions that a host's mood does not decide: the median of 3, of 5 where that is cheap."""
-    words = [graft, "bench", "orb", "--backend", "cuda", "--dist", "uniform", "--n", str(n), "--leaves", str(leaves), "--variant",
+    words = [graft, "bench", "orb", "--backend", "gpu", "--dist", "uniform", "--n", str(n), "--leaves", str(leaves), "--variant",
              variant, "--repeat", "5" if variant == "rounds" else "3", "--set", "verify=false"]
     for key, value in settings.items():
         words += ["--set", f"{key}={value}"]
@@ -69,7 +69,7 @@ def main():
     machine = given.machine or given.out or os.path.join(tempfile.mkdtemp(), "machine.yaml")
     if not given.machine:
         start = time.time()
-        answer([given.graft, "model", "calibrate", "--backend", "cuda", "--out", machine])
+        answer([given.graft, "model", "calibrate", "--backend", "gpu", "--out", machine])
         print(f"# calibrated in {time.time() - start:.1f} s: {machine}")
     with open(machine, encoding="utf-8") as file:
         gpu = re.search(r"^gpu:.*?^  memory_bytes: (\S+)", file.read(), re.S | re.M)

@@ -32,7 +32,7 @@ class Bench:
         self.graft, self.threads = graft, threads
 
     def gpu(self, n, leaves, variant="rounds", **settings):
-        words = [self.graft, "bench", "orb", "--backend", "cuda", "--dist", "uniform", "--n", str(n),
+        words = [self.graft, "bench", "orb", "--backend", "gpu", "--dist", "uniform", "--n", str(n),
                  "--leaves", str(leaves), "--variant", variant, "--repeat", "1" if n > 1 << 28 else "3"]
         for key, value in settings.items():
             words += ["--set", f"{key}={value}"]
