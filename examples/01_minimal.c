@@ -1,25 +1,12 @@
 /* The smallest C host: load the plugin, make a context, compute. Three bodies on a line, forces known on
  * paper. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <math.h>
 #include <stdio.h>
 
 static const graft_api_v1* api;
-
-/* A view of n doubles. */
-static graft_array doubles(double* data, int64_t n) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = GRAFT_F64;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = 1;
-    a.n = n;
-    a.bytes = n * (int64_t)sizeof(double);
-    return a;
-}
 
 static int failed(int32_t status) {
     if (status != GRAFT_OK)
@@ -28,7 +15,8 @@ static int failed(int32_t status) {
 }
 
 int main(void) {
-    double x[3] = {0, 1, 3}, y[3] = {0}, z[3] = {0}, m[3] = {1, 2, 4}, ax[3], ay[3], az[3];
+    const double x[3] = {0, 1, 3}, y[3] = {0}, z[3] = {0}, m[3] = {1, 2, 4};
+    double ax[3], ay[3], az[3];
     char why[1024];
     if (graft_load(NULL, &api, why, sizeof why) != GRAFT_OK) {
         fprintf(stderr, "%s\n", why); /* the paths tried; a host can go on without Graft */
@@ -39,8 +27,9 @@ int main(void) {
     if (failed(api->options_create(&options)) || failed(api->context_create(options, NULL, &context)))
         return 1;
 
-    graft_array vx = doubles(x, 3), vy = doubles(y, 3), vz = doubles(z, 3), vm = doubles(m, 3);
-    graft_array vax = doubles(ax, 3), vay = doubles(ay, 3), vaz = doubles(az, 3);
+    const graft_array vx = graft_view_const_f64(x, 3), vy = graft_view_const_f64(y, 3);
+    const graft_array vz = graft_view_const_f64(z, 3), vm = graft_view_const_f64(m, 3);
+    const graft_array vax = graft_view_f64(ax, 3), vay = graft_view_f64(ay, 3), vaz = graft_view_f64(az, 3);
     graft_particles particles = {0};
     particles.struct_size = sizeof particles;
     particles.n = 3;

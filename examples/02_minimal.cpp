@@ -1,6 +1,6 @@
 // A C++ host: options by key, a failure caught as an exception, energy of a ring of equal masses against the
 // formula.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -1,10 +1,9 @@
 /* Particles as an array of 112-byte structs, as many C codes keep them: no copy, strides say where things
  * are. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,21 +17,6 @@ typedef union {
     particle p;
     char bytes[112];
 } slot;
-
-static graft_array member(slot* first, int64_t n, size_t offset, int32_t dtype, int32_t components) {
-    const int64_t element = dtype == GRAFT_F32 ? 4 : 8;
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = first->bytes + offset;
-    a.dtype = dtype;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = n;
-    a.item_stride = sizeof(slot);
-    a.component_stride = element;
-    a.bytes = (n - 1) * (int64_t)sizeof(slot) + components * element;
-    return a;
-}
 
 int main(void) {
     enum { n = 2000 };
@@ -57,10 +41,10 @@ int main(void) {
     graft_context* context = NULL;
     int32_t status = api->options_create(&options);
     status = status ? status : api->context_create(options, NULL, &context);
-    const graft_array position = member(s, n, offsetof(particle, position), GRAFT_F64, 3);
-    const graft_array mass = member(s, n, offsetof(particle, mass), GRAFT_F32, 1);
-    const graft_array acceleration = member(s, n, offsetof(particle, acceleration), GRAFT_F64, 3);
-    const graft_array potential = member(s, n, offsetof(particle, potential), GRAFT_F64, 1);
+    const graft_array position = graft_view_const(s->p.position, GRAFT_F64, n, 3, sizeof *s, 0);
+    const graft_array mass = graft_view_const(&s->p.mass, GRAFT_F32, n, 1, sizeof *s, 0);
+    const graft_array acceleration = graft_view(s->p.acceleration, GRAFT_F64, n, 3, sizeof *s, 0);
+    const graft_array potential = graft_view(&s->p.potential, GRAFT_F64, n, 1, sizeof *s, 0);
     graft_particles particles = {0};
     particles.struct_size = sizeof particles;
     particles.n = n;

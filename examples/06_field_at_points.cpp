@@ -1,6 +1,6 @@
 // The field of a cloud at points of one's own choice: a rotation curve, as a bridge or an analysis code wants
 // it.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -2,25 +2,13 @@
  * potential at the middle ion is the Madelung sum of the piece, computed here by hand; a dipole is torn
  * apart, like charges repel. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <math.h>
 #include <stdio.h>
 
 enum { half = 7, edge = 2 * half + 1, n = edge * edge * edge };
 static double xyz[n][3], charge[n], field[n][3], phi[n];
-
-static graft_array view(double* data, int32_t components) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = GRAFT_F64;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = n;
-    a.bytes = (int64_t)n * components * 8;
-    return a;
-}
 
 int main(void) {
     const graft_api_v1* api = NULL;
@@ -43,11 +31,11 @@ int main(void) {
     graft_context* context = NULL;
     int32_t status = api->options_create(&options);
     status = status ? status : api->options_set(options, "interaction", "coulomb");
-    status = status ? status : api->options_set(options, "order", "4");
-    status = status ? status : api->options_set(options, "mac.theta", "0.4");
+    status = status ? status : api->options_set_int64(options, "order", 4);
+    status = status ? status : api->options_set_double(options, "mac.theta", 0.4);
     status = status ? status : api->context_create(options, NULL, &context);
-    const graft_array position = view(xyz[0], 3), q = view(charge, 1), e = view(field[0], 3),
-                      p = view(phi, 1);
+    const graft_array position = graft_rows_const_f64(xyz[0], n, 3, 3), q = graft_view_const_f64(charge, n);
+    const graft_array e = graft_rows_f64(field[0], n, 3, 3), p = graft_view_f64(phi, n);
     graft_particles particles = {0};
     particles.struct_size = sizeof particles;
     particles.n = n;

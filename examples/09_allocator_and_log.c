@@ -1,7 +1,7 @@
 /* The host's own memory and the host's own log: every byte that Graft holds comes from here and goes back
  * here. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,18 +39,6 @@ static void write_log(void* user, int32_t level, const char* message) {
 enum { n = 20000 };
 static float xyz[n][3], a[n][3];
 
-static graft_array view(float* data) {
-    graft_array v = {0};
-    v.struct_size = sizeof v;
-    v.data = data;
-    v.dtype = GRAFT_F32;
-    v.memory = GRAFT_MEMORY_HOST;
-    v.components = 3;
-    v.n = n;
-    v.bytes = (int64_t)n * 12;
-    return v;
-}
-
 int main(void) {
     const graft_api_v1* api = NULL;
     char why[1024];
@@ -68,11 +56,12 @@ int main(void) {
     allocator.release = release;
     graft_options* options = NULL;
     graft_context* context = NULL;
-    if (api->options_create(&options) || api->options_set(options, "threads", "1") ||
+    if (api->options_create(&options) || api->options_set_int64(options, "threads", 1) ||
         api->context_create(options, &allocator, &context) ||
         api->context_set_log(context, write_log, &lines, GRAFT_LOG_DEBUG))
         return fprintf(stderr, "graft: %s\n", api->last_error()), 1;
-    const graft_array position = view(xyz[0]), acceleration = view(a[0]);
+    const graft_array position = graft_rows_const_f32(xyz[0], n, 3, 3);
+    const graft_array acceleration = graft_rows_f32(a[0], n, 3, 3);
     graft_particles particles = {0};
     particles.struct_size = sizeof particles;
     particles.n = n;

@@ -1,6 +1,6 @@
 // How to read what Graft did: figures of the last computation, one by one and as JSON, and the library's
 // tools.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cstdio>
 #include <random>

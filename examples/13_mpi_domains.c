@@ -1,6 +1,7 @@
 /* A C code that leaves the domains to Graft: new owners by bisection, its own arrays moved there, forces, and the forces
  * brought back to where the particles came from. Checked against a direct sum in the original order. */
 #include <graft/functions.h>
+#include <graft/views.h>
 
 #include <mpi.h>
 
@@ -16,18 +17,6 @@ static void check(int32_t status, const char *what) {
         fprintf(stderr, "%s: %s\n", what, graft_last_error());
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-}
-
-static graft_array view(void *data, int32_t dtype, int32_t components, int64_t n) {
-    graft_array array = {0};
-    array.struct_size = sizeof array;
-    array.data = data;
-    array.dtype = dtype;
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = components;
-    array.n = n;
-    array.bytes = n * components * (dtype == GRAFT_I32 ? 4 : 8);
-    return array;
 }
 
 static void make_point(int i, double *p) {
@@ -87,33 +76,33 @@ int main(int argc, char **argv) {
 
     check(graft_mpi_comm((int32_t)MPI_Comm_c2f(MPI_COMM_WORLD), &comm), "communicator");
     check(graft_options_create(&options), "options");
-    check(graft_options_set(options, "mac.accuracy", "1e-4"), "options");
+    check(graft_options_set_double(options, "mac.accuracy", 1e-4), "options");
     check(graft_context_create(options, NULL, &context), "context");
     check(graft_context_set_communicator(context, comm), "communicator");
 
-    position = view(x, GRAFT_F64, 3, n);
-    owners = view(owner, GRAFT_I32, 1, n);
+    position = graft_rows_f64(x, n, 3, 3);
+    owners = graft_view_i32(owner, n);
     particles.n = n;
     particles.position[0] = &position;
+    particles.charge_all = 1.0 / n_all;
     wanted.owner = &owners;
     check(graft_decompose(context, &particles, &wanted), "decompose");
     check(graft_migrate_plan(context, &owners, &n_after), "migrate_plan");
     y = malloc((size_t)(3 * n_after + 1) * sizeof *y);
     a = malloc((size_t)(3 * n_after + 1) * sizeof *a);
-    moved = view(y, GRAFT_F64, 3, n_after);
+    moved = graft_rows_f64(y, n_after, 3, 3);
     from = &position;
     to = &moved;
     check(graft_migrate(context, 1, &from, &to), "migrate");
 
-    field = view(a, GRAFT_F64, 3, n_after);
+    field = graft_rows_f64(a, n_after, 3, 3);
     particles.n = n_after;
     particles.position[0] = &moved;
-    particles.charge_all = 1.0 / n_all;
     results.acceleration[0] = &field;
     check(graft_compute(context, &particles, &results), "compute");
     check(graft_query(context, "decompose.imbalance_count", &imbalance), "query");
 
-    back = view(a_home, GRAFT_F64, 3, n);
+    back = graft_rows_f64(a_home, n, 3, 3);
     from = &field;
     to = &back;
     check(graft_migrate_back(context, 1, &from, &to), "migrate_back");

@@ -2,7 +2,7 @@
  * domains: forces where the particles are, new owners from the measured work, all fields moved, forces again.
  * 13_mpi_domains.c is the same with MPI. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -22,27 +22,15 @@ typedef struct {
     int32_t status;
 } host;
 
-static graft_array view(void* data, int32_t dtype, int32_t components, int64_t n) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = dtype;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = n;
-    a.bytes = n * components * (dtype == GRAFT_I32 ? 4 : 8);
-    return a;
-}
-
 static void take_text(void* user, const char* text, int64_t bytes) {
     snprintf((char*)user, 32, "%.*s", (int)bytes, text);
 }
 
 /* Forces of all ranks' particles on those of this rank. */
 static int32_t forces(host* h, graft_context* context) {
-    const graft_array position = view(h->position, GRAFT_F64, 3, h->n);
-    const graft_array mass = view(h->mass, GRAFT_F64, 1, h->n);
-    const graft_array acceleration = view(h->acceleration, GRAFT_F64, 3, h->n);
+    const graft_array position = graft_rows_const_f64(h->position[0], h->n, 3, 3);
+    const graft_array mass = graft_view_const_f64(h->mass, h->n);
+    const graft_array acceleration = graft_rows_f64(h->acceleration[0], h->n, 3, 3);
     graft_particles particles = {0};
     graft_results results = {0};
     particles.struct_size = sizeof particles;
@@ -56,8 +44,8 @@ static int32_t forces(host* h, graft_context* context) {
 
 /* Who should have which particle, by the work of the last forces. */
 static int32_t new_owners(host* h, graft_context* context, graft_array* owner) {
-    const graft_array position = view(h->position, GRAFT_F64, 3, h->n);
-    const graft_array id = view(h->id, GRAFT_I64, 1, h->n);
+    const graft_array position = graft_rows_const_f64(h->position[0], h->n, 3, 3);
+    const graft_array id = graft_view_const_i64(h->id, h->n);
     graft_particles particles = {0};
     graft_balancing balancing = {0};
     particles.struct_size = sizeof particles;
@@ -82,10 +70,10 @@ static int32_t move(host* h, graft_context* context, const graft_array* owner) {
     int32_t status = h->api->migrate_plan(context, owner, &n_after);
     if (status != GRAFT_OK || n_after > most)
         return status ? status : GRAFT_ERROR_MEMORY;
-    const graft_array from[3] = {view(h->position, GRAFT_F64, 3, h->n), view(h->mass, GRAFT_F64, 1, h->n),
-                                 view(h->id, GRAFT_I64, 1, h->n)};
-    const graft_array to[3] = {view(h->position, GRAFT_F64, 3, n_after), view(h->mass, GRAFT_F64, 1, n_after),
-                               view(h->id, GRAFT_I64, 1, n_after)};
+    const graft_array from[3] = {graft_rows_f64(h->position[0], h->n, 3, 3), graft_view_f64(h->mass, h->n),
+                                 graft_view_i64(h->id, h->n)};
+    const graft_array to[3] = {graft_rows_f64(h->position[0], n_after, 3, 3),
+                               graft_view_f64(h->mass, n_after), graft_view_i64(h->id, n_after)};
     const graft_array *sources[3] = {&from[0], &from[1], &from[2]}, *targets[3] = {&to[0], &to[1], &to[2]};
     status = h->api->migrate(context, 3, sources, targets);
     if (status == GRAFT_OK)
@@ -96,11 +84,11 @@ static int32_t move(host* h, graft_context* context, const graft_array* owner) {
 static void* run_rank(void* user) {
     host* h = user;
     int32_t owner[most];
-    graft_array owners = view(owner, GRAFT_I32, 1, h->n);
+    graft_array owners = graft_view_i32(owner, h->n);
     graft_options* options = NULL;
     graft_context* context = NULL;
     int32_t status = h->api->options_create(&options);
-    status = status ? status : h->api->options_set(options, "threads", "1");
+    status = status ? status : h->api->options_set_int64(options, "threads", 1);
     status = status ? status : h->api->context_create(options, NULL, &context);
     status = status ? status : h->api->context_set_communicator(context, h->comm);
     status = status ? status : forces(h, context);
@@ -145,7 +133,7 @@ int main(void) {
     pthread_t threads[ranks];
     if (graft_load(NULL, &api, why, sizeof why) != GRAFT_OK)
         return fprintf(stderr, "%s\n", why), 1;
-    if (!GRAFT_HAS(api, balance) || api->comm_create_threads(ranks, comms) != GRAFT_OK)
+    if (api->comm_create_threads(ranks, comms) != GRAFT_OK)
         return fprintf(stderr, "no ranks: %s\n", api->last_error()), 1;
     host* hosts = calloc(ranks, sizeof *hosts);
     if (!hosts)
@@ -162,7 +150,7 @@ int main(void) {
     double id_sum = 0, force = 0;
     for (int r = 0; r < ranks; ++r) {
         pthread_join(threads[r], NULL);
-        comms[r]->free(comms[r]);
+        comms[r]->comm_free(comms[r]);
         failed |= hosts[r].status != GRAFT_OK;
         id_sum += hosts[r].id_sum;
         printf("rank %d ends with %lld particles\n", r, (long long)hosts[r].n);

@@ -1,6 +1,6 @@
 // A mesh code that balances patches instead of particles: centres and measured loads in, new owners out. One
 // patch is heavier than a whole rank should be: Graft offers it for splitting.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -34,7 +34,7 @@ Patches block_of(int rank) {
 
 std::string run(const graft::Library& library, const graft::Communicator& comm, double& before,
                 double& after) {
-    graft::Context context(graft::Options(library).set("balance.kind", "orb-distributed"));
+    graft::Context context(graft::Options(library).set("balance.method", "orb-distributed"));
     context.set_communicator(comm);
     Patches p = block_of(comm.rank());
     int64_t heavy = -1;

@@ -3,7 +3,7 @@
  * Two bodies on a circular orbit come back to where they began. Needs the CUDA run time (libcudart), not its
  * compiler. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <cuda_runtime_api.h>
 
@@ -28,14 +28,8 @@ static int cuda_failed(cudaError_t error) {
 
 /* xyz(3, n) in device memory, as float. */
 static graft_array device_vectors(float* data, int64_t n) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = GRAFT_F32;
-    a.memory = GRAFT_MEMORY_CUDA; /* GRAFT_MEMORY_AUTO: the library asks CUDA */
-    a.components = 3;
-    a.n = n;
-    a.bytes = 3 * n * (int64_t)sizeof(float);
+    graft_array a = graft_rows_f32(data, n, 3, 3);
+    a.memory = GRAFT_MEMORY_DEVICE; /* GRAFT_MEMORY_AUTO, as it was: the library asks the GPU's driver */
     return a;
 }
 
@@ -52,7 +46,7 @@ static int orbit(graft_context* context, cudaStream_t stream, float* device) {
     const float dt = 6.2831853f / 2000;
     const float start[6] = {-0.5f, 0, 0, 0.5f, 0, 0};
     float x[6], v[6] = {0, -0.5f, 0, 0, 0.5f, 0}, a[6];
-    graft_array positions = device_vectors(device, 2), accelerations = device_vectors(device + 6, 2);
+    const graft_array positions = device_vectors(device, 2), accelerations = device_vectors(device + 6, 2);
     graft_particles particles = {0};
     graft_results results = {0};
     particles.struct_size = sizeof particles;
@@ -94,7 +88,7 @@ int main(void) {
     graft_context* context = NULL;
     cudaStream_t stream = NULL;
     float* device = NULL; /* positions, then accelerations */
-    if (failed(api->options_create(&options)) || failed(api->options_set(options, "backend", "cuda")) ||
+    if (failed(api->options_create(&options)) || failed(api->options_set(options, "backend", "gpu")) ||
         failed(api->context_create(options, NULL, &context)) || cuda_failed(cudaStreamCreate(&stream)) ||
         failed(api->context_set_stream(context, stream)) ||
         cuda_failed(cudaMalloc((void**)&device, 12 * sizeof(float))))

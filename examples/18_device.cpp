@@ -1,6 +1,6 @@
 // A GPU-resident C++ host: device spans in, device spans out, on its own stream; then the same from managed
 // memory, and a wrong pointer that is refused by name. Plummer's sphere: its energy is known.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -86,7 +86,7 @@ int main() try {
         return 77; // CTest: skipped
     }
     graft::Options options(graft::Library::load());
-    options.set("backend", "cuda").set("mac.accuracy", 1e-3);
+    options.set("backend", "gpu").set("mac.accuracy", 1e-3);
     graft::Context gravity(options);
     cudaStream_t stream = nullptr;
     require(cudaStreamCreate(&stream));

@@ -82,7 +82,7 @@ program device
     call require(cudaMalloc(positions, bytes))
     call require(cudaMalloc(accelerations, bytes))
     call gravity%open()
-    call gravity%set('backend', 'cuda')
+    call gravity%set('backend', 'gpu')
     call gravity%set_stream(stream)
 
     call require(cudaMemcpyAsync(positions, c_loc(xyz), bytes, to_device, stream))

@@ -2,7 +2,7 @@
  * with itself and the rods beside it. The code's own offsets and lists go in as they are; the plan is
  * executed for new charges, then for points that have moved. Checked against the loop that it replaces. */
 #include <graft/graft.h>
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -12,18 +12,6 @@ enum { boxes = 60, points = 1500, pairs_of_boxes = 3 * boxes };
 
 static double x[points][3], charge[points], potential[points], gradient[points][3];
 static int32_t first[boxes + 1], list_first[boxes + 1], list[pairs_of_boxes];
-
-static graft_array view(void* data, int32_t dtype, int32_t components, int64_t n) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = data;
-    a.dtype = dtype;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = n;
-    a.bytes = n * components * (dtype == GRAFT_I32 ? 4 : 8);
-    return a;
-}
 
 /* Box b has b % 5 * 12 + 1 points; its list is itself and the boxes beside it, in ascending order. */
 static void make_boxes(void) {
@@ -97,18 +85,19 @@ int main(void) {
     place_points(0);
 
     const int64_t n = first[boxes];
-    const graft_array place = view(x, GRAFT_F64, 3, n), q = view(charge, GRAFT_F64, 1, n);
-    const graft_array phi = view(potential, GRAFT_F64, 1, n), grad = view(gradient, GRAFT_F64, 3, n);
-    const graft_array offsets = view(first, GRAFT_I32, 1, boxes + 1);
-    const graft_array list_offsets = view(list_first, GRAFT_I32, 1, boxes + 1);
-    const graft_array lists = view(list, GRAFT_I32, 1, list_first[boxes]);
+    const graft_array place = graft_rows_const_f64(x[0], n, 3, 3), q = graft_view_const_f64(charge, n);
+    const graft_array phi = graft_view_f64(potential, n), grad = graft_rows_f64(gradient[0], n, 3, 3);
+    const graft_array offsets = graft_view_const_i32(first, boxes + 1);
+    const graft_array list_offsets = graft_view_const_i32(list_first, boxes + 1);
+    const graft_array lists = graft_view_const_i32(list, list_first[boxes]);
     graft_near_field field = {0};
     field.struct_size = sizeof field;
     field.dimension = 3;
     field.outputs = GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT;
-    field.precision = GRAFT_NEAR_PRECISION_FP64;
-    field.targets = n;
-    field.target[0] = &place;
+    field.precision = GRAFT_PRECISION_FP64;
+    field.target_count = n;
+    field.target_position[0] = &place;
+    field.boxes = GRAFT_NEAR_BOXES_LISTS;
     field.target_offset = &offsets;
     field.neighbour_offset = &list_offsets;
     field.neighbour = &lists;

@@ -1,7 +1,7 @@
 // Scattered waves in C++: e^{ikr}/r with complex charges and three right-hand sides at once, targets beside
 // the sources, in the leaves of an adaptive octree that Graft makes. Checked with std::complex at a few
 // targets.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -59,8 +59,8 @@ int main() try {
 
     graft::Context context(graft::Options(graft::Library::load()).set("near_field.precision", "fp64"));
     graft::NearField field(3);
-    field.helmholtz(wave_number).components(6).targets(targets.x, targets.y, targets.z);
-    field.sources(sources.x, sources.y, sources.z);
+    field.helmholtz(wave_number).components(6).target_positions(targets.x, targets.y, targets.z);
+    field.source_positions(sources.x, sources.y, sources.z);
     const graft::NearSums sums = graft::NearSums()
                                      .charges(charge[0], charge[1], charge[2])
                                      .potentials(potential[0], potential[1], potential[2]);

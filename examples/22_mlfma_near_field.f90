@@ -25,7 +25,7 @@ program mlfma_near_field
     call g%open()
     call g%set('near_field.precision', 'fp64')
     call g%set('near_field.expected_executes', iterations)
-    call near%create(g, dimension=2, kernel=GRAFT_NEAR_LOGARITHM, boxes=GRAFT_NEAR_LEVEL, most=threshold, &
+    call near%create(g, dimension=2, kernel=GRAFT_NEAR_LOGARITHM, boxes=GRAFT_NEAR_BOXES_LEVEL, most=threshold, &
         x=graft_view(x), y=graft_view(y))
     q = 1
     call near%execute([graft_view(q)], potential=[graft_view(phi)]) ! the first one also warms up

@@ -21,7 +21,7 @@ with graft.Context({"mac.accuracy": 0.001, "softening.kind": "plummer", "softeni
         x += dt * v
         gravity.compute(x, 1.0 / n, acceleration=found.acceleration)
         v += 0.5 * dt * found.acceleration
-    print(f"Graft {gravity.api.version().decode()}: acceleration / radius {inward:.5f}, energy {found.energy:.5f} (-0.6 on paper)")
+    print(f"Graft {graft.__version__}: acceleration / radius {inward:.5f}, energy {found.energy:.5f} (-0.6 on paper)")
     radius = numpy.sqrt((x * x).sum() / (0.6 * n))
     print(f"after t = 0.1 the radius is {radius:.4f} (0.9950 on paper)")
     try:

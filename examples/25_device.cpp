@@ -1,6 +1,6 @@
 // The smallest host on a GPU: positions and accelerations stay in device memory, Graft reads and writes them there, on the host's
 // stream. A ring of equal masses: the accelerations are known. Needs the CUDA run time, not its compiler.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -32,11 +32,11 @@ int main() try {
     cudaMemcpyAsync(x, ring.data(), bytes, cudaMemcpyHostToDevice, stream);
 
     graft::Options options(graft::Library::load());
-    options.set("backend", "cuda").set("precision", "fp64").set("mac.theta", 0.3).set("mac.type", "edge");
+    options.set("backend", "gpu").set("precision", "fp64").set("mac.theta", 0.3).set("mac.type", "edge");
     graft::Context gravity(options);
     gravity.set_stream(stream);
-    const graft_array positions = graft::in_memory(graft::view(x, n, 3), GRAFT_MEMORY_CUDA);
-    const graft_array field = graft::in_memory(graft::view(acceleration, n, 3), GRAFT_MEMORY_CUDA);
+    const graft_array positions = graft::in_memory(graft::view(x, n, 3), GRAFT_MEMORY_DEVICE);
+    const graft_array field = graft::in_memory(graft::view(acceleration, n, 3), GRAFT_MEMORY_DEVICE);
     gravity.compute_begin(graft::Particles().positions(positions).charge_all(1.0 / n),
                           graft::Results().accelerations(field)); // returns at once; work of yours may go here
     gravity.compute_end();

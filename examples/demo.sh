@@ -25,7 +25,7 @@ if [ -z "$build" ] || [ ! -x "$build/bin/graft" ] || [ ! -x "$build/bin/galaxy_d
 fi
 build=$(cd "$build" && pwd)
 particles=${particles:-100000}
-export GRAFT_LIBRARY="${GRAFT_LIBRARY:-$build/lib/libgraft.so.0}"
+export GRAFT_LIBRARY="${GRAFT_LIBRARY:-$build/lib/libgraft.so.1}"
 
 demo=("$build/bin/galaxy_demo")
 if [ -n "$ranks" ]; then

@@ -195,11 +195,11 @@ contains
         flush (6)
     end subroutine progress
 
-    ! "cpu", or "cuda, NVIDIA H200".
+    ! "cpu", or "gpu, NVIDIA H200".
     function computed_by() result(text)
         character(len=:), allocatable :: text, device
         call gravity%query_text(text, key='backend')
-        if (text /= 'cuda') return
+        if (text /= 'gpu') return
         call gravity%query_text(device, key='device')
         text = text//', '//device
     end function computed_by
@@ -245,7 +245,7 @@ contains
         allocate (exact(3, n_all))
         call reference%open(deck)
         call reference%set('method', 'reference')
-        call reference%compute(n_all, x_all, 3, m_all, exact, 3, targets=targets)
+        call reference%compute(n_all, x_all, 3, m_all, exact, 3, target_index=targets)
         error = norm2(a_all(:, targets) - exact(:, targets), dim=1) / norm2(exact(:, targets), dim=1)
         print '(a,i0,a,4(a,es9.2))', 'force error at ', size(targets), ' particles:', ' median', &
             percentile(error, 0.5_real64), ', 90 %', percentile(error, 0.9_real64), ', 99 %', &

@@ -3,13 +3,12 @@
 
 #include "deck/deck.hpp"
 #include "deck/machine_file.hpp"
-#include "deck/quantity.hpp"
 #include "entries.hpp"
 #include "guard.hpp"
+#include "text_out.hpp"
 
 #include <atomic>
-#include <cstddef>
-#include <cstring>
+#include <cmath>
 
 using graft::core::fail;
 using graft::core::Status;
@@ -46,44 +45,38 @@ class Use {
     const graft_options* options_;
 };
 
-constexpr uint32_t smallest_values = offsetof(graft_options_values, decompose_shape); // minor 0
-constexpr uint32_t largest_struct = 1u << 16u; // a larger struct_size is not a size but garbage
+constexpr const char* a_key = "a deck key such as \"mac.theta\"";
 
-uint32_t checked_size(const graft_options_values* values) {
-    require(values, "values", "a graft_options_values");
-    uint32_t size = 0;
-    std::memcpy(&size, values, sizeof size);
-    if (size < smallest_values || size > largest_struct)
-        fail(Status::abi,
-             "values.struct_size is %u; expected sizeof(graft_options_values), %zu here. Set it before "
-             "the call",
-             size, sizeof(graft_options_values));
-    return size;
+/// Sets a key in a copy first: all or nothing.
+template <typename Change>
+int32_t changed(graft_options* options, const char* key, const Change& change) noexcept {
+    return guard([&] {
+        const Use use(options);
+        require(key, "key", a_key);
+        Settings settings = options->settings;
+        change(settings);
+        options->settings = std::move(settings);
+    });
 }
 
-void refuse_unknown(const graft_options_values* values, uint32_t size) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(values);
-    for (size_t i = offsetof(graft_options_values, reserved); i < size; ++i)
-        if (bytes[i] != 0)
-            fail(Status::abi,
-                 "values: byte %zu is not 0, but this library knows nothing there. Zero the struct before "
-                 "setting its fields, or use a newer library",
-                 i);
-    if (values->flags != 0)
-        fail(Status::abi, "values.flags is 0x%x; this library knows no flags", values->flags);
-    if (size >= offsetof(graft_options_values, near_devices) + sizeof values->near_devices &&
-        (values->near_devices < 0 || values->near_devices > 64))
-        fail(Status::abi, "values.near_devices is %d; expected 0 to 64", values->near_devices);
+/// The value, which must be a whole number that 64 bits hold.
+int64_t whole_of(const char* key, double value) {
+    constexpr double limit = 9223372036854775808.0; // 2^63
+    if (value != std::floor(value) || !(std::abs(value) < limit))
+        fail(Status::deck_type, "key '%s': its value, %.17g, is no whole number; ask for a double", key,
+             value);
+    return static_cast<int64_t>(value);
 }
 
-capi::OptionTexts texts_of(const Settings& settings) {
-    capi::OptionTexts texts;
-    texts.machine_file = machine_file_of(settings);
-    if (!texts.machine_file.empty())
-        texts.machine = read_machine_file(texts.machine_file);
-    texts.tree_sizes = settings.get("tree.sizes");
-    texts.cuda_buffer = static_cast<int32_t>(parse_integer(settings.get("cuda.buffer")));
-    return texts;
+/// The options as a context takes them: checked together, the machine file read.
+capi::Options values_of(const Settings& settings) {
+    settings.check_units();
+    settings.check_buffer();
+    capi::Options values = settings.values();
+    values.machine_file = machine_file_of(settings);
+    if (!values.machine_file.empty())
+        values.machine = read_machine_file(values.machine_file);
+    return values;
 }
 
 } // namespace
@@ -108,64 +101,51 @@ int32_t options_destroy(graft_options** options) noexcept {
 }
 
 int32_t options_set(graft_options* options, const char* key, const char* value) noexcept {
-    return guard([&] {
-        const Use use(options);
-        require(key, "key", "a deck key such as \"mac.theta\"");
+    return changed(options, key, [&](Settings& settings) {
         require(value, "value", "the value in deck spelling");
-        Settings changed = options->settings;
-        changed.set(key, value);
-        options->settings = std::move(changed);
+        settings.set(key, value);
     });
+}
+
+int32_t options_set_int64(graft_options* options, const char* key, int64_t value) noexcept {
+    return changed(options, key, [&](Settings& settings) {
+        if (std::abs(static_cast<double>(value)) > largest_count)
+            fail(Status::deck_range, "key '%s': %lld is out of range; numbers of options are at most 2^53",
+                 key, static_cast<long long>(value));
+        settings.set_number(key, static_cast<double>(value));
+    });
+}
+
+int32_t options_set_double(graft_options* options, const char* key, double value) noexcept {
+    return changed(options, key, [&](Settings& settings) { settings.set_number(key, value); });
 }
 
 int32_t options_get(const graft_options* options, const char* key, char* buffer, int64_t capacity,
                     int64_t* needed) noexcept {
     return guard([&] {
         const Use use(options);
-        require(key, "key", "a deck key such as \"mac.theta\"");
-        if (capacity < 0 || (buffer == nullptr && capacity > 0))
-            fail(Status::argument,
-                 "buffer is %p with capacity %lld; expected room for text, or NULL with capacity 0 "
-                 "to ask for the length",
-                 static_cast<void*>(buffer), static_cast<long long>(capacity));
-        if (capacity > 0)
+        require(key, "key", a_key);
+        if (buffer != nullptr && capacity > 0)
             buffer[0] = '\0';
-        const std::string text = options->settings.get(key);
-        const int64_t length = static_cast<int64_t>(text.size()) + 1;
-        if (needed != nullptr)
-            *needed = length;
-        if (buffer == nullptr)
-            return;
-        if (capacity < length)
-            fail(Status::argument, "the value of '%s' needs a buffer of %lld bytes; found %lld", key,
-                 static_cast<long long>(length), static_cast<long long>(capacity));
-        std::memcpy(buffer, text.c_str(), static_cast<size_t>(length));
+        capi::put_text(options->settings.get(key), "the value", buffer, capacity, needed);
     });
 }
 
-int32_t options_read_struct(const graft_options* options, graft_options_values* values) noexcept {
+int32_t options_get_int64(const graft_options* options, const char* key, int64_t* value) noexcept {
     return guard([&] {
         const Use use(options);
-        const uint32_t size = checked_size(values);
-        graft_options_values copy = options->settings.values();
-        copy.struct_size = size;
-        std::memcpy(values, &copy, std::min<size_t>(size, sizeof copy));
-        if (size > sizeof copy)
-            std::memset(reinterpret_cast<char*>(values) + sizeof copy, 0, size - sizeof copy);
+        require(key, "key", a_key);
+        require(value, "value", "where to put the number");
+        *value = whole_of(key, options->settings.get_number(key));
     });
 }
 
-int32_t options_write_struct(graft_options* options, const graft_options_values* values) noexcept {
+int32_t options_get_double(const graft_options* options, const char* key, double* value) noexcept {
     return guard([&] {
         const Use use(options);
-        const uint32_t size = checked_size(values);
-        refuse_unknown(values, size);
-        graft_options_values copy = options->settings.values(); // what an older caller's struct lacks stays
-        std::memcpy(&copy, values, std::min<size_t>(size, sizeof copy));
-        copy.struct_size = sizeof copy;
-        Settings changed = options->settings;
-        changed.set_values(copy);
-        options->settings = std::move(changed);
+        require(key, "key", a_key);
+        require(value, "value", "where to put the number");
+        *value = options->settings.get_number(key);
     });
 }
 
@@ -189,11 +169,18 @@ int32_t options_read_text(graft_options* options, const char* text, int64_t byte
     });
 }
 
-int32_t options_explain(int32_t json, graft_sink sink, void* user) noexcept {
+int32_t options_explain(int32_t format, graft_sink sink, void* user) noexcept {
     return guard([&] {
         if (sink == nullptr)
             fail(Status::argument, "sink is NULL; expected a function that takes the text");
-        const std::string text = json != 0 ? explain_json() : explain_text();
+        const bool study = (format & GRAFT_EXPLAIN_STUDY) != 0;
+        const int32_t form = format & ~GRAFT_EXPLAIN_STUDY;
+        if (form != GRAFT_EXPLAIN_TEXT && form != GRAFT_EXPLAIN_JSON)
+            fail(Status::argument,
+                 "format is %d; expected GRAFT_EXPLAIN_TEXT (1) or GRAFT_EXPLAIN_JSON (2), with "
+                 "GRAFT_EXPLAIN_STUDY (16) added to have the studies' keys, too",
+                 format);
+        const std::string text = form == GRAFT_EXPLAIN_JSON ? explain_json(study) : explain_text(study);
         sink(user, text.data(), static_cast<int64_t>(text.size()));
     });
 }
@@ -203,12 +190,38 @@ int32_t context_create(const graft_options* options, const graft_allocator* allo
     int32_t status = 0;
     const int32_t guarded = guard([&] {
         const Use use(options);
-        options->settings.check_units();
-        options->settings.check_buffer();
-        status =
-            capi::context_create(options->settings.values(), allocator, context, texts_of(options->settings));
+        status = capi::context_create(values_of(options->settings), allocator, context);
     });
     return guarded != 0 ? guarded : status;
+}
+
+int32_t context_set(graft_context* context, const char* key, const char* value) noexcept {
+    return capi::context_change(context, [&](capi::Options& values) {
+        require(key, "key", a_key);
+        require(value, "value", "the value in deck spelling");
+        const Key* known = find_key(key);
+        if (known == nullptr && !is_host(key))
+            fail_unknown_key(key);
+        if (known == nullptr || !known->is_live())
+            fail(Status::call_order,
+                 "key '%s': a living context does not take a new value of it; set it in options and make a "
+                 "new "
+                 "context. Keys that are live are marked so by options_explain",
+                 key);
+        Settings settings(values);
+        settings.set(key, value);
+        values = settings.values();
+    });
+}
+
+int32_t context_get(graft_context* context, const char* key, char* buffer, int64_t capacity,
+                    int64_t* needed) noexcept {
+    return capi::context_read(context, [&](const capi::Options& values) {
+        require(key, "key", a_key);
+        if (buffer != nullptr && capacity > 0)
+            buffer[0] = '\0';
+        capi::put_text(Settings(values).get(key), "the value", buffer, capacity, needed);
+    });
 }
 
 } // namespace graft::plugin

@@ -10,13 +10,13 @@
 namespace {
 
 const char* version() noexcept {
-    return GRAFT_VERSION;
+    return GRAFT_VERSION_STRING;
 }
 
 #ifdef _OPENMP
-constexpr uint64_t capabilities = GRAFT_CAPABILITY_OPENMP | GRAFT_CAPABILITY_CUDA;
+constexpr uint64_t capabilities = GRAFT_CAPABILITY_OPENMP | GRAFT_CAPABILITY_GPU;
 #else
-constexpr uint64_t capabilities = GRAFT_CAPABILITY_CUDA;
+constexpr uint64_t capabilities = GRAFT_CAPABILITY_GPU;
 #endif
 
 constexpr graft_api_v1 table = {
@@ -32,16 +32,23 @@ constexpr graft_api_v1 table = {
     graft::plugin::options_destroy,
     graft::plugin::options_set,
     graft::plugin::options_get,
-    graft::plugin::options_read_struct,
-    graft::plugin::options_write_struct,
+    graft::plugin::options_set_int64,
+    graft::plugin::options_set_double,
+    graft::plugin::options_get_int64,
+    graft::plugin::options_get_double,
     graft::plugin::options_read_file,
     graft::plugin::options_read_text,
     graft::plugin::options_explain,
     graft::plugin::context_create,
     graft::capi::context_destroy,
+    graft::plugin::context_set,
+    graft::plugin::context_get,
+    graft::capi::context_error,
     graft::capi::context_set_log,
     graft::capi::context_set_box,
     graft::capi::context_set_units,
+    graft::capi::context_set_device_allocator,
+    graft::capi::context_release_memory,
     graft::capi::compute,
     graft::capi::field_at,
     graft::capi::query,
@@ -59,6 +66,8 @@ constexpr graft_api_v1 table = {
     graft::capi::compute_begin,
     graft::capi::compute_end,
     graft::capi::context_set_stream,
+    graft::capi::compute_poll,
+    graft::capi::compute_event,
     graft::capi::near_field_create,
     graft::capi::near_field_update,
     graft::capi::near_field_execute,

@@ -1,15 +1,12 @@
-// run_tool: arguments from YAML, answers as JSON. The tool "deck" lives here, with the schema, and the deck
-// keys among the arguments of "force" are read here; the others are capi's.
+// run_tool: arguments from YAML, answers as JSON. The tool "deck" lives here, with the schema; "info" is capi's. What
+// measures is not in libgraft but in the study library (study/study_library.cpp).
 #include "options.hpp"
 
 #include "deck/deck.hpp"
-#include "deck/machine_file.hpp"
-#include "deck/schema.hpp"
-#include "deck/yaml_reader.hpp"
 #include "entries.hpp"
-#include "force_tool.hpp"
 #include "guard.hpp"
 #include "json_string.hpp"
+#include "tool_arguments.hpp"
 
 #include <cstring>
 
@@ -21,16 +18,8 @@ using core::Status;
 
 namespace {
 
-capi::ToolArguments read_arguments(const char* yaml) {
-    capi::ToolArguments arguments;
-    for (Entry& entry : read_yaml(yaml != nullptr ? yaml : "", "arguments"))
-        if (entry.kind == EntryKind::scalar || entry.kind == EntryKind::null) // "key:" is an empty text
-            arguments.emplace_back(std::move(entry.key), std::move(entry.text));
-    return arguments;
-}
-
 /// Checks a deck (`file: path`, or `text: the deck`) and answers with every value that it leads to.
-std::string deck_tool(const capi::ToolArguments& arguments) {
+std::string deck_tool(const ToolArguments& arguments) {
     if (arguments.size() != 1 || (arguments[0].first != "file" && arguments[0].first != "text"))
         fail(Status::argument, "tool deck: expected one argument, file or text");
     Settings settings;
@@ -49,52 +38,6 @@ std::string deck_tool(const capi::ToolArguments& arguments) {
     return json + "\n}}\n";
 }
 
-/// `machine: FILE` of the tools "model", "bench" and "force" becomes the machine's values, each as
-/// machine.KEY.
-capi::ToolArguments with_machine(const capi::ToolArguments& arguments) {
-    capi::ToolArguments all;
-    for (const auto& [key, text] : arguments) {
-        if (key != "machine")
-            all.emplace_back(key, text);
-        else
-            for (auto& [name, value] : read_machine_file(text))
-                all.emplace_back("machine." + name, std::move(value));
-    }
-    return all;
-}
-
-/// Measures force evaluations: deck keys set the engine, what is left says what to measure.
-std::string force_tool(const capi::ToolArguments& arguments) {
-    Settings settings;
-    capi::ToolArguments others;
-    for (const auto& [key, value] : arguments)
-        if (find_key(key) != nullptr)
-            settings.set(key, value);
-        else
-            others.emplace_back(key, value);
-    settings.check_units();
-    settings.check_buffer();
-    for (const char* key : {"tree.sizes", "cuda.buffer"}) // no values of the struct
-        if (settings.has(key))
-            others.emplace_back(key, settings.get(key));
-    if (const std::string file = machine_file_of(settings); !file.empty())
-        others.emplace_back("machine", file);
-    return capi::force_tool(settings.values(), with_machine(others));
-}
-
-/// The list of known tools in capi's message lacks the one that lives here.
-std::string engine_tool(const std::string& name, capi::ToolArguments arguments) {
-    if (name == "model" || name == "bench")
-        arguments = with_machine(arguments);
-    try {
-        return capi::run_tool(name, arguments);
-    } catch (const core::Error& error) {
-        if (std::string_view(error.what()).starts_with("run_tool: there is no tool"))
-            throw core::Error(error.status(), std::string(error.what()) + ", deck, force");
-        throw;
-    }
-}
-
 } // namespace
 
 int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user) noexcept {
@@ -102,10 +45,17 @@ int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user
         if (name == nullptr || sink == nullptr)
             fail(Status::argument, "%s is NULL; expected %s", name == nullptr ? "name" : "sink",
                  name == nullptr ? "a tool's name" : "a function that takes the answer");
-        const capi::ToolArguments arguments = read_arguments(yaml);
-        const std::string answer = std::strcmp(name, "deck") == 0    ? deck_tool(arguments)
-                                   : std::strcmp(name, "force") == 0 ? force_tool(arguments)
-                                                                     : engine_tool(name, arguments);
+        const ToolArguments arguments = read_tool_arguments(yaml);
+        std::string answer;
+        if (std::strcmp(name, "deck") == 0)
+            answer = deck_tool(arguments);
+        else if (std::strcmp(name, "info") == 0)
+            answer = capi::info_json();
+        else
+            fail(Status::argument,
+                 "run_tool: there is no tool '%s'; known tools: info, deck. What measures (bench, force, model, simulate) is in "
+                 "the study library, which the graft command opens: graft bench, graft model, graft simulate",
+                 name);
         sink(user, answer.data(), static_cast<int64_t>(answer.size()));
     });
 }

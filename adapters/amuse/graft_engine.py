@@ -31,7 +31,7 @@ class GravityField:
         sources = len(mass)
         lengths = numpy.concatenate((numpy.full(sources, self.eps), eps_points))
         found = self.context.compute(numpy.concatenate((position, points)), numpy.append(mass, numpy.zeros(len(points))),
-                                     softening=_PAIR * lengths, target=numpy.arange(sources, sources + len(points)), **wanted)
+                                     softening=_PAIR * lengths, target_index=numpy.arange(sources, sources + len(points)), **wanted)
         return found._replace(**{name: getattr(found, name)[sources:] for name in ("acceleration", "potential")
                                  if getattr(found, name) is not None})
 

@@ -35,13 +35,19 @@ def without_comments(text):
 
 
 def constants(text):
-    """(name, value) of every numeric #define of types.h, in order."""
-    found = re.findall(r"^#define\s+(GRAFT_\w+)\s+\(?(-?\d+)u?\)?\s*$", without_comments(text), flags=re.M)
+    """(name, value) of every #define of types.h that has a number or a text, in order."""
+    found = re.findall(r"^#define\s+(GRAFT_\w+)\s+(\(?-?\d+u?\)?|\"[^\"\n]*\")\s*$", without_comments(text), flags=re.M)
     defined = re.findall(r"^#define\s+(GRAFT_\w+)[ \t]+\S", without_comments(text), flags=re.M)
     missed = set(defined) - {name for name, _ in found}
     if missed:
         raise SystemExit(f"generate_bindings: cannot read the value of {sorted(missed)}")
-    return [(name, int(value)) for name, value in found]
+    return [(name, value if value[0] == '"' else int(value.strip("()u"))) for name, value in found]
+
+
+def constant(name, value):
+    if isinstance(value, str):
+        return f"    character(len=*), parameter :: {name} = {value}"
+    return f"    integer(c_int32_t), parameter :: {name} = {value}_c_int32_t"
 
 
 def member(declaration):
@@ -153,7 +159,7 @@ def module(types_text, comm_text, api_text):
     yield "    public"
     yield ""
     for name, value in constants(types_text) + constants(comm_text):
-        yield f"    integer(c_int32_t), parameter :: {name} = {value}_c_int32_t"
+        yield constant(name, value)
     yield ""
     for name, members in struct_list:
         yield from write_type(name, members)

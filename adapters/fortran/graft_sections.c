@@ -3,12 +3,15 @@
  * the Fortran compiler. Source: Fortran 2018 (ISO/IEC 1539-1:2018) 18.5.3, the C descriptor. */
 #include <ISO_Fortran_binding.h>
 #include <graft/graft.h>
+#include <graft/views.h>
 
 #include <stddef.h>
 #include <stdint.h>
 
 graft_array graft_section(const CFI_cdesc_t* section);
+graft_array graft_section_const(const CFI_cdesc_t* section);
 graft_array graft_section_by_axis(const CFI_cdesc_t* section);
+graft_array graft_section_by_axis_const(const CFI_cdesc_t* section);
 
 /* The graft code of an element type; 0 for one that Graft has no use for. CFI types of equal meaning share a
  * number with some compilers, hence no switch. */
@@ -27,25 +30,23 @@ static int32_t dtype_of(const CFI_cdesc_t* section) {
 /* Dimension `item` counts particles, the other one, if any, components. dtype 0 stands for "cannot be
  * described". */
 static graft_array describe(const CFI_cdesc_t* section, int item) {
-    graft_array array = {0};
+    graft_array nothing = {0};
     const int has_components = section->rank == 2;
-    array.struct_size = (uint32_t)sizeof array;
+    nothing.struct_size = (uint32_t)sizeof nothing;
     if (section->rank < 1 || section->rank > 2 || section->base_addr == NULL || dtype_of(section) == 0)
-        return array;
+        return nothing;
     const int64_t element = (int64_t)section->elem_len, n = section->dim[item].extent;
     const int64_t components = has_components ? section->dim[1 - item].extent : 1;
     const int64_t component_stride = components > 1 ? section->dim[1 - item].sm : element;
     const int64_t item_stride = n > 1 ? section->dim[item].sm : components * component_stride;
     if (n < 0 || components < 1 || components > INT32_MAX || item_stride < 0 || component_stride < 0)
-        return array;
-    array.data = section->base_addr;
-    array.dtype = dtype_of(section);
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = (int32_t)components;
-    array.n = n;
-    array.item_stride = item_stride;
-    array.component_stride = component_stride;
-    array.bytes = n == 0 ? 0 : (n - 1) * item_stride + (components - 1) * component_stride + element;
+        return nothing;
+    return graft_view(section->base_addr, dtype_of(section), n, (int32_t)components, item_stride,
+                      component_stride);
+}
+
+static graft_array read_only(graft_array array) {
+    array.flags |= GRAFT_ARRAY_READ_ONLY;
     return array;
 }
 
@@ -57,4 +58,13 @@ graft_array graft_section(const CFI_cdesc_t* section) {
 /* a(n, components). */
 graft_array graft_section_by_axis(const CFI_cdesc_t* section) {
     return describe(section, 0);
+}
+
+/* The same of arrays that are only read. */
+graft_array graft_section_const(const CFI_cdesc_t* section) {
+    return read_only(graft_section(section));
+}
+
+graft_array graft_section_by_axis_const(const CFI_cdesc_t* section) {
+    return read_only(graft_section_by_axis(section));
 }

@@ -1,8 +1,8 @@
 /* The life of an attachment: ranks, and what is added to LAMMPS and removed again (graft_lammps.h). */
 #include "internal.h"
 
-#include <graft_loader.h>
-#include <graft_mpi_loader.h>
+#include <graft/graft_loader.h>
+#include <graft/graft_mpi_loader.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static int32_t add_to_host(graft_lammps* at) {
     }
     if (status == GRAFT_OK)
         status = lammps_run(host, at->lammps, "fix_modify %s energy yes virial yes", at->fix);
-    if (status == GRAFT_OK && bonds && at->interaction == GRAFT_INTERACTION_COULOMB) {
+    if (status == GRAFT_OK && bonds && at->coulomb) {
         snprintf(compute, sizeof compute, BONDS_COMPUTE,
                  at->fix); /* an earlier attachment may have left it */
         if (!host->has_id(at->lammps, "compute", compute))
@@ -76,10 +76,10 @@ static int32_t add_to_host(graft_lammps* at) {
     if (status == GRAFT_OK)
         host->set_callback(at->lammps, at->fix, lammps_on_forces, at);
     if (status == GRAFT_OK)
-        status = lammps_run(
-            host, at->lammps, "print \"Graft %s computes %s through fix %s: constant %.10g, %d ranks\"",
-            at->graft->version(), at->interaction == GRAFT_INTERACTION_COULOMB ? "Coulomb forces" : "gravity",
-            at->fix, at->constant, at->comm != NULL ? at->comm->size : 1);
+        status = lammps_run(host, at->lammps,
+                            "print \"Graft %s computes %s through fix %s: constant %.10g, %d ranks\"",
+                            at->graft->version(), at->coulomb ? "Coulomb forces" : "gravity", at->fix,
+                            at->constant, at->comm != NULL ? at->comm->size : 1);
     return status;
 }
 
@@ -111,7 +111,7 @@ static void release(graft_lammps* at) {
     if (at->context != NULL)
         at->graft->context_destroy(&at->context);
     if (at->comm != NULL)
-        at->comm->free(at->comm);
+        at->comm->comm_free(at->comm);
     exclusions_free(&at->excluded);
     free(at->charge);
     free(at->energy);

@@ -58,7 +58,7 @@ static int32_t layout(graft_lammps* at, int64_t* bytes, int64_t* offsets, int64_
     int32_t r;
     memset(bytes, 0, (size_t)ranks * sizeof *bytes);
     bytes[at->comm->rank] = own;
-    if (at->comm->allreduce(at->comm->self, bytes, bytes, ranks, GRAFT_I64, GRAFT_COMM_SUM) != GRAFT_OK)
+    if (at->comm->comm_allreduce(at->comm->self, bytes, bytes, ranks, GRAFT_I64, GRAFT_COMM_SUM) != GRAFT_OK)
         return lammps_fail(GRAFT_ERROR_COMMUNICATION,
                            "the ranks could not tell each other how many bonds they have");
     *all = 0;
@@ -87,7 +87,7 @@ static int32_t gather(graft_lammps* at, const double* own, int64_t count, double
         status = lammps_agree(at, status);
     }
     if (status == GRAFT_OK &&
-        at->comm->allgatherv(at->comm->self, own, count * BOND_BYTES, *pairs, bytes, offsets) != 0)
+        at->comm->comm_allgatherv(at->comm->self, own, count * BOND_BYTES, *pairs, bytes, offsets) != 0)
         status = lammps_fail(GRAFT_ERROR_COMMUNICATION, "the ranks could not tell each other their bonds");
     *all_count = all / BOND_BYTES;
     free(bytes);

@@ -45,13 +45,13 @@ static int32_t gravity_constant(graft_lammps* at, double* constant) {
         name != NULL ? name : "(unknown)");
 }
 
-static int32_t choose_constant(graft_lammps* at, const graft_options_values* values) {
+static int32_t choose_constant(graft_lammps* at, double given) {
     const double *coulomb, *dielectric;
-    if (values->constant != 1) {
-        at->constant = values->constant;
+    if (given != 1) {
+        at->constant = given;
         return GRAFT_OK;
     }
-    if (values->interaction == GRAFT_INTERACTION_GRAVITY)
+    if (!at->coulomb)
         return gravity_constant(at, &at->constant);
     coulomb =
         at->host->extract_global(at->lammps, "qqr2e"); /* qqrd2e, their ratio, is set in the first run only */
@@ -66,23 +66,37 @@ static int32_t choose_constant(graft_lammps* at, const graft_options_values* val
 
 /* ---- deck ---- */
 
+/* What the adapter must know of the deck, in the order asked for. */
+static int32_t read_values(graft_lammps* at, const graft_options* options, double* constant,
+                           int64_t* dimension) {
+    char interaction[16] = "", softening[16] = "";
+    int32_t status = at->graft->options_get_double(options, "constant", constant);
+    if (status == GRAFT_OK)
+        status = at->graft->options_get_int64(options, "dimension", dimension);
+    if (status == GRAFT_OK)
+        status = at->graft->options_get(options, "interaction", interaction, sizeof interaction, NULL);
+    if (status == GRAFT_OK)
+        status = at->graft->options_get(options, "softening.kind", softening, sizeof softening, NULL);
+    at->coulomb = strcmp(interaction, "coulomb") == 0;
+    at->softened = strcmp(softening, "none") != 0;
+    return status;
+}
+
 int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* options) {
-    graft_options_values values = {0};
+    double constant = 1;
+    int64_t dimension = 3;
     int32_t status = GRAFT_OK;
     if (deck != NULL && deck[0] == '{')
         status = at->graft->options_read_text(options, deck, (int64_t)strlen(deck), "deck");
     else if (deck != NULL && deck[0] != '\0')
         status = at->graft->options_read_file(options, deck);
-    values.struct_size = sizeof values;
     if (status == GRAFT_OK)
-        status = at->graft->options_read_struct(options, &values);
+        status = read_values(at, options, &constant, &dimension);
     if (status != GRAFT_OK)
         return lammps_fail(status, "%s", at->graft->last_error());
-    at->interaction = values.interaction;
-    at->softened = values.softening_kind != GRAFT_SOFTENING_NONE;
-    if (values.dimension != 3 || at->host->extract_setting(at->lammps, "dimension") != 3)
+    if (dimension != 3 || at->host->extract_setting(at->lammps, "dimension") != 3)
         return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
                            "two dimensions: Graft's forces in LAMMPS are those of three; use "
                            "`dimension 3` in both decks");
-    return choose_constant(at, &values);
+    return choose_constant(at, constant);
 }

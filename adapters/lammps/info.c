@@ -59,7 +59,7 @@ static int32_t check_system(const graft_lammps* at, const char* line, info* told
     if (sscanf(line, " Special bond factors coul = %lf %lf %lf", told->special, told->special + 1,
                told->special + 2) == 3)
         told->special[3] = 1;
-    if (at->interaction != GRAFT_INTERACTION_COULOMB)
+    if (!at->coulomb)
         return GRAFT_OK;
     if (sscanf(line, " Kspace style = %127s", style) == 1 && strcmp(style, "none") != 0)
         return lammps_fail(
@@ -122,7 +122,7 @@ int32_t lammps_look_around(graft_lammps* at) {
         unlink(path);
     status = lammps_agree(at, status);
     if (status == GRAFT_OK && at->comm != NULL &&
-        at->comm->bcast(at->comm->self, told.special, (int64_t)sizeof told.special, 0) != GRAFT_OK)
+        at->comm->comm_bcast(at->comm->self, told.special, (int64_t)sizeof told.special, 0) != GRAFT_OK)
         status =
             lammps_fail(GRAFT_ERROR_COMMUNICATION, "the ranks could not tell each other what LAMMPS says");
     memcpy(at->special, told.special, sizeof at->special);

@@ -6,7 +6,7 @@
 #include "functions.h"
 #include "graft_lammps.h"
 
-#include <graft/api.h>
+#include <graft/graft.h>
 
 #define FIX_CAPACITY 64
 
@@ -16,8 +16,8 @@ struct graft_lammps {
     void* lammps;
     char fix[FIX_CAPACITY];
     graft_context* context;
-    graft_comm_v1* comm; /* NULL: one rank */
-    int32_t interaction;
+    graft_comm_v1* comm;   /* NULL: one rank */
+    int32_t coulomb;       /* the deck's interaction; else gravity */
     int32_t id_bytes;      /* of LAMMPS's tagint */
     int32_t softened;      /* the deck's law is not 1/r */
     double constant;       /* in front of charge charge / r: LAMMPS's energy units */

@@ -64,7 +64,7 @@ static int32_t find_charges(graft_lammps* at, step_atoms* atoms) {
     int32_t status = reserve(at, atoms->n);
     if (status != GRAFT_OK)
         return status;
-    if (at->interaction == GRAFT_INTERACTION_GRAVITY)
+    if (!at->coulomb)
         return find_masses(at, atoms);
     if (at->host->extract_setting(at->lammps, "q_flag") != 1)
         return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
@@ -76,28 +76,17 @@ static int32_t find_charges(graft_lammps* at, step_atoms* atoms) {
     return GRAFT_OK;
 }
 
-static graft_array view(void* data, int32_t dtype, int32_t components, int64_t n, int64_t element_bytes) {
-    graft_array array = {0};
-    array.struct_size = sizeof array;
-    array.data = data;
-    array.dtype = dtype;
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = components;
-    array.n = n;
-    array.bytes = n * components * element_bytes;
-    return array;
-}
-
 /* ---- Graft ---- */
 
 static int32_t compute(graft_lammps* at, const step_atoms* atoms, double* energy, double* virial) {
     double nothing[3] = {0};
-    graft_array x = view(atoms->n > 0 ? atoms->x[0] : nothing, GRAFT_F64, 3, atoms->n, 8);
-    graft_array f = view(atoms->n > 0 ? atoms->f[0] : nothing, GRAFT_F64, 3, atoms->n, 8);
-    graft_array charge = view((void*)atoms->charge, GRAFT_F64, 1, atoms->n, 8);
-    graft_array id = view(atoms->id, at->id_bytes == 8 ? GRAFT_I64 : GRAFT_I32, 1, atoms->n, at->id_bytes);
-    graft_array potential = view(at->energy, GRAFT_F64, 1, atoms->n, 8);
-    graft_array total = view(energy, GRAFT_F64, 1, 1, 8), stress = view(virial, GRAFT_F64, 6, 1, 8);
+    const graft_array x = graft_rows_const_f64(atoms->n > 0 ? atoms->x[0] : nothing, atoms->n, 3, 3);
+    const graft_array f = graft_rows_f64(atoms->n > 0 ? atoms->f[0] : nothing, atoms->n, 3, 3);
+    const graft_array charge = graft_view_const_f64(atoms->charge, atoms->n);
+    const graft_array id =
+        graft_view_const(atoms->id, at->id_bytes == 8 ? GRAFT_I64 : GRAFT_I32, atoms->n, 1, 0, 0);
+    const graft_array potential = graft_view_f64(at->energy, atoms->n);
+    const graft_array total = graft_view_f64(energy, 1), stress = graft_rows_f64(virial, 1, 6, 6);
     graft_particles particles = {0};
     graft_results results = {0};
     const double start = now_s();
@@ -151,7 +140,7 @@ static int32_t exclude(graft_lammps* at, const step_atoms* atoms, int64_t step, 
     exclusions_apply(&at->excluded, &all, atoms->f, at->energy, &own[0], own + 1);
     memcpy(every, own, sizeof every);
     if (at->comm != NULL &&
-        at->comm->allreduce(at->comm->self, own, every, 7, GRAFT_F64, GRAFT_COMM_SUM) != GRAFT_OK)
+        at->comm->comm_allreduce(at->comm->self, own, every, 7, GRAFT_F64, GRAFT_COMM_SUM) != GRAFT_OK)
         return lammps_fail(GRAFT_ERROR_COMMUNICATION,
                            "the ranks could not add up what bonded pairs take off");
     for (i = 0; i < 7; ++i)
@@ -169,7 +158,7 @@ static int32_t evaluate(graft_lammps* at, step_atoms* atoms, int64_t step) {
         status = compute(at, atoms, &sums[0], sums + 1);
     for (i = 0; status == GRAFT_OK && i < atoms->n; ++i)
         at->energy[i] *= 0.5 * atoms->charge[i];
-    if (status == GRAFT_OK && at->interaction == GRAFT_INTERACTION_COULOMB)
+    if (status == GRAFT_OK && at->coulomb)
         status = exclude(at, atoms, step, sums);
     if (status != GRAFT_OK)
         return status;

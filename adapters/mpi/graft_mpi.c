@@ -104,8 +104,11 @@ static int32_t split_table(void* self, int32_t colour, int32_t key, graft_comm_v
 /* Fills a table over its communicator and enters it into the family. */
 static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     graft_comm_v1* table = &s->table;
-    const char* chunk =
-        getenv("GRAFT_TEST_MPI_CHUNK"); /* bytes; for tests of long messages; the same on all ranks */
+#ifdef GRAFT_TEST_HOOKS
+    const char* chunk = getenv("GRAFT_TEST_MPI_CHUNK"); /* bytes, to cut short messages, too; the same on all ranks */
+#else
+    const char* chunk = NULL;
+#endif
     int rank = 0, size = 1;
     MPI_Comm_set_errhandler(data, MPI_ERRORS_RETURN);
     MPI_Comm_rank(data, &rank);
@@ -123,21 +126,21 @@ static void fill(shim* s, family* kin, MPI_Comm data, shim* parent) {
     table->self = s;
     table->rank = rank;
     table->size = size;
-    table->barrier = shim_barrier;
-    table->bcast = shim_broadcast;
-    table->allreduce = shim_allreduce;
-    table->allgatherv = shim_allgatherv;
-    table->alltoallv = shim_alltoallv;
-    table->isend = shim_send;
-    table->irecv = shim_receive;
-    table->waitall = shim_wait_all;
-    table->split = split_table;
-    table->free = free_table;
-    table->error_text = error_text;
-    table->set_deadline = set_deadline;
-    table->fail = shim_give_up;
-    table->time_s = time_s;
-    table->failed_call = failed_call;
+    table->comm_barrier = shim_barrier;
+    table->comm_bcast = shim_broadcast;
+    table->comm_allreduce = shim_allreduce;
+    table->comm_allgatherv = shim_allgatherv;
+    table->comm_alltoallv = shim_alltoallv;
+    table->comm_isend = shim_send;
+    table->comm_irecv = shim_receive;
+    table->comm_waitall = shim_wait_all;
+    table->comm_split = split_table;
+    table->comm_free = free_table;
+    table->comm_error_text = error_text;
+    table->comm_set_deadline = set_deadline;
+    table->comm_fail = shim_give_up;
+    table->comm_time_s = time_s;
+    table->comm_failed_call = failed_call;
 }
 
 /* The ranks first agree, in a wait that can fail, that all are here with memory at hand and which id comes

@@ -1,7 +1,7 @@
 /* One acceleration field: its options, and one call of NEMO's as one of Graft's. */
 #include "internal.h"
 
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,28 +33,26 @@ static bool grow(void** buffer, size_t* have, size_t bytes) {
     return true;
 }
 
-static graft_array view(const call* c, const void* data, int components) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = (void*)data;
-    a.dtype = c->single ? GRAFT_F32 : GRAFT_F64;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = c->n;
-    a.bytes = (int64_t)c->n * components * (c->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double));
-    return a;
+static int32_t dtype(const call* c) {
+    return c->single ? GRAFT_F32 : GRAFT_F64;
+}
+
+static graft_array input(const call* c, const void* data, int components) {
+    return graft_view_const(data, dtype(c), c->n, components, 0, 0);
+}
+
+static graft_array output(const call* c, void* data, int components, bool add) {
+    graft_array array = graft_view(data, dtype(c), c->n, components, 0, 0);
+    array.flags = add ? GRAFT_ARRAY_ADD : 0;
+    return array;
 }
 
 static bool renew_context(field* f, int dimensions) {
-    graft_options_values values = {0};
     int32_t status;
     if (f->context != NULL && f->dimensions == dimensions)
         return true;
     f->api->context_destroy(&f->context);
-    values.struct_size = sizeof values;
-    status = f->api->options_read_struct(f->options, &values);
-    values.dimension = dimensions;
-    status = status != GRAFT_OK ? status : f->api->options_write_struct(f->options, &values);
+    status = f->api->options_set_int64(f->options, "dimension", dimensions);
     status = status != GRAFT_OK ? status : f->api->context_create(f->options, NULL, &f->context);
     f->dimensions = dimensions;
     if (status != GRAFT_OK)
@@ -96,9 +94,8 @@ static void notice_blocks(field* f, const call* c) {
     f->last_n = c->n;
 }
 
-/* scratch (and half of it, where the deck says so) to the host's potentials, added or assigned. */
-static void write_potential(const field* f, const call* c) {
-    const double factor = f->half_potential ? 0.5 : 1;
+/* Half of scratch to the host's potentials, added or assigned. */
+static void write_half_potential(const field* f, const call* c) {
     const bool add = (c->indicator & 1) != 0;
     int i;
     for (i = 0; i < c->n; ++i) {
@@ -106,52 +103,41 @@ static void write_potential(const field* f, const call* c) {
             continue;
         if (c->single) {
             float* const p = (float*)c->potential + i;
-            *p = (add ? *p : 0.0F) + (float)factor * ((const float*)f->scratch)[i];
+            *p = (add ? *p : 0.0F) + 0.5F * ((const float*)f->scratch)[i];
         } else {
             double* const p = (double*)c->potential + i;
-            *p = (add ? *p : 0.0) + factor * ((const double*)f->scratch)[i];
+            *p = (add ? *p : 0.0) + 0.5 * ((const double*)f->scratch)[i];
         }
     }
 }
 
-/* Graft's mode is one for all results, NEMO's one for each: where they differ, potentials come by way of the
- * scratch array. */
 static bool compute(field* f, const call* c) {
-    const bool add = (c->indicator & 2) != 0;
-    const bool by_scratch = c->potential != NULL && (f->half_potential || add != ((c->indicator & 1) != 0));
-    const graft_array mass = view(c, c->mass, 1), position = view(c, c->position, c->dimensions);
-    const graft_array acceleration = view(c, c->acceleration, c->dimensions);
-    graft_array potential, active = {0};
+    const bool half = c->potential != NULL && f->half_potential;
+    const graft_array mass = input(c, c->mass, 1), position = input(c, c->position, c->dimensions);
+    const graft_array acceleration = output(c, c->acceleration, c->dimensions, (c->indicator & 2) != 0);
+    const graft_array active = graft_view_const_i32(f->active, c->n);
+    graft_array potential;
     graft_particles particles = {0};
     graft_results results = {0};
-    if (by_scratch && !grow(&f->scratch, &f->scratch_bytes, (size_t)mass.bytes)) {
+    if (half && !grow(&f->scratch, &f->scratch_bytes, (size_t)mass.bytes)) {
         graft_nemo_fail("no memory for %lld bytes of potentials", (long long)mass.bytes);
         return false;
     }
-    if (by_scratch)
-        memset(f->scratch, 0, (size_t)mass.bytes);
-    potential = view(c, by_scratch ? f->scratch : c->potential, 1);
+    potential = half ? output(c, f->scratch, 1, false) : output(c, c->potential, 1, (c->indicator & 1) != 0);
     particles.struct_size = sizeof particles;
     particles.n = c->n;
     particles.position[0] = &position;
     particles.charge = &mass;
-    if (c->flags != NULL) {
-        active = mass;
-        active.data = f->active;
-        active.dtype = GRAFT_I32;
-        active.bytes = (int64_t)c->n * (int64_t)sizeof(int32_t);
-        particles.active = &active;
-    }
+    particles.active = c->flags != NULL ? &active : NULL;
     results.struct_size = sizeof results;
-    results.mode = add ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
     results.acceleration[0] = c->acceleration != NULL ? &acceleration : NULL;
     results.potential = c->potential != NULL ? &potential : NULL;
     if (f->api->compute(f->context, &particles, &results) != GRAFT_OK) {
         graft_nemo_fail("%d bodies at time %g: %s", c->n, c->time, f->api->last_error());
         return false;
     }
-    if (by_scratch)
-        write_potential(f, c);
+    if (half)
+        write_half_potential(f, c);
     return true;
 }
 

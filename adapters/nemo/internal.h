@@ -20,7 +20,7 @@ typedef struct field {
     const void* last_position;
     int last_n;
     int32_t* active; /* flags without the host's other bits */
-    void* scratch;   /* potentials before they are added or halved */
+    void* scratch;   /* potentials before they are halved */
     size_t active_bytes, scratch_bytes;
 } field;
 

@@ -29,9 +29,12 @@ auto translated(F f) -> decltype(f()) {
 }
 
 /// A Vec3 is three doubles and nothing else.
+static_assert(sizeof(Vec3) == 3 * sizeof(double) && alignof(Vec3) == alignof(double));
 graft_array components(const Vec3* vectors, int64_t n) {
-    static_assert(sizeof(Vec3) == 3 * sizeof(double) && alignof(Vec3) == alignof(double));
     return view(reinterpret_cast<const double*>(vectors), n, 3);
+}
+graft_array components(Vec3* vectors, int64_t n) {
+    return view(reinterpret_cast<double*>(vectors), n, 3);
 }
 
 /// Whether an option that has no default was set.
@@ -39,8 +42,7 @@ bool given(const Options& options, const char* key) {
     try {
         return !options.get(key).empty();
     } catch (const Error& error) {
-        if (error.status() == GRAFT_ERROR_ABSENT ||
-            error.status() == GRAFT_ERROR_DECK_KEY) // an older library's keys
+        if (error.status() == GRAFT_ERROR_ABSENT)
             return false;
         throw;
     }
@@ -84,16 +86,16 @@ void Calculator::read_deck(const GraftForce& force, const Library& library) {
         throw OpenMMException(
             "GraftForce's deck: box.periodic: the box is the Context's; leave it out, and call "
             "setUsesPeriodicBoundaryConditions(true)");
-    constant_ = std::stod(options.get("constant")) * (options.get("interaction") == "gravity" ? -1 : 1);
+    constant_ = options.get<double>("constant") * (options.get("interaction") == "gravity" ? -1 : 1);
     const std::string softening = options.get("softening.kind");
-    const double length = std::stod(options.get("softening.length"));
+    const double length = options.get<double>("softening.length");
     if (softening == "spline" && length > 0 && force.getNumExceptions() > 0)
         throw OpenMMException(
             "GraftForce's deck: softening.kind spline together with exceptions; their correction knows "
             "none and plummer");
     softening2_ = softening == "plummer" ? length * length : 0;
     may_use_device_ = options.get("backend") != "cpu";
-    must_use_device_ = options.get("backend") == "cuda";
+    must_use_device_ = options.get("backend") == "gpu";
     context_ = std::make_unique<Context>(options);
     context_->set_log(&Calculator::keep_log, &log_, GRAFT_LOG_INFO);
 }
@@ -185,12 +187,11 @@ double Calculator::compute(const Vec3* positions, Vec3* forces, bool want_energy
             const auto n = static_cast<int64_t>(charges_.size());
             Results results;
             if (forces != nullptr)
-                results.accelerations(components(forces, n)).as_force();
+                results.accelerations(add(components(forces, n))).as_force();
             if (want_energy)
                 results.energy(energy);
             const double graft_begin_s = now_s();
-            context_->compute(Particles().positions(components(positions, n)).charges(charges_),
-                              results.add());
+            context_->compute(Particles().positions(components(positions, n)).charges(charges_), results);
             graft_s_ += now_s() - graft_begin_s;
         });
     energy += correct(positions, forces, box);
@@ -200,7 +201,9 @@ double Calculator::compute(const Vec3* positions, Vec3* forces, bool want_energy
 bool Calculator::compute_on_device(const DeviceArrays& arrays, double* energy, const Vec3 box[3]) {
     if (!may_use_device_)
         return false;
-    const auto there = [&](graft_array array) { return in_memory(array, GRAFT_MEMORY_CUDA, arrays.device); };
+    const auto there = [&](graft_array array) {
+        return in_memory(array, GRAFT_MEMORY_DEVICE, arrays.device);
+    };
     const double graft_begin_s = now_s();
     try {
         if (periodic_)

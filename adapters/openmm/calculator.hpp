@@ -7,7 +7,7 @@
 
 #include "graft_force.hpp"
 
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <openmm/Vec3.h>
 

@@ -67,7 +67,7 @@ class GRAFT_OPENMM_EXPORT GraftForce : public OpenMM::Force {
     void setDeck(const std::string& yaml) { deck_ = yaml; }
     /// What holds where the deck is silent.
     static std::string defaultDeck();
-    /// Path of libgraft.so.0; "" (the default): GRAFT_LIBRARY, then the usual places. Not written to XML: a
+    /// Path of libgraft.so.1; "" (the default): GRAFT_LIBRARY, then the usual places. Not written to XML: a
     /// path is a machine's.
     const std::string& getLibrary() const { return library_; }
     void setLibrary(const std::string& path) { library_ = path; }

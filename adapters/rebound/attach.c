@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "internal.h"
 
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -68,15 +68,30 @@ static void on_heartbeat(struct reb_simulation* r) {
         g->heartbeat_before(r);
 }
 
+/* Whether the deck has left these keys, which are REBOUND's, as a fresh one has them. */
+static int leaves_ours_alone(const graft_api_v1* api, const graft_options* deck, const graft_options* fresh) {
+    static const char* const keys[] = {"constant",       "interaction",      "dimension",
+                                       "softening.kind", "softening.length", "units.length",
+                                       "units.mass",     "units.time",       "units.charge"};
+    size_t i;
+    for (i = 0; i < sizeof keys / sizeof *keys; ++i) {
+        char given[64] = "", usual[64] = ""; /* empty: no value */
+        api->options_get(deck, keys[i], given, sizeof given, NULL);
+        api->options_get(fresh, keys[i], usual, sizeof usual, NULL);
+        if (strcmp(given, usual) != 0)
+            return 0;
+    }
+    return 1;
+}
+
 /* Options from the deck; G and softening are the simulation's. */
 static int32_t read_options(struct graft_rebound* g, const char* deck, const char* text, char* why,
                             int64_t capacity) {
-    graft_options_values values = {0}, fresh = {0};
+    graft_options* fresh = NULL;
     const int none = deck == NULL && text == NULL;
     int32_t status = g->api->options_create(&g->options);
-    values.struct_size = fresh.struct_size = sizeof values;
     if (status == GRAFT_OK)
-        status = g->api->options_read_struct(g->options, &fresh);
+        status = g->api->options_create(&fresh);
     if (status == GRAFT_OK && none)
         status = g->api->options_set(g->options, "method", "direct");
     if (status == GRAFT_OK && none)
@@ -85,22 +100,17 @@ static int32_t read_options(struct graft_rebound* g, const char* deck, const cha
         status = g->api->options_read_file(g->options, deck);
     if (status == GRAFT_OK && text != NULL)
         status = g->api->options_read_text(g->options, text, (int64_t)strlen(text), "text");
-    if (status == GRAFT_OK)
-        status = g->api->options_read_struct(g->options, &values);
-    if (status != GRAFT_OK) {
+    if (status != GRAFT_OK)
         snprintf(why, (size_t)capacity, "%s", g->api->last_error());
-        return status;
-    }
-    if (values.constant != fresh.constant || values.softening_kind != fresh.softening_kind ||
-        values.softening_length != fresh.softening_length || values.dimension != 3 ||
-        values.interaction != GRAFT_INTERACTION_GRAVITY) {
+    else if (!leaves_ours_alone(g->api, g->options, fresh)) {
         snprintf(why, (size_t)capacity,
                  "the deck sets constant, units, softening, dimension or interaction, which are REBOUND's: "
                  "take these keys out, and "
                  "set r->G and r->softening");
-        return GRAFT_ERROR_UNSUPPORTED;
+        status = GRAFT_ERROR_UNSUPPORTED;
     }
-    return GRAFT_OK;
+    g->api->options_destroy(&fresh);
+    return status;
 }
 
 static int32_t check_host(struct reb_simulation* r, const graft_rebound_host* host, char* why,

@@ -18,30 +18,20 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A view of particles [first, end): the member at `offset`, `components` doubles. */
-static graft_array view(const struct reb_simulation* r, size_t first, size_t end, size_t offset,
-                        int32_t components) {
-    graft_array a = {0};
-    a.struct_size = sizeof a;
-    a.data = (char*)(r->particles + first) + offset;
-    a.dtype = GRAFT_F64;
-    a.memory = GRAFT_MEMORY_HOST;
-    a.components = components;
-    a.n = (int64_t)(end - first);
-    a.item_stride = (int64_t)sizeof(struct reb_particle);
-    a.component_stride = (int64_t)sizeof(double);
-    a.bytes = (a.n - 1) * a.item_stride + components * a.component_stride;
-    return a;
+/* `components` doubles of each particle in [first, end), from `member` of the first one on. */
+static graft_array view(const double* member, size_t first, size_t end, int32_t components) {
+    return graft_view_const(member, GRAFT_F64, (int64_t)(end - first), components,
+                            (int64_t)sizeof(struct reb_particle), 0);
 }
 
-/* Field of the particles [source, source_end) at [first, end), into their accelerations. */
+/* Field of the particles [source, source_end) at [first, end), into their accelerations or added to them. */
 static int32_t field(struct graft_rebound* g, size_t source, size_t source_end, size_t first, size_t end,
-                     int32_t mode) {
+                     uint32_t add) {
     const struct reb_simulation* r = g->simulation;
-    const graft_array from = view(r, source, source_end, offsetof(struct reb_particle, x), 3);
-    const graft_array mass = view(r, source, source_end, offsetof(struct reb_particle, m), 1);
-    const graft_array to = view(r, first, end, offsetof(struct reb_particle, x), 3);
-    const graft_array acceleration = view(r, first, end, offsetof(struct reb_particle, ax), 3);
+    const graft_array from = view(&r->particles[source].x, source, source_end, 3);
+    const graft_array mass = view(&r->particles[source].m, source, source_end, 1);
+    const graft_array to = view(&r->particles[first].x, first, end, 3);
+    graft_array acceleration = graft_view(&r->particles[first].ax, GRAFT_F64, to.n, 3, to.item_stride, 0);
     graft_particles sources = {0}, points = {0};
     graft_results results = {0};
     const double begin_s = now_s();
@@ -53,8 +43,8 @@ static int32_t field(struct graft_rebound* g, size_t source, size_t source_end, 
     points.n = to.n;
     points.position[0] = &to;
     results.struct_size = sizeof results;
+    acceleration.flags = add;
     results.acceleration[0] = &acceleration;
-    results.mode = mode;
     status = source == first && source_end == end ? g->api->compute(g->context, &sources, &results)
                                                   : g->api->field_at(g->context, &sources, &points, &results);
     g->figures.graft_time_s += now_s() - begin_s;
@@ -94,17 +84,15 @@ static void add_central(struct reb_simulation* r, size_t first, size_t active) {
 /* A context for the simulation's G and softening, made anew when they have changed. */
 static int32_t renew_context(struct graft_rebound* g) {
     const struct reb_simulation* r = g->simulation;
-    graft_options_values values = {0};
     int32_t status;
     if (g->context != NULL && g->constant == r->G && g->softening == r->softening)
         return GRAFT_OK;
     g->api->context_destroy(&g->context);
-    values.struct_size = sizeof values;
-    status = g->api->options_read_struct(g->options, &values);
-    values.constant = r->G;
-    values.softening_kind = r->softening > 0 ? GRAFT_SOFTENING_PLUMMER : GRAFT_SOFTENING_NONE;
-    values.softening_length = r->softening;
-    status = status != GRAFT_OK ? status : g->api->options_write_struct(g->options, &values);
+    status = g->api->options_set_double(g->options, "constant", r->G);
+    if (status == GRAFT_OK)
+        status = g->api->options_set(g->options, "softening.kind", r->softening > 0 ? "plummer" : "none");
+    if (status == GRAFT_OK)
+        status = g->api->options_set_double(g->options, "softening.length", r->softening);
     status = status != GRAFT_OK ? status : g->api->context_create(g->options, NULL, &g->context);
     if (status != GRAFT_OK)
         graft_rebound_fail(g, "%s", g->api->last_error());
@@ -127,11 +115,11 @@ static int32_t gravity(struct graft_rebound* g) {
     }
     status = renew_context(g);
     if (status == GRAFT_OK && active > first)
-        status = field(g, first, active, first, r->N, GRAFT_MODE_OVERWRITE);
+        status = field(g, first, active, first, r->N, 0);
     else if (status == GRAFT_OK)
         clear(r, first, r->N);
     if (status == GRAFT_OK && r->testparticle_type && active > first && tests < r->N)
-        status = field(g, tests, r->N, first, active, GRAFT_MODE_ADD);
+        status = field(g, tests, r->N, first, active, GRAFT_ARRAY_ADD);
     if (status == GRAFT_OK && split) {
         clear(r, 0, 1);
         if (ignore != REB_GRAVITY_IGNORE_TERMS_INVOLVING_0)

@@ -12,7 +12,7 @@
  *     reb_simulation_integrate(r, 100);
  *     graft_rebound_detach(&gravity);
  *
- * Statuses are Graft's (graft/types.h). Link libgraft_rebound.so; it opens libgraft.so.0 as graft_load
+ * Statuses are Graft's (graft/types.h). Link libgraft_rebound.so; it opens libgraft.so.1 as graft_load
  * (graft_loader.h) says. */
 #ifndef GRAFT_REBOUND_H
 #define GRAFT_REBOUND_H

@@ -11,7 +11,7 @@
     sim.integrate(100)
 
 A thin layer over libgraft_rebound.so (graft_rebound.h has the whole contract): looked for in $GRAFT_REBOUND_LIBRARY, then in the
-lib folder of the prefix that this file is installed in, then where the dynamic linker looks. libgraft.so.0 itself: $GRAFT_LIBRARY,
+lib folder of the prefix that this file is installed in, then where the dynamic linker looks. libgraft.so.1 itself: $GRAFT_LIBRARY,
 else the installed one. What cannot be right is refused with a RuntimeError that says why.
 """
 import ctypes

@@ -76,10 +76,10 @@ int32_t graft_open(const char *path);
 const graft_api_v1 *graft_table(void);
 /* A communicator table over the MPI communicator with this Fortran handle (MPI_Comm_c2f(comm)), by the shim that fits
  * the MPI of this process: see graft_load_mpi_comm (graft_mpi_loader.h) for the search, and for the statuses beside those
- * of loading libgraft. Collective over the communicator. Free it with (*comm)->free(*comm) after the contexts that use
+ * of loading libgraft. Collective over the communicator. Free it with (*comm)->comm_free(*comm) after the contexts that use
  * it; that is not collective, and safe after MPI_Finalize. */
 int32_t graft_mpi_comm(int32_t fortran_handle, graft_comm_v1 **comm);
-/* (*comm)->free(*comm), then *comm = NULL; NULL is fine. For languages that cannot call through the table. */
+/* (*comm)->comm_free(*comm), then *comm = NULL; NULL is fine. For languages that cannot call through the table. */
 int32_t graft_mpi_comm_destroy(graft_comm_v1 **comm);
 
 """
@@ -174,7 +174,7 @@ int32_t graft_mpi_comm(int32_t fortran_handle, graft_comm_v1 **comm) {
 
 int32_t graft_mpi_comm_destroy(graft_comm_v1 **comm) {
     if (comm != NULL && *comm != NULL)
-        (*comm)->free(*comm);
+        (*comm)->comm_free(*comm);
     if (comm != NULL)
         *comm = NULL;
     return GRAFT_OK;

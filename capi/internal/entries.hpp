@@ -1,29 +1,27 @@
 // The table's entries that capi implements, in C terms, for plugin/ to put in the table. Each is documented
-// in graft/api.h; options arrive here as their struct, since decks and keys are the plugin's business.
+// in graft/api.h; options arrive here as values, since decks and keys are the plugin's business.
 #pragma once
+
+#include "option_values.hpp"
 
 #include <graft/api.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace graft::capi {
 
-/// What a deck says in words, beside the struct of its values.
-struct OptionTexts {
-    std::string machine_file;                                 // near_field.machine; "": none
-    std::vector<std::pair<std::string, std::string>> machine; // its keys and texts, checked
-    std::string tree_sizes = "fixed";                         // or model, trial
-    int32_t cuda_buffer = 0;                                  // interactions; -1: chosen
-};
-
-/// The defaults of every engine option (struct_size set).
-graft_options_values default_options() noexcept;
-
-int32_t context_create(const graft_options_values& options, const graft_allocator* allocator,
-                       graft_context** context, const OptionTexts& texts = {}) noexcept;
+int32_t context_create(const Options& options, const graft_allocator* allocator, graft_context** context) noexcept;
 int32_t context_destroy(graft_context** context) noexcept;
+/// context_set: `change` sets live keys, and may throw: then nothing has changed.
+int32_t context_change(graft_context* context, const std::function<void(Options&)>& change) noexcept;
+/// context_get.
+int32_t context_read(graft_context* context, const std::function<void(const Options&)>& read) noexcept;
+int32_t context_error(graft_context* context, char* buffer, int64_t capacity, int64_t* needed) noexcept;
+int32_t context_set_device_allocator(graft_context* context, const graft_device_allocator* allocator) noexcept;
+int32_t context_release_memory(graft_context* context) noexcept;
 int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
                         int32_t level) noexcept;
 int32_t context_set_box(graft_context* context, const graft_box* box) noexcept;
@@ -36,6 +34,8 @@ int32_t compute_begin(graft_context* context, const graft_particles* particles,
                       const graft_results* results) noexcept;
 int32_t compute_end(graft_context* context) noexcept;
 int32_t context_set_stream(graft_context* context, void* stream) noexcept;
+int32_t compute_poll(graft_context* context, int32_t* done) noexcept;
+int32_t compute_event(graft_context* context, void** event) noexcept;
 int32_t context_set_communicator(graft_context* context, const graft_comm_v1* communicator) noexcept;
 int32_t comm_create_threads(int32_t size, graft_comm_v1** comms) noexcept;
 int32_t decompose(graft_context* context, const graft_particles* particles,
@@ -61,11 +61,8 @@ int32_t near_field_destroy(graft_context* context, graft_near_plan** plan) noexc
 int32_t query(graft_context* context, const char* key, double* value) noexcept;
 int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept;
 
-/// Arguments of a tool, as (dotted key, text) pairs read from YAML by the plugin.
-using ToolArguments = std::vector<std::pair<std::string, std::string>>;
-/// Answers JSON; throws core::Error for an unknown tool or argument (not an entry itself: the plugin guards
-/// it).
-std::string run_tool(const std::string& name, const ToolArguments& arguments);
+/// The answer of run_tool("info"): SIMD, threads, GPUs. Looks for CUDA, once a process.
+std::string info_json();
 
 /// Keys of a machine file ('#' stands for an index), and the check of one value: throws core::Error deck_key,
 /// deck_type or deck_range.

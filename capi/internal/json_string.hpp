@@ -1,12 +1,10 @@
-// Text in the JSON answers of the tools.
+// Text in the JSON answers that the plugin makes.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include "core/json_string.hpp"
 
 namespace graft::capi {
 
-/// "..." with everything JSON wants escaped.
-std::string json_string(std::string_view text);
+using core::json_string;
 
 } // namespace graft::capi

@@ -62,6 +62,7 @@ struct Request {
 void run(graft_context& context, comm::Communicator& ranks, const Request& request,
          balance::Settings settings) {
     settings.decompose.device = device_of_domains(context);
+    settings.decompose.dimension = context.solver.settings().dimension;
     const backend::Executor executor = executor_of(context);
     DomainState& state = *context.domains;
     balance::Objects objects;
@@ -91,7 +92,7 @@ double seconds(double given, const char* name) {
 ArrayView required_owner(const graft_array* owner, const char* name, int64_t n) {
     if (owner == nullptr)
         fail(Status::argument, "%s is NULL; expected an array of n integers", name);
-    return read_owner(owner, name, n);
+    return read_new_owner(owner, name, n);
 }
 
 /// What a force evaluation takes on this rank, the waiting for others not included; 0 before any.
@@ -167,7 +168,7 @@ int32_t balance(graft_context* context, const graft_particles* particles,
                 const graft_balancing* balancing) noexcept {
     return collective(context, "balance", [&](comm::Communicator& ranks) {
         const int dimension = context->solver.settings().dimension;
-        const balance::Settings& settings = context->rank_settings.balance;
+        const balance::Settings& settings = context->options.balance;
         Request request;
         ranks.together([&] {
             request.views = view_particles(particles, dimension);
@@ -191,7 +192,7 @@ int32_t balance_objects(graft_context* context, const graft_objects* objects) no
             request.split = split_of(o);
             import_points(executor_of(*context), request.views, dimension, context->domains->points);
         });
-        run(*context, ranks, request, context->rank_settings.balance);
+        run(*context, ranks, request, context->options.balance);
     });
 }
 

@@ -3,125 +3,35 @@
 
 #include "backend/gpu_library.hpp"
 #include "entries.hpp"
+#include "text_out.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <new>
+#include <cstdio>
 
 using graft::core::fail;
 using graft::core::Status;
 
-graft_context::graft_context(const graft_options_values& options, const graft::capi::OptionTexts& texts,
-                             const graft::core::Allocator& allocator)
-    : memory(allocator), solver(graft::capi::read_options(options), memory),
-      rank_settings(graft::capi::read_rank_options(options)),
+graft_context::graft_context(const graft::capi::Options& given, const graft::core::Allocator& allocator)
+    : memory(allocator), options(given), solver(graft::capi::engine_settings(given), memory),
+      options_fingerprint(graft::capi::shared_fingerprint(given)),
       ranks(std::make_unique<graft::comm::Communicator>()),
       domains(std::make_unique<graft::capi::DomainState>(memory)),
-      near_plans(graft::capi::read_near_options(options, texts)) {
-    graft_options_values common = options; // what all ranks must agree on
-    common.threads = common.backend = common.cuda_device = 0;
-    common.cuda_memory_bytes = common.cuda_list_bytes = 0;
-    common.near_layout = common.near_precision = common.near_box = common.near_devices =
-        0; // plans are each rank's own
-    common.near_memory_bytes = common.near_expected_executes = 0;
-    solver.set_tree_sizes(graft::capi::tree_sizes_by(texts.tree_sizes), options.tree_leaf != 0,
-                          options.tree_group != 0, near_plans.defaults().machine.get());
-    solver.settings().device.buffer = texts.cuda_buffer;
-    options_fingerprint = graft::capi::fingerprint(&common, sizeof common);
+      near_plans(graft::capi::near_defaults(given)) {
+    const graft::capi::AskedKeys& asked = options.asked;
+    solver.set_tree_sizes(asked.sizes, asked.leaf != 0, asked.group != 0,
+                          near_plans.defaults().machine.get());
 }
 
 namespace graft::capi {
 
-namespace {
-
-int periodic_axes(const graft_box& box) {
-    return box.periodic[0] + box.periodic[1] + box.periodic[2];
+void ContextError::note(const char* text) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::snprintf(text_, sizeof text_, "%s", text);
 }
 
-/// The first axis with this in `periodic`; -1: none.
-int first_axis(const graft_box& box, int32_t periodic) {
-    for (int a = 0; a < 3; ++a)
-        if (box.periodic[a] == periodic)
-            return a;
-    return -1;
-}
-
-/// True when the box is periodic.
-bool check_periodic(const graft_box& box, int dimension) {
-    for (int a = 0; a < 3; ++a)
-        if (box.periodic[a] != 0 && box.periodic[a] != 1)
-            fail(Status::argument, "box.periodic[%d] is %d; expected 0 or 1", a, box.periodic[a]);
-    const int count = periodic_axes(box);
-    constexpr const char* names[3] = {"xy", "xz", "yz"};
-    constexpr int along[3] = {0, 0, 1};
-    for (int t = 0; t < 3; ++t) {
-        const double tilt = box.tilt[t], edge = box.upper[along[t]] - box.lower[along[t]];
-        if (!std::isfinite(tilt) || (count == 0 && tilt != 0))
-            fail(Status::argument, "box.tilt (%s) is %g; expected %s", names[t], tilt,
-                 count == 0 ? "0, since the box is not periodic" : "a finite number");
-        if (std::abs(tilt) > 0.5 * edge * (1 + 1e-9))
-            fail(Status::argument,
-                 "box.tilt (%s) is %g, more than half the edge %g that it shifts along; the same lattice has "
-                 "a tilt within. Add or take off whole edges",
-                 names[t], tilt, edge);
-    }
-    if (count != 0 && dimension != 3)
-        fail(
-            Status::unsupported,
-            "box.periodic is %d %d %d in %d dimensions; periodic boxes are computed in three dimensions. Set "
-            "dimension: 3, or an open box (0 0 0)",
-            box.periodic[0], box.periodic[1], box.periodic[2], dimension);
-    constexpr int across[3] = {1, 2, 2};
-    for (int t = 0; count != 0 && t < 3; ++t)
-        if (box.tilt[t] != 0 && (box.periodic[along[t]] == 0 || box.periodic[across[t]] == 0))
-            fail(Status::argument,
-                 "box.tilt (%s) is %g, but axis %d has no images; expected 0, a tilt between two "
-                 "periodic axes only",
-                 names[t], box.tilt[t], first_axis(box, 0));
-    return count != 0;
-}
-
-void check_box(const graft_box& box, int dimension) {
-    for (int a = 0; a < dimension; ++a) {
-        if (!std::isfinite(box.lower[a]) || !std::isfinite(box.upper[a]) || box.lower[a] >= box.upper[a])
-            fail(Status::argument, "box: axis %d goes from %g to %g; expected finite numbers, lower < upper",
-                 a, box.lower[a], box.upper[a]);
-    }
-}
-
-void take_box(const graft_box& b, settings::Settings& settings) {
-    check_box(b, settings.dimension);
-    settings.periodic = check_periodic(b, settings.dimension);
-    settings.open_axis = periodic_axes(b) == 2 ? first_axis(b, 0) : -1;
-    settings.wire_axis = periodic_axes(b) == 1 ? first_axis(b, 1) : -1;
-    std::copy(b.lower, b.lower + 3, settings.box_lower);
-    std::copy(b.upper, b.upper + 3, settings.box_upper);
-    std::copy(b.tilt, b.tilt + 3, settings.box_tilt);
-    settings.has_box = true;
-}
-
-} // namespace
-
-void take_box(const graft_options_values& v, settings::Settings& settings) {
-    const double edge[3] = {v.box_x, v.box_y, v.box_z},
-                 lower[3] = {v.box_lower_x, v.box_lower_y, v.box_lower_z};
-    if (edge[0] == 0 && edge[1] == 0 && edge[2] == 0) {
-        if (v.box_periodic != 0)
-            fail(Status::argument,
-                 "box.periodic is not none but box.x, box.y, box.z are 0; expected the edges of the box");
-        return;
-    }
-    graft_box box{};
-    for (int a = 0; a < 3; ++a) {
-        // 2, 3, 4: all but x, y, z; 5, 6, 7: x, y, z only
-        box.periodic[a] =
-            v.box_periodic > 4 ? v.box_periodic == 5 + a : v.box_periodic != 0 && v.box_periodic != 2 + a;
-        const bool of_no_account = v.box_periodic != 0 && box.periodic[a] == 0 && edge[a] == 0;
-        box.lower[a] = lower[a];
-        box.upper[a] = lower[a] + (of_no_account ? std::max({edge[0], edge[1], edge[2]}) : edge[a]);
-    }
-    box.tilt[0] = v.box_xy, box.tilt[1] = v.box_xz, box.tilt[2] = v.box_yz;
-    take_box(box, settings);
+std::string ContextError::text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
 }
 
 namespace {
@@ -158,12 +68,6 @@ void finish_flight(graft_context& context) noexcept {
 
 } // namespace
 
-engine::TreeSizesBy tree_sizes_by(const std::string& word) {
-    return word == "trial"   ? engine::TreeSizesBy::trial
-           : word == "model" ? engine::TreeSizesBy::model
-                             : engine::TreeSizesBy::fixed;
-}
-
 Use::Use(graft_context* context) : context_(context) {
     if (context == nullptr)
         fail(Status::argument, "context is NULL; expected one made by context_create");
@@ -196,53 +100,60 @@ int32_t device_of_domains(graft_context& context) {
     return settings.device.device >= 0 ? settings.device.device : decompose::device_by_rank;
 }
 
-graft_options_values default_options() noexcept {
-    const settings::Settings s;
-    graft_options_values v{};
-    v.struct_size = sizeof v;
-    v.method = static_cast<int32_t>(s.method);
-    v.backend = GRAFT_BACKEND_AUTO;
-    v.precision = static_cast<int32_t>(s.precision);
-    v.interaction = static_cast<int32_t>(s.interaction);
-    v.dimension = s.dimension;
-    v.threads = s.threads;
-    v.tree_type = static_cast<int32_t>(s.tree_type);
-    v.mac_type = static_cast<int32_t>(s.mac);
-    v.order = s.order;
-    v.walk = static_cast<int32_t>(s.walk);
-    v.softening_kind = static_cast<int32_t>(s.softening);
-    v.mac_history = s.mac_history ? 1 : 0;
-    v.local = static_cast<int32_t>(s.local);
-    v.mac_theta = s.theta;
-    v.mac_accuracy = s.accuracy;
-    v.softening_length = s.softening_length;
-    v.constant = s.constant;
-    set_default_device_options(v);
-    set_default_rank_options(v);
-    return v;
-}
-
-int32_t context_create(const graft_options_values& options, const graft_allocator* allocator,
-                       graft_context** context, const OptionTexts& texts) noexcept {
+int32_t context_create(const Options& options, const graft_allocator* allocator,
+                       graft_context** context) noexcept {
     return guard([&] {
         if (context == nullptr)
             fail(Status::argument, "context is NULL; expected where to put the new context");
-        settings::Settings settings = read_options(options);
-        take_box(options, settings);
-        if (settings.softening == settings::Softening::none && settings.softening_length > 0)
-            fail(Status::argument,
-                 "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
-                 "plummer or spline, or length 0",
-                 settings.softening_length);
-        if (settings.backend == settings::Backend::cuda)
+        check_options(options);
+        if (options.asked.backend == settings::Backend::cuda)
             backend::require_cuda();
-        *context = new graft_context(options, texts, read_allocator(allocator));
-        take_box(options, (*context)->solver.settings());
+        *context = new graft_context(options, read_allocator(allocator));
+    });
+}
+
+/// The host's function hears what log.level says, unless the host has said itself.
+static void follow_log_key(graft_context& context) {
+    if (context.log_level_by_key)
+        context.solver.log().level = context.options.asked.log_level;
+}
+
+int32_t context_change(graft_context* context, const std::function<void(Options&)>& change) noexcept {
+    return guard_on(context, [&] {
+        const Use use(context);
+        require_flight(*context, Flight::none, "context_set");
+        Options changed = context->options;
+        change(changed);
+        check_options(changed);
+        NearDefaults near = near_defaults(changed);
+        near.machine = context->near_plans.defaults().machine;
+        if (changed.asked.deadline_s != context->options.asked.deadline_s)
+            context->ranks->set_deadline(changed.asked.deadline_s);
+        take_live_keys(changed, context->solver.settings());
+        context->near_plans.set_defaults(near);
+        context->options_fingerprint = shared_fingerprint(changed);
+        context->options = std::move(changed);
+        follow_log_key(*context);
+    });
+}
+
+int32_t context_read(graft_context* context, const std::function<void(const Options&)>& read) noexcept {
+    return guard_on(context, [&] {
+        const Use use(context);
+        read(context->options);
+    });
+}
+
+int32_t context_error(graft_context* context, char* buffer, int64_t capacity, int64_t* needed) noexcept {
+    return guard([&] {
+        if (context == nullptr)
+            fail(Status::argument, "context is NULL; expected one made by context_create");
+        put_text(context->error.text(), "the text of the context's last failure", buffer, capacity, needed);
     });
 }
 
 int32_t context_destroy(graft_context** context) noexcept {
-    return guard([&] {
+    return guard_on(context != nullptr ? *context : nullptr, [&] {
         if (context == nullptr || *context == nullptr)
             return;
         if ((*context)->in_use.test_and_set(std::memory_order_acquire))
@@ -256,34 +167,63 @@ int32_t context_destroy(graft_context** context) noexcept {
 
 int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
                         int32_t level) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
-        if (level < GRAFT_LOG_ERROR || level > GRAFT_LOG_DEBUG)
-            fail(Status::argument, "log level is %d; expected 0 (errors) to 3 (debug)", level);
+        if (level < 0 || level > GRAFT_LOG_DEBUG)
+            fail(Status::argument,
+                 "log level is %d; expected GRAFT_LOG_ERROR (1) to GRAFT_LOG_DEBUG (4), or 0 for deck key "
+                 "log.level",
+                 level);
+        static_assert(static_cast<int32_t>(core::LogLevel::error) == GRAFT_LOG_ERROR &&
+                      static_cast<int32_t>(core::LogLevel::debug) == GRAFT_LOG_DEBUG);
+        context->log_level_by_key = level == 0;
         context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
+        follow_log_key(*context);
+    });
+}
+
+int32_t context_set_device_allocator(graft_context* context,
+                                     const graft_device_allocator* allocator) noexcept {
+    return guard_on(context, [&] {
+        const Use use(context);
+        require_flight(*context, Flight::none, "context_set_device_allocator");
+        context->solver.set_device_allocator(read_device_allocator(allocator));
+    });
+}
+
+int32_t context_release_memory(graft_context* context) noexcept {
+    return guard_on(context, [&] {
+        const Use use(context);
+        require_flight(*context, Flight::none, "context_release_memory");
+        context->solver.release();
+        context->domains->release_memory();
     });
 }
 
 int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         settings::Settings& settings = context->solver.settings();
         require_flight(*context, Flight::none, "context_set_box");
-        if (box == nullptr) {
+        if (box == nullptr)
             settings.has_box = settings.periodic = false;
-            return;
-        }
-        const graft_box b = read_struct(box, "box");
-        take_box(b, settings);
+        else
+            take_box(read_struct(box, "box"), settings);
+        note_box(settings, context->options.asked);
     });
 }
 
 int32_t context_set_units(graft_context* context, const graft_units* units) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         settings::Settings& settings = context->solver.settings();
         require_flight(*context, Flight::none, "context_set_units");
-        settings.constant = constant_of(read_struct(units, "units"), settings.interaction);
+        Options changed = context->options;
+        changed.engine.constant = constant_of(read_struct(units, "units"), settings.interaction);
+        std::erase_if(changed.texts, [](const auto& one) { return one.first.starts_with("units."); });
+        context->options = std::move(changed);
+        context->options_fingerprint = shared_fingerprint(context->options);
+        settings.constant = context->options.engine.constant;
     });
 }
 

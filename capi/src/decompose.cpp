@@ -24,13 +24,13 @@ struct Wanted {
 Wanted read_wanted(const graft_decomposition* given, int64_t n, int32_t parts) {
     const graft_decomposition d = read_struct(given, "decomposition");
     Wanted wanted;
-    wanted.owner = read_owner(d.owner, "decomposition.owner", n);
-    wanted.permutation = read_array(d.permutation, "decomposition.permutation", 1, Elements::integers, n);
+    wanted.owner = read_new_owner(d.owner, "decomposition.owner", n);
+    wanted.permutation = read_written(d.permutation, "decomposition.permutation", 1, Elements::integers, n);
     wanted.permutation_base = counts_from_1(d.permutation) ? 1 : 0;
-    wanted.part_offset = read_array(d.part_offset, "decomposition.part_offset", 1, Elements::integers,
+    wanted.part_offset = read_written(d.part_offset, "decomposition.part_offset", 1, Elements::integers,
                                     static_cast<int64_t>(parts) + 1);
     wanted.offset_base = counts_from_1(d.part_offset) ? 1 : 0;
-    wanted.boxes = read_array(d.boxes, "decomposition.boxes", 6, Elements::reals, parts);
+    wanted.boxes = read_written(d.boxes, "decomposition.boxes", 6, Elements::reals, parts);
     return wanted;
 }
 
@@ -90,8 +90,9 @@ int32_t decompose(graft_context* context, const graft_particles* particles,
         const backend::Executor executor = executor_of(*context);
         const int dimension = context->solver.settings().dimension;
         DomainState& state = *context->domains;
-        decompose::Options options = context->rank_settings.balance.decompose;
-        options.parts = options.parts == 0 ? ranks.size() : options.parts;
+        decompose::Options options = context->options.balance.decompose;
+        options.dimension = dimension;
+        options.parts = context->options.asked.parts != 0 ? context->options.asked.parts : ranks.size();
         options.device = device_of_domains(*context);
         PointViews views;
         Wanted wanted;
@@ -129,7 +130,7 @@ int32_t owner_of(graft_context* context, const graft_particles* points, const gr
             views = view_particles(points, dimension);
             if (owner == nullptr)
                 fail(Status::argument, "owner is NULL; expected an array of n integers");
-            out = read_owner(owner, "owner", views.n);
+            out = read_new_owner(owner, "owner", views.n);
             import_points(executor, views, dimension, state.points);
             state.owner.resize(views.n);
         });

@@ -31,6 +31,14 @@ struct DomainState {
     bool has_plan = false;
     core::Buffer<int32_t> owner;
     core::Buffer<double> work; // of each particle in the last compute
+
+    /// What the next call would fill anew; domains, plan and what balancing has learned stay.
+    void release_memory() noexcept {
+        for (core::Buffer<double>* values : {&points.x, &points.y, &points.z, &points.cost, &points.bytes, &work})
+            values->release();
+        points.id.release();
+        owner.release();
+    }
 };
 
 } // namespace graft::capi

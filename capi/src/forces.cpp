@@ -15,7 +15,7 @@ Request read_request(graft_context& context, const graft_particles* particles, c
     const int dimension = context.solver.settings().dimension;
     const Places places = places_of(context, true);
     Request request;
-    request.particles = read_particles(particles, dimension, "particles", places);
+    request.particles = read_sources(particles, dimension, "particles", places);
     request.outputs = read_results(results, request.particles.n, dimension, false, places);
     return request;
 }
@@ -51,6 +51,26 @@ int32_t compute_end(graft_context* context) noexcept {
         Flight::one);
 }
 
+int32_t compute_poll(graft_context* context, int32_t* done) noexcept {
+    return guard_on(context, [&] {
+        const Use use(context);
+        if (done == nullptr)
+            core::fail(core::Status::argument, "done is NULL; expected where to put 0 or 1");
+        require_flight(*context, Flight::one, "compute_poll");
+        *done = context->solver.poll() ? 1 : 0;
+    });
+}
+
+int32_t compute_event(graft_context* context, void** event) noexcept {
+    return guard_on(context, [&] {
+        const Use use(context);
+        if (event == nullptr)
+            core::fail(core::Status::argument, "event is NULL; expected where to put the event");
+        require_flight(*context, Flight::one, "compute_event");
+        *event = context->solver.event();
+    });
+}
+
 int32_t field_at(graft_context* context, const graft_particles* sources, const graft_particles* points,
                  const graft_results* results) noexcept {
     return collective(context, "field_at", [&](comm::Communicator& ranks) {
@@ -59,7 +79,7 @@ int32_t field_at(graft_context* context, const graft_particles* sources, const g
         engine::ParticleInput input, at;
         engine::Outputs outputs;
         ranks.together([&] {
-            input = read_particles(sources, dimension, "sources", places);
+            input = read_sources(sources, dimension, "sources", places);
             at = read_points(points, dimension, places);
             outputs = read_results(results, at.n, dimension, true, places);
         });
@@ -68,7 +88,7 @@ int32_t field_at(graft_context* context, const graft_particles* sources, const g
 }
 
 int32_t context_set_stream(graft_context* context, void* stream) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         require_flight(*context, Flight::none, "context_set_stream");
         context->stream = stream;

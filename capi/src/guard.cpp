@@ -30,6 +30,7 @@ constexpr StatusName status_names[] = {
     {GRAFT_ERROR_ABI, "ABI mismatch"},
     {GRAFT_ERROR_BUSY, "object in use by another thread"},
     {GRAFT_ERROR_ABSENT, "no such value"},
+    {GRAFT_ERROR_AGAIN, "a buffer was too small: make the same call again"},
     {GRAFT_ERROR_MEMORY, "out of memory"},
     {GRAFT_ERROR_DEVICE, "device failure"},
     {GRAFT_ERROR_COMMUNICATION, "communication failure"},
@@ -52,6 +53,7 @@ static_assert(static_cast<int32_t>(Status::unsupported) == GRAFT_ERROR_UNSUPPORT
 static_assert(static_cast<int32_t>(Status::abi) == GRAFT_ERROR_ABI);
 static_assert(static_cast<int32_t>(Status::busy) == GRAFT_ERROR_BUSY);
 static_assert(static_cast<int32_t>(Status::absent) == GRAFT_ERROR_ABSENT);
+static_assert(static_cast<int32_t>(Status::again) == GRAFT_ERROR_AGAIN);
 static_assert(static_cast<int32_t>(Status::memory) == GRAFT_ERROR_MEMORY);
 static_assert(static_cast<int32_t>(Status::device) == GRAFT_ERROR_DEVICE);
 static_assert(static_cast<int32_t>(Status::communication) == GRAFT_ERROR_COMMUNICATION);

@@ -32,7 +32,7 @@ void import_owner(const backend::Executor& executor, const ArrayView& view, int 
 }
 
 std::vector<ArrayView> read_fields(const graft_array* const* given, const char* name, int32_t count,
-                                   int64_t n) {
+                                   int64_t n, bool written) {
     if (given == nullptr && count > 0)
         fail(Status::argument, "%s is NULL; expected %d pointers to arrays", name, count);
     std::vector<ArrayView> fields;
@@ -40,7 +40,8 @@ std::vector<ArrayView> read_fields(const graft_array* const* given, const char* 
         const std::string field_name = core::format("%s[%d]", name, f);
         if (given[f] == nullptr)
             fail(Status::argument, "%s is NULL; expected an array", field_name.c_str());
-        fields.push_back(read_array(given[f], field_name.c_str(), 0, Elements::any, n));
+        fields.push_back(written ? read_written(given[f], field_name.c_str(), 0, Elements::any, n)
+                                 : read_array(given[f], field_name.c_str(), 0, Elements::any, n));
     }
     return fields;
 }
@@ -67,8 +68,8 @@ int32_t move(graft_context* context, int32_t count, const graft_array* const* fr
                 fail(Status::call_order, "there is no plan on this context yet; call migrate_plan first");
             if (count < 0 || count > most_fields)
                 fail(Status::argument, "count is %d; expected 0 to %d fields", count, most_fields);
-            sources = read_fields(from, "from", count, back ? after : before);
-            targets = read_fields(to, "to", count, back ? before : after);
+            sources = read_fields(from, "from", count, back ? after : before, false);
+            targets = read_fields(to, "to", count, back ? before : after, true);
         });
         const double start_s = ranks.time_s();
         if (back)

@@ -1,7 +1,7 @@
 // The near-field entries: the caller's structs in the plan's terms.
 #include "context.hpp"
 #include "entries.hpp"
-#include "study/calibrate/calibrate.hpp"
+#include "model/this_machine.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +13,85 @@ using core::Status;
 using particles::ArrayView;
 
 namespace {
+
+[[noreturn]] void refuse(const char* name, int32_t value, const char* expected) {
+    fail(Status::argument, "near_field.%s is %d; expected %s", name, value, expected);
+}
+
+// The numbers of the ABI in the near field's words. 0 has been answered before, where it means the options'.
+
+near::Kernel kernel_of(int32_t number) {
+    switch (number) {
+    case 0:
+    case GRAFT_NEAR_LAPLACE:
+        return near::Kernel::laplace;
+    case GRAFT_NEAR_LOGARITHM:
+        return near::Kernel::logarithm;
+    case GRAFT_NEAR_YUKAWA:
+        return near::Kernel::yukawa;
+    case GRAFT_NEAR_HELMHOLTZ:
+        return near::Kernel::helmholtz;
+    case GRAFT_NEAR_TABLE:
+        return near::Kernel::table;
+    default:
+        refuse("kernel", number, "GRAFT_NEAR_LAPLACE (1) to _TABLE (5), or 0 for laplace");
+    }
+}
+
+near::Precision precision_of(int32_t number) {
+    switch (number) {
+    case GRAFT_PRECISION_FP32:
+        return near::Precision::fp32;
+    case GRAFT_PRECISION_MIXED:
+        return near::Precision::mixed;
+    case GRAFT_PRECISION_FP64:
+        return near::Precision::fp64;
+    default:
+        refuse("precision", number,
+               "GRAFT_PRECISION_FP32 (1), _MIXED (2) or _FP64 (3), or 0 for the options'");
+    }
+}
+
+int32_t layout_of(int32_t number) {
+    switch (number) {
+    case GRAFT_NEAR_LAYOUT_RANGES:
+        return static_cast<int32_t>(near::Layout::ranges);
+    case GRAFT_NEAR_LAYOUT_REPLICATED_GROUP:
+        return static_cast<int32_t>(near::Layout::replicated_group);
+    case GRAFT_NEAR_LAYOUT_TILED:
+        return static_cast<int32_t>(near::Layout::tiled);
+    case GRAFT_NEAR_LAYOUT_TILED_SPLIT:
+        return static_cast<int32_t>(near::Layout::tiled_split);
+    case GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED:
+        return static_cast<int32_t>(near::Layout::replicated_group_padded);
+    default:
+        refuse("layout", number,
+               "GRAFT_NEAR_LAYOUT_RANGES (2), _REPLICATED_GROUP (5), _TILED (6), _TILED_SPLIT (7) or "
+               "_REPLICATED_GROUP_PADDED (9), or 0 for the options'");
+    }
+}
+
+near::Boxes boxes_of(int32_t number) {
+    switch (number) {
+    case GRAFT_NEAR_BOXES_GRID:
+        return near::Boxes::grid;
+    case GRAFT_NEAR_BOXES_LEVEL:
+        return near::Boxes::level;
+    case GRAFT_NEAR_BOXES_LEAVES:
+        return near::Boxes::leaves;
+    default:
+        refuse("boxes", number,
+               "GRAFT_NEAR_BOXES_LISTS (1), _GRID (2), _LEVEL (3) or _LEAVES (4), or 0 for lists");
+    }
+}
+
+int32_t outputs_of(int32_t bits) {
+    if ((bits & ~(GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT)) != 0)
+        refuse("outputs", bits,
+               "GRAFT_NEAR_POTENTIAL (1), GRAFT_NEAR_GRADIENT (2) or both, or 0 for the potential");
+    const int32_t potential = bits != GRAFT_NEAR_GRADIENT ? near::potential : 0;
+    return potential | ((bits & GRAFT_NEAR_GRADIENT) != 0 ? near::gradient : 0);
+}
 
 /// What the description's arrays are copied to while a plan is made.
 struct Description {
@@ -52,23 +131,27 @@ void refuse_gaps(const graft_array* const (&axes)[3], const char* name, int dime
 void read_points(const graft_near_field& d, int dimension, const graft_context& context,
                  const near::NearPlan* plan, near::NearPoints& points) {
     const Places places = near_places(context, plan);
-    if (d.targets < 0 || d.sources < 0)
-        fail(Status::argument, "near_field.targets is %lld and sources is %lld; expected numbers >= 0",
-             static_cast<long long>(d.targets), static_cast<long long>(d.sources));
-    refuse_gaps(d.target, "near_field.target", dimension);
-    refuse_gaps(d.source, "near_field.source", dimension);
-    points.targets = d.targets;
-    points.stream = context.stream;
-    points.same = d.source[0] == nullptr && d.source_offset == nullptr;
-    if (points.same && d.sources != 0 && d.sources != d.targets)
+    if (d.target_count < 0 || d.source_count < 0)
         fail(Status::argument,
-             "near_field.sources is %lld, but source[0] is NULL; expected the sources' coordinates, or "
-             "sources = 0 where the targets are the sources",
-             static_cast<long long>(d.sources));
-    points.sources = points.same ? d.targets : d.sources;
-    read_axes(d.target, "near_field.target", d.targets, dimension, true, points.target, places);
+             "near_field.target_count is %lld and source_count is %lld; expected numbers >= 0",
+             static_cast<long long>(d.target_count), static_cast<long long>(d.source_count));
+    refuse_gaps(d.target_position, "near_field.target_position", dimension);
+    refuse_gaps(d.source_position, "near_field.source_position", dimension);
+    points.targets = d.target_count;
+    points.stream = context.stream;
+    points.same = d.source_position[0] == nullptr && d.source_offset == nullptr;
+    if (points.same && d.source_count != 0 && d.source_count != d.target_count)
+        fail(Status::argument,
+             "near_field.source_count is %lld, but source_position[0] is NULL; expected the sources' "
+             "coordinates, "
+             "or source_count = 0 where the targets are the sources",
+             static_cast<long long>(d.source_count));
+    points.sources = points.same ? d.target_count : d.source_count;
+    read_axes(d.target_position, "near_field.target_position", d.target_count, dimension, Axes::positions,
+              points.target, places);
     if (!points.same)
-        read_axes(d.source, "near_field.source", d.sources, dimension, true, points.source, places);
+        read_axes(d.source_position, "near_field.source_position", d.source_count, dimension, Axes::positions,
+                  points.source, places);
 }
 
 void read_table(const graft_near_field& d, Description& out) {
@@ -101,20 +184,15 @@ void read_table(const graft_near_field& d, Description& out) {
 }
 
 void read_sums(const graft_near_field& d, const NearDefaults& defaults, near::Sums& sums) {
-    const int32_t precision = d.precision != 0 ? d.precision : defaults.precision;
-    if (precision < GRAFT_NEAR_PRECISION_FP32 || precision > GRAFT_NEAR_PRECISION_FP64)
-        fail(Status::argument,
-             "near_field.precision is %d; expected GRAFT_NEAR_PRECISION_FP32 (1), _MIXED (2) or _FP64 "
-             "(3), or 0 for the options'",
-             d.precision);
-    sums.kernel.kernel = static_cast<near::Kernel>(d.kernel);
+    const near::Kernel kernel = kernel_of(d.kernel);
+    sums.kernel.kernel = kernel;
     sums.kernel.factor = d.factor != 0 ? d.factor : 1;
     sums.kernel.softening = d.softening;
     sums.kernel.wave_number = d.wave_number;
     sums.dimension = d.dimension;
-    sums.components = d.components != 0 ? d.components : (d.kernel == GRAFT_NEAR_HELMHOLTZ ? 2 : 1);
-    sums.outputs = d.outputs != 0 ? d.outputs : near::potential;
-    sums.precision = static_cast<near::Precision>(precision - GRAFT_NEAR_PRECISION_FP32);
+    sums.components = d.components != 0 ? d.components : (kernel == near::Kernel::helmholtz ? 2 : 1);
+    sums.outputs = outputs_of(d.outputs);
+    sums.precision = d.precision != 0 ? precision_of(d.precision) : defaults.precision;
 }
 
 double not_negative(double value, const char* name) {
@@ -125,15 +203,8 @@ double not_negative(double value, const char* name) {
 
 void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, graft_context& context,
                        near::NearOptions& options) {
-    if (d.layout < GRAFT_NEAR_LAYOUT_AUTO || d.layout > GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED)
-        fail(Status::argument,
-             "near_field.layout is %d; expected GRAFT_NEAR_LAYOUT_INDEXED (1) to _REPLICATED_GROUP_PADDED "
-             "(9), _AUTO (-1), or 0 for the options'",
-             d.layout);
     const settings::Settings& settings = context.solver.settings();
-    options.layout = d.layout == 0                        ? defaults.layout
-                     : d.layout == GRAFT_NEAR_LAYOUT_AUTO ? near::near_layout_auto
-                                                          : d.layout - GRAFT_NEAR_LAYOUT_INDEXED;
+    options.layout = d.layout != 0 ? layout_of(d.layout) : defaults.layout;
     const double memory = not_negative(d.memory_bytes, "near_field.memory_bytes");
     const double executes = not_negative(d.expected_executes, "near_field.expected_executes");
     options.most_bytes = memory > 0 ? memory : defaults.memory_bytes;
@@ -143,7 +214,7 @@ void read_plan_options(const graft_near_field& d, const NearDefaults& defaults, 
     options.backend = settings.backend;
     options.device = settings.device;
     if (defaults.machine != nullptr)
-        study::require_this_machine(*defaults.machine, defaults.machine_file);
+        model::require_this_machine(*defaults.machine, defaults.machine_file);
     options.machine = defaults.machine;
 }
 
@@ -154,8 +225,8 @@ void read_lists(const graft_near_field& d, bool same, near::StructureInput& s) {
     s.neighbour = read_integers(d.neighbour, "near_field.neighbour");
     s.target_index = read_integers(d.target_index, "near_field.target_index");
     s.source_index = read_integers(d.source_index, "near_field.source_index");
-    s.targets = d.targets;
-    s.sources = same ? d.targets : d.sources;
+    s.targets = d.target_count;
+    s.sources = same ? d.target_count : d.source_count;
     s.same = same;
 }
 
@@ -165,7 +236,7 @@ void read_boxes(const graft_near_field& d, const NearDefaults& defaults, bool pe
         if (list != nullptr)
             fail(Status::argument,
                  "near_field.boxes is %d, so the boxes are made here, but offsets, lists or indices are "
-                 "given, too; expected NULL, or boxes GRAFT_NEAR_LISTS (0)",
+                 "given, too; expected NULL, or boxes GRAFT_NEAR_BOXES_LISTS (1)",
                  d.boxes);
     if (periodic)
         fail(Status::unsupported,
@@ -176,11 +247,9 @@ void read_boxes(const graft_near_field& d, const NearDefaults& defaults, bool pe
     if (d.most < 0)
         fail(Status::argument, "near_field.most is %d; expected 1 or more points, or 0 for the options'",
              d.most);
-    b.kind = d.boxes == GRAFT_NEAR_GRID    ? near::Boxes::grid
-             : d.boxes == GRAFT_NEAR_LEVEL ? near::Boxes::level
-                                           : near::Boxes::leaves;
+    b.kind = boxes_of(d.boxes);
     b.dimension = d.dimension;
-    b.most = d.most != 0 ? d.most : defaults.box;
+    b.most = d.most != 0 ? d.most : defaults.most;
     b.height = d.height;
     for (int a = 0; a < 3; ++a) {
         b.has_box |= d.lower[a] != 0 || d.upper[a] != 0;
@@ -194,16 +263,13 @@ void read_description(graft_context& context, const graft_near_field* given, Des
     const graft_near_field d = read_struct(given, "near_field");
     if (d.dimension != 2 && d.dimension != 3)
         fail(Status::argument, "near_field.dimension is %d; expected 2 or 3", d.dimension);
-    if (d.boxes < GRAFT_NEAR_LISTS || d.boxes > GRAFT_NEAR_LEAVES)
-        fail(Status::argument,
-             "near_field.boxes is %d; expected GRAFT_NEAR_LISTS (0), _GRID (1), _LEVEL (2) or _LEAVES (3)",
-             d.boxes);
+    const bool lists = d.boxes == 0 || d.boxes == GRAFT_NEAR_BOXES_LISTS;
     const NearDefaults& defaults = context.near_plans.defaults();
     read_sums(d, defaults, out.request.sums);
     read_plan_options(d, defaults, context, out.request.options);
     read_points(d, d.dimension, context, nullptr, out.request.points);
     read_table(d, out);
-    if (d.boxes == GRAFT_NEAR_LISTS) {
+    if (lists) {
         read_lists(d, out.request.points.same, out.structure);
         out.request.structure = &out.structure;
     } else {
@@ -215,7 +281,7 @@ void read_description(graft_context& context, const graft_near_field* given, Des
 /// One list of arrays as one view a component, `wanted` of them; none where the list is NULL from the start.
 template <size_t Length>
 void read_list(const graft_array* const (&list)[Length], const char* name, int64_t n, int32_t wanted,
-               bool required, const Places& places, ArrayView* out) {
+               bool charges, const Places& places, ArrayView* out) {
     int64_t count = 0; // an array without items may have any number of components
     for (size_t k = 0; k < Length; ++k) {
         if (list[k] == nullptr)
@@ -225,28 +291,23 @@ void read_list(const graft_array* const (&list)[Length], const char* name, int64
         if (k > 0 && list[k - 1] == nullptr)
             fail(Status::argument,
                  "%s is given, but the one before it is NULL; expected arrays without a gap", item);
-        const ArrayView view = read_array(list[k], item, 0, Elements::reals, n, places);
+        const ArrayView view = charges ? read_array(list[k], item, 0, Elements::reals, n, places)
+                                       : read_result(list[k], item, 0, Elements::reals, n, places);
         for (int32_t c = 0; c < view.components && count + c < wanted; ++c)
             out[count + c] = view.component(c);
         count += view.components;
     }
-    if (count != wanted && (count > 0 || required))
+    if (count != wanted && (count > 0 || charges))
         fail(Status::argument, "sums.%s: its arrays have %lld components in all; expected %d", name,
              static_cast<long long>(count), wanted);
 }
 
 near::NearSums read_near_sums(const graft_context& context, const near::NearPlan& plan,
-                                  const graft_near_sums* given) {
+                              const graft_near_sums* given) {
     const graft_near_sums g = read_struct(given, "sums");
-    if (g.mode != GRAFT_MODE_OVERWRITE && g.mode != GRAFT_MODE_ADD)
-        fail(Status::argument, "sums.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)",
-             g.mode);
-    if (g.pad != 0)
-        fail(Status::abi, "sums.pad is %d; expected 0", g.pad);
     const Places places = near_places(context, &plan);
     const int32_t components = plan.sums().components, dimension = plan.sums().dimension;
     near::NearSums sums;
-    sums.add = g.mode == GRAFT_MODE_ADD;
     read_list(g.charge, "charge", plan.sources(), components, true, places, sums.charge.data());
     read_list(g.potential, "potential", plan.targets(), components, false, places, sums.potential.data());
     std::array<ArrayView, static_cast<size_t>(near::most_components) * 3> gradient;
@@ -262,7 +323,7 @@ near::NearSums read_near_sums(const graft_context& context, const near::NearPlan
 
 int32_t near_field_create(graft_context* context, const graft_near_field* description,
                           graft_near_plan** plan) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         if (plan == nullptr)
             fail(Status::argument, "plan is NULL; expected where to put the new plan");
@@ -275,7 +336,7 @@ int32_t near_field_create(graft_context* context, const graft_near_field* descri
 
 int32_t near_field_update(graft_context* context, graft_near_plan* plan,
                           const graft_near_field* description) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         near::NearPlan& p = context->near_plans.use(plan);
         near::NearPoints points;
@@ -286,7 +347,7 @@ int32_t near_field_update(graft_context* context, graft_near_plan* plan,
 
 int32_t near_field_execute(graft_context* context, graft_near_plan* plan,
                            const graft_near_sums* sums) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         near::NearPlan& p = context->near_plans.use(plan);
         p.begin(read_near_sums(*context, p, sums), context->stream);
@@ -296,7 +357,7 @@ int32_t near_field_execute(graft_context* context, graft_near_plan* plan,
 
 int32_t near_field_begin(graft_context* context, graft_near_plan* plan,
                          const graft_near_sums* sums) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         near::NearPlan& p = context->near_plans.use(plan);
         p.begin(read_near_sums(*context, p, sums), context->stream);
@@ -304,14 +365,14 @@ int32_t near_field_begin(graft_context* context, graft_near_plan* plan,
 }
 
 int32_t near_field_end(graft_context* context, graft_near_plan* plan) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         context->near_plans.use(plan).end();
     });
 }
 
 int32_t near_field_destroy(graft_context* context, graft_near_plan** plan) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         if (plan == nullptr || *plan == nullptr)
             return;
         const Use use(context);

@@ -10,22 +10,39 @@ namespace graft::capi {
 using core::fail;
 using core::Status;
 
-NearDefaults read_near_options(const graft_options_values& v, const OptionTexts& texts) {
+namespace {
+
+near::Precision near_precision(settings::Precision precision) {
+    switch (precision) {
+    case settings::Precision::fp32:
+        return near::Precision::fp32;
+    case settings::Precision::mixed:
+        return near::Precision::mixed;
+    default:
+        return near::Precision::fp64;
+    }
+}
+
+} // namespace
+
+NearDefaults near_defaults(const Options& options) {
+    const NearKeys& near = options.near;
     NearDefaults d;
-    d.layout = v.near_layout == 0 ? near::near_layout_auto : v.near_layout - GRAFT_NEAR_LAYOUT_INDEXED;
-    d.precision = v.near_precision != 0 ? v.near_precision : v.precision + GRAFT_NEAR_PRECISION_FP32;
-    d.box = v.near_box != 0 ? v.near_box : d.box;
-    d.devices = v.near_devices > 0 ? v.near_devices : 1;
-    d.memory_bytes = v.near_memory_bytes;
-    d.expected_executes = v.near_expected_executes;
-    if (!texts.machine_file.empty()) {
+    d.layout = near.study_layout != near::near_layout_auto ? near.study_layout : near.layout;
+    d.precision = near.precision >= 0 ? static_cast<near::Precision>(near.precision)
+                                      : near_precision(options.engine.precision);
+    d.most = near.most != 0 ? near.most : d.most;
+    d.devices = near.devices > 0 ? near.devices : 1;
+    d.memory_bytes = near.memory_bytes;
+    d.expected_executes = near.expected_executes;
+    if (!options.machine_file.empty()) {
         model::Machine machine;
-        for (const auto& [key, text] : texts.machine)
+        for (const auto& [key, text] : options.machine)
             model::set_machine(machine, key, text);
         if (machine.name.empty())
-            machine.name = texts.machine_file;
+            machine.name = options.machine_file;
         d.machine = std::make_shared<const model::Machine>(std::move(machine));
-        d.machine_file = texts.machine_file;
+        d.machine_file = options.machine_file;
     }
     return d;
 }

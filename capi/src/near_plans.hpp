@@ -23,21 +23,22 @@ namespace graft::capi {
 /// What the deck says of near fields, beside what a plan says itself.
 struct NearDefaults {
     int32_t layout = near::near_layout_auto;
-    int32_t precision = 0; // a GRAFT_NEAR_PRECISION_
-    int32_t box = 15;
+    near::Precision precision = near::Precision::mixed;
+    int32_t most = 15;
     int32_t devices = 1;
     double memory_bytes = 0, expected_executes = 0;
     std::shared_ptr<const model::Machine> machine; // of the deck's machine file; NULL: none
     std::string machine_file;
 };
 
-NearDefaults read_near_options(const graft_options_values& values, const OptionTexts& texts);
+NearDefaults near_defaults(const Options& options);
 
 class NearPlans {
   public:
     explicit NearPlans(const NearDefaults& defaults) : defaults_(defaults) {}
 
     const NearDefaults& defaults() const { return defaults_; }
+    void set_defaults(const NearDefaults& defaults) { defaults_ = defaults; } // of later plans
     graft_near_plan* add(std::unique_ptr<graft_near_plan> plan);
     /// The plan, which becomes the last one used. Throws Error(argument) when it is not one of these.
     near::NearPlan& use(graft_near_plan* plan);

@@ -1,4 +1,4 @@
-// Memory kinds of arrays, and the options of the GPU.
+// Memory kinds of arrays.
 #include "places.hpp"
 
 #include "backend/gpu_library.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 const char* words_of(int32_t memory) {
     return memory == GRAFT_MEMORY_HOST   ? "GRAFT_MEMORY_HOST (1)"
-           : memory == GRAFT_MEMORY_CUDA ? "GRAFT_MEMORY_CUDA (2)"
+           : memory == GRAFT_MEMORY_DEVICE ? "GRAFT_MEMORY_DEVICE (2)"
                                          : "GRAFT_MEMORY_MANAGED (3)";
 }
 
@@ -47,7 +47,7 @@ void require_device(const char* name, const char* what, const Places& places) {
     if (places.backend == settings::Backend::cpu)
         fail(
             Status::unsupported,
-            "%s: %s, but this context computes on the CPU (backend: cpu). Set backend: auto or cuda, or pass "
+            "%s: %s, but this context computes on the CPU (backend: cpu). Set backend: auto or gpu, or pass "
             "host arrays",
             name, what);
     std::string why;
@@ -58,7 +58,7 @@ void require_device(const char* name, const char* what, const Places& places) {
 /// Managed memory may also be called device memory, and (it can be read there) the host's.
 void check_said(const graft_array& array, const char* name, const Found& found) {
     const bool fits = array.memory == GRAFT_MEMORY_HOST   ? found.kind != backend::PointerKind::device
-                      : array.memory == GRAFT_MEMORY_CUDA ? found.kind != backend::PointerKind::host
+                      : array.memory == GRAFT_MEMORY_DEVICE ? found.kind != backend::PointerKind::host
                                                           : found.kind == backend::PointerKind::managed;
     if (!fits)
         fail(Status::array,
@@ -66,7 +66,7 @@ void check_said(const graft_array& array, const char* name, const Found& found) 
              "or "
              "GRAFT_MEMORY_AUTO",
              name, words_of(array.memory), array.data, words_of(found.kind));
-    if (array.memory == GRAFT_MEMORY_CUDA && found.kind == backend::PointerKind::device &&
+    if (array.memory == GRAFT_MEMORY_DEVICE && found.kind == backend::PointerKind::device &&
         array.device != found.device)
         fail(Status::array, "%s: device is %d, but its pointer is to memory of device %d", name, array.device,
              found.device);
@@ -80,7 +80,7 @@ MemorySpace place_of(const Found& found, const char* name, const Places& places)
     require_device(name, "its pointer is to device memory", places);
     if (places.device >= 0 && found.device != places.device)
         fail(Status::array,
-             "%s: it is on device %d, but this context works on device %d (cuda.device); expected all arrays "
+             "%s: it is on device %d, but this context works on device %d (gpu.device); expected all arrays "
              "on "
              "one device",
              name, found.device, places.device);
@@ -96,17 +96,16 @@ MemorySpace place_of(const Found& found, const char* name, const Places& places)
 } // namespace
 
 particles::MemorySpace find_place(const graft_array& array, const char* name, const Places& places) {
-    if (array.memory < GRAFT_MEMORY_HOST || array.memory > GRAFT_MEMORY_AUTO)
+    if (array.memory < GRAFT_MEMORY_AUTO || array.memory > GRAFT_MEMORY_MANAGED)
         fail(Status::array,
-             "%s: memory is %d; expected GRAFT_MEMORY_HOST (1), GRAFT_MEMORY_CUDA (2), GRAFT_MEMORY_MANAGED "
-             "(3) "
-             "or GRAFT_MEMORY_AUTO (4)",
+             "%s: memory is %d; expected GRAFT_MEMORY_HOST (1), GRAFT_MEMORY_DEVICE (2), GRAFT_MEMORY_MANAGED (3) "
+             "or GRAFT_MEMORY_AUTO (0)",
              name, array.memory);
-    const bool said = array.memory == GRAFT_MEMORY_CUDA || array.memory == GRAFT_MEMORY_MANAGED;
+    const bool said = array.memory == GRAFT_MEMORY_DEVICE || array.memory == GRAFT_MEMORY_MANAGED;
     if (said)
         require_device(name, core::format("memory is %s", words_of(array.memory)).c_str(), places);
     if (array.data == nullptr || array.n == 0)
-        return array.memory == GRAFT_MEMORY_CUDA ? MemorySpace::device : MemorySpace::host;
+        return array.memory == GRAFT_MEMORY_DEVICE ? MemorySpace::device : MemorySpace::host;
     if (places.backend == settings::Backend::cpu ||
         (array.memory == GRAFT_MEMORY_HOST && !places.device_arrays))
         return MemorySpace::host; // said, or there is nobody to ask
@@ -123,41 +122,6 @@ particles::MemorySpace find_place(const graft_array& array, const char* name, co
     if (array.memory == GRAFT_MEMORY_HOST)
         return MemorySpace::host;
     return place_of(found, name, places);
-}
-
-void set_default_device_options(graft_options_values& v) noexcept {
-    const settings::DeviceOptions d;
-    v.cuda_build = d.build;
-    v.cuda_kernel = d.kernel;
-    v.cuda_block_x = d.block_x;
-    v.cuda_block_y = d.block_y;
-    v.cuda_memory_bytes = static_cast<double>(d.memory_limit);
-    v.cuda_list_bytes = static_cast<double>(d.list_limit);
-    v.cuda_device = d.device;
-    v.cuda_walk = d.walk;
-    v.cuda_top_depth = d.top_depth;
-    v.cuda_direct_stage = d.direct_stage;
-    v.cuda_graph = d.graph;
-    v.cuda_list_reuse = d.reuse;
-    v.cuda_list_skin = d.skin;
-}
-
-settings::DeviceOptions read_device_options(const graft_options_values& v) {
-    settings::DeviceOptions d;
-    d.build = v.cuda_build;
-    d.kernel = v.cuda_kernel;
-    d.block_x = v.cuda_block_x;
-    d.block_y = v.cuda_block_y;
-    d.memory_limit = static_cast<int64_t>(v.cuda_memory_bytes);
-    d.list_limit = static_cast<int64_t>(v.cuda_list_bytes);
-    d.device = v.cuda_device;
-    d.walk = v.cuda_walk;
-    d.top_depth = v.cuda_top_depth;
-    d.direct_stage = v.cuda_direct_stage;
-    d.graph = v.cuda_graph;
-    d.reuse = v.cuda_list_reuse;
-    d.skin = v.cuda_list_skin;
-    return d;
 }
 
 } // namespace graft::capi

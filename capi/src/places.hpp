@@ -26,8 +26,4 @@ struct Places {
 /// arrays; Error(device) when no GPU can be used. Arrays without items are where the caller says.
 particles::MemorySpace find_place(const graft_array& array, const char* name, const Places& places);
 
-/// Fills in the cuda_ fields; the others stay.
-void set_default_device_options(graft_options_values& values) noexcept;
-settings::DeviceOptions read_device_options(const graft_options_values& values);
-
 } // namespace graft::capi

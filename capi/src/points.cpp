@@ -73,7 +73,7 @@ PointViews view_objects(const graft_objects& objects, int dimension) {
         fail(Status::argument, "objects.n is %lld; expected n >= 0", static_cast<long long>(objects.n));
     PointViews views;
     views.n = objects.n;
-    read_axes(objects.position, "objects.position", objects.n, dimension, true, views.position);
+    read_axes(objects.position, "objects.position", objects.n, dimension, Axes::positions, views.position);
     views.cost = read_array(objects.load, "objects.load", 1, Elements::reals, objects.n);
     views.bytes = read_array(objects.bytes, "objects.bytes", 1, Elements::reals, objects.n);
     views.id = read_array(objects.id, "objects.id", 1, Elements::ids, objects.n);

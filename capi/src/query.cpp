@@ -1,7 +1,7 @@
 // query and query_text: the figures of the last computation, and those of ranks, decompose, balance, migrate.
 #include "context.hpp"
 #include "entries.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 
 namespace graft::capi {
 
@@ -24,7 +24,7 @@ Figures::Numbers communicator_figures(const comm::Communicator& ranks) {
 /// N_leaf and N_group of the last tree, the blocks of liu2022's GPU kernels, and what its phases were
 /// predicted to take.
 Figures::Content sizes_figures(const engine::TreeTuning::Told& told,
-                               const study::BufferTuning::Told& buffers) {
+                               const engine::BufferTuning::Told& buffers) {
     Figures::Content content{{{"leaf", told.sizes.leaf}, {"group", told.sizes.group}}};
     if (const model::BlockShape& block = told.sizes.block; block.x > 0)
         content.numbers.push_back({"block_x", block.x});
@@ -88,7 +88,7 @@ void require_something(graft_context* context) {
 } // namespace
 
 int32_t query(graft_context* context, const char* key, double* value) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         if (key == nullptr || value == nullptr)
             fail(Status::argument, "query: key and value must not be NULL");
@@ -100,7 +100,7 @@ int32_t query(graft_context* context, const char* key, double* value) noexcept {
 }
 
 int32_t query_text(graft_context* context, const char* key, graft_sink sink, void* user) noexcept {
-    return guard([&] {
+    return guard_on(context, [&] {
         const Use use(context);
         if (key == nullptr || sink == nullptr)
             fail(Status::argument, "query_text: key and sink must not be NULL");

@@ -21,11 +21,11 @@ constexpr uint32_t first_size = 0;
 template <>
 constexpr uint32_t first_size<graft_array> = 96;
 template <>
-constexpr uint32_t first_size<graft_particles> = 112;
+constexpr uint32_t first_size<graft_particles> = 128;
 template <>
-constexpr uint32_t first_size<graft_results> = 96;
+constexpr uint32_t first_size<graft_results> = 88;
 template <>
-constexpr uint32_t first_size<graft_box> = 104;
+constexpr uint32_t first_size<graft_box> = 128;
 template <>
 constexpr uint32_t first_size<graft_decomposition> = 72;
 template <>
@@ -35,9 +35,11 @@ constexpr uint32_t first_size<graft_objects> = 128;
 template <>
 constexpr uint32_t first_size<graft_near_field> = 312;
 template <>
-constexpr uint32_t first_size<graft_near_sums> = 688;
+constexpr uint32_t first_size<graft_near_sums> = 680;
 template <>
 constexpr uint32_t first_size<graft_units> = 80;
+template <>
+constexpr uint32_t first_size<graft_device_allocator> = 64;
 template <>
 constexpr uint32_t first_size<graft_allocator> = 64;
 
@@ -103,6 +105,7 @@ T read_struct(const T* given, const char* name, uint32_t known_flags) {
     return copy;
 }
 
+template graft_device_allocator read_struct(const graft_device_allocator*, const char*, uint32_t);
 template graft_box read_struct(const graft_box*, const char*, uint32_t);
 template graft_units read_struct(const graft_units*, const char*, uint32_t);
 template graft_particles read_struct(const graft_particles*, const char*, uint32_t);
@@ -112,11 +115,13 @@ template graft_objects read_struct(const graft_objects*, const char*, uint32_t);
 template graft_near_field read_struct(const graft_near_field*, const char*, uint32_t);
 template graft_near_sums read_struct(const graft_near_sums*, const char*, uint32_t);
 
+constexpr uint32_t array_flags = GRAFT_ARRAY_INDEX_FROM_1 | GRAFT_ARRAY_READ_ONLY | GRAFT_ARRAY_ADD;
+
 particles::ArrayView read_array(const graft_array* array, const char* name, int32_t components,
                                 Elements elements, int64_t expected_n, const Places& places) {
     if (array == nullptr)
         return {};
-    const graft_array a = read_struct(array, name, GRAFT_ARRAY_INDEX_FROM_1);
+    const graft_array a = read_struct(array, name, array_flags);
     check_type(a.dtype, elements, name);
     if (a.components < std::max(components, 1))
         fail(Status::array, "%s: components is %d; expected %d", name, a.components, std::max(components, 1));
@@ -140,24 +145,65 @@ particles::ArrayView read_array(const graft_array* array, const char* name, int3
     return view;
 }
 
-bool counts_from_1(const graft_array* array) {
-    return array != nullptr && (read_struct(array, "index array", GRAFT_ARRAY_INDEX_FROM_1).flags &
-                                GRAFT_ARRAY_INDEX_FROM_1) != 0;
+/// The flags of an array that is written; `known` of them make sense there.
+static uint32_t written_flags(const graft_array& array, const char* name, uint32_t known) {
+    const uint32_t flags = read_struct(&array, name, array_flags).flags;
+    if ((flags & GRAFT_ARRAY_READ_ONLY) != 0)
+        fail(Status::array,
+             "%s: it is read-only (GRAFT_ARRAY_READ_ONLY, which views of pointers to const have), but "
+             "results are "
+             "written to it; expected a view of memory that may be written",
+             name);
+    if ((flags & ~known & GRAFT_ARRAY_ADD) != 0)
+        fail(Status::array,
+             "%s: GRAFT_ARRAY_ADD is set, but what is written here replaces what was there; expected "
+             "an array without it",
+             name);
+    return flags;
 }
 
-particles::ArrayView read_owner(const graft_array* array, const char* name, int64_t n) {
+particles::ArrayView read_result(const graft_array* array, const char* name, int32_t components,
+                                 Elements elements, int64_t expected_n, const Places& places) {
+    particles::ArrayView view = read_array(array, name, components, elements, expected_n, places);
+    if (array != nullptr)
+        view.add = (written_flags(*array, name, GRAFT_ARRAY_ADD) & GRAFT_ARRAY_ADD) != 0;
+    return view;
+}
+
+particles::ArrayView read_written(const graft_array* array, const char* name, int32_t components,
+                                  Elements elements, int64_t expected_n) {
+    if (array != nullptr)
+        written_flags(*array, name, 0);
+    return read_array(array, name, components, elements, expected_n);
+}
+
+bool counts_from_1(const graft_array* array) {
+    return array != nullptr &&
+           (read_struct(array, "index array", array_flags).flags & GRAFT_ARRAY_INDEX_FROM_1) != 0;
+}
+
+static void refuse_from_1(const graft_array* array, const char* name) {
     if (counts_from_1(array))
         fail(Status::array,
              "%s: GRAFT_ARRAY_INDEX_FROM_1 is set, but ranks and parts count from 0; expected "
              "flags 0",
              name);
+}
+
+particles::ArrayView read_owner(const graft_array* array, const char* name, int64_t n) {
+    refuse_from_1(array, name);
     return read_array(array, name, 1, Elements::integers, n);
 }
 
-void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension,
-               bool required, particles::ArrayView (&axes)[3], const Places& places) {
+particles::ArrayView read_new_owner(const graft_array* array, const char* name, int64_t n) {
+    refuse_from_1(array, name);
+    return read_written(array, name, 1, Elements::integers, n);
+}
+
+void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n, int dimension, Axes kind,
+               particles::ArrayView (&axes)[3], const Places& places) {
     if (given[0] == nullptr) {
-        if (required && n > 0)
+        if (kind == Axes::positions && n > 0)
             fail(Status::argument, "%s[0] is NULL; expected an array of %d components, or one array per axis",
                  name, dimension);
         return;
@@ -169,8 +215,11 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
         if (split && given[a] == nullptr)
             fail(Status::argument, "%s is NULL; expected one array for each of %d axes", axis_name,
                  dimension);
+        const graft_array* const array = given[split ? a : 0];
+        const int32_t components = split ? 1 : dimension;
         const particles::ArrayView view =
-            read_array(given[split ? a : 0], axis_name, split ? 1 : dimension, Elements::reals, n, places);
+            kind == Axes::results ? read_result(array, axis_name, components, Elements::reals, n, places)
+                                  : read_array(array, axis_name, components, Elements::reals, n, places);
         axes[a] = split ? view : view.component(a);
     }
 }
@@ -178,20 +227,20 @@ void read_axes(const graft_array* const (&given)[3], const char* name, int64_t n
 namespace {
 
 engine::ParticleInput read_positions(const graft_particles& p, int dimension, const char* name,
-                                       const Places& places) {
+                                     const Places& places) {
     if (p.n < 0)
         fail(Status::argument, "%s.n is %lld; expected n >= 0", name, static_cast<long long>(p.n));
     engine::ParticleInput input;
     input.n = p.n;
-    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, true, input.position,
-              places);
+    read_axes(p.position, (std::string(name) + ".position").c_str(), p.n, dimension, Axes::positions,
+              input.position, places);
     return input;
 }
 
 } // namespace
 
 engine::ParticleInput read_particles(const graft_particles* particles, int dimension, const char* name,
-                                       const Places& places) {
+                                     const Places& places) {
     const graft_particles p = read_struct(particles, name);
     engine::ParticleInput input = read_positions(p, dimension, name, places);
     const std::string prefix = std::string(name) + ".";
@@ -200,13 +249,27 @@ engine::ParticleInput read_particles(const graft_particles* particles, int dimen
     input.softening =
         read_array(p.softening, (prefix + "softening").c_str(), 1, Elements::reals, p.n, places);
     input.active = read_array(p.active, (prefix + "active").c_str(), 1, Elements::integers, p.n, places);
-    input.has_target = p.target != nullptr;
+    input.has_target = p.target_index != nullptr;
     input.has_active = p.active != nullptr;
-    input.target = read_array(p.target, (prefix + "target").c_str(), 1, Elements::integers, -1, places);
-    input.target_from_1 = counts_from_1(p.target);
+    input.target =
+        read_array(p.target_index, (prefix + "target_index").c_str(), 1, Elements::integers, -1, places);
+    input.target_from_1 = counts_from_1(p.target_index);
     read_array(p.id, (prefix + "id").c_str(), 1, Elements::ids, p.n,
                places); // checked also where nothing reads them
     read_array(p.cost, (prefix + "cost").c_str(), 1, Elements::reals, p.n, places);
+    return input;
+}
+
+engine::ParticleInput read_sources(const graft_particles* particles, int dimension, const char* name,
+                                   const Places& places) {
+    const engine::ParticleInput input = read_particles(particles, dimension, name, places);
+    const graft_particles p = read_struct(particles, name);
+    if (p.charge == nullptr && p.charge_all == 0 && p.n > 0)
+        fail(Status::argument,
+             "%s.charge is NULL and %s.charge_all is 0; expected an array of charges (masses), or one value "
+             "for all "
+             "that is not 0",
+             name, name);
     return input;
 }
 
@@ -233,7 +296,8 @@ class Written {
 void refuse_overlaps(const graft_results& given, const engine::Outputs& outputs) {
     Written written;
     for (int32_t a = 0; a < 3; ++a)
-        written.add(outputs.acceleration[a], "results.acceleration", given.acceleration[1] != nullptr ? a : 0);
+        written.add(outputs.acceleration[a], "results.acceleration",
+                    given.acceleration[1] != nullptr ? a : 0);
     written.add(outputs.potential, "results.potential");
     written.add(outputs.virial, "results.virial");
     written.add(outputs.energy, "results.energy");
@@ -243,19 +307,17 @@ void refuse_overlaps(const graft_results& given, const engine::Outputs& outputs)
 } // namespace
 
 engine::Outputs read_results(const graft_results* results, int64_t n, int dimension, bool points,
-                               const Places& places) {
-    const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE);
-    if (r.mode != GRAFT_MODE_OVERWRITE && r.mode != GRAFT_MODE_ADD)
-        fail(Status::argument, "results.mode is %d; expected GRAFT_MODE_OVERWRITE (0) or GRAFT_MODE_ADD (1)",
-             r.mode);
+                             const Places& places) {
+    const graft_results r = read_struct(results, "results", GRAFT_RESULTS_FORCE | GRAFT_RESULTS_NO_REPAIR);
     engine::Outputs outputs;
-    read_axes(r.acceleration, "results.acceleration", n, dimension, false, outputs.acceleration, places);
-    outputs.potential = read_array(r.potential, "results.potential", 1, Elements::reals, n, places);
-    outputs.virial = read_array(r.virial, "results.virial", 6, Elements::reals, 1, places);
-    outputs.energy = read_array(r.energy, "results.energy", 1, Elements::reals, 1, places);
+    read_axes(r.acceleration, "results.acceleration", n, dimension, Axes::results, outputs.acceleration,
+              places);
+    outputs.potential = read_result(r.potential, "results.potential", 1, Elements::reals, n, places);
+    outputs.virial = read_result(r.virial, "results.virial", 6, Elements::reals, 1, places);
+    outputs.energy = read_result(r.energy, "results.energy", 1, Elements::reals, 1, places);
     refuse_overlaps(r, outputs);
-    outputs.add = r.mode == GRAFT_MODE_ADD;
     outputs.force = (r.flags & GRAFT_RESULTS_FORCE) != 0;
+    outputs.no_repair = (r.flags & GRAFT_RESULTS_NO_REPAIR) != 0;
     if (points && (outputs.virial.present() || outputs.energy.present() || outputs.force))
         fail(Status::argument,
              "results: virial, energy and force do not exist at points, which have no charge; "
@@ -263,40 +325,19 @@ engine::Outputs read_results(const graft_results* results, int64_t n, int dimens
     return outputs;
 }
 
-settings::Settings read_options(const graft_options_values& v) {
-    settings::Settings s;
-    s.method = static_cast<settings::Method>(v.method);
-    s.precision = static_cast<settings::Precision>(v.precision);
-    s.interaction = static_cast<settings::Interaction>(v.interaction);
-    s.dimension = v.dimension;
-    s.threads = v.threads;
-    s.tree_type = static_cast<tree::TreeType>(v.tree_type);
-    s.tree_scope = static_cast<settings::TreeScope>(v.tree_scope);
-    s.exchange = static_cast<settings::Exchange>(v.ranks_exchange);
-    s.tuned = v.tree_leaf != 0 || v.tree_group != 0;
-    s.leaf = v.tree_leaf != 0 ? v.tree_leaf : s.leaf;
-    s.group = v.tree_group != 0 ? v.tree_group : s.group;
-    s.mac = static_cast<settings::MacType>(v.mac_type);
-    s.theta = v.mac_theta;
-    s.accuracy = v.mac_accuracy;
-    s.mac_history = v.mac_history != 0;
-    s.order = v.order;
-    s.local = static_cast<settings::Local>(v.local);
-    s.walk = static_cast<settings::Walk>(v.walk);
-    s.softening = static_cast<settings::Softening>(v.softening_kind);
-    s.softening_length = v.softening_length;
-    s.constant = v.constant;
-    s.backend = static_cast<settings::Backend>(v.backend);
-    s.device = read_device_options(v);
-    s.ewald_accuracy = v.ewald_accuracy;
-    s.replicas = v.ewald_method != 0;
-    return s;
-}
-
 core::Allocator read_allocator(const graft_allocator* allocator) {
     if (allocator == nullptr)
         return {};
     const graft_allocator a = read_struct(allocator, "allocator");
+    if (a.allocate == nullptr || a.release == nullptr)
+        fail(Status::argument, "allocator: allocate and release must both be given");
+    return {a.user, a.allocate, a.release};
+}
+
+engine::DeviceAllocator read_device_allocator(const graft_device_allocator* allocator) {
+    if (allocator == nullptr)
+        return {};
+    const graft_device_allocator a = read_struct(allocator, "allocator");
     if (a.allocate == nullptr || a.release == nullptr)
         fail(Status::argument, "allocator: allocate and release must both be given");
     return {a.user, a.allocate, a.release};

@@ -12,6 +12,7 @@ import tempfile
 
 import graft
 import numpy
+from graft.arrays import Views
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/user/afternoon.md"
 
@@ -22,7 +23,7 @@ def printed_by(*command, **environment):
 
 
 def missing_library(example):
-    return printed_by(example, GRAFT_LIBRARY="/home/me/graft/lib/libgraft.so.0")
+    return printed_by(example, GRAFT_LIBRARY="/home/me/graft/lib/libgraft.so.1")
 
 
 def wrong_deck(command):
@@ -44,12 +45,12 @@ def not_a_number():
 
 def too_few_bytes():
     with graft.Context() as gravity:
-        views = graft._Views()
-        particles = gravity._particles(views, numpy.zeros((100, 3)), 1.0, None, 100)
+        found = (True, False, False, False)
+        particles, wanted = gravity._problem(Views(), numpy.zeros((100, 3)), 1.0, None, None, None, found, 0)
         particles.position[0].contents.bytes = 800
-        results, _ = gravity._results(views, 100, True, False, False, False, False, False)
-        assert gravity.api.compute(gravity._context, ctypes.byref(particles), ctypes.byref(results)) == graft.ARRAY
-        return gravity.api.last_error().decode()
+        status = gravity.api.compute(gravity._context, ctypes.byref(particles), ctypes.byref(wanted.results))
+        assert status == graft.Status.ARRAY
+        return gravity.error
 
 
 def main():

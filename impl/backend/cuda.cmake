@@ -34,7 +34,17 @@ if(GRAFT_CUDA_FOUND)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
     add_library(graft_cuda_flags INTERFACE)
+    option(GRAFT_CUDA_LINEINFO "source lines in the kernels, for profilers; twice the library's size" OFF)
+    if(GRAFT_CUDA_LINEINFO)
+        target_compile_options(graft_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+    endif()
+    # Kernels are unpacked when they are loaded; compute the same.
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+        target_compile_options(graft_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+    else()
+        target_compile_options(graft_cuda_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xfatbin -compress-all>")
+    endif()
     target_compile_options(graft_cuda_flags INTERFACE
-        "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>"
+        "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>"
         "$<$<AND:$<BOOL:${GRAFT_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>")
 endif()

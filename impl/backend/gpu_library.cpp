@@ -30,11 +30,23 @@ std::string own_folder() {
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-void* open_library(std::string& tried) {
-    const char* given = std::getenv("GRAFT_CUDA_LIBRARY");
-    const std::string folder = own_folder();
-    const std::string places[] = {given != nullptr ? given : "", folder + "libgraft_cuda.so",
-                                  folder + "../lib/libgraft_cuda.so", "libgraft_cuda.so"};
+struct Names {
+    const char *file, *variable, *without;
+};
+
+constexpr Names names[] = {
+    {"libgraft_cuda.so", "GRAFT_CUDA_LIBRARY", "backend: auto falls back to the CPU"},
+    {"libgraft_cuda_study.so", "GRAFT_CUDA_STUDY_LIBRARY",
+     "it has the papers' kernels (study.kernel block, pairs-1d, tiles-2d; study.direct_stage 0 to 2) and what measures GPUs"}};
+
+const Names& names_of(GpuLibrary which) {
+    return names[static_cast<size_t>(which)];
+}
+
+void* open_library(const Names& name, std::string& tried) {
+    const char* given = std::getenv(name.variable);
+    const std::string folder = own_folder(), file = name.file;
+    const std::string places[] = {given != nullptr ? given : "", folder + file, folder + "../lib/" + file, file};
     for (const std::string& place : places) {
         if (place.empty())
             continue;
@@ -48,21 +60,22 @@ void* open_library(std::string& tried) {
     return nullptr;
 }
 
-Search search() {
+Search search(GpuLibrary which) {
+    const Names& name = names_of(which);
     Search result;
     std::string tried;
-    void* library = open_library(tried);
+    void* library = open_library(name, tried);
     if (library == nullptr) {
-        result.why = "libgraft_cuda.so was not found (" + tried +
-                     "); build Graft where nvcc is, or set GRAFT_CUDA_LIBRARY to its path";
+        result.why = std::string(name.file) + " was not found (" + tried + "); build Graft where nvcc is, or set " +
+                     name.variable + " to its path";
         return result;
     }
     const auto function = reinterpret_cast<TableFunction>(dlsym(library, "graft_cuda_get_table"));
     const CudaTable* table = function != nullptr ? function() : nullptr;
     if (table == nullptr || table->struct_size != sizeof(CudaTable) ||
         std::strcmp(table->build_id, build_id) != 0) {
-        result.why = std::string("libgraft_cuda.so is not of this build of Graft: expected build ") +
-                     build_id + ", found " + (table != nullptr ? table->build_id : "no table") +
+        result.why = std::string(name.file) + " is not of this build of Graft: expected build " + build_id +
+                     ", found " + (table != nullptr ? table->build_id : "no table") +
                      "; install both libraries from one build";
         return result;
     }
@@ -79,16 +92,26 @@ Search search() {
 
 std::atomic<const CudaTable*> known{nullptr};
 
-const Search& found() {
-    static const Search result = search();
-    known.store(result.table, std::memory_order_release);
+Search search_and_tell(GpuLibrary which) {
+    const Search result = search(which);
+    if (result.table != nullptr)
+        known.store(result.table, std::memory_order_release);
     return result;
+}
+
+const Search& found(GpuLibrary which) {
+    if (which == GpuLibrary::study) {
+        static const Search more = search_and_tell(which);
+        return more;
+    }
+    static const Search own = search_and_tell(which);
+    return own;
 }
 
 } // namespace
 
-const CudaTable* find_cuda(std::string* why) {
-    const Search& result = found();
+const CudaTable* find_cuda(std::string* why, GpuLibrary which) {
+    const Search& result = found(which);
     if (why != nullptr)
         *why = result.why;
     return result.table;
@@ -98,11 +121,10 @@ const CudaTable* known_cuda() noexcept {
     return known.load(std::memory_order_acquire);
 }
 
-const CudaTable& require_cuda() {
-    const Search& result = found();
+const CudaTable& require_cuda(GpuLibrary which) {
+    const Search& result = found(which);
     if (result.table == nullptr)
-        core::fail(core::Status::device, "backend cuda: %s; backend: auto falls back to the CPU",
-                   result.why.c_str());
+        core::fail(core::Status::device, "backend cuda: %s; %s", result.why.c_str(), names_of(which).without);
     return *result.table;
 }
 

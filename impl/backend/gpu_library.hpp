@@ -1,8 +1,9 @@
 // Where the core meets libgraft_cuda.so: one C table, found at run time.
 //
 // libgraft.so links no CUDA. It opens libgraft_cuda.so (GRAFT_CUDA_LIBRARY, or the file beside libgraft.so)
-// when a GPU backend is asked for, once a process, and never closes it. Both must come from one build: the
-// build id is a hash of the sources that both sides share. Functions return a status and fill a DeviceError;
+// when a GPU backend is asked for, once a process, and never closes it. What asks for the papers' kernels or for
+// benches gets libgraft_cuda_study.so (GRAFT_CUDA_STUDY_LIBRARY, or beside), which has the same table and more
+// behind it. All must come from one build: the build id is a hash of the sources that both sides share. Functions return a status and fill a DeviceError;
 // no exception crosses.
 #pragma once
 
@@ -59,19 +60,21 @@ struct CudaTable {
     int32_t (*copy)(void* to, const void* from, int64_t bytes, DeviceError* error);
     const engine::DeviceForceTable* force;
     const decompose::DeviceOrbTable* orb;
-    const study::DeviceBenchTable* bench;
+    const study::DeviceBenchTable* bench; // of the study library; else NULL
     const near::DeviceNearTable* near;
 };
 
-/// The table, or NULL with the reason in *why: no library, another build, no driver, no device. Looks once;
+enum class GpuLibrary { own, study };
+
+/// The table, or NULL with the reason in *why: no library, another build, no driver, no device. Looks once for each;
 /// thread-safe.
-const CudaTable* find_cuda(std::string* why);
+const CudaTable* find_cuda(std::string* why, GpuLibrary which = GpuLibrary::own);
 
 /// The table when somebody has looked for it before, else NULL: does not look, and so does not start a driver.
 const CudaTable* known_cuda() noexcept;
 
 /// The table. Throws Error(device) with what was tried when there is none.
-const CudaTable& require_cuda();
+const CudaTable& require_cuda(GpuLibrary which = GpuLibrary::own);
 
 /// Throws the core::Error that a table function reported, if any.
 inline void raise(int32_t status, const DeviceError& error) {

@@ -41,6 +41,8 @@ void check(cudaError_t error, const char* call) {
 int64_t DeviceMemory::bytes_free() const {
     size_t free = 0, total = 0;
     GRAFT_CUDA(use_device(device_));
+    if (allocator_.present() && limit_ > 0)
+        return std::max<int64_t>(0, limit_ - bytes_held_);
     GRAFT_CUDA(cudaMemGetInfo(&free, &total));
     const int64_t on_device = static_cast<int64_t>(free) + DeviceCache::of(device_).reclaimable();
     return limit_ > 0 ? std::max<int64_t>(0, std::min(on_device, limit_ - bytes_held_)) : on_device;
@@ -89,17 +91,32 @@ struct Source {
 
 } // namespace
 
+/// The memory is anybody's when the stream has come to it: all of Graft's streams may use it.
+cudaError_t DeviceMemory::take(int64_t bytes, void*& pointer) {
+    GRAFT_CUDA(use_device(device_));
+    pointer = allocator_.allocate(allocator_.user, bytes, device_, stream_);
+    return pointer != nullptr ? cudaStreamSynchronize(stream_) : cudaErrorMemoryAllocation;
+}
+
+/// As the driver does it: when no work may still use the memory.
+void DeviceMemory::give(void* pointer, int64_t bytes) noexcept {
+    (void)use_device(device_);
+    (void)cudaDeviceSynchronize();
+    allocator_.release(allocator_.user, pointer, bytes, device_, stream_);
+}
+
 void* DeviceMemory::allocate(int64_t wanted, const char* what) {
     const Source source(*this, false, wanted);
     const int64_t bytes = source.bytes;
     void* pointer = nullptr;
     const bool allowed = limit_ == 0 || bytes_held_ + bytes <= limit_;
-    const cudaError_t error = allowed ? source.take(device_, pointer) : cudaErrorMemoryAllocation;
+    const auto take_it = [&] { return allocator_.present() ? take(bytes, pointer) : source.take(device_, pointer); };
+    const cudaError_t error = allowed ? take_it() : cudaErrorMemoryAllocation;
     if (error == cudaErrorMemoryAllocation)
         refuse_memory(core::format("device %d: no memory for %s: %lld bytes wanted", device_, what,
                                    static_cast<long long>(bytes)),
                       core::format("%lld free%s, %lld held by Graft", static_cast<long long>(bytes_free()),
-                                   limit_ > 0 ? " of what cuda.memory allows" : "",
+                                   limit_ > 0 ? " of what gpu.memory allows" : "",
                                    static_cast<long long>(bytes_held_)),
                       "use fewer particles per device, precision fp32, or free device memory");
     check(error, "cudaMalloc");
@@ -111,7 +128,7 @@ void DeviceMemory::release(void* pointer, int64_t wanted) noexcept {
     if (pointer == nullptr)
         return;
     const Source source(*this, false, wanted);
-    source.give(device_, pointer);
+    allocator_.present() ? give(pointer, source.bytes) : source.give(device_, pointer);
     bytes_held_ -= source.bytes;
 }
 
@@ -140,11 +157,10 @@ void DeviceMemory::release_pinned(void* pointer, int64_t wanted) noexcept {
 
 namespace {
 
-/// The device's, or fewer where GRAFT_CUDA_MULTIPROCESSORS says so: racecheck takes its time by the block,
-/// and blocks that come again to the same shared memory show it more.
-int multiprocessors_of(int device) {
-    int count = 0;
-    GRAFT_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+#ifdef GRAFT_TEST_HOOKS
+/// Fewer of them where GRAFT_CUDA_MULTIPROCESSORS says so: racecheck takes its time by the block, and blocks
+/// that come again to the same shared memory show it more.
+int fewer_for_tests(int count) {
     const char* const wanted = std::getenv("GRAFT_CUDA_MULTIPROCESSORS");
     if (wanted == nullptr)
         return count;
@@ -157,6 +173,17 @@ int multiprocessors_of(int device) {
                          "or unset it",
                          wanted));
     return static_cast<int>(std::min<long>(number, count));
+}
+#else
+int fewer_for_tests(int count) {
+    return count;
+}
+#endif
+
+int multiprocessors_of(int device) {
+    int count = 0;
+    GRAFT_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+    return fewer_for_tests(count);
 }
 
 } // namespace

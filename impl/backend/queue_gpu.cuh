@@ -8,6 +8,7 @@
 // later kernels look at the stop word first. Only files compiled by nvcc include this.
 #pragma once
 
+#include "backend/gpu_allocator.hpp"
 #include "core/error.hpp"
 
 #include <cuda_runtime.h>
@@ -28,7 +29,9 @@ void check(cudaError_t error, const char* call);
 /// Accountant of one device's memory and of the pinned host memory that goes with it. Not thread-safe.
 class DeviceMemory {
   public:
-    explicit DeviceMemory(int device) : device_(device) {}
+    /// Device memory comes from the host's allocator, where there is one, else from the driver.
+    explicit DeviceMemory(int device, const GpuAllocator& allocator = {})
+        : device_(device), allocator_(allocator) {}
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
@@ -41,18 +44,25 @@ class DeviceMemory {
     void release_pinned(void* pointer, int64_t bytes) noexcept;
 
     int device() const noexcept { return device_; }
+    /// What the host's allocator is told from now on.
+    void set_stream(cudaStream_t stream) noexcept { stream_ = stream; }
     int64_t bytes_held() const noexcept { return bytes_held_; }
     int64_t bytes_peak() const noexcept { return bytes_peak_; }
     int64_t bytes_pinned() const noexcept { return bytes_pinned_; }
     int64_t allocations() const noexcept { return allocations_; }
-    /// What the host allows in all (deck key cuda.memory); 0: whatever is free.
+    /// What the host allows in all (deck key gpu.memory); 0: whatever is free.
     void set_limit(int64_t bytes) noexcept { limit_ = bytes; }
-    /// Bytes that may still be taken: of the limit, and free on the device.
+    /// Bytes that may still be taken: of the limit, and free on the device. Of a host's pool nobody knows how
+    /// much is free in it: the limit alone says, where there is one.
     int64_t bytes_free() const;
 
   private:
+    cudaError_t take(int64_t bytes, void*& pointer);
+    void give(void* pointer, int64_t bytes) noexcept;
     void count(int64_t bytes) noexcept;
     int device_;
+    GpuAllocator allocator_;
+    cudaStream_t stream_ = nullptr;
     int64_t limit_ = 0, bytes_held_ = 0, bytes_peak_ = 0, bytes_pinned_ = 0, allocations_ = 0;
 };
 

@@ -40,7 +40,7 @@ void check_settings(const Settings& settings, const Objects& objects, double byt
              settings.steps, step_s, bytes_per_item, settings.bandwidth_bytes_per_s);
     if (settings.fuzzy && !is_orb(settings.kind))
         fail(Status::argument,
-             "balance.fuzzy works on the cuts of an ORB; expected balance.kind orb-central or "
+             "balance.fuzzy works on the cuts of an ORB; expected balance.method orb-central or "
              "orb-distributed with it");
     if (settings.fuzzy && !(settings.super >= 1))
         fail(Status::argument, "balance.super is %g; expected 1 or more times the mean object",

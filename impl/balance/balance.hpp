@@ -16,28 +16,18 @@
 
 namespace graft::balance {
 
-enum class Kind : int32_t {
-    orb_central = 0,
-    orb_distributed = 1,
-    prefix_central = 2,
-    prefix_distributed = 3
-};
+enum class Kind : int32_t { orb_central, orb_distributed, prefix_central, prefix_distributed };
 /// Where the weight of an item comes from: the host's cost array, the last force evaluation's interactions or
 /// time, or one each.
-enum class CostSource : int32_t { count = 0, given = 1, interactions = 2, time = 3 };
+enum class CostSource : int32_t { count, given, interactions, time };
 
 struct Settings {
-    Kind kind = Kind::orb_distributed;
-    CostSource cost = CostSource::interactions;
-    double tolerance = 1.05; // balance when max / mean of the weight exceeds this
-    double steps = 50;       // force evaluations until the host asks again
-    bool force = false;      // take the result whatever it is worth
+#define BALANCE_KEY(type, field, standard, ...) type field = standard;
+#include "settings/keys.inc"
     /// parts and shape are set by kind and communicator. strategy matters to the distributed kinds only: they
     /// take halving where it is asked for or more than level_ranks ranks are there, else level (whose
     /// O(parts) data are then bounded by a constant).
     decompose::Options decompose;
-    bool fuzzy = false; // ORB kinds only: swap a super-object at a cut for small ones
-    double super = 2;   // a super-object weighs more than this many times the mean object
     bool shapes = true; // measure neighbours and surface, too
     /// Bytes a second between two ranks while all talk; 0: measured once, then by noted migrations.
     double bandwidth_bytes_per_s = 0;

@@ -30,21 +30,26 @@ void require_self(int peer, int64_t bytes) {
 
 Communicator::Communicator() = default;
 
-Communicator::Communicator(const graft_comm_v1* table) : table_(table) {
+Communicator::Communicator(const graft_comm_v1* table) {
     if (table == nullptr)
         return;
-    check_table(*table);
-    rank_ = root_rank_ = table->rank;
-    size_ = table->size;
+    take(*table);
+    root_rank_ = rank_;
 }
 
 Communicator::~Communicator() {
     if (owned_ != nullptr)
-        owned_->free(owned_);
+        owned_->comm_free(owned_);
+}
+
+void Communicator::take(const graft_comm_v1& given) {
+    table_ = std::make_unique<const graft_comm_v1>(read_table(given));
+    rank_ = table_->rank;
+    size_ = table_->size;
 }
 
 double Communicator::time_s() const {
-    return table_ != nullptr && table_->time_s != nullptr ? table_->time_s(table_->self) : steady_time_s();
+    return table_ != nullptr && table_->comm_time_s != nullptr ? table_->comm_time_s(table_->self) : steady_time_s();
 }
 
 void Communicator::set_deadline(double seconds) {
@@ -52,9 +57,9 @@ void Communicator::set_deadline(double seconds) {
     if (!(seconds >= 0))
         core::fail(Status::argument, "the deadline of a communicator is %g s; expected 0 (none) or more",
                    seconds);
-    if (table_ == nullptr || table_->set_deadline == nullptr)
+    if (table_ == nullptr || table_->comm_set_deadline == nullptr)
         return;
-    if (const int32_t status = table_->set_deadline(table_->self, seconds); status != 0)
+    if (const int32_t status = table_->comm_set_deadline(table_->self, seconds); status != 0)
         lose(core::format("set_deadline failed (status %d)", status));
 }
 
@@ -80,13 +85,13 @@ void Communicator::checked(Call what, Function&& function) {
 }
 
 void Communicator::poison_peers(const std::string& text) noexcept {
-    if (table_ != nullptr && table_->fail != nullptr)
-        table_->fail(table_->self, text.c_str());
+    if (table_ != nullptr && table_->comm_fail != nullptr)
+        table_->comm_fail(table_->self, text.c_str());
 }
 
 /// What peers are told, too.
 std::string Communicator::failure_text(Call what, int32_t status) const {
-    const char* told = table_->error_text != nullptr ? table_->error_text(table_->self) : nullptr;
+    const char* told = table_->comm_error_text != nullptr ? table_->comm_error_text(table_->self) : nullptr;
     return core::format("%s failed (status %d)%s%s", name_of(what), status,
                         told != nullptr && *told != '\0' ? ": " : "", told != nullptr ? told : "");
 }
@@ -94,8 +99,8 @@ std::string Communicator::failure_text(Call what, int32_t status) const {
 /// Every later call of this rank fails with the text.
 void Communicator::note_failure(std::string text) {
     poison_ = std::move(text);
-    if (table_ != nullptr && table_->failed_call != nullptr)
-        failed_call_ = static_cast<Call>(table_->failed_call(table_->self));
+    if (table_ != nullptr && table_->comm_failed_call != nullptr)
+        failed_call_ = static_cast<Call>(table_->comm_failed_call(table_->self));
 }
 
 void Communicator::lose(const std::string& text) {
@@ -111,7 +116,7 @@ void Communicator::conclude(std::exception_ptr error) {
     if (size_ == 1)
         return;
     ++traffic_.collectives;
-    const int32_t status = timed([](const graft_comm_v1& table) { return table.barrier(table.self); });
+    const int32_t status = timed([](const graft_comm_v1& table) { return table.comm_barrier(table.self); });
     if (status == 0)
         return;
     const std::string text = failure_text(Call::barrier, status);
@@ -133,7 +138,7 @@ void Communicator::barrier() {
     ensure_good();
     ++traffic_.collectives;
     if (table_ != nullptr)
-        checked(Call::barrier, [](const graft_comm_v1& table) { return table.barrier(table.self); });
+        checked(Call::barrier, [](const graft_comm_v1& table) { return table.comm_barrier(table.self); });
 }
 
 void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
@@ -144,7 +149,7 @@ void Communicator::broadcast_bytes(void* data, int64_t bytes, int root) {
     if (root == rank_ && size_ > 1)
         traffic_.bytes_sent += bytes;
     checked(Call::bcast,
-            [&](const graft_comm_v1& table) { return table.bcast(table.self, data, bytes, root); });
+            [&](const graft_comm_v1& table) { return table.comm_bcast(table.self, data, bytes, root); });
 }
 
 void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation) {
@@ -155,7 +160,7 @@ void Communicator::allreduce_values(void* data, int64_t count, int32_t dtype, Op
     if (size_ > 1)
         traffic_.bytes_sent += count * (dtype == GRAFT_I32 ? 4 : 8);
     checked(Call::allreduce, [&](const graft_comm_v1& table) {
-        return table.allreduce(table.self, data, data, count, dtype, static_cast<int32_t>(operation));
+        return table.comm_allreduce(table.self, data, data, count, dtype, static_cast<int32_t>(operation));
     });
 }
 
@@ -172,7 +177,7 @@ void Communicator::allgatherv_bytes(const void* send, int64_t send_bytes, void* 
     if (size_ > 1)
         traffic_.bytes_sent += send_bytes;
     checked(Call::allgatherv, [&](const graft_comm_v1& table) {
-        return table.allgatherv(table.self, send, send_bytes, receive, receive_bytes, receive_offset);
+        return table.comm_allgatherv(table.self, send, send_bytes, receive, receive_bytes, receive_offset);
     });
 }
 
@@ -199,7 +204,7 @@ void Communicator::alltoallv_bytes(const void* send, const int64_t* send_bytes, 
     for (int r = 0; r < size_; ++r)
         traffic_.bytes_sent += r == rank_ ? 0 : send_bytes[r];
     checked(Call::alltoallv, [&](const graft_comm_v1& table) {
-        return table.alltoallv(table.self, send, send_bytes, send_offset, receive, receive_bytes,
+        return table.comm_alltoallv(table.self, send, send_bytes, send_offset, receive, receive_bytes,
                                receive_offset);
     });
 }
@@ -216,7 +221,7 @@ Request Communicator::isend(const void* data, int64_t bytes, int to, int tag) {
     }
     Request request = 0;
     checked(Call::isend, [&](const graft_comm_v1& table) {
-        return table.isend(table.self, data, bytes, to, tag, &request);
+        return table.comm_isend(table.self, data, bytes, to, tag, &request);
     });
     return request;
 }
@@ -229,7 +234,7 @@ Request Communicator::irecv(void* data, int64_t bytes, int from, int tag) {
     }
     Request request = 0;
     checked(Call::irecv, [&](const graft_comm_v1& table) {
-        return table.irecv(table.self, data, bytes, from, tag, &request);
+        return table.comm_irecv(table.self, data, bytes, from, tag, &request);
     });
     return request;
 }
@@ -242,7 +247,7 @@ void Communicator::wait_all(int64_t count, Request* requests) {
         return;
     }
     checked(Call::waitall,
-            [&](const graft_comm_v1& table) { return table.waitall(table.self, count, requests); });
+            [&](const graft_comm_v1& table) { return table.comm_waitall(table.self, count, requests); });
 }
 
 std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
@@ -253,13 +258,11 @@ std::unique_ptr<Communicator> Communicator::split(int colour, int key) {
         graft_comm_v1* table = nullptr;
         const int32_t given = colour < 0 ? INT32_MAX : colour; // not every table takes "in no part"
         checked(Call::split,
-                [&](const graft_comm_v1& parent) { return parent.split(parent.self, given, key, &table); });
+                [&](const graft_comm_v1& parent) { return parent.comm_split(parent.self, given, key, &table); });
         if (table == nullptr)
             lose("split: it returned no table");
         part->owned_ = table;
-        part->table_ = table;
-        part->rank_ = table->rank;
-        part->size_ = table->size;
+        part->take(*table);
     }
     part->root_rank_ = root_rank_;
     part->ancestors_ = ancestors_;

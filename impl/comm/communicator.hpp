@@ -75,7 +75,7 @@ class Communicator {
   public:
     /// One rank alone.
     Communicator();
-    /// Over the host's table, which must outlive this object; NULL means one rank alone. Not collective.
+    /// Over the host's table, which is copied, but what its functions use must outlive this object; NULL means one rank alone. Not collective.
     /// Throws Error(argument) for a table with a missing function, an impossible rank or size, and Error(abi)
     /// for a struct_size too small, unknown flags or non-zero reserved words.
     explicit Communicator(const graft_comm_v1* table);
@@ -99,7 +99,7 @@ class Communicator {
     Call failed_call() const noexcept { return failed_call_; }
     void reset_traffic() noexcept { traffic_ = Traffic{}; }
     /// Not collective. From now on a call of this rank that waits longer fails, here and in parts that are
-    /// split off later; 0 = waits for ever. A table without set_deadline waits for ever all the same.
+    /// split off later; 0 = waits for ever. A table without comm_set_deadline waits for ever all the same.
     /// Throws Error(argument) for a negative or NaN time.
     void set_deadline(double seconds);
 
@@ -222,9 +222,10 @@ class Communicator {
     [[noreturn]] void give_up(std::exception_ptr error);
     void poison_peers(const std::string& text) noexcept;
     void ensure_good() const;
+    void take(const graft_comm_v1& given);
     SelfMessages& self_messages();
 
-    const graft_comm_v1* table_ = nullptr; // NULL: one rank alone
+    std::unique_ptr<const graft_comm_v1> table_; // NULL: one rank alone; else a copy of the host's, which may be of another version
     graft_comm_v1* owned_ = nullptr;       // made by split()
     int rank_ = 0, size_ = 1;
     int root_rank_ = 0; // in the communicator that all was split from: what messages call this rank

@@ -195,11 +195,11 @@ int32_t Range::Table::caught(void* object, Body&& body) noexcept {
 }
 
 void Range::Table::fill_collectives() {
-    table.barrier = [](void* object) { return caught(object, [](Table& range) { range.barrier(); }); };
-    table.bcast = [](void* object, void* data, int64_t bytes, int32_t root) {
+    table.comm_barrier = [](void* object) { return caught(object, [](Table& range) { range.barrier(); }); };
+    table.comm_bcast = [](void* object, void* data, int64_t bytes, int32_t root) {
         return caught(object, [&](Table& range) { range.broadcast(static_cast<char*>(data), bytes, root); });
     };
-    table.allreduce = [](void* object, const void* send, void* receive, int64_t values, int32_t dtype,
+    table.comm_allreduce = [](void* object, const void* send, void* receive, int64_t values, int32_t dtype,
                          int32_t operation) {
         return caught(object, [&](Table& range) {
             const int64_t bytes = values * bytes_of(dtype);
@@ -208,13 +208,13 @@ void Range::Table::fill_collectives() {
             range.allreduce(static_cast<char*>(receive), bytes, values, dtype, operation);
         });
     };
-    table.allgatherv = [](void* object, const void* send, int64_t, void* receive, const int64_t* bytes,
+    table.comm_allgatherv = [](void* object, const void* send, int64_t, void* receive, const int64_t* bytes,
                           const int64_t* offset) {
         return caught(object, [&](Table& range) {
             range.allgather(static_cast<const char*>(send), static_cast<char*>(receive), bytes, offset);
         });
     };
-    table.alltoallv = [](void* object, const void* send, const int64_t* send_bytes,
+    table.comm_alltoallv = [](void* object, const void* send, const int64_t* send_bytes,
                          const int64_t* send_offset, void* receive, const int64_t* receive_bytes,
                          const int64_t* receive_offset) {
         return caught(object, [&](Table& range) {
@@ -225,32 +225,32 @@ void Range::Table::fill_collectives() {
 }
 
 void Range::Table::fill_messages() {
-    table.isend = [](void* object, const void* data, int64_t bytes, int32_t to, int32_t tag,
+    table.comm_isend = [](void* object, const void* data, int64_t bytes, int32_t to, int32_t tag,
                      int64_t* request) {
         return caught(
             object, [&](Table& range) { *request = range.whole->isend(data, bytes, range.first + to, tag); });
     };
-    table.irecv = [](void* object, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
+    table.comm_irecv = [](void* object, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
         return caught(object, [&](Table& range) {
             *request = range.whole->irecv(data, bytes, range.first + from, tag);
         });
     };
-    table.waitall = [](void* object, int64_t requests, int64_t* request) {
+    table.comm_waitall = [](void* object, int64_t requests, int64_t* request) {
         return caught(object, [&](Table& range) { range.whole->wait_all(requests, request); });
     };
-    table.split = [](void* object, int32_t, int32_t, graft_comm_v1**) {
+    table.comm_split = [](void* object, int32_t, int32_t, graft_comm_v1**) {
         return caught(object, [](Table&) {
             core::fail(Status::unsupported, "a range of ranks cannot be split; take a range of the whole");
         });
     };
-    table.fail = [](void* object, const char* text) { // as the whole fails: every range of it is dead
+    table.comm_fail = [](void* object, const char* text) { // as the whole fails: every range of it is dead
         caught(object, [&](Table& range) {
             range.whole->guarded([&] { core::fail(Status::communication, "%s", text); });
         });
     };
-    table.free = [](graft_comm_v1*) {};
-    table.error_text = [](void* object) { return static_cast<Table*>(object)->error.c_str(); };
-    table.time_s = [](void* object) { return static_cast<Table*>(object)->whole->time_s(); };
+    table.comm_free = [](graft_comm_v1*) {};
+    table.comm_error_text = [](void* object) { return static_cast<Table*>(object)->error.c_str(); };
+    table.comm_time_s = [](void* object) { return static_cast<Table*>(object)->whole->time_s(); };
 }
 
 Range::Range(Communicator& whole, int first, int count) : table_(new Table) {

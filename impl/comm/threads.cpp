@@ -15,7 +15,7 @@ using core::Status;
 namespace {
 
 struct FreeTable {
-    void operator()(graft_comm_v1* table) const { table->free(table); }
+    void operator()(graft_comm_v1* table) const { table->comm_free(table); }
 };
 
 void run_table(graft_comm_v1* table, const std::function<void(graft_comm_v1*)>& body,
@@ -29,8 +29,8 @@ void run_table(graft_comm_v1* table, const std::function<void(graft_comm_v1*)>& 
     } catch (...) {
         error = std::current_exception();
     }
-    if (table->fail != nullptr)
-        table->fail(table->self, text);
+    if (table->comm_fail != nullptr)
+        table->comm_fail(table->self, text);
 }
 
 bool is_echo(const std::exception_ptr& error) {
@@ -71,8 +71,8 @@ std::vector<std::exception_ptr> run_tables(const std::vector<graft_comm_v1*>& ta
             threads.emplace_back([&, r] { run_table(tables[r], body, errors[r]); });
     } catch (...) {                                             // no more threads to be had
         for (size_t r = threads.size(); r < tables.size(); ++r) // the others are in use
-            if (tables[r]->fail != nullptr)
-                tables[r]->fail(tables[r]->self, "its thread could not be started");
+            if (tables[r]->comm_fail != nullptr)
+                tables[r]->comm_fail(tables[r]->self, "its thread could not be started");
         throw;
     }
     for (std::jthread& thread : threads)

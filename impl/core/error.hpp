@@ -22,6 +22,7 @@ enum class Status : int32_t {
     abi = 105,         // a struct of unknown size or with unknown non-zero fields
     busy = 106,        // a context used by two threads at once
     absent = 107,      // the value asked for does not exist (a model's prediction without a model)
+    again = 108,       // a buffer was too small; the same call will fit
     // 200-299: memory
     memory = 200,
     // 300-399: devices

@@ -8,7 +8,8 @@
 
 namespace graft::core {
 
-enum class LogLevel : int32_t { error = 0, warning = 1, info = 2, debug = 3 };
+/// The numbers are those that the host's function is called with (GRAFT_LOG_*).
+enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
 
 struct Log {
     void (*callback)(void* user, int32_t level, const char* message) = nullptr;

@@ -22,38 +22,22 @@
 
 namespace graft::decompose {
 
-enum class Shape : int32_t { orb = 0, prefix = 1 };
+enum class Shape : int32_t { orb, prefix };
 /// level: all cells of a level in one collective, every rank knows all cells (O(parts) data a rank).
 /// halving: ranks and points are halved together, points move at each level; O(log parts) data a rank;
 /// parts = ranks.
 /// central: gather on one rank, solve there, scatter.
-enum class Strategy : int32_t { level = 0, halving = 1, central = 2 };
-enum class CutFinder : int32_t { bisection = 0, histogram = 1, sampled = 2 };
-enum class Curve : int32_t { hilbert = 0, morton = 1 };
+enum class Strategy : int32_t { level, halving, central };
+enum class CutFinder : int32_t { bisection, histogram, sampled };
+enum class Curve : int32_t { hilbert, morton };
 
 inline constexpr int32_t no_device = -1, device_by_rank = -2;
 
 struct Options {
-    Shape shape = Shape::orb;
-    Strategy strategy = Strategy::level;
-    CutFinder finder = CutFinder::sampled; // the fastest; all three find the same cuts at tolerance 0
-    Curve curve = Curve::hilbert;
+#define DECOMPOSE_KEY(type, field, standard, ...) type field = standard;
+#include "settings/keys.inc"
     int dimension = 3;
     int32_t parts = 1;
-    /// A cut is good enough when its weight is within tolerance * (mean weight of a part) of the wanted one;
-    /// 0: the best cut there is, down to one point.
-    double tolerance = 0;
-    /// Weight of point i = (1 - mix) / (number of points) + mix * cost_i / (sum of costs): memory against
-    /// work.
-    double mix = 1;
-    /// Most points a part may get; 0: no cap. Cuts give way in weight to hold it.
-    int64_t cap = 0;
-    /// halving: up to threshold_a points a group of ranks is solved centrally; up to threshold_b points in
-    /// the best bin these are collected on the leader instead of binned again (liu2022, listing 2.1). 0:
-    /// never, which takes fewer messages one after the other.
-    int64_t threshold_a = 4096;
-    int64_t threshold_b = 0;
-    int bins = 0; // histogram and halving; 0: chosen
     /// GPU that strategy level may use on a rank with at least device_least points (a rank alone: with
     /// tolerance 0): the same cells, owners and order. What the GPU refuses at the start (its memory) the
     /// CPU does; ranks need not agree. device_by_rank: ranks go round the GPUs (backend/gpu_choice.hpp).

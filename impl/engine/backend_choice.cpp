@@ -19,7 +19,7 @@ using core::Status;
 
 namespace {
 
-/// cuda.device; or the device of the first array in device memory; or the one held; or by rank.
+/// gpu.device; or the device of the first array in device memory; or the one held; or by rank.
 int32_t device_for(const comm::Communicator& comm, const settings::Settings& settings, const Request& request,
                    int32_t held) {
     if (settings.device.device >= 0)
@@ -62,7 +62,7 @@ std::string why_on_cpu(const settings::Settings& settings, const Request& reques
     const bool asked = settings.backend == settings::Backend::cuda;
     if (const char* why = periodic::why_no_gpu_lattice(settings); why != nullptr) {
         if (asked)
-            fail(Status::unsupported, "backend: cuda does not compute %s; expected backend cpu or auto", why);
+            fail(Status::unsupported, "backend: gpu does not compute %s; expected backend cpu or auto", why);
         return why;
     }
     if (asked) {
@@ -83,12 +83,12 @@ void Placement::require_reach() const {
         fail(Status::unsupported,
              "%s is in device memory, but this computation runs on the CPU (%s); expected host or managed "
              "memory, or "
-             "backend cuda or auto on a machine with a GPU",
+             "backend gpu or auto on a machine with a GPU",
              device_array, why.c_str());
 }
 
 std::string Placement::words() const {
-    return gpu ? std::string("backend: cuda") : core::format("backend: cpu (%s)", why.c_str());
+    return gpu ? std::string("backend: gpu") : core::format("backend: cpu (%s)", why.c_str());
 }
 
 Placement BackendChoice::choose(comm::Communicator& comm, const settings::Settings& settings,
@@ -132,7 +132,7 @@ void BackendChoice::choose_over_ranks(Placement& placement, comm::Communicator& 
         return;
     comm.together([&] {
         if (refused != nullptr)
-            fail(Status::unsupported, "backend cuda with %d ranks: %s; expected backend auto or cpu",
+            fail(Status::unsupported, "backend gpu with %d ranks: %s; expected backend auto or cpu",
                  comm.size(), refused);
         if (!asked)
             return;
@@ -160,7 +160,7 @@ void BackendChoice::choose_auto(Placement& placement, comm::Communicator& comm,
     }
     comm.together([&] { placement.device = device_for(comm, settings, request, -1); });
     if (may_choose && !gpu_of_its_own(comm, placement.device))
-        placement.why = "ranks share a GPU, which backend cuda asks for";
+        placement.why = "ranks share a GPU, which backend gpu asks for";
 }
 
 /// Collective. Whether every rank has a GPU that no other rank has. The answer is kept while all ranks keep

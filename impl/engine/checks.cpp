@@ -39,7 +39,7 @@ void refuse_needless_softening() {
 
 void refuse_two_target_sets() {
     fail(Status::argument,
-         "particles.active and particles.target are both given; expected at most one of them");
+         "particles.active and particles.target_index are both given; expected at most one of them");
 }
 
 void refuse_virial_of_some() {
@@ -56,14 +56,14 @@ void refuse_plummer_slab() {
 }
 
 void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {
-    fail(Status::value, "target: entry %lld (counted from 0) is %lld; expected %lld to %lld",
+    fail(Status::value, "particles.target_index: entry %lld (counted from 0) is %lld; expected %lld to %lld",
          static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),
          static_cast<long long>(n - 1 + base));
 }
 
 void refuse_target_twice(int64_t k, int64_t given) {
     fail(Status::value,
-         "target: %lld stands twice, again at entry %lld (counted from 0); expected each "
+         "particles.target_index: %lld stands twice, again at entry %lld (counted from 0); expected each "
          "particle at most once",
          static_cast<long long>(given), static_cast<long long>(k));
 }

@@ -23,6 +23,10 @@ void check_charge_all(double charge);
 [[noreturn]] void refuse_work();
 
 inline constexpr const char* axis_names[3] = {"position x", "position y", "position z"};
+inline constexpr const char* acceleration_names[3] = {"results.acceleration x", "results.acceleration y",
+                                                      "results.acceleration z"};
+inline constexpr const char *potential_name = "results.potential", *virial_name = "results.virial",
+                            *energy_name = "results.energy";
 inline constexpr double largest_position = 1e150; // larger ones would overflow when squared
 
 } // namespace graft::engine

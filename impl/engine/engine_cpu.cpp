@@ -32,6 +32,15 @@ CpuEngine::CpuEngine(core::Memory& memory)
 
 CpuEngine::~CpuEngine() = default;
 
+void CpuEngine::release() {
+    core::Memory& memory = memory_;
+    core::Buffer<double> last(memory, "last accelerations");
+    last.swap(problem_.last);
+    std::destroy_at(this);
+    std::construct_at(this, memory);
+    last.swap(problem_.last);
+}
+
 void CpuEngine::compute(const Environment& environment, const Request& request, const Placement& placement) {
     const core::Timer total;
     comm::Communicator& comm = environment.comm;

@@ -57,6 +57,8 @@ class CpuEngine {
     /// work[i] as Solver::work_of_particles, of the last compute().
     void work_of_particles(const comm::Communicator& comm, const settings::Settings& settings,
                            double* work) const;
+    /// Gives memory back that is kept for the next call; the last field that the error MAC looks at stays.
+    void release();
     /// The error MAC of the next call is not to look at this engine's last field.
     void forget_field() { problem_.last.resize(0); }
 

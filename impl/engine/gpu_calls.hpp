@@ -16,6 +16,8 @@
 
 namespace graft::engine {
 
+bool makes_tree(const settings::Settings& settings);
+
 class GpuEngine {
   public:
     explicit GpuEngine(core::Memory& memory) : memory_(memory) {}
@@ -28,6 +30,10 @@ class GpuEngine {
                void* stream);
     /// Waits, and fills the report. Throws core::Error; outputs are then untouched.
     void end(const Environment& environment);
+    /// Memory of the engine from now on. Throws Error(call_order) where there is some already.
+    void set_allocator(const DeviceAllocator& allocator);
+    /// Gives memory back that is kept for the next call.
+    void release();
     /// work[i] as Solver::work_of_particles.
     void work_of_particles(const settings::Settings& settings, double* work) const;
 
@@ -57,6 +63,7 @@ class GpuEngine {
     void fill_report(const Environment& environment, const DeviceReport& done) const;
 
     core::Memory& memory_;
+    DeviceAllocator allocator_;
     std::unique_ptr<Device> device_; // made when it is first wanted
     std::unique_ptr<RanksOnDevice> ranks_on_device_;
     int64_t n_ = 0; // particles of the last computation

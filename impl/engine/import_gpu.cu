@@ -1,9 +1,11 @@
-// The host's arrays to contiguous doubles on the device: import.cpp there.
-#include "engine/gpu/engine_gpu.cuh"
+// See import_gpu.cuh; on a CPU import.cpp.
+#include "engine/import_gpu.cuh"
 
 #include "backend/exact_memory_gpu.cuh"
-#include "particles/transfer.hpp"
+#include "backend/primitives_gpu.cuh"
 #include "engine/checks.hpp"
+#include "particles/transfer.hpp"
+#include "periodic/periodic.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -28,124 +30,175 @@ int positions(const ParticleInput& input, int dimension, ImportArray first, doub
 
 } // namespace
 
+ImportStep::ImportStep(backend::DeviceMemory& memory)
+    : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"),
+      softening(memory, "softening"), point_x(memory, "point x"), point_y(memory, "point y"),
+      point_z(memory, "point z"), point_length(memory, "target softening"), staging_(memory),
+      active_(memory, "target marks"), owner_(memory, "target entries"), host_active_(memory, "target marks"),
+      chosen_(memory, "targets"), chosen_count_(memory, "target count") {}
+
+forces::DeviceSources ImportStep::sources(const DeviceJob& job) const {
+    return {x.data(), y.data(), z.data(), charge.data(), job.per_particle ? softening.data() : nullptr,
+            job.n};
+}
+
+tree::DeviceParticleView ImportStep::view(const DeviceJob& job) const {
+    return {job.n,    x.data(),      y.data(),
+            z.data(), charge.data(), job.per_particle ? softening.data() : nullptr};
+}
+
 /// Arrays of n items; those in host memory travel in chunks.
-void DeviceForce::import_group(int count, const DeviceRealImport* imports, int64_t n) {
+void ImportStep::import_group(Computation& c, int count, const DeviceRealImport* imports, int64_t n) {
     DeviceRealImport here[particles::most_device_imports], there[particles::most_device_imports];
     int here_count = 0, there_count = 0;
     for (int a = 0; a < count; ++a)
         (imports[a].view.on_device() ? here[here_count++] : there[there_count++]) = imports[a];
-    particles::DeviceImportState* state = &outcome_.data()->import;
-    particles::import_reals(queue_, here_count, here, n, 0, state);
-    const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
+    particles::DeviceImportState* state = c.import_state();
+    particles::import_reals(c.queue, here_count, here, n, 0, state);
+    const backend::Executor executor = c.executor();
     for (int64_t first = 0; there_count > 0 && first < n; first += DeviceStaging::chunk_items) {
         const int64_t items = std::min(DeviceStaging::chunk_items, n - first);
         particles::ArrayView from[particles::most_device_imports], to[particles::most_device_imports];
         for (int a = 0; a < there_count; ++a)
             from[a] = there[a].view;
-        staging_.send(queue_, executor, there_count, from, first, items, to);
+        staging_.send(c.queue, executor, there_count, from, first, items, to);
         DeviceRealImport chunk[particles::most_device_imports];
         for (int a = 0; a < there_count; ++a) {
             chunk[a] = there[a];
             chunk[a].view = to[a];
             chunk[a].out += first;
         }
-        particles::import_reals(queue_, there_count, chunk, items, first, state);
+        particles::import_reals(c.queue, there_count, chunk, items, first, state);
     }
 }
 
-void DeviceForce::import_particles() {
-    const ParticleInput& input = job_.particles;
-    const int64_t n = job_.n;
-    const int dimension = job_.settings.dimension;
-    for (backend::DeviceBuffer<double>* values : {&x_, &y_, &z_, &charge_})
-        lean_ ? backend::resize_exactly(*values, n) : values->resize(n);
-    softening_.resize(job_.per_particle ? n : 0);
-    partial_.resize(std::max(particles::charge_partials(n), sum_partials(std::max(n, job_.targets))));
+void ImportStep::import_particles(Computation& c) {
+    const ParticleInput& input = c.job.particles;
+    const int64_t n = c.job.n;
+    const int dimension = c.job.settings.dimension;
+    for (backend::DeviceBuffer<double>* values : {&x, &y, &z, &charge})
+        c.in_place() ? backend::resize_exactly(*values, n) : values->resize(n);
+    softening.resize(c.job.per_particle ? n : 0);
+    c.block_sums.resize(std::max(particles::charge_partials(n), sum_partials(std::max(n, c.job.targets))));
     staging_.restart();
-    particles::clear_imports(queue_, &outcome_.data()->import);
+    particles::clear_imports(c.queue, c.import_state());
     DeviceRealImport imports[particles::most_device_imports];
-    int count = positions(input, dimension, ImportArray::x, {x_.data(), y_.data(), z_.data()}, imports);
+    int count = positions(input, dimension, ImportArray::x, {x.data(), y.data(), z.data()}, imports);
     if (input.charge.present())
-        imports[count++] = {input.charge, ImportArray::charge, -largest, largest, charge_.data()};
-    if (job_.per_particle && input.softening.present())
-        imports[count++] = {input.softening, ImportArray::softening, 0, largest_position, softening_.data()};
-    import_group(count, imports, n);
+        imports[count++] = {input.charge, ImportArray::charge, -largest, largest, charge.data()};
+    if (c.job.per_particle && input.softening.present())
+        imports[count++] = {input.softening, ImportArray::softening, 0, largest_position, softening.data()};
+    import_group(c, count, imports, n);
     if (dimension == 2)
-        particles::fill(queue_, z_.data(), 0, n);
+        particles::fill(c.queue, z.data(), 0, n);
     if (!input.charge.present())
-        particles::fill(queue_, charge_.data(), input.charge_all, n);
-    if (job_.per_particle && !input.softening.present()) // other ranks' particles have lengths of their own
-        particles::fill(queue_, softening_.data(), job_.settings.softening_length, n);
-    import_targets();
+        particles::fill(c.queue, charge.data(), input.charge_all, n);
+    if (c.job.per_particle && !input.softening.present()) // other ranks' particles have lengths of their own
+        particles::fill(c.queue, softening.data(), c.job.settings.softening_length, n);
+    import_targets(c);
     if (n > 0)
-        particles::finish_import(queue_, charge_.data(), n, partial_.data(), &outcome_.data()->import);
+        particles::finish_import(c.queue, charge.data(), n, c.block_sums.data(), c.import_state());
     else
-        particles::conclude_imports(queue_, &outcome_.data()->import);
+        particles::conclude_imports(c.queue, c.import_state());
 }
 
-void DeviceForce::import_targets() {
-    if (job_.with_points) {
-        const int64_t count = job_.targets;
-        for (backend::DeviceBuffer<double>* values : {&point_x_, &point_y_, &point_z_})
+void ImportStep::import_targets(Computation& c) {
+    if (c.job.with_points) {
+        const int64_t count = c.job.targets;
+        for (backend::DeviceBuffer<double>* values : {&point_x, &point_y, &point_z})
             values->resize(count);
-        point_length_.resize(job_.per_particle ? count : 0);
+        point_length.resize(c.job.per_particle ? count : 0);
         DeviceRealImport imports[3];
-        const int axes = positions(job_.points, job_.settings.dimension, ImportArray::point_x,
-                                   {point_x_.data(), point_y_.data(), point_z_.data()}, imports);
-        import_group(axes, imports, count);
+        const int axes = positions(c.job.points, c.job.settings.dimension, ImportArray::point_x,
+                                   {point_x.data(), point_y.data(), point_z.data()}, imports);
+        import_group(c, axes, imports, count);
         if (axes == 2)
-            particles::fill(queue_, point_z_.data(), 0, count);
-        particles::fill(queue_, point_length_.data(), 0, point_length_.size());
+            particles::fill(c.queue, point_z.data(), 0, count);
+        particles::fill(c.queue, point_length.data(), 0, point_length.size());
         return;
     }
-    if (job_.all_targets)
+    if (c.job.all_targets)
         return;
-    active_.resize(job_.n);
+    active_.resize(c.job.n);
     const particles::ArrayView& view =
-        job_.particles.has_active ? job_.particles.active : job_.particles.target;
-    particles::DeviceImportState* state = &outcome_.data()->import;
-    if (job_.n == 0 || (view.present() && !view.on_device())) {
-        import_host_targets();
-    } else if (job_.particles.has_target) {
-        owner_.resize(job_.n);
+        c.job.particles.has_active ? c.job.particles.active : c.job.particles.target;
+    particles::DeviceImportState* state = c.import_state();
+    if (c.job.n == 0 || (view.present() && !view.on_device())) {
+        import_host_targets(c);
+    } else if (c.job.particles.has_target) {
+        owner_.resize(c.job.n);
         if (view.n > 0)
-            particles::import_targets(queue_, view, job_.n, job_.particles.target_from_1 ? 1 : 0,
+            particles::import_targets(c.queue, view, c.job.n, c.job.particles.target_from_1 ? 1 : 0,
                                       owner_.data(), active_.data(), state);
     } else { // a mask on the device: only the device knows how many are set
-        particles::import_mask(queue_, view, job_.n, active_.data(), state);
-        GRAFT_CUDA(cudaMemcpyAsync(host_outcome_.data(), outcome_.data(), sizeof(DeviceOutcome),
-                                   cudaMemcpyDeviceToHost, queue_.stream()));
-        queue_.wait();
-        job_.targets = host_outcome_.data()->import.active;
+        particles::import_mask(c.queue, view, c.job.n, active_.data(), state);
+        GRAFT_CUDA(cudaMemcpyAsync(c.host_outcome.data(), c.outcome.data(), sizeof(DeviceOutcome),
+                                   cudaMemcpyDeviceToHost, c.queue.stream()));
+        c.queue.wait();
+        c.job.targets = c.host_outcome.data()->import.active;
     }
 }
 
 /// Masks and lists in host memory are read here, as Solver::import_targets does.
-void DeviceForce::import_host_targets() {
-    host_active_.resize(job_.n);
+void ImportStep::import_host_targets(Computation& c) {
+    host_active_.resize(c.job.n);
     uint8_t* const active = host_active_.data();
-    const ParticleInput& input = job_.particles;
+    const ParticleInput& input = c.job.particles;
     int64_t count = 0;
     if (input.has_active) {
-        for (int64_t i = 0; i < job_.n; ++i)
+        for (int64_t i = 0; i < c.job.n; ++i)
             count += active[i] = particles::integer_at(input.active, i) != 0;
     } else {
         const int64_t base = input.target_from_1 ? 1 : 0;
-        std::fill(active, active + job_.n, uint8_t{0});
+        std::fill(active, active + c.job.n, uint8_t{0});
         for (int64_t k = 0; k < input.target.n; ++k) {
             const int64_t given = particles::integer_at(input.target, k);
-            if (given < base || given - base >= job_.n)
-                refuse_target(k, given, base, job_.n);
+            if (given < base || given - base >= c.job.n)
+                refuse_target(k, given, base, c.job.n);
             if (active[given - base] != 0)
                 refuse_target_twice(k, given);
             active[given - base] = 1;
         }
         count = input.target.n;
     }
-    job_.targets = count;
-    if (job_.n > 0)
-        GRAFT_CUDA(cudaMemcpyAsync(active_.data(), active, static_cast<size_t>(job_.n),
-                                   cudaMemcpyHostToDevice, queue_.stream()));
+    c.job.targets = count;
+    if (c.job.n > 0)
+        GRAFT_CUDA(cudaMemcpyAsync(active_.data(), active, static_cast<size_t>(c.job.n),
+                                   cudaMemcpyHostToDevice, c.queue.stream()));
+}
+
+void ImportStep::wrap(Computation& c) {
+    const settings::Settings& s = c.job.settings;
+    const geometry::Lattice box = periodic::PeriodicSum::lattice_of(s);
+    periodic::wrap_into_box(c.queue, box, s.open_axis, c.job.n, x.data(), y.data(), z.data());
+    if (c.job.with_points)
+        periodic::wrap_into_box(c.queue, box, s.open_axis, c.job.targets, point_x.data(), point_y.data(),
+                                point_z.data());
+}
+
+forces::DeviceSources ImportStep::targets(Computation& c) {
+    const DeviceJob& job = c.job;
+    if (job.some()) {
+        for (backend::DeviceBuffer<double>* values : {&point_x, &point_y, &point_z})
+            values->resize(job.targets);
+        point_length.resize(job.per_particle ? job.targets : 0);
+        chosen_.resize(job.n);
+        chosen_count_.resize(1);
+        backend::select_flagged(c.queue, active_.data(), chosen_.data(), chosen_count_.data(), job.n);
+        gather(c.queue, chosen_.data(), job.targets,
+               {x.data(), y.data(), z.data(), job.per_particle ? softening.data() : nullptr},
+               {point_x.data(), point_y.data(), point_z.data(), point_length.data()});
+    }
+    if (job.some() || job.with_points)
+        return {point_x.data(),
+                point_y.data(),
+                point_z.data(),
+                nullptr,
+                job.per_particle ? point_length.data() : nullptr,
+                job.targets};
+    forces::DeviceSources all = sources(job);
+    all.n = job.targets;
+    return all;
 }
 
 } // namespace graft::engine

@@ -1,6 +1,7 @@
 // How much work each particle was: Solver::work_of_particles on the device.
 #include "backend/context_gpu.cuh"
 #include "engine/checks.hpp"
+#include "engine/gpu/engine_gpu.cuh"
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
 #include <algorithm>
@@ -51,51 +52,60 @@ __global__ void even_work_kernel(const int32_t* origin, int64_t targets, double 
 
 } // namespace
 
-/// Over the own tree, or adds that over other ranks' nodes.
-void DeviceForce::add_tree_work(double expansion_pairs, bool own) {
-    const tree::DeviceTree& tree = own ? tree_ : ranks_->tree;
-    for (int b = 0; b < batches_; ++b) {
-        if (batches_ > 1 || job_.over_ranks || lists_.shared.any())
-            list_builder_.build(queue_, tree, own ? criterion_ : ranks_->criterion, targets_,
-                                static_cast<lists::DeviceWalk>(job_.settings.device.walk), b, batches_,
-                                lists_);
-        const BatchLists batch{targets_.groups.data(),
-                               targets_.group_count.data(),
-                               lists_.node_offset.data(),
-                               lists_.leaf_offset.data(),
-                               lists_.leaves.data(),
+namespace {
+
+/// Over the own tree, or adds that over other ranks' nodes. Lists of several batches are built once more.
+void add_tree_work(Steps& s, const tree::DeviceTree& tree, const lists::DeviceCriterion& criterion,
+                   double expansion_pairs, bool add, double* work) {
+    Computation& c = s.c;
+    const lists::DeviceTargets& targets = s.targets.targets;
+    const lists::DeviceLists& lists = s.lists.lists;
+    const int batches = s.room.batches();
+    for (int b = 0; b < batches; ++b) {
+        if (batches > 1 || c.job.over_ranks || lists.shared.any())
+            s.lists.build(c, tree, criterion, targets, b, batches);
+        const BatchLists batch{targets.groups.data(),
+                               targets.group_count.data(),
+                               lists.node_offset.data(),
+                               lists.leaf_offset.data(),
+                               lists.leaves.data(),
                                tree.nodes.data(),
-                               targets_.origin,
+                               targets.origin,
                                b,
-                               batches_,
-                               !own};
-        work_kernel<<<backend::blocks_for(targets_.groups.size(), threads / 32), threads, 0,
-                      queue_.stream()>>>(batch, expansion_pairs, work_.data());
+                               batches,
+                               add};
+        work_kernel<<<backend::blocks_for(targets.groups.size(), threads / 32), threads, 0,
+                      c.queue.stream()>>>(batch, expansion_pairs, work);
         GRAFT_CUDA_LAUNCHED("work of particles");
     }
 }
 
-/// Waits. Lists of several batches are built once more.
+} // namespace
+
+/// Waits.
 void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
-    if (!valid_ || job_.with_points || n != job_.n)
+    Computation& c = s_.c;
+    const DeviceJob& job = c.job;
+    if (c.phase != Phase::done || job.with_points || n != job.n)
         refuse_work();
-    GRAFT_CUDA(backend::use_device(memory_.device()));
-    queue_.borrow(nullptr);
+    GRAFT_CUDA(backend::use_device(c.memory.device()));
+    c.use_stream(nullptr);
     work_.resize(n);
-    particles::fill(queue_, work_.data(), 0, n);
-    if (!job_.empty() && !job_.is_tree()) {
-        even_work_kernel<<<backend::blocks_for(job_.targets, threads), threads, 0, queue_.stream()>>>(
-            origin_, job_.targets, static_cast<double>(n), work_.data());
+    particles::fill(c.queue, work_.data(), 0, n);
+    if (!job.empty() && !job.is_tree()) {
+        even_work_kernel<<<backend::blocks_for(job.targets, threads), threads, 0, c.queue.stream()>>>(
+            s_.origin(), job.targets, static_cast<double>(n), work_.data());
         GRAFT_CUDA_LAUNCHED("work of particles");
     }
-    if (!job_.empty() && job_.is_tree())
-        add_tree_work(expansion_pairs, true);
-    if (job_.over_ranks && job_.targets > 0 && ranks_->nodes > 0)
-        add_tree_work(expansion_pairs, false);
+    if (!job.empty() && job.is_tree())
+        add_tree_work(s_, s_.tree.tree, s_.lists.criterion, expansion_pairs, false, work_.data());
+    if (job.over_ranks && job.targets > 0 && ranks_->forest().nodes > 0)
+        add_tree_work(s_, ranks_->forest().tree, ranks_->forest().criterion, expansion_pairs, true,
+                      work_.data());
     if (n > 0)
         GRAFT_CUDA(cudaMemcpyAsync(work, work_.data(), static_cast<size_t>(n) * sizeof *work,
-                                   cudaMemcpyDeviceToHost, queue_.stream()));
-    queue_.wait();
+                                   cudaMemcpyDeviceToHost, c.queue.stream()));
+    c.queue.wait();
 }
 
 } // namespace graft::engine

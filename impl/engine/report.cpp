@@ -129,7 +129,7 @@ void Report::finish(const settings::Settings& settings, const core::Memory& memo
 }
 
 bool Report::on_device() const {
-    return std::strcmp(backend, "cuda") == 0;
+    return std::strcmp(backend, "gpu") == 0;
 }
 
 bool Report::find_words(const std::string& key, std::string* words) const {

@@ -3,7 +3,7 @@
 // A figure that was not measured is not there (asking for it is "absent"): never a zero that means "unknown".
 #pragma once
 
-#include "study/papers/fed_report.hpp"
+#include "forces/fed_report.hpp"
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ namespace graft::engine {
 
 struct Report {
     bool valid = false;          // a computation has succeeded
-    const char* backend = "cpu"; // or "cuda"
+    const char* backend = "cpu"; // or "gpu"
     const char* method = "";
     const char* precision = "";
     const char* simd = "";
@@ -50,18 +50,18 @@ struct Report {
         int64_t nodes = 0, particles = 0;                      // that came from other ranks
     } ranks;
     int64_t allocations = 0; // by the context since its creation; on the host
-    /// What a GPU did; there when backend is "cuda". Counts are since the context's creation but launches.
+    /// What a GPU did; there when backend is "gpu". Counts are since the context's creation but launches.
     struct Device {
         int32_t ordinal = 0;
         char name[256] = {0};
         char note[256] = {0};    // e.g. that a part was done on the host, and why
-        const char* kernel = ""; // who evaluated the lists (cuda.kernel), and that bits differ where they do
+        const char* kernel = ""; // who evaluated the lists (study.kernel), and that bits differ where they do
         int64_t bytes = 0, bytes_peak = 0, bytes_pinned = 0;
         int64_t allocations = 0, waits = 0, repeats = 0;
         int64_t lists_built = 0, lists_reused = 0; // computations by what their lists were
         int64_t launches = 0, batches = 0;         // of the last computation
         bool graph = false;                        // the last computation was the replay of a CUDA graph
-        study::FedReport fed;                    // cuda.buffer; of its forces
+        forces::FedReport fed;                    // study.buffer; of its forces
     } device;
     bool on_device() const;
 

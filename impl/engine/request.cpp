@@ -28,7 +28,7 @@ NamedView device_array(const Request& request) {
                                {"particles.charge", &particles.charge},
                                {"particles.softening", &particles.softening},
                                {"particles.active", &particles.active},
-                               {"particles.target", &particles.target},
+                               {"particles.target_index", &particles.target},
                                {"points.position", points != nullptr ? &points->position[0] : nullptr},
                                {"points.position", points != nullptr ? &points->position[1] : nullptr},
                                {"points.position", points != nullptr ? &points->position[2] : nullptr},

@@ -10,14 +10,11 @@
 
 #include <cstdint>
 
-namespace graft::study {
-class BufferTuning;
-}
-
 namespace graft::engine {
 
-struct Report;
+class BufferTuning;
 class TreeTuning;
+struct Report;
 
 struct ParticleInput {
     int64_t n = 0;
@@ -36,11 +33,18 @@ struct Outputs {
     particles::ArrayView potential;
     particles::ArrayView virial; // 6 components
     particles::ArrayView energy;
-    bool add = false;
-    bool force = false; // charge * field
+    bool force = false;     // charge * field
+    bool no_repair = false; // on a GPU: no second attempt inside end_compute(), which throws Error(again) instead
 
     bool with_sums() const { return virial.present() || energy.present(); }
     bool with_potential() const { return potential.present() || energy.present(); }
+};
+
+/// A host's allocator of device memory, in the order of `stream`; NULL functions: the library's own. NULL = refused.
+struct DeviceAllocator {
+    void* user = nullptr;
+    void* (*allocate)(void* user, int64_t bytes, int32_t device, void* stream) = nullptr;
+    void (*release)(void* user, void* pointer, int64_t bytes, int32_t device, void* stream) = nullptr;
 };
 
 /// The structs are the caller's and need not live longer than the call.
@@ -70,7 +74,7 @@ struct Environment {
     const settings::Settings& settings; // the user's
     const core::Log& log;
     TreeTuning& tuning;
-    study::BufferTuning& buffers;
+    BufferTuning& buffers;
     Report& report;
 };
 

@@ -1,6 +1,7 @@
 // See results.hpp.
 #include "engine/results.hpp"
 
+#include "engine/checks.hpp"
 #include "engine/rank_agreement.hpp"
 #include "particles/transfer.hpp"
 
@@ -12,12 +13,10 @@ namespace {
 
 constexpr int64_t sum_block = 8192;
 
-/// body(executor, result, index, count, add) for each array that is wanted.
+/// body(executor, result, index, count) for each array that is wanted.
 template <typename Body>
 void for_results(const backend::Executor& executor, const settings::Settings& settings,
                  const Outputs& outputs, const FieldView& view, const Totals& totals, const Body& body) {
-    static constexpr const char* names[3] = {"results.acceleration x", "results.acceleration y",
-                                             "results.acceleration z"};
     const particles::Problem& problem = view.problem;
     const particles::RawField& field = view.field;
     // Gravity pulls towards like charges, Coulomb pushes away: one sign for field and potential.
@@ -29,22 +28,22 @@ void for_results(const backend::Executor& executor, const settings::Settings& se
     for (int a = 0; a < settings.dimension; ++a)
         if (outputs.acceleration[a].present())
             body(executor,
-                 particles::RealExport{outputs.acceleration[a], names[a], raw[a],
+                 particles::RealExport{outputs.acceleration[a], acceleration_names[a], raw[a],
                                        outputs.force ? weighted : factor,
                                        outputs.force ? problem.charge.data() : nullptr},
-                 view.item, count, outputs.add);
+                 view.item, count);
     if (outputs.potential.present())
         body(executor,
-             particles::RealExport{outputs.potential, "results.potential", field.potential.data(), -factor},
-             view.item, count, outputs.add);
+             particles::RealExport{outputs.potential, potential_name, field.potential.data(), -factor},
+             view.item, count);
     const backend::Executor serial{executor.memory, 1};
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
         body(serial,
-             particles::RealExport{outputs.virial.component(c), "results.virial", totals.value + c, weighted},
-             nullptr, 1, outputs.add);
+             particles::RealExport{outputs.virial.component(c), virial_name, totals.value + c, weighted},
+             nullptr, 1);
     if (outputs.energy.present())
-        body(serial, particles::RealExport{outputs.energy, "results.energy", totals.value + 6, -weighted},
-             nullptr, 1, outputs.add);
+        body(serial, particles::RealExport{outputs.energy, energy_name, totals.value + 6, -weighted},
+             nullptr, 1);
 }
 
 } // namespace

@@ -2,9 +2,9 @@
 #include "engine/solver.hpp"
 
 #include "core/error.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "engine/checks.hpp"
 #include "engine/gpu_calls.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
 
 namespace graft::engine {
 
@@ -12,7 +12,7 @@ using core::fail;
 using core::Status;
 
 Solver::Solver(const settings::Settings& settings, core::Memory& memory)
-    : settings_(settings), buffers_(std::make_unique<study::BufferTuning>()), cpu_(memory),
+    : settings_(settings), buffers_(std::make_unique<BufferTuning>()), cpu_(memory),
       gpu_(std::make_unique<GpuEngine>(memory)) {}
 
 Solver::~Solver() = default;
@@ -49,6 +49,32 @@ void Solver::end_compute() {
     end();
 }
 
+// The GPU's engine does not tell yet how far it is and takes no host's allocator; until it does, a computation on it has
+// ended when end_compute() says so, and what would need them is UNSUPPORTED.
+
+bool Solver::poll() {
+    return !on_gpu_;
+}
+
+void* Solver::event() {
+    if (on_gpu_)
+        fail(Status::unsupported,
+             "compute_event: the GPU's part of this library makes no event; expected compute_poll or "
+             "compute_end to be asked");
+    return nullptr;
+}
+
+void Solver::set_device_allocator(const DeviceAllocator& allocator) {
+    gpu_->set_allocator(allocator);
+}
+
+void Solver::release() {
+    require_nothing_begun("context_release_memory");
+    cpu_.release();
+    gpu_->release();
+    released_ = true;
+}
+
 void Solver::require_nothing_begun(const char* entry) const {
     if (begun_)
         fail(Status::call_order, "%s: a computation was begun but not ended; call compute_end first", entry);
@@ -59,7 +85,7 @@ Environment Solver::environment() {
 }
 
 void Solver::begin(const Request& request) {
-    report_.valid = false;
+    report_.valid = released_ = false;
     const Placement placement = backend_choice_.choose(*comm_, settings_, request, gpu_->device());
     say(placement);
     on_gpu_ = placement.gpu;
@@ -86,7 +112,7 @@ void Solver::say(const Placement& placement) {
 }
 
 void Solver::work_of_particles(double* work) const {
-    if (!report_.valid || points_)
+    if (released_ || !report_.valid || points_)
         refuse_work();
     if (on_gpu_)
         gpu_->work_of_particles(settings_, work);

@@ -17,6 +17,7 @@
 
 namespace graft::engine {
 
+class BufferTuning;
 class GpuEngine;
 
 class Solver {
@@ -47,6 +48,16 @@ class Solver {
     /// that succeeded needs its end, before any other call (else Error(call_order)); errors as compute().
     void begin_compute(const ParticleInput& particles, const Outputs& outputs, void* stream);
     void end_compute();
+    /// Between the two: whether what was begun has ended. Never waits.
+    bool poll();
+    /// Between the two: an event behind all that was begun (a cudaEvent_t, valid until end); NULL on the CPU. Throws
+    /// Error(unsupported).
+    void* event();
+    /// Gives memory back that is kept for the next call. What results depend on (accelerations for mac.history) and the
+    /// report stay; work_of_particles() is gone until the next compute().
+    void release();
+    /// Memory on GPUs from now on. Throws Error(call_order) where there is some already.
+    void set_device_allocator(const DeviceAllocator& allocator);
 
     /// Who chooses N_leaf and N_group (tree_tuning.hpp); leaf_given, group_given: the settings', which stay.
     /// machine: NULL, or the GPU's numbers, which need not live on.
@@ -55,7 +66,7 @@ class Solver {
 
     const TreeTuning& tuning() const { return tuning_; }
     /// Of a GPU's computations with buffers (settings().device.buffer).
-    const study::BufferTuning& buffers() const { return *buffers_; }
+    const BufferTuning& buffers() const { return *buffers_; }
 
     /// The stream that compute() and field_at() use on a GPU (a cudaStream_t; NULL: one of the solver's own,
     /// so that device arrays must be complete). begin_compute() sets it.
@@ -83,7 +94,7 @@ class Solver {
     core::Log log_;
     Report report_;
     TreeTuning tuning_;
-    std::unique_ptr<study::BufferTuning> buffers_;
+    std::unique_ptr<BufferTuning> buffers_;
     comm::Communicator alone_;
     comm::Communicator* comm_ = &alone_;
     BackendChoice backend_choice_;
@@ -94,6 +105,7 @@ class Solver {
     bool on_gpu_ = false; // the last computation
     bool points_ = false; // it was a field_at
     bool begun_ = false;  // between begin_compute and end_compute
+    bool released_ = false; // since the last computation
 };
 
 } // namespace graft::engine

@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "forces/gpu_kernel.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "engine/gpu/tight_memory.hpp"
 #include "forces/m2l/m2l_choice.hpp"
 #include "engine/report.hpp"
@@ -131,7 +131,7 @@ void TreeTuning::rank(const Report& report, int64_t room_bytes) {
     model::TreeCounts known;
     known.sizes = start_, known.dimension = dimension_, known.order = order_;
     known.kernels = kernels_, known.gpu = gpu_;
-    known.buffer = buffer_ == settings::feed_auto ? study::first_buffer : buffer_;
+    known.buffer = buffer_ == settings::feed_auto ? first_buffer : buffer_;
     known.least_far_groups = kernels_ == model::TreeKernels::gpu ? static_cast<double>(forces::least_far_groups) : 0;
     known.targets = static_cast<double>(particles_);
     known.groups = static_cast<double>(report.groups), known.leaves = static_cast<double>(report.leaves);

@@ -6,7 +6,7 @@
 // then on, if it is a tenth better: built-in costs only, so the same bits in every run. `trial` evaluates
 // with the start's sizes and the most promising others by turns (results are right all the while, nothing is
 // computed twice) and keeps the start unless another was faster beyond the scatter that was seen. Both begin
-// again when the number of particles has changed by half, or the place (CPU or GPU, cuda.kernel). One rank,
+// again when the number of particles has changed by half, or the place (CPU or GPU, study.kernel). One rank,
 // boxes without images; elsewhere the settings' sizes stay. Source: liu2022, section 4 (sizes matter),
 // model/tree_sizes.hpp.
 #pragma once

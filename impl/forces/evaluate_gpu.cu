@@ -5,7 +5,7 @@
 #include "forces/m2p/m2p_gpu.cuh"
 #include "forces/m2l/m2l_gpu.cuh"
 #include "forces/p2p/p2p_gpu.cuh"
-#include "study/papers/paper_variants_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 #include "lists/far_cells_gpu.cuh"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct DeviceEvaluator::Work {
     lists::DeviceFarLists far;
     backend::DeviceBuffer<float> expansions, shared_expansions;
     backend::DeviceBuffer<GroupFrame> shared_frames;
-    study::VariantWork variants;
+    VariantWork variants;
     EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
     int64_t reserved_units = 0, reserved_slots = 0;
     // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
@@ -52,6 +52,13 @@ namespace {
 /// 2^k near the number of particles: charges, whose sum is near 1, become numbers near 1.
 double charge_scale(int64_t n) {
     return n > 0 ? std::ldexp(1.0, std::ilogb(static_cast<double>(n))) : 1.0;
+}
+
+Variants::Evaluate* variant_of(DeviceKernel kernel) {
+    const Variants& all = require_variants();
+    return kernel == DeviceKernel::block_per_group ? all.block_per_group
+           : kernel == DeviceKernel::pairs_1d      ? all.pairs_1d
+                                                   : all.tiles_2d;
 }
 
 template <typename T>
@@ -90,6 +97,9 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.batch = lists.batch, v.batches = lists.batches;
     v.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
     v.length = how.softening_length;
+    const bool softened = how.pairs.softening != Softening::none;
+    v.node_softening = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
+    v.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
     v.single_precision = how.precision != DevicePrecision::fp64;
     return v;
 }
@@ -244,12 +254,8 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
                                const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                                const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                                DeviceField& field) {
-    if (how.kernel == DeviceKernel::block_per_group)
-        return study::evaluate_block_per_group(work_->variants, queue, how, tree, moments, targets, lists, field);
-    if (how.kernel == DeviceKernel::pairs_1d)
-        return study::evaluate_pairs_1d(work_->variants, queue, how, tree, moments, targets, lists, field);
-    if (how.kernel == DeviceKernel::tiles_2d)
-        return study::evaluate_tiles_2d(work_->variants, queue, how, tree, moments, targets, lists, field);
+    if (!works_by_units(how.kernel))
+        return variant_of(how.kernel)(work_->variants, queue, how, tree, moments, targets, lists, field);
     check(how, moments);
     Work& w = *work_;
     const int64_t groups = targets.groups.size() / lists.batches + 1, leaf_entries = lists.leaves.size();

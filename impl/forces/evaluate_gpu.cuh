@@ -49,6 +49,11 @@ struct DeviceEvaluation {
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
 
+/// Why a computation in single precision has stopped: distances or softening lengths that it has no frames for.
+inline constexpr auto needs_double = static_cast<backend::StopReason>(6);
+/// Why one in double has: a softening length beyond all distances by more than expansions of cells bear.
+inline constexpr auto softened_beyond_range = static_cast<backend::StopReason>(7);
+
 /// Word of DeviceStatus::spare (0: lists/targets_of_points_gpu.cu): cells that went into polynomials of groups.
 inline constexpr int far_cells_word = 1;
 

@@ -26,8 +26,9 @@ Frame make_frame(const geometry::Box& box, double fallback_length, double reach,
     int exponent = 0;
     if (length > 0 && std::isfinite(length))
         std::frexp(length, &exponent); // length = [0.5, 1) * 2^exponent
-    if (sizeof(T) == 8 && softening > 0) // its square stays far above what is added to every r^2 (vector_ops.hpp)
-        exponent = std::min(exponent, std::ilogb(softening) + 250);
+    // In double, squares of distances and softening stay far above what is added to every r^2 (vector_ops.hpp).
+    if (sizeof(T) == 8)
+        exponent = std::min(exponent, softening > 0 ? std::min(std::ilogb(softening) + 250, 200) : 200);
     exponent = at_least(exponent, reach, reach_exponent<T>);
     exponent = at_least(exponent, softening, softening_exponent<T>);
     frame.scale = std::ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));

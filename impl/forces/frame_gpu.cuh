@@ -7,10 +7,16 @@
 
 namespace graft::forces {
 
-/// As make_frame<T>(box, fallback_length, reach); the box as two corners. An empty box gives the unit frame.
+/// So that `length` is at most 2^limit in the frame.
+__device__ inline int at_least(int exponent, double length, int limit) {
+    return length > 0 && isfinite(length) ? max(exponent, ilogb(length) - limit) : exponent;
+}
+
+/// As make_frame<T>(box, fallback_length, reach, softening); the box as two corners. An empty box gives the
+/// unit frame.
 template <typename T>
 __device__ inline Frame make_device_frame(const double (&lower)[3], const double (&upper)[3],
-                                          double fallback_length, double reach) {
+                                          double fallback_length, double reach, double softening = 0) {
     Frame frame;
     if (!(lower[0] <= upper[0]))
         return frame;
@@ -20,12 +26,19 @@ __device__ inline Frame make_device_frame(const double (&lower)[3], const double
     int exponent = 0;
     if (length > 0 && isfinite(length))
         frexp(length, &exponent); // length = [0.5, 1) * 2^exponent
-    if (reach > 0 && isfinite(reach))
-        exponent = max(exponent, ilogb(reach) - (sizeof(T) == 4 ? 40 : 300));
+    if (sizeof(T) == 8)
+        exponent = min(exponent, softening > 0 ? min(ilogb(softening) + 250, 200) : 200);
+    exponent = at_least(exponent, reach, reach_exponent<T>);
+    exponent = at_least(exponent, softening, softening_exponent<T>);
     frame.scale = ldexp(1.0, exponent > 1000 ? -1000 : (exponent < -1000 ? 1000 : -exponent));
     for (int axis = 0; axis < 3; ++axis)
         frame.centre[axis] = sizeof(T) == 4 ? __dadd_rn(0.5 * lower[axis], 0.5 * upper[axis]) : 0.0;
     return frame;
+}
+
+/// Whether powers of the longest softening length leave single precision in a frame that is made without it.
+__device__ inline bool softened_too_far(const Frame& frame, double longest) {
+    return longest * frame.scale > 0x1p36;
 }
 
 } // namespace graft::forces

@@ -1,4 +1,4 @@
-// Who evaluates lists on a GPU: deck key cuda.kernel. For the host's compiler too.
+// Who evaluates lists on a GPU: deck key study.kernel. For the host's compiler too.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@ enum class DeviceKernel : int32_t {
     pairs_1d = 3,        // liu2022: a thread a (target leaf, source leaf), atomics
     tiles_2d = 4         // liu2022: a block a target leaf and BX sources, atomics
 };
+
+/// The stage of all pairs that is ours (deck key cuda.direct_stage).
+inline constexpr int32_t own_direct_stage = 3;
 
 /// Whether it is the kernels that work by units, with partial sums.
 inline bool works_by_units(DeviceKernel kernel) {

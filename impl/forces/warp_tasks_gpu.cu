@@ -104,10 +104,43 @@ __device__ double nearest_length(const EvaluationView& v, int64_t g, const geome
     return nearest;
 }
 
-__device__ Frame make_units_frame(const EvaluationView& v, const geometry::Box& box, double nearest) {
+/// Whether powers of the distance of a group's nearest cell leave single precision, as a source far beyond it
+/// has made the frame small (a thread: hardly any group has its list looked at).
+__device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geometry::Box& box, double nearest,
+                                const Frame& frame) {
+    constexpr double least = 0x1p-10;
+    if (frame.scale >= least * make_device_frame<float>(box.lower, box.upper, nearest, 0).scale)
+        return false;
+    if (shared_cells(v, g) > 0) // their polynomial would come from a frame of ordinary size
+        return true;
+    bool any = false;
+    for (int64_t e = v.node_offset[g]; e < v.node_offset[g + 1]; ++e) {
+        const int32_t node = v.node_list[e];
+        const double at[3] = {v.cx[node], v.cy[node], v.cz[node]};
+        double square = 0;
+        for (int a = 0; a < 3; ++a) {
+            const double gap = fmax(fmax(box.lower[a] - at[a], at[a] - box.upper[a]), 0.0) * frame.scale;
+            square += gap * gap;
+        }
+        any = any || square < least * least;
+    }
+    return any;
+}
+
+/// Stops where single precision has none.
+__device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const lists::Target& target, double nearest) {
+    const geometry::Box& box = target.box;
     const double reach = furthest(v.boxes[0], box.lower);
-    return v.single_precision ? make_device_frame<float>(box.lower, box.upper, nearest, reach)
-                              : make_device_frame<double>(box.lower, box.upper, nearest, reach);
+    const double longest = v.node_softening != nullptr ? fmax(v.node_softening[0], target.softening) : v.longest;
+    if (!v.single_precision) {
+        if (reach > 0 && longest > 0x1p200 * reach)
+            backend::stop_with(v.status, softened_beyond_range);
+        return make_device_frame<double>(box.lower, box.upper, nearest, reach, longest);
+    }
+    const Frame frame = make_device_frame<float>(box.lower, box.upper, nearest, reach);
+    if (softened_too_far(frame, longest) || cells_too_close(v, g, box, nearest, frame))
+        backend::stop_with(v.status, needs_double);
+    return frame;
 }
 
 /// A warp's groups at one place ask for their nearest sources, one after the other.
@@ -150,7 +183,7 @@ __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& 
                                        const SourceEntry* entries, const lists::Group& group,
                                        double nearest) {
     GroupFrame frame{};
-    const Frame place = make_units_frame(v, group.target.box, nearest);
+    const Frame place = make_units_frame(v, g, group.target, nearest);
     frame.scale = place.scale;
     frame.exponent = static_cast<int16_t>(ilogb(place.scale));
     for (int a = 0; a < 3; ++a)

@@ -46,6 +46,8 @@ struct EvaluationView {
     const float* expansions;   // device_local_terms a group, where it has a polynomial
     lists::DeviceSharedFar shared;
     // how
+    const double* node_softening; // the longest below a node; null: one length for all
+    double longest;               // softening length where it is one for all; 0: none
     double length;                // the one softening length, caller's units
     double charge_scale;          // power of two
     float charge_scale_single;    // the same

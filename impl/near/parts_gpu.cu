@@ -32,9 +32,9 @@ __global__ void pick(DeviceView from, const int32_t* numbers, int64_t n, char* t
 
 template <typename T>
 __global__ void spread(const T* from, const int32_t* places, const int32_t* numbers, int64_t n, bool add,
-                       double units, const double* scale, DeviceView to) {
+                       double units, const double* scale, const LookedSums* looked, DeviceView to) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
-    if (k >= n)
+    if (k >= n || (looked != nullptr && looked->any()))
         return;
     const int64_t i = numbers != nullptr ? numbers[k] : k;
     const double value =
@@ -107,18 +107,19 @@ void pick_items(backend::Queue& queue, const ArrayView& from, const int32_t* num
 
 template <typename T>
 void spread_sums(backend::Queue& queue, const T* from, const int32_t* places, const int32_t* numbers,
-                 int64_t n, bool add, double units, const double* scale, const ArrayView& to) {
+                 int64_t n, bool add, double units, const double* scale, const LookedSums* looked,
+                 const ArrayView& to) {
     if (n == 0)
         return;
-    spread<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(from, places, numbers, n, add,
-                                                                            units, scale, device_view(to));
+    spread<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
+        from, places, numbers, n, add, units, scale, looked, device_view(to));
     GRAFT_CUDA_LAUNCHED("spread");
     ++queue.launches;
 }
 template void spread_sums(backend::Queue&, const float*, const int32_t*, const int32_t*, int64_t, bool,
-                          double, const double*, const ArrayView&);
+                          double, const double*, const LookedSums*, const ArrayView&);
 template void spread_sums(backend::Queue&, const double*, const int32_t*, const int32_t*, int64_t, bool,
-                          double, const double*, const ArrayView&);
+                          double, const double*, const LookedSums*, const ArrayView&);
 
 struct FarSide::OnFar {
     explicit OnFar(const FarSide& side) : side_(side) { GRAFT_CUDA(backend::use_device(side.device())); }
@@ -193,17 +194,17 @@ const void* FarSide::carry(int32_t place, const void* from, int64_t bytes) {
 
 template <typename T>
 void FarSide::give(int32_t place, const T* from, bool add, double units, const double* scale,
-                   const ArrayView& to) {
+                   const LookedSums* looked, const ArrayView& to) {
     const SomePoints& own = copy_of(*near_lists_[2]);
     if (own.size() == 0)
         return;
     const auto* const sums =
         static_cast<const T*>(carry(place, from, own.size() * static_cast<int64_t>(sizeof(T))));
     const OnFar there(*this);
-    spread_sums(queue_, sums, nullptr, own.on_device(), own.size(), add, units, scale, to);
+    spread_sums(queue_, sums, nullptr, own.on_device(), own.size(), add, units, scale, looked, to);
 }
-template void FarSide::give(int32_t, const float*, bool, double, const double*, const ArrayView&);
-template void FarSide::give(int32_t, const double*, bool, double, const double*, const ArrayView&);
+template void FarSide::give(int32_t, const float*, bool, double, const double*, const LookedSums*, const ArrayView&);
+template void FarSide::give(int32_t, const double*, bool, double, const double*, const LookedSums*, const ArrayView&);
 
 void FarSide::join() {
     {

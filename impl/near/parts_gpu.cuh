@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/side_stream_gpu.cuh"
+#include "near/plan/look_at_sums_gpu.cuh"
 #include "near/plan/near_table.hpp"
 #include "particles/array_view_gpu.cuh"
 
@@ -48,14 +49,15 @@ void pick_items(backend::Queue& queue, const particles::ArrayView& from, const i
                 char* to);
 
 /// Items numbers[k] of a view (=|+=) from[places[k]] times `units` over *scale (NULL: 1). NULL lists: k.
-/// Enqueued.
+/// Nothing where the look at all sums has found a bad one (on this device; NULL: not asked). Enqueued.
 template <typename T>
 void spread_sums(backend::Queue& queue, const T* from, const int32_t* places, const int32_t* numbers,
-                 int64_t n, bool add, double units, const double* scale, const particles::ArrayView& to);
+                 int64_t n, bool add, double units, const double* scale, const LookedSums* looked,
+                 const particles::ArrayView& to);
 
-/// Places of arrays: the caller's, the sums, and what was seen of charges.
+/// Places of arrays: the caller's, the sums, and what was seen of charges and sums.
 inline constexpr int32_t first_far_field = 6 + most_components,
-                         far_charges = first_far_field + 4 * most_components;
+                         far_charges = first_far_field + 4 * most_components, far_looked = far_charges + 1;
 
 /// A plan's arrays on another GPU.
 class FarSide {
@@ -78,9 +80,9 @@ class FarSide {
     void follow();
     /// Bytes on the plan's device to this one, and where they are then.
     const void* carry(int32_t place, const void* from, int64_t bytes);
-    /// The part's own sums, on the plan's device, to a view; scale: on this device.
+    /// The part's own sums, on the plan's device, to a view; scale and looked: on this device.
     template <typename T>
-    void give(int32_t place, const T* from, bool add, double units, const double* scale,
+    void give(int32_t place, const T* from, bool add, double units, const double* scale, const LookedSums* looked,
               const particles::ArrayView& to);
     /// What the plan's stream is given next waits for what has been given here.
     void join();

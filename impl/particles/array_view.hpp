@@ -25,6 +25,7 @@ struct ArrayView {
     int64_t item_stride = 0;
     int64_t component_stride = 0;
     MemorySpace memory = MemorySpace::host;
+    bool add = false; // a result: added to what stands there, not written over it
 
     bool present() const noexcept { return data != nullptr; }
     bool on_host() const noexcept { return memory != MemorySpace::device; }
@@ -34,7 +35,7 @@ struct ArrayView {
     }
     /// The same items, one component only.
     ArrayView component(int32_t c) const noexcept {
-        return {data + c * component_stride, type, 1, n, item_stride, component_stride, memory};
+        return {data + c * component_stride, type, 1, n, item_stride, component_stride, memory, add};
     }
 };
 

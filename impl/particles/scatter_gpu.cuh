@@ -22,10 +22,13 @@ inline bool serves_records(int64_t n) {
 /// As export_reals() with an `index` that names each of the n items once, not packed. `records`: n of
 /// scratch.
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
-                       const int32_t* index, int64_t n, bool add, const DeviceImportState* state,
+                       const int32_t* index, int64_t n, DeviceImportState* state,
                        ExportRecord* records);
+/// As check_reals(), of records that somebody else has written.
+void check_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
+                   DeviceImportState* state, const ExportRecord* records);
 /// Its second pass alone, where somebody else has written the records.
-void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
-                    const DeviceImportState* state, const ExportRecord* records);
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, 
+                    DeviceImportState* state, const ExportRecord* records);
 
 } // namespace graft::particles

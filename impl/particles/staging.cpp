@@ -56,13 +56,13 @@ void pack(const backend::Executor& executor, int views, const PackItem* items, i
 }
 
 void unpack(const backend::Executor& executor, const char* from, ElementType type, const int32_t* index,
-            int64_t first, int64_t count, bool add, const ArrayView& view) {
+            int64_t first, int64_t count, const ArrayView& view) {
     if (type == ElementType::f32)
         unpack_items<float, float>(executor, from, index, first, count, false, view);
     else if (view.type == ElementType::f32)
-        unpack_items<double, float>(executor, from, index, first, count, add, view);
+        unpack_items<double, float>(executor, from, index, first, count, view.add, view);
     else
-        unpack_items<double, double>(executor, from, index, first, count, add, view);
+        unpack_items<double, double>(executor, from, index, first, count, view.add, view);
 }
 
 } // namespace graft::particles

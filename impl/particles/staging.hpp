@@ -15,9 +15,9 @@ struct PackItem {
 /// Block by block for up to a handful of arrays, so that a struct's memory is read once.
 void pack(const backend::Executor& executor, int views, const PackItem* items, int64_t first, int64_t count);
 
-/// view[index[k]] (=|+=) value k of `from` (F32 or F64); index NULL: first + k. F32 values are for F32 views
-/// and are not added.
+/// view[index[k]] (=|+=) value k of `from` (F32 or F64); index NULL: first + k; added where view.add. F32 values are for
+/// F32 views and are not added.
 void unpack(const backend::Executor& executor, const char* from, ElementType type, const int32_t* index,
-            int64_t first, int64_t count, bool add, const ArrayView& view);
+            int64_t first, int64_t count, const ArrayView& view);
 
 } // namespace graft::particles

@@ -57,8 +57,8 @@ double result_of(const RealExport& r, int64_t k, int64_t item) noexcept {
 
 /// body(executor, result, index, count) of the type, add and weights in hand.
 template <template <typename, bool, bool> class Body>
-auto choose(const backend::Executor& executor, const RealExport& r, const int32_t* index, int64_t count,
-            bool add) {
+auto choose(const backend::Executor& executor, const RealExport& r, const int32_t* index, int64_t count) {
+    const bool add = r.view.add;
     const auto with = [&]<typename T>(T) {
         if (r.weight != nullptr)
             return add ? Body<T, true, true>::run(executor, r, index, count)
@@ -76,7 +76,7 @@ struct Export {
         executor.for_each(
             count,
             [&](int64_t k) {
-                const int64_t item = index != nullptr ? index[k] : k;
+                const int64_t item = index != nullptr ? index[k] : r.first + k;
                 const T result = static_cast<T>(result_of<T, add, weighted>(r, k, item));
                 std::memcpy(r.view.at(item), &result, sizeof result);
             },
@@ -84,13 +84,7 @@ struct Export {
     }
 };
 
-constexpr int64_t no_item = std::numeric_limits<int64_t>::max();
-
-/// The first item that would not be finite, and its value.
-struct Unfinished {
-    int64_t item = no_item;
-    double value = 0;
-};
+constexpr int64_t no_item = Unfinished().item;
 
 template <typename T, bool add, bool weighted>
 struct Check {
@@ -99,7 +93,7 @@ struct Check {
                           int64_t count) {
         constexpr bool by_item = add || weighted; // else the order does not matter, and is not read
         std::atomic<int64_t> first{no_item};
-        const auto item_of = [&](int64_t k) { return index != nullptr ? int64_t{index[k]} : k; };
+        const auto item_of = [&](int64_t k) { return index != nullptr ? int64_t{index[k]} : r.first + k; };
         executor.for_blocks(count, block, [&](int64_t begin, int64_t end, int) {
             bool found = false;
             for (int64_t k = begin; k < end; ++k)
@@ -167,23 +161,27 @@ void refuse_result(const char* name, int64_t bad, double value) {
              "%s: item %lld (counted from 0) would be %g, which single precision cannot hold; nothing was "
              "written. Take results of GRAFT_F64, or choose other units",
              name, static_cast<long long>(bad), value);
-    fail(
-        Status::value,
-        "%s: item %lld (counted from 0) would be %g, which is the first such item; expected a finite number, "
-        "and nothing was written. Positions, charges and softening lengths leave the range of double "
-        "precision when multiplied: look for a body that blew up, or choose other units",
-        name, static_cast<long long>(bad), value);
+    fail(Status::value,
+         "%s: item %lld (counted from 0) would be no finite number, and it is the first such item; nothing was "
+         "written. Positions, charges and softening lengths leave the range of double precision when "
+         "multiplied: look for a body that blew up, or choose other units",
+         name, static_cast<long long>(bad));
+}
+
+Unfinished first_unfinished(const backend::Executor& executor, const RealExport& result, const int32_t* index,
+                            int64_t count) {
+    return choose<Check>(executor, result, index, count);
 }
 
 void check_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
-                 int64_t count, bool add) {
-    if (const Unfinished found = choose<Check>(executor, result, index, count, add); found.item != no_item)
+                 int64_t count) {
+    if (const Unfinished found = first_unfinished(executor, result, index, count); found.any())
         refuse_result(result.name, found.item, found.value);
 }
 
 void export_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
-                  int64_t count, bool add) {
-    choose<Export>(executor, result, index, count, add);
+                  int64_t count) {
+    choose<Export>(executor, result, index, count);
 }
 
 } // namespace graft::particles

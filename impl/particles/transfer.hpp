@@ -5,6 +5,8 @@
 #include "backend/executor.hpp"
 #include "particles/array_view.hpp"
 
+#include <limits>
+
 namespace graft::particles {
 
 /// out[i] = view item i (F32 or F64) for all n items. Throws Error(value) naming the first item that is not
@@ -31,7 +33,7 @@ void import_reals(const backend::Executor& executor, int count, const RealImport
 /// out[k] = value of item k of an integer view (I32, I64, U64).
 int64_t integer_at(const ArrayView& view, int64_t item) noexcept;
 
-/// One array of results: what item index[k] of the view (F32 or F64) gets, or has added to it, for k < count;
+/// One array of results: what item index[k] of the view (F32 or F64) gets, or has added to it (view.add), for k < count;
 /// index NULL: k itself.
 struct RealExport {
     ArrayView view;
@@ -39,13 +41,23 @@ struct RealExport {
     const double* value; // factor * value[k] ...
     double factor;
     const double* weight = nullptr; // ... * weight[index[k]]
+    int64_t first = 0;              // without an index: item k + first
 };
 
-/// Throws Error(value) naming the first item that would be no finite number in the view's type. Reads only.
+/// The first item that would be no finite number in the view's type, and what it would be.
+struct Unfinished {
+    int64_t item = std::numeric_limits<int64_t>::max(); // none
+    double value = 0;
+    bool any() const { return item != Unfinished().item; }
+};
+/// Reads only.
+Unfinished first_unfinished(const backend::Executor& executor, const RealExport& result, const int32_t* index,
+                            int64_t count);
+/// Throws Error(value) naming it. Reads only.
 void check_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
-                 int64_t count, bool add);
+                 int64_t count);
 void export_reals(const backend::Executor& executor, const RealExport& result, const int32_t* index,
-                  int64_t count, bool add);
+                  int64_t count);
 
 /// Throws the Error(value) of check_reals for item `bad`, which would be `value`.
 [[noreturn]] void refuse_result(const char* name, int64_t bad, double value);

@@ -2,7 +2,7 @@
 #include "particles/scatter_gpu.cuh"
 
 #include "particles/charge_scale.hpp"
-#include "particles/array_view_gpu.cuh"
+#include "particles/transfer_batch_gpu.cuh"
 
 #include <cub/block/block_reduce.cuh>
 
@@ -17,11 +17,9 @@ constexpr int per_thread = 8; // charges a thread adds up
 constexpr int64_t partial_block = threads * per_thread;
 constexpr int sum_threads = 1024;
 constexpr uint64_t no_bad = ~uint64_t{0};
-constexpr int item_bits = 40;
 
 __device__ void note_bad(DeviceImportState* state, ImportArray array, int64_t item) {
-    atomicMin(reinterpret_cast<unsigned long long*>(&state->first_bad),
-              (static_cast<unsigned long long>(array) << item_bits) | static_cast<unsigned long long>(item));
+    note_first(state, bad_key(static_cast<int>(array), item));
 }
 
 struct ImportBatch {
@@ -176,51 +174,31 @@ __global__ void mark_kernel(const DeviceView view, int64_t count, int64_t n, int
     active[i] = 1;
 }
 
-struct ExportBatch {
-    DeviceView view[most_device_exports];
-    const double* value[most_device_exports];
-    const double* weight[most_device_exports];
-    double factor[most_device_exports];
-    int scale_power[most_device_exports];
-    int count;
-    int64_t n;
-    int32_t* packed;
-    bool add;
-};
-
-template <typename T>
-__device__ void export_one(const DeviceView& view, int64_t item, double value, bool add) {
-    store(view, item,
-          static_cast<T>(add ? __dadd_rn(static_cast<double>(load<T>(view, item)), value) : value));
-}
-
 /// Value of array a, which is `raw` in the engine's units, to its place `to`; `item` is what weights know it
-/// by.
+/// by. After bad_result nothing is written, and the first bad one is kept for the message.
 __device__ void export_value(const ExportBatch& batch, int a, double raw, int64_t item, int64_t to,
-                             double scale) {
-    double factor = batch.factor[a] / scale;
-    if (batch.scale_power[a] == 2)
-        factor /= scale;
-    if (batch.weight[a] != nullptr)
-        factor = __dmul_rn(factor, batch.weight[a][item]);
-    const double value = __dmul_rn(factor, raw);
-    batch.view[a].size == 4 ? export_one<float>(batch.view[a], to, value, batch.add)
-                            : export_one<double>(batch.view[a], to, value, batch.add);
+                             double scale, DeviceImportState* state, const backend::DeviceStatus* status) {
+    const double result = result_of(batch, a, raw, item, to, scale);
+    if (!backend::stopped(status))
+        store_real(batch.view[a], to, result);
+    else if (state->first_bad == bad_key(first_result + batch.array[a], item))
+        state->bad_value = result;
 }
 
-__global__ void export_kernel(const ExportBatch batch, const int32_t* index, const DeviceImportState* state,
+__global__ void export_kernel(const ExportBatch batch, const int32_t* index, DeviceImportState* state,
                               const backend::DeviceStatus* status) {
     const int64_t k = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (k >= batch.n || backend::stopped(status))
+    if (k >= batch.n || !goes_out(status))
         return;
     const int64_t item = index != nullptr ? index[k] : k;
+    const double scale = state->scale;
     if (batch.packed != nullptr)
         batch.packed[k] = static_cast<int32_t>(item);
 #pragma unroll
     for (int a = 0; a < most_device_exports; ++a) {
         if (a >= batch.count)
             break;
-        export_value(batch, a, batch.value[a][k], item, batch.packed != nullptr ? k : item, state->scale);
+        export_value(batch, a, batch.value[a][k], item, batch.packed != nullptr ? k : item, scale, state, status);
     }
 }
 
@@ -230,7 +208,7 @@ __global__ void __launch_bounds__(threads)
     scatter_kernel(const ExportBatch batch, const int32_t* index, ExportRecord* records,
                    const backend::DeviceStatus* status) {
     constexpr int stride = threads / 2;
-    if (backend::stopped(status))
+    if (!goes_out(status))
         return;
     const int half = static_cast<int>(threadIdx.x) % 2;
     const int64_t begin = int64_t{blockIdx.x} * (stride * record_items) + threadIdx.x / 2;
@@ -247,10 +225,11 @@ __global__ void __launch_bounds__(threads)
 
 /// As export_kernel, from records in the host's order.
 __global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* records,
-                              const DeviceImportState* state, const backend::DeviceStatus* status) {
+                              DeviceImportState* state, const backend::DeviceStatus* status) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (i >= batch.n || backend::stopped(status))
+    if (i >= batch.n || !goes_out(status))
         return;
+    const double scale = state->scale;
     const auto* from = reinterpret_cast<const double2*>(records + i);
     const double2 low = from[0], high = batch.count > 2 ? from[1] : double2{0, 0};
     const double raw[most_device_exports] = {low.x, low.y, high.x, high.y};
@@ -258,19 +237,8 @@ __global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* recor
     for (int a = 0; a < most_device_exports; ++a) {
         if (a >= batch.count)
             break;
-        export_value(batch, a, raw[a], i, i, state->scale);
+        export_value(batch, a, raw[a], i, i, scale, state, status);
     }
-}
-
-ExportBatch export_batch(int count, const DeviceRealExport* exports, int64_t n, int32_t* packed, bool add) {
-    ExportBatch batch{};
-    batch.count = count, batch.n = n, batch.packed = packed, batch.add = add;
-    for (int a = 0; a < count; ++a) {
-        batch.view[a] = device_view(exports[a].view);
-        batch.value[a] = exports[a].value, batch.weight[a] = exports[a].weight;
-        batch.factor[a] = exports[a].factor, batch.scale_power[a] = exports[a].scale_power;
-    }
-    return batch;
 }
 
 } // namespace
@@ -359,10 +327,10 @@ void conclude_imports(backend::Queue& queue, DeviceImportState* state) {
 }
 
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state) {
+                  int64_t n, int32_t* packed, DeviceImportState* state) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, packed, add);
+    const ExportBatch batch = export_batch(count, exports, n, packed);
     export_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(batch, index, state,
                                                                                    queue.status());
     GRAFT_CUDA_LAUNCHED("export_reals");
@@ -370,24 +338,24 @@ void export_reals(backend::Queue& queue, int count, const DeviceRealExport* expo
 }
 
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
-                       const int32_t* index, int64_t n, bool add, const DeviceImportState* state,
+                       const int32_t* index, int64_t n, DeviceImportState* state,
                        ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
-    const ExportBatch batch = export_batch(count, exports, n, nullptr, add);
+    const ExportBatch batch = export_batch(count, exports, n, nullptr);
     scatter_kernel<<<backend::blocks_for(2 * n, threads * record_items), threads, 0, queue.stream()>>>(
         batch, index, records, queue.status());
     GRAFT_CUDA_LAUNCHED("records of results");
     ++queue.launches;
-    export_records(queue, count, exports, n, add, state, records);
+    export_records(queue, count, exports, n, state, records);
 }
 
-void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, bool add,
-                    const DeviceImportState* state, const ExportRecord* records) {
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, 
+                    DeviceImportState* state, const ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
     unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(
-        export_batch(count, exports, n, nullptr, add), records, state, queue.status());
+        export_batch(count, exports, n, nullptr), records, state, queue.status());
     GRAFT_CUDA_LAUNCHED("results from records");
     ++queue.launches;
 }

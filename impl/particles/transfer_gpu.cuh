@@ -26,8 +26,8 @@ enum class ImportArray : int32_t {
 
 /// On the device, one of each computation.
 struct DeviceImportState {
-    uint64_t first_bad; // array << 40 | item; all bits set: none
-    double bad_value;
+    uint64_t first_bad; // array << 40 | item; all bits set: none. Of results: first_result + array
+    double bad_value;   // of a result
     double magnitude; // sum of |charge|, host units
     double net;       // sum of charge, host units
     double scale;     // internal charge = host charge * scale: charge_scale(magnitude)
@@ -42,6 +42,14 @@ struct DeviceRealImport {
     double* out;
 };
 inline constexpr int most_device_imports = 5;
+
+/// The first result that is no finite number in the view's type, once a computation has stopped by it.
+struct BadResult {
+    int array; // as DeviceRealExport
+    int64_t item;
+};
+BadResult bad_result_of(const DeviceImportState& state);
+inline constexpr auto bad_result = static_cast<backend::StopReason>(5);
 
 /// Enqueued: state to its beginning.
 void clear_imports(backend::Queue& queue, DeviceImportState* state);
@@ -69,19 +77,26 @@ void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int
 void conclude_imports(backend::Queue& queue, DeviceImportState* state);
 
 /// One result: view item index[k] (=|+=) factor / scale^scale_power * weight[index[k]] * value[k], rounded to
-/// the view's type.
+/// the view's type. `array`: its number among all results of a computation, in the order they are looked at.
 struct DeviceRealExport {
     ArrayView view; // on the device; F32 or F64
     const double* value;
     double factor;
     int scale_power;      // 1 or 2
     const double* weight; // null: none
+    int array;
 };
 inline constexpr int most_device_exports = 4;
 
+/// Enqueued, before any export of the computation: the first result that would be no finite number stops it
+/// with bad_result. index null: k itself. Reads only.
+void check_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
+                 int64_t n, DeviceImportState* state);
+
 /// Enqueued, one pass; index null: k itself; packed not null: to view item k, and index[k] to packed[k].
-/// Nothing is written when the computation has stopped.
+/// Nothing is written when the computation has stopped; by bad_result: what the result would be, to
+/// state->bad_value.
 void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, bool add, const DeviceImportState* state);
+                  int64_t n, int32_t* packed, DeviceImportState* state);
 
 } // namespace graft::particles

@@ -15,8 +15,9 @@ void read_deck(Settings& settings, std::string_view text, const std::string& nam
 /// The same from a file. DECK_FILE when it cannot be read.
 void read_deck_file(Settings& settings, const std::string& path);
 
-/// Every key with type, default, unit, allowed values and meaning: for a person, or as a JSON array.
-std::string explain_text();
-std::string explain_json();
+/// Every key with type, default, unit, allowed values, meaning and whether it is live: for a person, or as a JSON array;
+/// with the studies' keys, or without.
+std::string explain_text(bool with_study);
+std::string explain_json(bool with_study);
 
 } // namespace graft::plugin

@@ -75,7 +75,7 @@ std::string allowed_in(std::string_view section) {
         const std::string_view inside = section_of(key.name);
         if (inside == section)
             append(list, key.name);
-        else if (section.empty() && inside != last)
+        else if (section.empty() && inside != last && !key.is_study())
             append(list, inside);
         last = inside;
     }
@@ -86,19 +86,19 @@ std::string allowed_in(std::string_view section) {
 
 std::string choice_words(const Key& key) {
     std::string list;
-    for (const Choice& one : key.choices)
+    for (const Choice& one : key.takes.list())
         append(list, one.word);
     return list;
 }
 
 std::string allowed_values(const Key& key) {
-    switch (key.type) {
+    switch (key.takes.type) {
     case Type::choice:
         return "one of: " + choice_words(key);
     case Type::integer:
-        return "a whole number" + range_text(key.range);
+        return "a whole number" + range_text(key.takes.range);
     case Type::real:
-        return "a number" + range_text(key.range);
+        return "a number" + range_text(key.takes.range);
     case Type::boolean:
         return "true or false";
     case Type::path:
@@ -106,7 +106,7 @@ std::string allowed_values(const Key& key) {
     case Type::input_path:
         return "the name of an existing file";
     default:
-        return "a unit or number*unit, of: " + unit_names(key.type);
+        return "a unit or number*unit, of: " + unit_names(key.takes.type);
     }
 }
 

@@ -1,62 +1,36 @@
-// Every deck key, once: what it is called, what it takes, what it means. Setting, getting, reading YAML,
-// explaining, checking and the suggestions of nearest keys are all driven by this table.
+// Every deck key: what it is called, what it takes, what it means. Setting, getting, reading YAML,
+// explaining, checking and the suggestions of nearest keys are all driven by this table, which is made from the
+// list of options (settings/keys.inc).
 #pragma once
 
-#include <graft/types.h>
+#include "deck/takes.hpp"
+#include "option_values.hpp"
 
-#include <cstdint>
-#include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace graft::plugin {
 
-enum class Type {
-    choice,     // one word of a list
-    integer,    // a whole number
-    real,       // a finite number
-    boolean,    // true or false
-    path,       // a file to be written
-    input_path, // a file that must exist when the key is set; relative to the process' working directory
-    length,     // a unit: "kpc", "0.5 kpc", "1e3*m"
-    mass,
-    time,
-    charge,
-};
-
-struct Choice {
-    const char* word;
-    int32_t value;
-};
-
-struct Range {
-    double minimum = -std::numeric_limits<double>::infinity();
-    double maximum = std::numeric_limits<double>::infinity();
-    bool minimum_open = false; // the end itself is not allowed
-    bool maximum_open = false;
-};
-
-constexpr double largest_count = 9007199254740992.0; // whole numbers that a double holds exactly
-
-/// One key. Engine keys point to their field of graft_options_values, whose default they have; the others are
-/// kept as text for the host, and `fallback` is their default (nullptr: none).
+/// One key. Those with a field of capi::Options get and set it, as a number, and have its default; the others are kept as
+/// text for the host, and `fallback` is their default (nullptr: none).
 struct Key {
     const char* name;
-    Type type;
+    Takes takes;
     const char* unit; // "" where a value has none
     const char* meaning;
-    Range range = {};
-    std::span<const Choice> choices = {};
-    int32_t graft_options_values::*integer = nullptr;
-    double graft_options_values::*real = nullptr;
+    int traits; // settings::Trait
+    double (*get)(const capi::Options&) = nullptr;
+    void (*set)(capi::Options&, double) = nullptr;
     const char* fallback = nullptr;
 
-    bool is_engine() const { return integer != nullptr || real != nullptr; }
+    bool has_field() const { return get != nullptr; }
+    bool is_live() const;   // a living context takes a new value
+    bool is_study() const;  // a parameter of papers
+    bool is_shared() const; // the same on all ranks
 };
 
-/// All keys, section by section (deck/keys.cpp).
+/// All keys, section by section (keys.cpp).
 std::span<const Key> schema();
 /// The key of this name, nullptr when there is none.
 const Key* find_key(std::string_view name);
@@ -64,7 +38,8 @@ const Key* find_key(std::string_view name);
 bool is_section(std::string_view name);
 /// Whether the name is the host's own ("host" or below): any key is allowed there.
 bool is_host(std::string_view name);
-/// Names inside a section ("" = top level), as "mac.type, mac.theta"; sections are shown as "mac: ...".
+/// Names inside a section ("" = top level), as "mac.type, mac.theta"; at the top level sections without
+/// their keys, and not the studies'.
 std::string allowed_in(std::string_view section);
 /// Comma-separated words of a choice.
 std::string choice_words(const Key& key);

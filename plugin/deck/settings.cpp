@@ -3,7 +3,6 @@
 
 #include "deck/machine_file.hpp"
 #include "deck/quantity.hpp"
-#include "entries.hpp"
 #include "guard.hpp"
 
 #include <cerrno>
@@ -24,22 +23,20 @@ std::string key_words(std::string_view name) {
     return "key '" + printable(name) + "'";
 }
 
-/// What the number, choice or truth value of an engine field is called in a deck.
-std::string field_text(const Key& key, const graft_options_values& values) {
-    if (key.real != nullptr)
-        return number_text(values.*key.real);
-    const int32_t value = values.*key.integer;
-    if (key.type == Type::boolean)
+/// What the number, choice or truth value of a field is called in a deck.
+std::string field_text(const Key& key, const capi::Options& values) {
+    const double value = key.get(values);
+    if (key.takes.type == Type::boolean)
         return value != 0 ? "true" : "false";
-    for (const Choice& one : key.choices)
+    for (const Choice& one : key.takes.list())
         if (one.value == value)
             return one.word;
-    return std::to_string(value);
+    return key.takes.type == Type::integer ? std::to_string(static_cast<int64_t>(value)) : number_text(value);
 }
 
 int32_t choice_value(const Key& key, std::string_view text) {
     std::vector<std::string_view> words;
-    for (const Choice& one : key.choices) {
+    for (const Choice& one : key.takes.list()) {
         if (text == one.word)
             return one.value;
         words.push_back(one.word);
@@ -63,7 +60,7 @@ void check_input_path(std::string_view text) {
 void check_path(const Key& key, std::string_view text) {
     if (text.empty() || text.find('\0') != std::string_view::npos)
         fail(Status::deck_type, "'%s' is no file name", printable(text).c_str());
-    if (key.type == Type::input_path)
+    if (key.takes.type == Type::input_path)
         check_input_path(text);
 }
 
@@ -80,35 +77,29 @@ void fail_unknown_key(std::string_view name) {
          near.empty() ? "" : "; nearest known key: ", near.c_str(), allowed_in(section).c_str());
 }
 
-Settings::Settings() : values_(capi::default_options()) {}
-
-void Settings::check_range(const Key& key, double value, const std::string& found) const {
-    const Range& range = key.range;
+static void check_range(const Key& key, double value, const std::string& found) {
+    const Range& range = key.takes.range;
     const bool below = range.minimum_open ? value <= range.minimum : value < range.minimum;
     const bool above = range.maximum_open ? value >= range.maximum : value > range.maximum;
     if (!(value == value) || below || above || value - value != 0)
         fail(Status::deck_range, "%s is out of range", found.c_str());
 }
 
-void Settings::set_engine(const Key& key, std::string_view text) {
-    if (key.real != nullptr) {
-        const double value = parse_number(text);
-        check_range(key, value, printable(text));
-        values_.*key.real = value;
-    } else if (key.type == Type::choice) {
-        values_.*key.integer = choice_value(key, text);
-    } else if (key.type == Type::boolean) {
-        values_.*key.integer = parse_boolean(text) ? 1 : 0;
-    } else {
-        const int64_t value = parse_integer(text);
-        check_range(key, static_cast<double>(value), printable(text));
-        values_.*key.integer = static_cast<int32_t>(value);
-    }
+/// The number, choice or truth value of a field by its spelling in a deck.
+static double field_value(const Key& key, std::string_view text) {
+    if (key.takes.type == Type::choice)
+        return choice_value(key, text);
+    if (key.takes.type == Type::boolean)
+        return parse_boolean(text) ? 1 : 0;
+    const double value =
+        key.takes.type == Type::integer ? static_cast<double>(parse_integer(text)) : parse_number(text);
+    check_range(key, value, printable(text));
+    return value;
 }
 
 /// The text as it is kept: checked, and in one spelling per value.
 static std::string kept_text(const Key& key, std::string_view text) {
-    switch (key.type) {
+    switch (key.takes.type) {
     case Type::boolean:
         return parse_boolean(text) ? "true" : "false";
     case Type::integer:
@@ -123,9 +114,30 @@ static std::string kept_text(const Key& key, std::string_view text) {
         check_path(key, text);
         break;
     default:
-        parse_unit(text, key.type);
+        parse_unit(text, key.takes.type);
     }
     return std::string(text);
+}
+
+/// Keys that are kept as text, not as a field.
+void Settings::set_text(std::string_view name, const Key& key, std::string_view text) {
+    std::string kept = kept_text(key, text);
+    if (name == "near_field.machine")
+        (void)read_machine_file(kept); // what is wrong in it is told here, at the deck's line
+    if (key.takes.type == Type::integer || key.takes.type == Type::real)
+        check_range(key, parse_number(kept), printable(text));
+    values_.texts.insert_or_assign(std::string(name), std::move(kept));
+}
+
+/// The key of that name; throws for others and for sections.
+static const Key& known_key(std::string_view name) {
+    const Key* key = find_key(name);
+    if (key == nullptr && is_section(name))
+        fail(Status::deck_type, "%s: a section, not a value; keys in it: %s", key_words(name).c_str(),
+             is_host(name) ? "any" : allowed_in(name).c_str());
+    if (key == nullptr)
+        fail_unknown_key(name);
+    return *key;
 }
 
 void Settings::set(std::string_view name, std::string_view text) {
@@ -133,45 +145,71 @@ void Settings::set(std::string_view name, std::string_view text) {
         if (name.size() > longest_host_key)
             fail(Status::deck_key, "%s: longer than %zu characters", key_words(name).c_str(),
                  longest_host_key);
-        texts_.insert_or_assign(std::string(name), std::string(text));
+        values_.texts.insert_or_assign(std::string(name), std::string(text));
         return;
     }
-    const Key* key = find_key(name);
-    if (key == nullptr && is_section(name))
-        fail(Status::deck_type, "%s: a section, not a value; keys in it: %s", key_words(name).c_str(),
-             is_host(name) ? "any" : allowed_in(name).c_str());
-    if (key == nullptr)
-        fail_unknown_key(name);
+    const Key& key = known_key(name);
     try {
-        if (key->is_engine()) {
-            set_engine(*key, text);
-            if (name == "constant")
-                std::erase_if(texts_, [](const auto& one) { return one.first.starts_with("units."); });
-        } else {
-            std::string kept = kept_text(*key, text);
-            if (name == "near_field.machine")
-                (void)read_machine_file(kept); // what is wrong in it is told here, at the deck's line
-            if (key->type == Type::integer || key->type == Type::real)
-                check_range(*key, parse_number(kept), printable(text));
-            texts_.insert_or_assign(std::string(name), std::move(kept));
-        }
+        if (key.has_field())
+            key.set(values_, field_value(key, text));
+        else
+            set_text(name, key, text);
     } catch (const Error& error) {
         throw Error(error.status(),
-                    key_words(name) + ": " + error.what() + "; expected " + allowed_values(*key));
+                    key_words(name) + ": " + error.what() + "; expected " + allowed_values(key));
     }
+    if (name == "constant")
+        std::erase_if(values_.texts, [](const auto& one) { return one.first.starts_with("units."); });
     if (name == "interaction" || name.starts_with("units."))
         update_constant();
 }
 
+static bool takes_numbers(Type type) {
+    return type == Type::integer || type == Type::real || type == Type::boolean;
+}
+
+void Settings::set_number(std::string_view name, double value) {
+    if (is_host(name))
+        return set(name, number_text(value));
+    const Key& key = known_key(name);
+    if (!takes_numbers(key.takes.type))
+        fail(Status::deck_type, "%s: it takes no number (found %s); expected %s", key_words(name).c_str(),
+             number_text(value).c_str(), allowed_values(key).c_str());
+    if (key.takes.type != Type::boolean)
+        return set(name, number_text(value));
+    if (value != 0 && value != 1)
+        fail(Status::deck_range, "%s: %s is out of range; expected 0 or 1, for false and true",
+             key_words(name).c_str(), number_text(value).c_str());
+    set(name, value != 0 ? "true" : "false");
+}
+
+double Settings::get_number(std::string_view name) const {
+    const Key* key = find_key(name);
+    const std::string text = get(name);
+    if (key != nullptr && key->takes.type == Type::boolean)
+        return text == "true" ? 1 : 0;
+    if (key != nullptr && !takes_numbers(key->takes.type))
+        fail(Status::deck_type, "%s: its value, '%s', is no number; ask for the text",
+             key_words(name).c_str(), printable(text).c_str());
+    if (key != nullptr && key->has_field())
+        return key->get(values_);
+    try {
+        return parse_number(text);
+    } catch (const Error& error) { // a host's own text
+        throw Error(Status::deck_type, key_words(name) + ": " + error.what() + "; ask for the text");
+    }
+}
+
 double Settings::unit_size(const char* name, Type type) const {
-    const auto found = texts_.find(name);
-    return found == texts_.end() ? 0 : parse_unit(found->second, type);
+    const auto found = values_.texts.find(name);
+    return found == values_.texts.end() ? 0 : parse_unit(found->second, type);
 }
 
 bool Settings::units_complete() const {
-    return texts_.contains("units.length") && texts_.contains("units.mass") &&
-           texts_.contains("units.time") &&
-           (values_.interaction != GRAFT_INTERACTION_COULOMB || texts_.contains("units.charge"));
+    return values_.texts.contains("units.length") && values_.texts.contains("units.mass") &&
+           values_.texts.contains("units.time") &&
+           (values_.engine.interaction != settings::Interaction::coulomb ||
+            values_.texts.contains("units.charge"));
 }
 
 void Settings::update_constant() {
@@ -180,25 +218,25 @@ void Settings::update_constant() {
     const double length_m = unit_size("units.length", Type::length);
     const double mass_kg = unit_size("units.mass", Type::mass);
     const double time_s = unit_size("units.time", Type::time);
-    values_.constant =
-        values_.interaction == GRAFT_INTERACTION_COULOMB
+    values_.engine.constant =
+        values_.engine.interaction == settings::Interaction::coulomb
             ? coulomb_constant(length_m, mass_kg, time_s, unit_size("units.charge", Type::charge))
             : gravitational_constant(length_m, mass_kg, time_s);
 }
 
 void Settings::check_units() const {
     if (units_complete()) {
-        if (!(values_.constant > 0) || values_.constant - values_.constant != 0)
+        if (!(values_.engine.constant > 0) || values_.engine.constant - values_.engine.constant != 0)
             fail(Status::deck_range,
                  "units: they make the constant %g, which is no finite number > 0; "
                  "choose units nearer to the system's own size",
-                 values_.constant);
+                 values_.engine.constant);
         return;
     }
     for (const char* any : {"units.length", "units.mass", "units.time", "units.charge"})
-        if (texts_.contains(any))
+        if (values_.texts.contains(any))
             for (const char* needed : {"units.length", "units.mass", "units.time", "units.charge"})
-                if (!texts_.contains(needed))
+                if (!values_.texts.contains(needed))
                     fail(Status::deck_key,
                          "key '%s': missing, while %s is given; the force constant needs units.length, "
                          "units.mass and "
@@ -207,28 +245,26 @@ void Settings::check_units() const {
 }
 
 void Settings::check_buffer() const {
-    const std::string buffer = get("cuda.buffer");
     const auto refuse = [&](const char* where, const char* expected) {
         fail(Status::deck_range,
-             "key 'cuda.buffer': %s has no effect with %s '%s'; expected %s, or cuda.buffer 0",
-             buffer.c_str(), where, get(where).c_str(), expected);
+             "key 'study.buffer': %s has no effect with %s '%s'; expected %s, or study.buffer 0",
+             get("study.buffer").c_str(), where, get(where).c_str(), expected);
     };
-    if (buffer == "0")
+    if (values_.engine.device.buffer == 0)
         return;
-    if (values_.cuda_kernel != GRAFT_CUDA_KERNEL_PAIRS_1D &&
-        values_.cuda_kernel != GRAFT_CUDA_KERNEL_TILES_2D)
-        refuse("cuda.kernel", "pairs-1d or tiles-2d");
-    if (values_.method != GRAFT_METHOD_TREE)
+    if (const std::string kernel = get("study.kernel"); kernel != "pairs-1d" && kernel != "tiles-2d")
+        refuse("study.kernel", "pairs-1d or tiles-2d");
+    if (values_.engine.method != settings::Method::tree)
         refuse("method", "tree");
-    if (values_.backend == GRAFT_BACKEND_CPU)
-        refuse("backend", "auto or cuda");
+    if (values_.asked.backend == settings::Backend::cpu)
+        refuse("backend", "auto or gpu");
 }
 
 std::string Settings::get(std::string_view name) const {
     const Key* key = find_key(name);
-    if (key != nullptr && key->is_engine())
+    if (key != nullptr && key->has_field())
         return field_text(*key, values_);
-    if (const auto found = texts_.find(name); found != texts_.end())
+    if (const auto found = values_.texts.find(name); found != values_.texts.end())
         return found->second;
     if (key != nullptr && key->fallback != nullptr)
         return key->fallback;
@@ -237,32 +273,14 @@ std::string Settings::get(std::string_view name) const {
     fail(Status::absent, "%s: not given, and it has no default", key_words(name).c_str());
 }
 
-void Settings::set_values(const graft_options_values& values) {
-    for (const Key& key : schema()) {
-        if (!key.is_engine())
-            continue;
-        const std::string text = field_text(key, values);
-        try {
-            if (key.type == Type::choice)
-                choice_value(key, text);
-            else if (key.type != Type::boolean)
-                check_range(key, key.real != nullptr ? values.*key.real : values.*key.integer, text);
-        } catch (const Error& error) {
-            throw Error(error.status(),
-                        key_words(key.name) + ": " + error.what() + "; expected " + allowed_values(key));
-        }
-    }
-    if (values.constant != values_.constant || values.interaction != values_.interaction)
-        std::erase_if(texts_, [](const auto& one) { return one.first.starts_with("units."); });
-    values_ = values;
-}
-
 std::vector<std::pair<std::string, std::string>> Settings::all() const {
     std::vector<std::pair<std::string, std::string>> list;
+    const capi::Options standard;
     for (const Key& key : schema())
-        if (key.is_engine() || key.fallback != nullptr || texts_.contains(key.name))
+        if (key.has_field() ? !key.is_study() || key.get(values_) != key.get(standard)
+                            : key.fallback != nullptr || values_.texts.contains(key.name))
             list.emplace_back(key.name, get(key.name));
-    for (const auto& [name, text] : texts_)
+    for (const auto& [name, text] : values_.texts)
         if (is_host(name))
             list.emplace_back(name, text);
     return list;

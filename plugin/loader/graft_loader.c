@@ -192,7 +192,7 @@ static int32_t try_all(search* at, const graft_api_v1** api) {
         if (status != GRAFT_ERROR_LOAD_NOT_FOUND)
             return status;
     }
-    return try_path(at, "libgraft.so.0", "dynamic linker's search", api);
+    return try_path(at, "libgraft.so.1", "dynamic linker's search", api);
 }
 
 int32_t graft_load(const char* path, const graft_api_v1** api, char* message, int64_t capacity) {
@@ -216,7 +216,7 @@ int32_t graft_load(const char* path, const graft_api_v1** api, char* message, in
         status = try_all(&at, api);
     if (status == GRAFT_ERROR_LOAD_NOT_FOUND)
         report(&at,
-               "libgraft was not found: give its path, set GRAFT_LIBRARY=/path/to/libgraft.so.0, or add its "
+               "libgraft was not found: give its path, set GRAFT_LIBRARY=/path/to/libgraft.so.1, or add its "
                "folder to LD_LIBRARY_PATH");
     else if (status == GRAFT_OK && at.capacity > 0)
         message[0] = '\0';

@@ -24,7 +24,7 @@ extern "C" {
 /* Loads libgraft and hands out its table.
  *
  * Order of the search: `path` (when not NULL or empty; then nothing else is tried), the environment variable
- * GRAFT_LIBRARY (when set and not empty; then nothing else is tried), GRAFT_DEFAULT_LIBRARY, "libgraft.so.0"
+ * GRAFT_LIBRARY (when set and not empty; then nothing else is tried), GRAFT_DEFAULT_LIBRARY, "libgraft.so.1"
  * by the dynamic linker's rules. The last two fall through only where the file does not exist: a library that
  * is there but cannot be used is an error, never silently passed over. The library stays in the process until
  * it ends (RTLD_NODELETE): threads of its own may outlive any unload.

@@ -184,7 +184,7 @@ static void* open_shim(search* at, const char* family, int32_t* status) {
         report(at,
                "%s was not found: build Graft with that MPI (GRAFT_MPICC=/path/to/mpicc), install the shim "
                "beside "
-               "libgraft.so.0, or set GRAFT_MPI_LIBRARY=/path/to/%s",
+               "libgraft.so.1, or set GRAFT_MPI_LIBRARY=/path/to/%s",
                name, name);
     return library;
 }

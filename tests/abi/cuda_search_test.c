@@ -1,4 +1,4 @@
-/* What the library says of a libgraft_cuda.so that will not do: in `graft info`, for backend cuda, and with auto, which
+/* What the library says of a libgraft_cuda.so that will not do: in `graft info`, for backend gpu, and with auto, which
  * computes all the same; and that backend cpu never looks.
  * usage: cuda_search_test LIBGRAFT WORDS...     environment: GRAFT_CUDA_LIBRARY. Each of WORDS must be in the reason. */
 #include "graft_loader.h"
@@ -76,7 +76,7 @@ int main(int count, char **words) {
     compute(context);
     api->context_destroy(&context);
     expect(!opened(fake), "backend cpu never looks for a GPU", fake);
-    expect(create("cuda", GRAFT_ERROR_DEVICE) == NULL, "no context", "one");
+    expect(create("gpu", GRAFT_ERROR_DEVICE) == NULL, "no context", "one");
     for (int k = 2; k < count; ++k)
         expect(strstr(api->last_error(), words[k]) != NULL, words[k], api->last_error());
     context = create("auto", GRAFT_OK);

@@ -34,7 +34,7 @@ VARIANTS = {
                                                 (END, "    int32_t (*one_more)(int32_t a);\n" + END)]),
     "parameter_changed": (False, "api.h", [("(graft_context *context, const char *key, double *value)",
                                             "(graft_context *context, const char *key, float *value)")]),
-    "struct_field_widened": (False, "types.h", [("    int32_t mode;", "    int64_t mode;")]),
+    "struct_field_widened": (False, "types.h", [("    int32_t components;       /* per", "    int64_t components;       /* per")]),
     "struct_fields_exchanged": (False, "types.h", [("    double lower[3];\n    double upper[3];",
                                                     "    double upper[3];\n    double lower[3];")]),
 }

@@ -3,6 +3,7 @@
 
 usage: library.py LIBRARY (also proves that the check can fail: a second argument, FAKE, is a library that must not pass)
        library.py --cuda LIBGRAFT_CUDA      its one symbol; the driver and the run time of CUDA must not be needed to open it
+       library.py --study LIBGRAFT_STUDY    proves that studies would be seen in the others, which hold none
 """
 import re
 import subprocess
@@ -11,6 +12,10 @@ import sys
 FORBIDDEN = re.compile(r"mpi|cuda|cudart|nvidia|hdf5|png|boost", re.IGNORECASE)
 ALLOWED = re.compile(r"^(libstdc\+\+|libgcc_s|libc|libm|libgomp|libomp|libyaml-cpp|libhwy|ld-linux.*|libpthread|libdl|"
                      r"lib[alut]san|libubsan|libclang_rt.*)\.so")
+
+
+# What measures and the papers' kernels are in libraries of their own (nm's names; a stripped library has none).
+STUDIES = re.compile(r"bench|calibrat|simulat|study|rehmann|liu|gaburov|thuering", re.IGNORECASE)
 
 
 def output(*command):
@@ -23,7 +28,11 @@ def exported(library):
     return sorted(row[-1].split("@")[0] for row in rows if row[-2] != "A")
 
 
-def complaints(library, symbol="graft_get_api", name=r"libgraft\.so\.0"):
+def studies_in(library):
+    return sorted({name for name in output("nm", "-C", library).splitlines() if STUDIES.search(name)})
+
+
+def complaints(library, symbol="graft_get_api", name=r"libgraft\.so\.1"):
     found = []
     if exported(library) != [symbol]:
         found.append(f"exports {exported(library)}; expected {symbol} alone")
@@ -33,12 +42,16 @@ def complaints(library, symbol="graft_get_api", name=r"libgraft\.so\.0"):
             found.append(f"needs {needed}; hosts must not get that from us")
     if not re.search(rf"\(SONAME\).*\[{name}\]", dynamic):
         found.append(f"its SONAME is not {name}")
+    found += [f"holds a study: {name}" for name in studies_in(library)[:5]]
     if re.search(r"\((RPATH|RUNPATH)\).*\[.*/(build|work|tmp)", dynamic):
         found.append("it carries a search path into a build folder")
     return found
 
 
 def main(library, fake=None):
+    if library == "--study":
+        print(f"{fake}: {len(studies_in(fake))} symbols of studies")
+        return 0 if studies_in(fake) else 1
     if library == "--cuda":
         library, fake = fake, None
         found = complaints(library, "graft_cuda_get_table", r"libgraft_cuda\.so")

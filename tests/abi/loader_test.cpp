@@ -79,8 +79,8 @@ class Environment {
 
 // First of all: once a library of this name is loaded, the dynamic linker finds it without searching.
 TEST(Loader, MissingByEveryWay) {
-    expect_failure(load("/no/such/libgraft.so.0"), GRAFT_ERROR_LOAD_NOT_FOUND,
-                   {"explicit path: /no/such/libgraft.so.0: not found", "No such file", "GRAFT_LIBRARY="});
+    expect_failure(load("/no/such/libgraft.so.1"), GRAFT_ERROR_LOAD_NOT_FOUND,
+                   {"explicit path: /no/such/libgraft.so.1: not found", "No such file", "GRAFT_LIBRARY="});
     {
         const Environment variable("GRAFT_LIBRARY", "/no/such/either.so");
         expect_failure(load(nullptr), GRAFT_ERROR_LOAD_NOT_FOUND,
@@ -88,8 +88,8 @@ TEST(Loader, MissingByEveryWay) {
     }
     const Environment variable("GRAFT_LIBRARY", nullptr);
     expect_failure(load(nullptr), GRAFT_ERROR_LOAD_NOT_FOUND,
-                   {"compiled-in default: /nowhere/libgraft.so.0: not found",
-                    "dynamic linker's search: libgraft.so.0: not found", "libgraft was not found"});
+                   {"compiled-in default: /nowhere/libgraft.so.1: not found",
+                    "dynamic linker's search: libgraft.so.1: not found", "libgraft was not found"});
 }
 
 TEST(Loader, TheRealLibraryLoadsByPathAndByEnvironment) {

@@ -13,7 +13,7 @@ using graft::test::view;
 TEST_F(NearTable, ArraysWithoutItemsMayClaimAnyComponents) {
     offset = {0, 0, 0};
     const auto without = [&] {
-        field.targets = 0;
+        field.target_count = 0;
         place.n = q.n = phi.n = 0;
     };
     without();
@@ -33,12 +33,12 @@ TEST_F(NearTable, ArraysWithoutItemsMayClaimAnyComponents) {
 }
 
 TEST_F(NearTable, AxesHaveNoGaps) {
-    refused([&] { field.source[1] = &place; }, GRAFT_ERROR_ARGUMENT,
-            "source[1] is given, but near_field.source[0] is NULL");
-    refused([&] { field.target[2] = &place; }, GRAFT_ERROR_ARGUMENT,
-            "target[2] is given, but near_field.target[1] is NULL");
+    refused([&] { field.source_position[1] = &place; }, GRAFT_ERROR_ARGUMENT,
+            "source_position[1] is given, but near_field.source_position[0] is NULL");
+    refused([&] { field.target_position[2] = &place; }, GRAFT_ERROR_ARGUMENT,
+            "target_position[2] is given, but near_field.target_position[1] is NULL");
     field.dimension = 2; // z is not read
-    field.target[2] = &place;
+    field.target_position[2] = &place;
     create();
 }
 

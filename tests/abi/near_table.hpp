@@ -36,7 +36,6 @@ class NearTable : public testing::Test {
     void SetUp() override {
         char message[1024];
         ASSERT_EQ(graft_load(GRAFT_REAL, &api, message, sizeof message), GRAFT_OK) << message;
-        ASSERT_GE(api->abi_minor, 3u);
         ASSERT_EQ(api->options_create(&options), GRAFT_OK);
         ASSERT_EQ(api->options_set(options, "backend", "cpu"), GRAFT_OK);
         ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
@@ -60,9 +59,9 @@ class NearTable : public testing::Test {
         field = {};
         field.struct_size = sizeof field;
         field.dimension = 3;
-        field.precision = GRAFT_NEAR_PRECISION_FP64;
-        field.targets = 4;
-        field.target[0] = &place;
+        field.precision = GRAFT_PRECISION_FP64;
+        field.target_count = 4;
+        field.target_position[0] = &place;
         field.target_offset = &first;
         field.neighbour_offset = &list_first;
         field.neighbour = &lists;

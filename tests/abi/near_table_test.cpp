@@ -1,4 +1,4 @@
-// The near-field entries of minor 3 through the table of the built library: a plan's life, what query tells,
+// The near-field entries through the table of the built library: a plan's life, what query tells,
 // and every way for a description, a plan or an execution to be wrong, refused by name.
 #include "near_table.hpp"
 
@@ -35,7 +35,7 @@ TEST_F(NearTable, APlansLife) {
 
     xyz[11] = 6;
     ASSERT_EQ(api->near_field_update(context, plan, &field), GRAFT_OK) << api->last_error();
-    sums.mode = GRAFT_MODE_ADD;
+    phi.flags = GRAFT_ARRAY_ADD;
     ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
     EXPECT_NEAR(potential[0], 1 + 2, 1e-14);
     EXPECT_EQ(potential[3], 0); // not with itself
@@ -83,20 +83,22 @@ TEST_F(NearTable, StructsAreVersioned) {
     refused([&] { field.reserved[3] = 1; }, GRAFT_ERROR_ABI, "reserved");
     create();
     refused_sums([&] { sums.struct_size = 7; }, GRAFT_ERROR_ABI, "struct_size is 7");
-    refused_sums([&] { sums.pad = 1; }, GRAFT_ERROR_ABI, "pad is 1");
-    refused_sums([&] { sums.mode = 2; }, GRAFT_ERROR_ARGUMENT, "mode is 2");
+    refused_sums([&] { sums.flags = 1; }, GRAFT_ERROR_ABI, "flags is 0x1");
+    refused_sums([&] { phi.flags = GRAFT_ARRAY_READ_ONLY; }, GRAFT_ERROR_ARRAY, "potential[0]");
+    refused_sums([&] { phi.flags = GRAFT_ARRAY_READ_ONLY | GRAFT_ARRAY_ADD; }, GRAFT_ERROR_ARRAY, "potential[0]");
     expect_error(api->near_field_execute(context, plan, nullptr), GRAFT_ERROR_ARGUMENT, "sums is NULL");
     expect_error(api->near_field_update(context, plan, nullptr), GRAFT_ERROR_ARGUMENT, "near_field is NULL");
 }
 
 TEST_F(NearTable, WrongDescriptions) {
     refused([&] { field.dimension = 0; }, GRAFT_ERROR_ARGUMENT, "dimension is 0");
-    refused([&] { field.kernel = 5; }, GRAFT_ERROR_ARGUMENT, "kernel is 5");
+    refused([&] { field.kernel = 6; }, GRAFT_ERROR_ARGUMENT, "kernel is 6");
     refused([&] { field.components = 17; }, GRAFT_ERROR_ARGUMENT, "components is 17");
     refused([&] { field.outputs = 8; }, GRAFT_ERROR_ARGUMENT, "outputs is 8");
     refused([&] { field.precision = 4; }, GRAFT_ERROR_ARGUMENT, "precision is 4");
-    refused([&] { field.layout = 10; }, GRAFT_ERROR_ARGUMENT, "layout is 10");
-    refused([&] { field.boxes = 4; }, GRAFT_ERROR_ARGUMENT, "boxes is 4");
+    for (int32_t layout : {-1, 1, 3, 4, 8, 10}) // those that never win have no number of the ABI
+        refused([&] { field.layout = layout; }, GRAFT_ERROR_ARGUMENT, "layout is " + std::to_string(layout));
+    refused([&] { field.boxes = 5; }, GRAFT_ERROR_ARGUMENT, "boxes is 5");
     refused([&] { field.softening = -1; }, GRAFT_ERROR_ARGUMENT, "softening is -1");
     refused([&] { field.wave_number = 1; }, GRAFT_ERROR_ARGUMENT, "wave_number is 1");
     refused([&] { field.factor = INFINITY; }, GRAFT_ERROR_ARGUMENT, "factor is inf");
@@ -104,11 +106,11 @@ TEST_F(NearTable, WrongDescriptions) {
     refused([&] { field.expected_executes = NAN; }, GRAFT_ERROR_ARGUMENT, "expected_executes is nan");
     refused([&] { field.table_step = 1; }, GRAFT_ERROR_ARGUMENT, "table is NULL");
     refused([&] { field.kernel = GRAFT_NEAR_TABLE; }, GRAFT_ERROR_ARGUMENT, "0 knots");
-    refused([&] { field.targets = -1; }, GRAFT_ERROR_ARGUMENT, "targets is -1");
-    refused([&] { field.targets = 5; }, GRAFT_ERROR_ARRAY, "n is 4; expected 5");
-    refused([&] { field.sources = 3; }, GRAFT_ERROR_ARGUMENT, "sources is 3");
+    refused([&] { field.target_count = -1; }, GRAFT_ERROR_ARGUMENT, "target_count is -1");
+    refused([&] { field.target_count = 5; }, GRAFT_ERROR_ARRAY, "n is 4; expected 5");
+    refused([&] { field.source_count = 3; }, GRAFT_ERROR_ARGUMENT, "source_count is 3");
     refused([&] { field.source_offset = &first; }, GRAFT_ERROR_ARRAY, "there are coordinates of 0");
-    refused([&] { field.target[0] = nullptr; }, GRAFT_ERROR_ARGUMENT, "target[0] is NULL");
+    refused([&] { field.target_position[0] = nullptr; }, GRAFT_ERROR_ARGUMENT, "target_position[0] is NULL");
     refused([&] { field.target_offset = nullptr; }, GRAFT_ERROR_ARGUMENT, "target_offset is NULL");
     refused([&] { field.neighbour = nullptr; }, GRAFT_ERROR_ARGUMENT, "neighbour is NULL");
     refused([&] { first.dtype = GRAFT_F64; }, GRAFT_ERROR_ARRAY, "near_field.target_offset: dtype");
@@ -127,15 +129,15 @@ TEST_F(NearTable, WrongDescriptions) {
     xyz[4] = NAN;
     refused([] {}, GRAFT_ERROR_VALUE, "target y: item 1");
     xyz[4] = 0;
-    refused([&] { field.boxes = GRAFT_NEAR_LEVEL; }, GRAFT_ERROR_ARGUMENT, "expected NULL");
+    refused([&] { field.boxes = GRAFT_NEAR_BOXES_LEVEL; }, GRAFT_ERROR_ARGUMENT, "expected NULL");
     const auto made = [&] { field.target_offset = field.neighbour_offset = field.neighbour = nullptr; };
-    refused([&] { made(), field.boxes = GRAFT_NEAR_GRID; }, GRAFT_ERROR_ARGUMENT, "a grid needs its box");
-    refused([&] { made(), field.boxes = GRAFT_NEAR_LEVEL, field.height = 99; }, GRAFT_ERROR_ARGUMENT,
+    refused([&] { made(), field.boxes = GRAFT_NEAR_BOXES_GRID; }, GRAFT_ERROR_ARGUMENT, "a grid needs its box");
+    refused([&] { made(), field.boxes = GRAFT_NEAR_BOXES_LEVEL, field.height = 99; }, GRAFT_ERROR_ARGUMENT,
             "height is 99");
-    refused([&] { made(), field.boxes = GRAFT_NEAR_LEAVES, field.most = -1; }, GRAFT_ERROR_ARGUMENT,
+    refused([&] { made(), field.boxes = GRAFT_NEAR_BOXES_LEAVES, field.most = -1; }, GRAFT_ERROR_ARGUMENT,
             "most is -1");
-    refused([&] { place.memory = GRAFT_MEMORY_CUDA; }, GRAFT_ERROR_UNSUPPORTED, "backend: cpu");
-    refused([&] { field.layout = GRAFT_NEAR_LAYOUT_REPLICATED, field.memory_bytes = 1; }, GRAFT_ERROR_MEMORY,
+    refused([&] { place.memory = GRAFT_MEMORY_DEVICE; }, GRAFT_ERROR_UNSUPPORTED, "backend: cpu");
+    refused([&] { field.layout = GRAFT_NEAR_LAYOUT_REPLICATED_GROUP, field.memory_bytes = 1; }, GRAFT_ERROR_MEMORY,
             "near_field.memory");
 }
 
@@ -146,7 +148,7 @@ TEST_F(NearTable, NumbersThatSinglePrecisionCannotHold) {
         field.kernel = GRAFT_NEAR_TABLE;
         field.table = &values, field.table_begin = begin, field.table_step = step;
     };
-    for (const int32_t precision : {GRAFT_NEAR_PRECISION_FP32, GRAFT_NEAR_PRECISION_MIXED}) {
+    for (const int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED}) {
         const auto beyond = [&](const std::function<void()>& change, int32_t status, const char* words) {
             refused([&] { field.precision = precision, change(); }, status, words);
             change(); // fp64 can
@@ -174,7 +176,7 @@ TEST_F(NearTable, NumbersThatSinglePrecisionCannotHold) {
             "wave_number is 1.5e+308");
     std::vector<float> many(2 * ((size_t{1} << 24) + 4)); // more intervals than float numbers one by one
     const graft_array of_many = view(many, 2);
-    refused([&] { field.precision = GRAFT_NEAR_PRECISION_FP32, use(of_many, 0, 1e-6); }, GRAFT_ERROR_ARGUMENT,
+    refused([&] { field.precision = GRAFT_PRECISION_FP32, use(of_many, 0, 1e-6); }, GRAFT_ERROR_ARGUMENT,
             "the number of knots is 1.67772e+07");
 }
 
@@ -185,7 +187,7 @@ TEST_F(NearTable, BoxesMadeHereHaveNoImages) {
         box.lower[a] = -20, box.upper[a] = 20, box.periodic[a] = 1;
     ASSERT_EQ(api->context_set_box(context, &box), GRAFT_OK) << api->last_error();
     const auto made = [&] { field.target_offset = field.neighbour_offset = field.neighbour = nullptr; };
-    refused([&] { made(), field.boxes = GRAFT_NEAR_LEAVES; }, GRAFT_ERROR_UNSUPPORTED, "without images");
+    refused([&] { made(), field.boxes = GRAFT_NEAR_BOXES_LEAVES; }, GRAFT_ERROR_UNSUPPORTED, "without images");
     create(); // the caller's lists say what meets what
     ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
     EXPECT_NEAR(potential[0], 2 / 3.0 - 1 / 4.0 + 5 / 12.0, 1e-14);
@@ -209,7 +211,7 @@ TEST_F(NearTable, WrongExecutions) {
     xyz[2] = -INFINITY;
     expect_error(api->near_field_update(context, plan, &field), GRAFT_ERROR_VALUE, "target z: item 0");
     xyz[2] = 0;
-    field.targets = 3;
+    field.target_count = 3;
     place.n = 3;
     expect_error(api->near_field_update(context, plan, &field), GRAFT_ERROR_ARGUMENT,
                  "expected the same points");
@@ -220,33 +222,55 @@ TEST_F(NearTable, TheDeckSpeaks) {
          std::vector<std::pair<const char*, const char*>>{{"near_field.layout", "ranges"},
                                                           {"near_field.precision", "fp32"},
                                                           {"near_field.memory", "1e9"},
-                                                          {"near_field.box", "2"},
+                                                          {"near_field.most", "2"},
                                                           {"near_field.devices", "2"},
                                                           {"near_field.expected_executes", "1000"}})
         ASSERT_EQ(api->options_set(options, key, value), GRAFT_OK) << api->last_error();
     expect_error(api->options_set(options, "near_field.layout", "tile"), GRAFT_ERROR_DECK_RANGE,
                  "nearest: tiled");
-    graft_options_values values{};
-    values.struct_size = sizeof values;
-    ASSERT_EQ(api->options_read_struct(options, &values), GRAFT_OK);
-    EXPECT_EQ(values.near_layout, GRAFT_NEAR_LAYOUT_RANGES);
-    EXPECT_EQ(values.near_precision, GRAFT_NEAR_PRECISION_FP32);
-    EXPECT_EQ(values.near_box, 2);
-    EXPECT_EQ(values.near_memory_bytes, 1e9);
     ASSERT_EQ(api->context_destroy(&context), GRAFT_OK);
     ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
     field.precision = 0;
     field.target_offset = field.neighbour_offset = field.neighbour = nullptr;
-    field.boxes = GRAFT_NEAR_LEAVES;
+    field.boxes = GRAFT_NEAR_BOXES_LEAVES;
     create();
     ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
     EXPECT_EQ(text("near.layout"), "ranges");
     EXPECT_EQ(text("near.precision"), "fp32");
     EXPECT_EQ(text("near.reason"), "as near_field.layout says");
     EXPECT_LE(figure("near.largest"), 2);
-    EXPECT_EQ(values.near_devices, 2);
-    values.near_devices = -1;
-    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "near_devices");
+}
+
+/// Numbers of the ABI and words of decks are the same choices.
+TEST_F(NearTable, NumbersAreTheDecksWords) {
+    const auto made_with = [&](const char* told) {
+        create();
+        EXPECT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
+        const std::string word = text(told);
+        EXPECT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
+        describe();
+        return word;
+    };
+    for (const auto& [number, word] : {std::pair{GRAFT_PRECISION_FP32, "fp32"}, {GRAFT_PRECISION_MIXED, "mixed"}, {GRAFT_PRECISION_FP64, "fp64"}}) {
+        field.precision = number;
+        EXPECT_EQ(made_with("near.precision"), word);
+        ASSERT_EQ(api->options_set(options, "near_field.precision", word), GRAFT_OK) << api->last_error();
+    }
+    for (const auto& [number, word] : {std::pair{GRAFT_NEAR_LAYOUT_RANGES, "ranges"},
+                                       {GRAFT_NEAR_LAYOUT_REPLICATED_GROUP, "replicated_group"},
+                                       {GRAFT_NEAR_LAYOUT_TILED, "tiled"},
+                                       {GRAFT_NEAR_LAYOUT_TILED_SPLIT, "tiled_split"},
+                                       {GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED, "replicated_group_padded"}}) {
+        field.layout = number;
+        EXPECT_EQ(made_with("near.layout"), word);
+        ASSERT_EQ(api->options_set(options, "near_field.layout", word), GRAFT_OK) << api->last_error();
+    }
+    for (const auto& [number, word] : {std::pair{GRAFT_NEAR_LAPLACE, "laplace"}, {GRAFT_NEAR_LOGARITHM, "logarithm"}, {GRAFT_NEAR_YUKAWA, "yukawa"}, {0, "laplace"}}) {
+        field.kernel = number;
+        EXPECT_EQ(made_with("near.kernel"), word);
+    }
+    field.boxes = 0; // lists, which are given
+    EXPECT_EQ(made_with("near.backend"), "cpu");
 }
 
 /// A machine file in the test's folder, gone with the test.
@@ -332,7 +356,7 @@ TEST_F(NearTable, TheOtherKernels) {
     charge = {1, 2, 3, 4}; // helmholtz: 1 + 2i, 3 + 4i
     const auto run = [&](int32_t kernel, double wave_number) {
         describe();
-        field.targets = 2;
+        field.target_count = 2;
         field.kernel = kernel;
         field.wave_number = wave_number;
         field.factor = 10;

@@ -1,4 +1,5 @@
-// The entries of minor 1 through the table of the built library: NULLs, structs of other versions, ranks.
+// The entries for many ranks through the table of the built library: NULLs, structs and communicators of other
+// sizes, ranks.
 #include "graft_loader.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,6 @@ class RanksTable : public testing::Test {
     void SetUp() override {
         char message[1024];
         ASSERT_EQ(graft_load(GRAFT_REAL, &api, message, sizeof message), GRAFT_OK) << message;
-        ASSERT_GE(api->abi_minor, 1u);
         ASSERT_EQ(api->options_create(&options), GRAFT_OK);
         ASSERT_EQ(api->options_set(options, "balance.cost", "count"), GRAFT_OK);
         ASSERT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
@@ -119,6 +119,48 @@ TEST_F(RanksTable, StructsOfOtherVersions) {
     check_versions(objects, [&] { return api->balance_objects(context, &objects.known); });
 }
 
+/// A table as a host of another day makes it: the first version's, or a larger one.
+TEST_F(RanksTable, CommunicatorsOfOtherSizes) {
+    graft_comm_v1* comms[1] = {};
+    ASSERT_EQ(api->comm_create_threads(1, comms), GRAFT_OK) << api->last_error();
+    Newer<graft_comm_v1> table;
+    table.known = *comms[0];
+    graft_decomposition decomposition{};
+    decomposition.struct_size = sizeof decomposition;
+    decomposition.owner = &owners;
+    const auto taken = [&](uint32_t size) {
+        table.known.struct_size = size;
+        owner[1] = -1;
+        return api->context_set_communicator(context, &table.known) == GRAFT_OK &&
+               api->decompose(context, &particles.known, &decomposition) == GRAFT_OK && owner[1] == 0;
+    };
+    const uint32_t first = sizeof(graft_comm_v1);
+    EXPECT_TRUE(taken(first)) << api->last_error();
+    EXPECT_TRUE(taken(first + 8)) << api->last_error();
+    EXPECT_TRUE(taken(sizeof table)) << api->last_error();
+    for (uint64_t& word : table.newer)
+        word = 0x1234567800000000u; // members of a later version, which this library does not call
+    EXPECT_TRUE(taken(sizeof table)) << api->last_error();
+    for (uint32_t size : {0u, 8u, 64u, first - 8, first - 1, first + 4, 1u << 30}) {
+        table.known.struct_size = size;
+        expect_error(api->context_set_communicator(context, &table.known), GRAFT_ERROR_ABI, "struct_size");
+    }
+    table.known.struct_size = first;
+    table.known.flags = 1u << 31;
+    expect_error(api->context_set_communicator(context, &table.known), GRAFT_ERROR_ABI, "flags");
+    table.known.flags = comms[0]->flags;
+    table.known.comm_error_text = nullptr; // what may be NULL
+    table.known.comm_set_deadline = nullptr;
+    table.known.comm_fail = nullptr;
+    table.known.comm_time_s = nullptr;
+    table.known.comm_failed_call = nullptr;
+    EXPECT_TRUE(taken(first)) << api->last_error();
+    table.known.comm_split = nullptr;
+    expect_error(api->context_set_communicator(context, &table.known), GRAFT_ERROR_ARGUMENT, "comm_split");
+    ASSERT_EQ(api->context_set_communicator(context, nullptr), GRAFT_OK);
+    comms[0]->comm_free(comms[0]);
+}
+
 TEST_F(RanksTable, TwoBodiesOnTwoRanks) {
     graft_comm_v1* comms[2] = {};
     ASSERT_EQ(api->comm_create_threads(2, comms), GRAFT_OK) << api->last_error();
@@ -149,7 +191,7 @@ TEST_F(RanksTable, TwoBodiesOnTwoRanks) {
     for (std::thread& thread : threads)
         thread.join();
     for (graft_comm_v1* comm : comms)
-        comm->free(comm);
+        comm->comm_free(comm);
     EXPECT_EQ(status[0], GRAFT_OK);
     EXPECT_EQ(status[1], GRAFT_OK);
     EXPECT_NEAR(a[0][0], 2.0 / 4, 1e-6);

@@ -52,10 +52,10 @@ TEST_F(Table, EveryEntryIsThere) {
 }
 
 TEST_F(Table, EveryStatusHasAText) {
-    for (int32_t status : {0,   100, 101, 102, 103, 104, 105, 106, 107, 200, 300,
-                           400, 500, 501, 502, 503, 504, 600, 601, 602, 900})
+    for (int32_t status : {0,   100, 101, 102, 103, 104, 105, 106, 107, 108, 200,
+                           300, 400, 500, 501, 502, 503, 504, 600, 601, 602, 900})
         EXPECT_STRNE(api->status_text(status), "unknown status") << status;
-    for (int32_t status : {-1, 1, 99, 108, 505, 1000000})
+    for (int32_t status : {-1, 1, 99, 109, 505, 1000000})
         EXPECT_STREQ(api->status_text(status), "unknown status") << status;
 }
 
@@ -76,12 +76,22 @@ TEST_F(Table, NullsAreRefusedEverywhere) {
     expect_error(api->options_set(options, "order", nullptr), GRAFT_ERROR_ARGUMENT, "value is NULL");
     expect_error(api->options_get(options, nullptr, nullptr, 0, nullptr), GRAFT_ERROR_ARGUMENT,
                  "key is NULL");
-    expect_error(api->options_read_struct(options, nullptr), GRAFT_ERROR_ARGUMENT, "values is NULL");
-    expect_error(api->options_write_struct(options, nullptr), GRAFT_ERROR_ARGUMENT, "values is NULL");
+    expect_error(api->options_set_int64(options, nullptr, 1), GRAFT_ERROR_ARGUMENT, "key is NULL");
+    expect_error(api->options_set_double(nullptr, "order", 1), GRAFT_ERROR_ARGUMENT, "options is NULL");
+    expect_error(api->options_get_int64(options, "order", nullptr), GRAFT_ERROR_ARGUMENT, "value is NULL");
+    expect_error(api->options_get_double(options, "order", nullptr), GRAFT_ERROR_ARGUMENT, "value is NULL");
     expect_error(api->options_read_file(options, nullptr), GRAFT_ERROR_ARGUMENT, "path is NULL");
     expect_error(api->options_read_text(options, nullptr, 5, nullptr), GRAFT_ERROR_ARGUMENT, "text is");
     expect_error(api->options_read_text(options, "a", -1, nullptr), GRAFT_ERROR_ARGUMENT, "-1 bytes");
-    expect_error(api->options_explain(0, nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "sink is NULL");
+    expect_error(api->options_explain(GRAFT_EXPLAIN_TEXT, nullptr, nullptr), GRAFT_ERROR_ARGUMENT,
+                 "sink is NULL");
+    expect_error(api->context_set(nullptr, "order", "1"), GRAFT_ERROR_ARGUMENT, "context is NULL");
+    expect_error(api->context_get(nullptr, "order", nullptr, 0, nullptr), GRAFT_ERROR_ARGUMENT,
+                 "context is NULL");
+    expect_error(api->context_error(nullptr, nullptr, 0, nullptr), GRAFT_ERROR_ARGUMENT, "context is NULL");
+    expect_error(api->context_set_device_allocator(nullptr, nullptr), GRAFT_ERROR_ARGUMENT,
+                 "context is NULL");
+    expect_error(api->context_release_memory(nullptr), GRAFT_ERROR_ARGUMENT, "context is NULL");
     expect_error(api->context_create(nullptr, nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "options is NULL");
     expect_error(api->context_create(options, nullptr, nullptr), GRAFT_ERROR_ARGUMENT, "context is NULL");
     expect_error(api->run_tool(nullptr, "", append, nullptr), GRAFT_ERROR_ARGUMENT, "name is NULL");
@@ -103,71 +113,49 @@ TEST_F(Table, GetTellsTheLengthAndRefusesSmallBuffers) {
     expect_error(api->options_get(options, "order", small, -5, nullptr), GRAFT_ERROR_ARGUMENT, "capacity -5");
 }
 
-TEST_F(Table, StructAndKeysAreTwoViewsOfTheSameValues) {
-    graft_options_values values{};
-    values.struct_size = sizeof values;
-    ASSERT_EQ(api->options_read_struct(options, &values), GRAFT_OK);
-    EXPECT_EQ(values.struct_size, sizeof values);
-    values.order = 1;
-    values.mac_theta = 0.125;
-    ASSERT_EQ(api->options_write_struct(options, &values), GRAFT_OK);
+TEST_F(Table, NumbersAndTextsAreTwoViewsOfTheSameValues) {
+    int64_t whole = -1;
+    double real = -1;
+    ASSERT_EQ(api->options_set_int64(options, "order", 1), GRAFT_OK) << api->last_error();
     EXPECT_EQ(value("order"), "1");
-    EXPECT_EQ(value("mac.theta"), "0.125");
-    values.order = 2;
-    values.mac_theta = 7;
-    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_DECK_RANGE, "mac.theta");
-    EXPECT_EQ(value("order"), "1"); // none of it was taken
+    ASSERT_EQ(api->options_set_int64(options, "mac.theta", 1), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(value("mac.theta"), "1");
+    ASSERT_EQ(api->options_set_double(options, "mac.theta", 0.1), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(value("mac.theta"), "0.1");
+    ASSERT_EQ(api->options_get_double(options, "mac.theta", &real), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(real, 0.1);
+    ASSERT_EQ(api->options_set_double(options, "order", 2), GRAFT_OK) << api->last_error();
+    ASSERT_EQ(api->options_get_int64(options, "order", &whole), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(whole, 2);
+    ASSERT_EQ(api->options_get_double(options, "order", &real), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(real, 2);
+    ASSERT_EQ(api->options_set_int64(options, "balance.force", 1), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(value("balance.force"), "true");
+    ASSERT_EQ(api->options_get_int64(options, "balance.force", &whole), GRAFT_OK) << api->last_error();
+    EXPECT_EQ(whole, 1);
 }
 
-TEST_F(Table, StructsOfOtherVersions) {
-    graft_options_values values{};
-    values.struct_size = 0;
-    expect_error(api->options_read_struct(options, &values), GRAFT_ERROR_ABI, "struct_size is 0");
-    values.struct_size = 1u << 30;
-    expect_error(api->options_write_struct(options, &values), GRAFT_ERROR_ABI, "struct_size");
-
-    struct {
-        graft_options_values known;
-        uint64_t newer[4];
-    } big{};
-    big.known.struct_size = sizeof big;
-    ASSERT_EQ(api->options_read_struct(options, &big.known), GRAFT_OK);
-    EXPECT_EQ(api->options_write_struct(options, &big.known),
-              GRAFT_OK); // a newer host that uses nothing newer
-    big.newer[2] = 1;
-    expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "knows nothing there");
-    big.newer[2] = 0;
-    big.known.reserved[0] = 1;
-    expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "knows nothing there");
-    big.known.reserved[0] = 0;
-    big.known.flags = 4;
-    expect_error(api->options_write_struct(options, &big.known), GRAFT_ERROR_ABI, "flags");
-}
-
-// A host of minor 0 knows 128 bytes; its four reserved words are now fields, where zero means what it meant.
-TEST_F(Table, OptionsOfMinorZeroLeaveTheNewFieldsAlone) {
-    constexpr uint32_t old_size = 128;
-    ASSERT_EQ(api->options_set(options, "balance.tolerance", "1.5"), GRAFT_OK);
-    ASSERT_EQ(api->options_set(options, "decompose.finder", "bisection"), GRAFT_OK);
-    alignas(8) char old[old_size + 8] = {};
-    std::memset(old + old_size, 0x5a, 8);
-    std::memcpy(old, &old_size, sizeof old_size);
-    auto* values = reinterpret_cast<graft_options_values*>(old);
-    ASSERT_EQ(api->options_read_struct(options, values), GRAFT_OK) << api->last_error();
-    EXPECT_EQ(old[old_size], 0x5a) << "written beyond the caller's struct";
-    values->order = 1;
-    ASSERT_EQ(api->options_write_struct(options, values), GRAFT_OK) << api->last_error();
-    EXPECT_EQ(value("order"), "1");
-    EXPECT_EQ(value("balance.tolerance"), "1.5");
-    EXPECT_EQ(value("decompose.finder"), "bisection");
-    std::memset(old + offsetof(graft_options_values, decompose_shape), 0,
-                32); // as a host of that day leaves it
-    ASSERT_EQ(api->options_write_struct(options, values), GRAFT_OK) << api->last_error();
-    EXPECT_EQ(value("decompose.shape"), "orb");
-    EXPECT_EQ(value("decompose.strategy"), "level");
-    EXPECT_EQ(value("tree.scope"), "local");
-    values->decompose_shape = 77;
-    expect_error(api->options_write_struct(options, values), GRAFT_ERROR_DECK_RANGE, "decompose.shape");
+TEST_F(Table, NumbersThatAKeyDoesNotTakeChangeNothing) {
+    int64_t whole = -1;
+    double real = -1;
+    const std::string before = value("order");
+    expect_error(api->options_set_double(options, "order", 1.5), GRAFT_ERROR_DECK_TYPE, "order");
+    expect_error(api->options_set_double(options, "order", NAN), GRAFT_ERROR_DECK_TYPE, "order");
+    expect_error(api->options_set_int64(options, "order", 9), GRAFT_ERROR_DECK_RANGE, "order");
+    expect_error(api->options_set_int64(options, "order", INT64_MIN), GRAFT_ERROR_DECK_RANGE, "order");
+    expect_error(api->options_set_double(options, "mac.theta", INFINITY), GRAFT_ERROR_DECK_TYPE, "mac.theta");
+    expect_error(api->options_set_int64(options, "balance.force", 2), GRAFT_ERROR_DECK_TYPE, "balance.force");
+    expect_error(api->options_set_int64(options, "method", 1), GRAFT_ERROR_DECK_TYPE, "method");
+    expect_error(api->options_get_int64(options, "method", &whole), GRAFT_ERROR_DECK_TYPE, "method");
+    expect_error(api->options_get_double(options, "method", &real), GRAFT_ERROR_DECK_TYPE, "method");
+    ASSERT_EQ(api->options_set(options, "mac.theta", "0.5"), GRAFT_OK);
+    expect_error(api->options_get_int64(options, "mac.theta", &whole), GRAFT_ERROR_DECK_TYPE, "mac.theta");
+    expect_error(api->options_set_int64(options, "mac.theat", 1), GRAFT_ERROR_DECK_KEY, "mac.theta");
+    expect_error(api->options_get_double(options, "mac.theat", &real), GRAFT_ERROR_DECK_KEY, "mac.theta");
+    expect_error(api->options_get_double(options, "run.time_step", &real), GRAFT_ERROR_ABSENT, "run.time_step");
+    EXPECT_EQ(value("order"), before);
+    EXPECT_EQ(whole, -1);
+    EXPECT_EQ(real, -1);
 }
 
 TEST_F(Table, DecksAreAllOrNothing) {
@@ -234,17 +222,17 @@ TEST_F(Table, SizesOfTheTreeAreChosenAndTold) {
     EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
 }
 
-/// cuda.buffer where nothing takes buffers: said when the engine is made, once all keys are known.
+/// study.buffer where nothing takes buffers: said when the engine is made, once all keys are known.
 TEST_F(Table, BuffersThatNoKernelTakesDoNotMakeAContext) {
     graft_context* context = nullptr;
     const auto refused = [&](const char* why) {
         expect_error(api->context_create(options, nullptr, &context), GRAFT_ERROR_DECK_RANGE, why);
         EXPECT_EQ(context, nullptr);
     };
-    ASSERT_EQ(api->options_set(options, "cuda.buffer", "-1"), GRAFT_OK);
-    refused("key 'cuda.buffer': -1 has no effect with cuda.kernel 'auto'; expected pairs-1d or tiles-2d");
+    ASSERT_EQ(api->options_set(options, "study.buffer", "-1"), GRAFT_OK);
+    refused("key 'study.buffer': -1 has no effect with study.kernel 'auto'; expected pairs-1d or tiles-2d");
     for (const char* kernel : {"pairs-1d", "tiles-2d"}) {
-        ASSERT_EQ(api->options_set(options, "cuda.kernel", kernel), GRAFT_OK);
+        ASSERT_EQ(api->options_set(options, "study.kernel", kernel), GRAFT_OK);
         EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
         EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
     }
@@ -252,8 +240,8 @@ TEST_F(Table, BuffersThatNoKernelTakesDoNotMakeAContext) {
     refused("no effect with method 'direct'; expected tree");
     ASSERT_EQ(api->options_set(options, "method", "tree"), GRAFT_OK);
     ASSERT_EQ(api->options_set(options, "backend", "cpu"), GRAFT_OK);
-    refused("no effect with backend 'cpu'; expected auto or cuda");
-    ASSERT_EQ(api->options_set(options, "cuda.buffer", "0"), GRAFT_OK);
+    refused("no effect with backend 'cpu'; expected auto or gpu");
+    ASSERT_EQ(api->options_set(options, "study.buffer", "0"), GRAFT_OK);
     EXPECT_EQ(api->context_create(options, nullptr, &context), GRAFT_OK) << api->last_error();
     EXPECT_EQ(api->context_destroy(&context), GRAFT_OK);
 }
@@ -270,27 +258,30 @@ TEST_F(Table, IncompleteUnitsDoNotMakeAContext) {
 }
 
 TEST_F(Table, ExplainIsTextAndJson) {
-    std::string text, json;
-    EXPECT_EQ(api->options_explain(0, append, &text), GRAFT_OK);
-    EXPECT_EQ(api->options_explain(1, append, &json), GRAFT_OK);
+    std::string text, json, study;
+    EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_TEXT, append, &text), GRAFT_OK);
+    EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_JSON, append, &json), GRAFT_OK);
+    EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_JSON + GRAFT_EXPLAIN_STUDY, append, &study), GRAFT_OK);
     EXPECT_NE(text.find("softening.kind"), std::string::npos);
     EXPECT_EQ(json[0], '[');
+    EXPECT_EQ((text + json).find("\nstudy."), std::string::npos);
+    EXPECT_EQ(json.find("\"study."), std::string::npos);
+    EXPECT_NE(study.find("\"study.kernel\""), std::string::npos);
+    for (int32_t format : {-1, 0, 3, 16, 17 + 2, 64})
+        expect_error(api->options_explain(format, append, &text), GRAFT_ERROR_ARGUMENT, "format");
 }
 
 TEST_F(Table, ToolDeckChecksDecksAndOthersAreNamed) {
     std::string answer;
     EXPECT_EQ(api->run_tool("deck", "text: 'order: 1'", append, &answer), GRAFT_OK) << api->last_error();
     EXPECT_NE(answer.find("\"order\": \"1\""), std::string::npos) << answer;
-    EXPECT_EQ(setenv("GRAFT_MACHINE", "/nowhere", 1), 0); // the numbers of tree.sizes
-    expect_error(api->run_tool("force", "n: 100", append, &answer), GRAFT_ERROR_DECK_FILE, "/nowhere");
-    EXPECT_EQ(unsetenv("GRAFT_MACHINE"), 0);
-    EXPECT_EQ(api->run_tool("force", "n: 100", append, &answer), GRAFT_OK) << api->last_error();
     expect_error(api->run_tool("deck", "text: 'order: 9'", append, &answer), GRAFT_ERROR_DECK_RANGE,
                  "deck:1:8");
     expect_error(api->run_tool("deck", "colour: red", append, &answer), GRAFT_ERROR_ARGUMENT, "file or text");
     expect_error(api->run_tool("deck", "a: [", append, &answer), GRAFT_ERROR_DECK_SYNTAX, "arguments:");
     expect_error(api->run_tool("no such tool", nullptr, append, &answer), GRAFT_ERROR_ARGUMENT, ", deck");
     EXPECT_NE(std::string(api->last_error()).find("there is no tool 'no such tool'"), std::string::npos);
+    expect_error(api->run_tool("bench", nullptr, append, &answer), GRAFT_ERROR_ARGUMENT, "study library");
 }
 
 // One object hammered by several threads: each call works or says BUSY, and the object survives.

@@ -32,8 +32,8 @@ class ForceError : public testing::TestWithParam<const char*> {
   protected:
     void SetUp() override {
         const std::string info = Engine().run_tool("info", "");
-        if (std::string(GetParam()) == "cuda" && info.find("\"usable\":true") == std::string::npos) {
-            GTEST_SKIP() << "no CUDA device";
+        if (std::string(GetParam()) == "gpu" && info.find("\"usable\":true") == std::string::npos) {
+            GTEST_SKIP() << "no GPU";
         }
     }
     graft::cli::CheckResult check(graft::cli::CheckSettings settings) {
@@ -135,7 +135,7 @@ TEST_P(ForceError, SinglePrecisionAddsNoMoreThanItsRounding) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, ForceError, testing::Values("cpu", "cuda"),
+INSTANTIATE_TEST_SUITE_P(On, ForceError, testing::Values("cpu", "gpu"),
                          [](const auto& info) { return std::string(info.param); });
 
 } // namespace

@@ -36,9 +36,7 @@ class SolarYear : public testing::Test {
         deck.set("method", "direct");
         deck.set("precision", "fp64");
         deck.set("threads", "1");
-        graft_options_values values = deck.values();
-        values.constant = initial_.units.gravitational_constant;
-        deck.write(values);
+        deck.set("constant", number_text(initial_.units.gravitational_constant));
         Solver solver(deck);
         state.particles = initial_;
         state.time_step = hours / 24;

@@ -1,7 +1,7 @@
 // Machine files: what is wrong is refused with its place and the nearest key; the shipped ones are read.
 #include "deck/machine_file.hpp"
-#include "entries.hpp"
 #include "guard.hpp"
+#include "study/tools/tools.hpp"
 
 #include <gtest/gtest.h>
 
@@ -65,10 +65,10 @@ TEST(MachineFile, ValuesInTheirOrder) {
 TEST(MachineFile, ShippedOnesAreReadAndPredict) {
     int files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(GRAFT_MACHINES)) {
-        graft::capi::ToolArguments arguments = {{"what", "orb"}};
+        graft::study::ToolArguments arguments = {{"what", "orb"}};
         for (auto& [key, text] : graft::plugin::read_machine_file(entry.path().string()))
             arguments.emplace_back("machine." + key, text);
-        EXPECT_NE(graft::capi::run_tool("model", arguments).find("\"paper\":{"), std::string::npos)
+        EXPECT_NE(graft::study::run_tool("model", arguments).find("\"paper\":{"), std::string::npos)
             << entry.path();
         ++files;
     }
@@ -76,7 +76,7 @@ TEST(MachineFile, ShippedOnesAreReadAndPredict) {
 }
 
 TEST(MachineFile, CalibrationIsAFileThatIsRead) {
-    const std::string yaml = graft::capi::run_tool("model", {{"what", "calibrate"},
+    const std::string yaml = graft::study::run_tool("model", {{"what", "calibrate"},
                                                              {"format", "yaml"},
                                                              {"backend", "cpu"},
                                                              {"threads", "1"},

@@ -59,7 +59,7 @@ if command -v mpiexec > /dev/null && [ -x "$build/bin/graft" ] && ls "$build"/li
     for count in 1 2 4; do
         log=$out/ranks_mpi_$count.log
         errors+=("$out/ranks_mpi_$count.json")
-        mpiexec -n $count "$build/bin/graft" check --backend cuda --n 2e5 --targets 4000 --repeat 0 --json \
+        mpiexec -n $count "$build/bin/graft" check --backend gpu --n 2e5 --targets 4000 --repeat 0 --json \
             --sweep seed=1,2,3,4,5 > "${errors[-1]}" 2> "$log" ||
                 { failed=1; tail -20 "$log"; }
     done

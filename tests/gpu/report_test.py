@@ -94,7 +94,7 @@ class Table(unittest.TestCase):
             for ranks, median in ((1, 2e-4), (2, 2.1e-4), (4, 2.4e-4)):
                 paths.append(os.path.join(folder, str(ranks)))
                 with open(paths[-1], "w", encoding="utf-8") as file:
-                    json.dump({"n": 1000, "backend": "cuda", "error": {"median": median, "p99": 1e-3}, "ranks": {"size": ranks}}, file)
+                    json.dump({"n": 1000, "backend": "gpu", "error": {"median": median, "p99": 1e-3}, "ranks": {"size": ranks}}, file)
             call = [sys.executable, os.path.join(here, "report.py"), "percentiles"]
             done = subprocess.run(call + paths, capture_output=True, text=True, check=True)
             made, _ = table_of(ranks=[json.loads(line) for line in done.stdout.splitlines()])

@@ -210,7 +210,7 @@ def paper_rows(answers):
                         remark="his 2-D is the faster one"))
         rows.append(row("liu2022: 2-D over our kernel, time", "liu2022", n, kernels["2-D"]["time_s"] / kernels["ours"]["time_s"], "x", 1,
                         better="more"))
-    for one in answers.all("thuering2023", backend="cuda", bodies=1216869):
+    for one in answers.all("thuering2023", backend="gpu", bodies=1216869):
         rows.append(row("thuering2023: all pairs, fp64", "thuering2023", 1216869, one["naive"], "ms", 2100,
                         floor=1e3 * 1216869**2 * 16 / answers.rates["fma_fp64_per_s"], remark="his A100 6,830 to 9,560"))
         rows.append(row("thuering2023: Barnes-Hut 0.6, fp64", "thuering2023", 1216869, one["tree_code"], "ms", 12, remark="his A100 355 to 403"))

@@ -167,7 +167,7 @@ run_tests() {
         run_limited 300 tests "$(basename "$program")" "$program" --gtest_brief=1
     done
     [[ -x $build/bin/accuracy && accuracy =~ $match ]] && # errors over theta and order, against sums on the CPU
-        run_limited 120 tests accuracy "$build/bin/accuracy" --gtest_brief=1 --gtest_filter='*/cuda'
+        run_limited 120 tests accuracy "$build/bin/accuracy" --gtest_brief=1 --gtest_filter='*/gpu'
 }
 
 # Small inputs only: a sanitizer takes 10 to 100 times as long. See sanitize.py for what runs when, and what is left out.

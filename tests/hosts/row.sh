@@ -9,7 +9,7 @@ source_folder=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$1" && pwd) || exit 2
 host=$2 folder=${3:-$build/rows} status=0
 tests=$source_folder/tests/hosts python=$source_folder/build/hosts/bin/python
-export GRAFT_LIBRARY=$build/lib/libgraft.so.0 GRAFT_LAMMPS_LIBRARY=$build/lib/libgraft_lammps.so
+export GRAFT_LIBRARY=$build/lib/libgraft.so.1 GRAFT_LAMMPS_LIBRARY=$build/lib/libgraft_lammps.so
 export GRAFT_REBOUND_LIBRARY=$build/lib/libgraft_rebound.so
 [ -x "$python" ] || python=python3
 mkdir -p "$folder"

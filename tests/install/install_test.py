@@ -15,6 +15,8 @@ import subprocess
 import sys
 
 EXPECTED = ("include/graft/graft.h", "include/graft/api.h", "include/graft/types.h", "include/graft/functions.h",
+            "include/graft/views.h", "include/graft/graft.hpp", "include/graft/graft_views.hpp", "include/graft/graft_near.hpp",
+            "include/graft/graft_loader.h", "include/graft/graft_mpi_loader.h",
             "share/graft/loader/graft_loader.c", "share/graft/loader/graft_loader.h",
             "share/graft/loader/graft_mpi_loader.c", "share/graft/loader/graft_mpi_loader.h")
 
@@ -38,11 +40,10 @@ def install(cmake, build, work):
     run(cmake, "--install", build, "--prefix", first, stdout=subprocess.DEVNULL)
     os.rename(first, prefix)
     missing = [path for path in EXPECTED if not os.path.exists(os.path.join(prefix, path))]
-    missing += [name for name in ("libgraft.so.0", "libgraft.so", "libgraft_api.a", "graft.pc", "graft-config.cmake")
+    missing += [name for name in ("libgraft.so.1", "libgraft.so", "libgraft_api.a", "graft.pc", "graft-config.cmake")
                 if not find(prefix, name)]
-    if os.path.exists(os.path.join(build, "lib", "libgraft_cuda.so")) and \
-            find(prefix, "libgraft_cuda.so") != find(prefix, "libgraft.so.0"):
-        missing.append("libgraft_cuda.so beside libgraft.so.0")
+    missing += [f"{name} beside libgraft.so.1" for name in ("libgraft_study.so", "libgraft_cuda.so", "libgraft_cuda_study.so")
+                if os.path.exists(os.path.join(build, "lib", name)) and find(prefix, name) != find(prefix, "libgraft.so.1")]
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}")
 
@@ -59,6 +60,8 @@ def consume(cmake, prefix, work, project, *definitions):
 def pkgconfig(prefix, work, source, compiler):
     found = {"PKG_CONFIG_PATH": find(prefix, "graft.pc")[0]}
     flags = run("pkg-config", "--cflags", "--libs", "graft", extra=found, capture_output=True, text=True).stdout.split()
+    if any(flag.endswith("include/graft") for flag in flags if flag.startswith("-I")):
+        raise SystemExit(f"only include/ belongs on a host's path: {flags}")
     binary = os.path.join(work, "consumer_pkgconfig")
     run(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", source, *flags, "-lm", "-o", binary)
     run(binary)

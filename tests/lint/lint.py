@@ -13,6 +13,7 @@ device     the answer of each CUDA call and launch is looked at; what waits for 
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
 links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
            docs/lab/gpu is in its index
+types      a program of tests has no two types of one name: one_type.py
 self_test  each of these rules finds a violation that is planted for it
 """
 import glob
@@ -24,11 +25,12 @@ import sys
 import tempfile
 
 import names as file_names
+import one_type
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "self_test")
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "types", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 LONGEST = 500
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
@@ -159,9 +161,10 @@ NO_ANSWER = {"cudaGetErrorString", "cudaGetErrorName"} | {"cudaEvent_t", "cudaSt
 WAITS = re.compile(r"\bcuda(Malloc\w*|HostAlloc|HostRegister|(Stream|Device|Event)Synchronize|Memcpy|Memset)(?=\()")
 # Where a computation waits or allocates, and who counts it; then what no computation calls.
 MAY_WAIT = {"backend/queue_gpu.cu": "DeviceMemory::allocations, Queue::waits", "backend/block_cache_gpu.cu": "DeviceMemory::allocations",
-            "particles/staging_gpu.cu": "slot_waits", "engine/gpu/step_clock_gpu.cu": "DeviceForce::waits_",
-            "engine/gpu/write_gpu.cu": "waits_", "engine/gpu/engine_gpu.cu": "after errors and at the end of its life only",
-            "engine/ranks/ranks_engine_gpu.cu": "waits_", "near/layouts/layout_base_gpu.cu": "near field: its own times",
+            "particles/staging_gpu.cu": "slot_waits", "engine/gpu/step_clock_gpu.cu": "Computation::waits",
+            "engine/gpu/write_gpu.cu": "Computation::waits", "engine/gpu/engine_gpu.cu": "after errors and at the end of its life only",
+            "engine/gpu/computation_gpu.cu": "after errors only",
+            "engine/ranks/ranks_engine_gpu.cu": "Computation::waits", "near/layouts/layout_base_gpu.cu": "near field: its own times",
             "near/plan/near_plan_gpu.cu": "near field: waits_", "near/plan/caller_points_gpu.cu": "near field: waits_",
             "near/plan/caller_sums_gpu.cu": "near field: end()", "near/parts_gpu.cu": "its end",
             "near/copies/layout_copies_gpu.cu": "near field: its own times", "decompose/array_copies_gpu.cu": "cuts from host arrays",
@@ -239,6 +242,12 @@ def links(repository):
             yield f"{path}: not in {index}"
 
 
+def types(repository, build):
+    for folder, name, files in one_type.twice(repository, Includes(repository, build),
+                                              lambda path: without_comments(read(repository, path))):
+        yield f"{folder}: two types are called {name}, in {' and '.join(files)}; expected another name for one of them"
+
+
 def plant(folder, files):
     """Writes a case's tree, and the compile commands of a build of it."""
     for path, text in files.items():
@@ -267,7 +276,7 @@ def self_test(_repository):
 
 
 def ask(rule, repository, build, compilers=("cc", "c++"), **options):
-    arguments = {"layering": (build,), "cycles": (build,), "headers": compilers}.get(rule, ())
+    arguments = {"layering": (build,), "cycles": (build,), "types": (build,), "headers": compilers}.get(rule, ())
     return globals()[rule](repository, *arguments, **options)
 
 

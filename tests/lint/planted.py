@@ -113,6 +113,13 @@ CASES = (
     {"rule": "links", "files": {
         "docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
         "docs/lab/gpu/new.md": "nothing\n"}},
+    {"rule": "types", "files": {
+        "tests/gpu/near/a_test.cu": '#include "a.hpp"\n', "tests/gpu/near/b_test.cpp": '#include "deep.hpp"\n',
+        "tests/gpu/near/a.hpp": "namespace a::b {\nstruct Scene { int n; };\nstruct Own { struct Inner {}; };\n}\n",
+        "tests/support/deep.hpp": '#include "b.hpp"\nnamespace { struct Own {}; }\n',
+        "tests/support/b.hpp": "namespace a {\nnamespace b { class Scene final : Base { }; struct Own; }\nstruct Inner {}; }\n"},
+     "says": ["tests/gpu/near: two types are called a::b::Scene, in tests/gpu/near/a.hpp and tests/support/b.hpp"],
+     "silent": ["Own", "Inner"]},
     {"rule": "headers", "files": {
         "capi/include/graft/a.h": "int64_t f(void);\n",
         "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"}},

@@ -54,23 +54,23 @@ static int32_t call(scene* s, int which, int missing) {
         s->bytes[r] = which == a_large_allgatherv ? LARGE : which == an_alltoallv ? 300000 : 8;
     switch (which) {
     case a_barrier:
-        return t->barrier(t->self);
+        return t->comm_barrier(t->self);
     case a_bcast:
-        return t->bcast(t->self, s->receive, 8, missing);
+        return t->comm_bcast(t->self, s->receive, 8, missing);
     case an_allreduce:
-        return t->allreduce(t->self, &number, &number, 1, GRAFT_I64, GRAFT_COMM_SUM);
+        return t->comm_allreduce(t->self, &number, &number, 1, GRAFT_I64, GRAFT_COMM_SUM);
     case a_double:
-        return t->allreduce(t->self, &value, &value, 1, GRAFT_F64, GRAFT_COMM_SUM);
+        return t->comm_allreduce(t->self, &value, &value, 1, GRAFT_F64, GRAFT_COMM_SUM);
     case an_allgatherv:
     case a_large_allgatherv:
-        return t->allgatherv(t->self, s->send, s->bytes[0], s->receive, s->bytes, s->offset);
+        return t->comm_allgatherv(t->self, s->send, s->bytes[0], s->receive, s->bytes, s->offset);
     case an_alltoallv:
-        return t->alltoallv(t->self, s->send, s->bytes, s->offset, s->receive, s->bytes, s->offset);
+        return t->comm_alltoallv(t->self, s->send, s->bytes, s->offset, s->receive, s->bytes, s->offset);
     case a_waitall:
-        status = t->irecv(t->self, s->receive, LARGE, missing, 5, &requests[0]);
-        return status != 0 ? status : t->waitall(t->self, 1, requests);
+        status = t->comm_irecv(t->self, s->receive, LARGE, missing, 5, &requests[0]);
+        return status != 0 ? status : t->comm_waitall(t->self, 1, requests);
     default:
-        return t->split(t->self, 0, 0, &part);
+        return t->comm_split(t->self, 0, 0, &part);
     }
 }
 
@@ -98,20 +98,20 @@ static void test_give_up(const shim_library* shim, int which, int bad) {
     MPI_Barrier(
         MPI_COMM_WORLD); /* a barrier of the table would let the first fail before the last has left */
     if (rank == bad) {
-        s.t->fail(s.t->self, "the disk is full");
-        s.t->fail(s.t->self, "said twice");
+        s.t->comm_fail(s.t->self, "the disk is full");
+        s.t->comm_fail(s.t->self, "said twice");
     } else {
         CHECK(call(&s, which, bad) == GRAFT_ERROR_COMMUNICATION);
-        CHECK_TEXT(s.t->error_text(s.t->self), named);
-        CHECK_TEXT(s.t->error_text(s.t->self), "the disk is full");
+        CHECK_TEXT(s.t->comm_error_text(s.t->self), named);
+        CHECK_TEXT(s.t->comm_error_text(s.t->self), "the disk is full");
     }
     check_untouched(&s);
     for (later = 0; later < calls; ++later) {
         CHECK(call(&s, later, (rank + 1) % size) == GRAFT_ERROR_COMMUNICATION);
-        CHECK_TEXT(s.t->error_text(s.t->self), "the disk is full");
+        CHECK_TEXT(s.t->comm_error_text(s.t->self), "the disk is full");
     }
     CHECK(MPI_Wtime() - start < 20);
-    s.t->free(s.t);
+    s.t->comm_free(s.t);
     drop(&s);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -119,36 +119,37 @@ static void test_give_up(const shim_library* shim, int which, int bad) {
 /* Peers wait in a part of the table, or a part of a part, that the giving-up rank has not entered. */
 static void test_give_up_above(const shim_library* shim, int bad) {
     graft_comm_v1 *t = table_over(shim, MPI_COMM_WORLD), *part = NULL, *inner = NULL;
-    CHECK_OK(t, t->split(t->self, 0, rank, &part));
-    CHECK_OK(part, part->split(part->self, 0, rank, &inner));
+    CHECK_OK(t, t->comm_split(t->self, 0, rank, &part));
+    CHECK_OK(part, part->comm_split(part->self, 0, rank, &inner));
     if (rank == bad)
-        t->fail(t->self, "above");
-    CHECK((rank % 2 == 0 ? part : inner)->barrier((rank % 2 == 0 ? part : inner)->self) ==
+        t->comm_fail(t->self, "above");
+    CHECK((rank % 2 == 0 ? part : inner)->comm_barrier((rank % 2 == 0 ? part : inner)->self) ==
           GRAFT_ERROR_COMMUNICATION);
-    CHECK_TEXT(inner->error_text(inner->self)[0] != '\0' ? inner->error_text(inner->self)
-                                                         : part->error_text(part->self),
+    CHECK_TEXT(inner->comm_error_text(inner->self)[0] != '\0' ? inner->comm_error_text(inner->self)
+                                                              : part->comm_error_text(part->self),
                "above");
-    CHECK(t->failed_call(t->self) == GRAFT_COMM_CALL_SPLIT); /* the last one of the rank that gave up */
-    CHECK(inner->failed_call(inner->self) == GRAFT_COMM_CALL_SPLIT);
-    t->free(t);
-    part->free(part);
-    inner->free(inner);
+    CHECK(t->comm_failed_call(t->self) == GRAFT_COMM_CALL_SPLIT); /* the last one of the rank that gave up */
+    CHECK(inner->comm_failed_call(inner->self) == GRAFT_COMM_CALL_SPLIT);
+    t->comm_free(t);
+    part->comm_free(part);
+    inner->comm_free(inner);
 }
 
 /* A part that fails leaves the whole as it was. */
 static void test_give_up_below(const shim_library* shim) {
     graft_comm_v1 *t = table_over(shim, MPI_COMM_WORLD), *part = NULL;
-    CHECK_OK(t, t->split(t->self, 0, -rank, &part));
+    CHECK_OK(t, t->comm_split(t->self, 0, -rank, &part));
     if (rank == size - 1)
-        part->fail(part->self, "below");
+        part->comm_fail(part->self, "below");
     else
-        CHECK(part->barrier(part->self) == GRAFT_ERROR_COMMUNICATION);
-    CHECK_TEXT(part->barrier(part->self) != 0 ? part->error_text(part->self) : "", "rank 0 gave up: below");
-    CHECK_OK(t, t->barrier(t->self));
-    CHECK(t->failed_call(t->self) == GRAFT_COMM_CALL_UNKNOWN);
-    part->free(part);
-    CHECK_OK(t, t->barrier(t->self));
-    t->free(t);
+        CHECK(part->comm_barrier(part->self) == GRAFT_ERROR_COMMUNICATION);
+    CHECK_TEXT(part->comm_barrier(part->self) != 0 ? part->comm_error_text(part->self) : "",
+               "rank 0 gave up: below");
+    CHECK_OK(t, t->comm_barrier(t->self));
+    CHECK(t->comm_failed_call(t->self) == GRAFT_COMM_CALL_UNKNOWN);
+    part->comm_free(part);
+    CHECK_OK(t, t->comm_barrier(t->self));
+    t->comm_free(t);
 }
 
 /* The first to wait too long fails, and tells the others why. */
@@ -156,18 +157,18 @@ static void test_deadline(const shim_library* shim, int which) {
     scene s;
     double start;
     make(&s, table_over(shim, MPI_COMM_WORLD));
-    CHECK_OK(s.t, s.t->set_deadline(s.t->self, 0.2));
+    CHECK_OK(s.t, s.t->comm_set_deadline(s.t->self, 0.2));
     start = MPI_Wtime();
     if (rank != 0) { /* rank 0 computes, and notices nothing */
         CHECK(call(&s, which, 0) == GRAFT_ERROR_COMMUNICATION);
         CHECK(MPI_Wtime() - start > 0.15 && MPI_Wtime() - start < 10);
-        CHECK_TEXT(s.t->error_text(s.t->self), "deadline of 0.2 s");
+        CHECK_TEXT(s.t->comm_error_text(s.t->self), "deadline of 0.2 s");
         check_untouched(&s);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(s.t->barrier(s.t->self) == GRAFT_ERROR_COMMUNICATION);
-    CHECK_TEXT(s.t->error_text(s.t->self), "deadline");
-    s.t->free(s.t);
+    CHECK(s.t->comm_barrier(s.t->self) == GRAFT_ERROR_COMMUNICATION);
+    CHECK_TEXT(s.t->comm_error_text(s.t->self), "deadline");
+    s.t->comm_free(s.t);
     drop(&s);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -178,25 +179,25 @@ static void test_wrong_messages(const shim_library* shim) {
     graft_comm_v1* t = table_over(shim, MPI_COMM_WORLD);
     int64_t requests[2];
     char data[64] = {0};
-    CHECK_OK(t, t->isend(t->self, data, 8, (rank + 1) % size, 1, &requests[0]));
-    CHECK_OK(t, t->irecv(t->self, data + 32, 16, (rank + size - 1) % size, 1, &requests[1]));
+    CHECK_OK(t, t->comm_isend(t->self, data, 8, (rank + 1) % size, 1, &requests[0]));
+    CHECK_OK(t, t->comm_irecv(t->self, data + 32, 16, (rank + size - 1) % size, 1, &requests[1]));
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(t->waitall(t->self, 2, requests) == GRAFT_ERROR_COMMUNICATION);
-    CHECK_TEXT(t->error_text(t->self), "8 bytes came");
-    t->free(t);
+    CHECK(t->comm_waitall(t->self, 2, requests) == GRAFT_ERROR_COMMUNICATION);
+    CHECK_TEXT(t->comm_error_text(t->self), "8 bytes came");
+    t->comm_free(t);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void test_wait_twice(const shim_library* shim) {
     graft_comm_v1* t = table_over(shim, MPI_COMM_WORLD);
     int64_t requests[2], one = 1, other = 0;
-    CHECK_OK(t, t->isend(t->self, &one, 8, (rank + 1) % size, 1, &requests[0]));
-    CHECK_OK(t, t->irecv(t->self, &other, 8, (rank + size - 1) % size, 1, &requests[1]));
-    CHECK_OK(t, t->waitall(t->self, 2, requests));
+    CHECK_OK(t, t->comm_isend(t->self, &one, 8, (rank + 1) % size, 1, &requests[0]));
+    CHECK_OK(t, t->comm_irecv(t->self, &other, 8, (rank + size - 1) % size, 1, &requests[1]));
+    CHECK_OK(t, t->comm_waitall(t->self, 2, requests));
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(t->waitall(t->self, 1, requests) != 0);
-    CHECK_TEXT(t->error_text(t->self), "waited for before"); /* this rank's own, or a peer's */
-    t->free(t);
+    CHECK(t->comm_waitall(t->self, 1, requests) != 0);
+    CHECK_TEXT(t->comm_error_text(t->self), "waited for before"); /* this rank's own, or a peer's */
+    t->comm_free(t);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -205,8 +206,8 @@ static void test_free_pending(const shim_library* shim) {
     graft_comm_v1* t = table_over(shim, MPI_COMM_WORLD);
     int64_t request;
     char* data = malloc(1000);
-    CHECK_OK(t, t->irecv(t->self, data, 1000, (rank + 1) % size, 1, &request));
-    t->free(t);
+    CHECK_OK(t, t->comm_irecv(t->self, data, 1000, (rank + 1) % size, 1, &request));
+    t->comm_free(t);
     free(data);
 }
 

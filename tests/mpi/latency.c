@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
         theirs = best(theirs, MPI_Wtime() - start);
         start = MPI_Wtime();
         for (i = 0; i < calls; ++i)
-            CHECK_OK(t, t->allreduce(t->self, &in, &out, 1, GRAFT_I64, GRAFT_COMM_SUM));
+            CHECK_OK(t, t->comm_allreduce(t->self, &in, &out, 1, GRAFT_I64, GRAFT_COMM_SUM));
         ours = best(ours, MPI_Wtime() - start);
         start = MPI_Wtime();
         for (i = 0; i < calls; ++i) {
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
         theirs_f64 = best(theirs_f64, MPI_Wtime() - start);
         start = MPI_Wtime();
         for (i = 0; i < calls; ++i)
-            CHECK_OK(t, t->allreduce(t->self, &value, &sum, 1, GRAFT_F64, GRAFT_COMM_SUM));
+            CHECK_OK(t, t->comm_allreduce(t->self, &value, &sum, 1, GRAFT_F64, GRAFT_COMM_SUM));
         ours_f64 = best(ours_f64, MPI_Wtime() - start);
     }
     if (t->rank == 0)
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
                "\"table_f64\": %.3f}, \"ratio\": %.2f, \"ratio_f64\": %.2f}\n",
                (int)t->size, theirs / calls * 1e6, nonblocking / calls * 1e6, ours / calls * 1e6,
                theirs_f64 / calls * 1e6, ours_f64 / calls * 1e6, ours / theirs, ours_f64 / theirs_f64);
-    t->free(t);
+    t->comm_free(t);
     i = result();
     MPI_Finalize();
     return i;

@@ -27,10 +27,10 @@ static void test_handles(const shim_library* shim, int rank) {
     if (rank == 0) {
         t = table_over(shim, half);
         CHECK(t->size == 1);
-        CHECK_OK(t, t->barrier(t->self));
+        CHECK_OK(t, t->comm_barrier(t->self));
         MPI_Comm_free(&half); /* ours is a duplicate */
-        CHECK_OK(t, t->barrier(t->self));
-        t->free(t);
+        CHECK_OK(t, t->comm_barrier(t->self));
+        t->comm_free(t);
     } else {
         CHECK(shim->from_fortran((int32_t)MPI_Comm_c2f(half), &t) == GRAFT_ERROR_ARGUMENT);
         CHECK_TEXT(shim->error(), "MPI_COMM_NULL");
@@ -53,37 +53,37 @@ static void test_handles(const shim_library* shim, int rank) {
  * rest. */
 static void test_lonely_free(const shim_library* shim, int rank) {
     graft_comm_v1 *a = table_over(shim, MPI_COMM_WORLD), *b = table_over(shim, MPI_COMM_WORLD), *part = NULL;
-    CHECK_OK(a, a->split(a->self, 0, 0, &part));
+    CHECK_OK(a, a->comm_split(a->self, 0, 0, &part));
     if (rank == 0) {
-        a->free(a);
-        part->free(part);
+        a->comm_free(a);
+        part->comm_free(part);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK_OK(b, b->barrier(b->self));
+    CHECK_OK(b, b->comm_barrier(b->self));
     if (rank != 0) {
-        part->free(part);
-        a->free(a);
+        part->comm_free(part);
+        a->comm_free(a);
     }
-    CHECK_OK(b, b->barrier(b->self));
-    b->free(b);
+    CHECK_OK(b, b->comm_barrier(b->self));
+    b->comm_free(b);
 }
 
 static void test_after(const shim_library* shim, graft_comm_v1* t, graft_comm_v1* part) {
     int64_t request, one = 1;
     graft_comm_v1* other = NULL;
-    CHECK(t->barrier(t->self) == GRAFT_ERROR_COMMUNICATION);
-    CHECK_TEXT(t->error_text(t->self), "MPI_Finalize");
-    CHECK(t->bcast(t->self, &one, 8, 0) == GRAFT_ERROR_COMMUNICATION);
-    CHECK(t->allreduce(t->self, &one, &one, 1, GRAFT_I64, 0) == GRAFT_ERROR_COMMUNICATION);
-    CHECK(t->isend(t->self, &one, 8, 0, 0, &request) == GRAFT_ERROR_COMMUNICATION);
-    CHECK(t->irecv(t->self, &one, 8, 0, 0, &request) == GRAFT_ERROR_COMMUNICATION);
-    CHECK(t->waitall(t->self, 0, NULL) == GRAFT_ERROR_COMMUNICATION);
-    CHECK(t->split(t->self, 0, 0, &other) == GRAFT_ERROR_COMMUNICATION);
-    CHECK(t->time_s(t->self) == 0);
-    t->fail(t->self, "late");
-    CHECK(part->barrier(part->self) == GRAFT_ERROR_COMMUNICATION);
-    t->free(t);
-    part->free(part);
+    CHECK(t->comm_barrier(t->self) == GRAFT_ERROR_COMMUNICATION);
+    CHECK_TEXT(t->comm_error_text(t->self), "MPI_Finalize");
+    CHECK(t->comm_bcast(t->self, &one, 8, 0) == GRAFT_ERROR_COMMUNICATION);
+    CHECK(t->comm_allreduce(t->self, &one, &one, 1, GRAFT_I64, 0) == GRAFT_ERROR_COMMUNICATION);
+    CHECK(t->comm_isend(t->self, &one, 8, 0, 0, &request) == GRAFT_ERROR_COMMUNICATION);
+    CHECK(t->comm_irecv(t->self, &one, 8, 0, 0, &request) == GRAFT_ERROR_COMMUNICATION);
+    CHECK(t->comm_waitall(t->self, 0, NULL) == GRAFT_ERROR_COMMUNICATION);
+    CHECK(t->comm_split(t->self, 0, 0, &other) == GRAFT_ERROR_COMMUNICATION);
+    CHECK(t->comm_time_s(t->self) == 0);
+    t->comm_fail(t->self, "late");
+    CHECK(part->comm_barrier(part->self) == GRAFT_ERROR_COMMUNICATION);
+    t->comm_free(t);
+    part->comm_free(part);
     CHECK(shim->from_fortran(0, &t) == GRAFT_ERROR_CALL_ORDER);
     CHECK_TEXT(shim->error(), "MPI_Finalize");
     CHECK(shim->start() == GRAFT_ERROR_CALL_ORDER);
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     CHECK(shim.start() == GRAFT_OK); /* the host has started MPI: nothing to do, and nothing to finish */
     CHECK(shim.finish() == GRAFT_OK);
     t = table_over(&shim, MPI_COMM_WORLD);
-    CHECK_OK(t, t->split(t->self, 0, 0, &part));
+    CHECK_OK(t, t->comm_split(t->self, 0, 0, &part));
     others = result();
     MPI_Finalize();
     failures = 0;

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
         fprintf(stderr, "%s\n", graft_last_error());
     CHECK(status == GRAFT_OK);
     if (t != NULL) {
-        CHECK_OK(t, t->allreduce(t->self, &one, &sum, 1, GRAFT_I32, GRAFT_COMM_SUM));
+        CHECK_OK(t, t->comm_allreduce(t->self, &one, &sum, 1, GRAFT_I32, GRAFT_COMM_SUM));
         CHECK(sum == t->size);
         CHECK(graft_mpi_comm_destroy(&t) == GRAFT_OK && t == NULL);
     }

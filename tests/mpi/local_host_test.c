@@ -52,12 +52,12 @@ int main(int argc, char** argv) {
         unsetenv("GRAFT_MPI_LIBRARY");
     }
     t = expect(function_of(library, "host_world")(), GRAFT_OK, "");
-    if (t != NULL && t->barrier(t->self) != GRAFT_OK) {
-        fprintf(stderr, "barrier: %s\n", t->error_text(t->self));
+    if (t != NULL && t->comm_barrier(t->self) != GRAFT_OK) {
+        fprintf(stderr, "barrier: %s\n", t->comm_error_text(t->self));
         ++failures;
     }
     function_of(library, "host_finish")();
     if (t != NULL)
-        t->free(t); /* after MPI_Finalize */
+        t->comm_free(t); /* after MPI_Finalize */
     return failures != 0;
 }

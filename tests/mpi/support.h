@@ -28,7 +28,7 @@ static int failures = 0;
         const int32_t status_ = (call);                                                                      \
         if (status_ != 0) {                                                                                  \
             fprintf(stderr, "%s:%d: rank %d: status %d of %s: %s\n", __FILE__, __LINE__, (int)(table)->rank, \
-                    (int)status_, #call, (table)->error_text((table)->self));                                \
+                    (int)status_, #call, (table)->comm_error_text((table)->self));                           \
             ++failures;                                                                                      \
         }                                                                                                    \
     } while (0)

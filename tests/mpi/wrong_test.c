@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
         fprintf(stderr, "as expected: %s\n", other.error());
     own = open_shim(argv[1]);
     t = table_over(&own, MPI_COMM_WORLD);
-    CHECK_OK(t, t->barrier(t->self));
-    t->free(t);
+    CHECK_OK(t, t->comm_barrier(t->self));
+    t->comm_free(t);
     argc = result();
     MPI_Finalize();
     return argc;

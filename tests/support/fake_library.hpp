@@ -17,6 +17,7 @@ template <typename Control>
 Control& fake_control(const char* path) {
     static Control* const found = [path] {
         setenv("GRAFT_CUDA_LIBRARY", path, 1);
+        setenv("GRAFT_CUDA_STUDY_LIBRARY", path, 1);
         std::string why;
         EXPECT_NE(backend::find_cuda(&why), nullptr) << why;
         void* library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);

@@ -107,36 +107,36 @@ inline graft_comm_v1* make_faulty(graft_comm_v1* inner, const std::shared_ptr<Fa
 namespace detail {
 
 inline void fill_collectives(graft_comm_v1& table) {
-    table.barrier = [](void* self) {
-        return perhaps(self, "barrier", [](graft_comm_v1& inner) { return inner.barrier(inner.self); });
+    table.comm_barrier = [](void* self) {
+        return perhaps(self, "barrier", [](graft_comm_v1& inner) { return inner.comm_barrier(inner.self); });
     };
-    table.bcast = [](void* self, void* data, int64_t bytes, int32_t root) {
+    table.comm_bcast = [](void* self, void* data, int64_t bytes, int32_t root) {
         return perhaps(self, "bcast",
-                       [=](graft_comm_v1& inner) { return inner.bcast(inner.self, data, bytes, root); });
+                       [=](graft_comm_v1& inner) { return inner.comm_bcast(inner.self, data, bytes, root); });
     };
-    table.allreduce = [](void* self, const void* send, void* receive, int64_t count, int32_t dtype,
+    table.comm_allreduce = [](void* self, const void* send, void* receive, int64_t count, int32_t dtype,
                          int32_t operation) {
         return perhaps(self, "allreduce", [=](graft_comm_v1& inner) {
-            return inner.allreduce(inner.self, send, receive, count, dtype, operation);
+            return inner.comm_allreduce(inner.self, send, receive, count, dtype, operation);
         });
     };
-    table.allgatherv = [](void* self, const void* send, int64_t send_bytes, void* receive,
+    table.comm_allgatherv = [](void* self, const void* send, int64_t send_bytes, void* receive,
                           const int64_t* receive_bytes, const int64_t* receive_offset) {
         return perhaps(self, "allgatherv", [=](graft_comm_v1& inner) {
-            return inner.allgatherv(inner.self, send, send_bytes, receive, receive_bytes, receive_offset);
+            return inner.comm_allgatherv(inner.self, send, send_bytes, receive, receive_bytes, receive_offset);
         });
     };
-    table.alltoallv = [](void* self, const void* send, const int64_t* send_bytes, const int64_t* send_offset,
+    table.comm_alltoallv = [](void* self, const void* send, const int64_t* send_bytes, const int64_t* send_offset,
                          void* receive, const int64_t* receive_bytes, const int64_t* receive_offset) {
         return perhaps(self, "alltoallv", [=](graft_comm_v1& inner) {
-            return inner.alltoallv(inner.self, send, send_bytes, send_offset, receive, receive_bytes,
+            return inner.comm_alltoallv(inner.self, send, send_bytes, send_offset, receive, receive_bytes,
                                    receive_offset);
         });
     };
-    table.split = [](void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
+    table.comm_split = [](void* self, int32_t colour, int32_t key, graft_comm_v1** part) {
         graft_comm_v1* made = nullptr;
         const int32_t status = perhaps(
-            self, "split", [&](graft_comm_v1& inner) { return inner.split(inner.self, colour, key, &made); });
+            self, "split", [&](graft_comm_v1& inner) { return inner.comm_split(inner.self, colour, key, &made); });
         if (status != 0)
             faulty(self).lost_part = made; // freed with the whole: its peers see the fault, not a freed part
         *part = status == 0 && made != nullptr ? make_faulty(made, faulty(self).fault) : nullptr;
@@ -145,51 +145,51 @@ inline void fill_collectives(graft_comm_v1& table) {
 }
 
 inline void fill_messages(graft_comm_v1& table) {
-    table.isend = [](void* self, const void* data, int64_t bytes, int32_t to, int32_t tag, int64_t* request) {
+    table.comm_isend = [](void* self, const void* data, int64_t bytes, int32_t to, int32_t tag, int64_t* request) {
         return perhaps(self, "isend", [=](graft_comm_v1& inner) {
-            return inner.isend(inner.self, data, bytes, to, tag, request);
+            return inner.comm_isend(inner.self, data, bytes, to, tag, request);
         });
     };
-    table.irecv = [](void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
+    table.comm_irecv = [](void* self, void* data, int64_t bytes, int32_t from, int32_t tag, int64_t* request) {
         return perhaps(self, "irecv", [=](graft_comm_v1& inner) {
-            return inner.irecv(inner.self, data, bytes, from, tag, request);
+            return inner.comm_irecv(inner.self, data, bytes, from, tag, request);
         });
     };
-    table.waitall = [](void* self, int64_t count, int64_t* requests) {
+    table.comm_waitall = [](void* self, int64_t count, int64_t* requests) {
         return perhaps(self, "waitall",
-                       [=](graft_comm_v1& inner) { return inner.waitall(inner.self, count, requests); });
+                       [=](graft_comm_v1& inner) { return inner.comm_waitall(inner.self, count, requests); });
     };
 }
 
 inline void fill_rest(graft_comm_v1& table, const graft_comm_v1& inner) {
-    table.free = [](graft_comm_v1* table) {
+    table.comm_free = [](graft_comm_v1* table) {
         const std::unique_ptr<FaultyTable> me(&faulty(table->self));
         if (me->lost_part != nullptr)
-            me->lost_part->free(me->lost_part);
-        me->inner->free(me->inner);
+            me->lost_part->comm_free(me->lost_part);
+        me->inner->comm_free(me->inner);
     };
-    table.error_text = [](void* self) -> const char* {
+    table.comm_error_text = [](void* self) -> const char* {
         FaultyTable& me = faulty(self);
-        if (!me.error.empty() || me.inner->error_text == nullptr)
+        if (!me.error.empty() || me.inner->comm_error_text == nullptr)
             return me.error.c_str();
-        return me.inner->error_text(me.inner->self);
+        return me.inner->comm_error_text(me.inner->self);
     };
-    if (inner.set_deadline != nullptr)
-        table.set_deadline = [](void* self, double seconds) {
-            return faulty(self).inner->set_deadline(faulty(self).inner->self, seconds);
+    if (inner.comm_set_deadline != nullptr)
+        table.comm_set_deadline = [](void* self, double seconds) {
+            return faulty(self).inner->comm_set_deadline(faulty(self).inner->self, seconds);
         };
-    if (inner.fail != nullptr)
-        table.fail = [](void* self, const char* text) {
-            faulty(self).inner->fail(faulty(self).inner->self, text);
+    if (inner.comm_fail != nullptr)
+        table.comm_fail = [](void* self, const char* text) {
+            faulty(self).inner->comm_fail(faulty(self).inner->self, text);
         };
-    if (inner.failed_call != nullptr)
-        table.failed_call = [](void* self) -> int32_t {
+    if (inner.comm_failed_call != nullptr)
+        table.comm_failed_call = [](void* self) -> int32_t {
             const FaultyTable& me = faulty(self);
             const int32_t injected = me.fault->call != nullptr ? me.fault->call->load() : 0;
-            return injected != 0 ? injected : me.inner->failed_call(me.inner->self);
+            return injected != 0 ? injected : me.inner->comm_failed_call(me.inner->self);
         };
-    if (inner.time_s != nullptr)
-        table.time_s = [](void* self) { return faulty(self).inner->time_s(faulty(self).inner->self); };
+    if (inner.comm_time_s != nullptr)
+        table.comm_time_s = [](void* self) { return faulty(self).inner->comm_time_s(faulty(self).inner->self); };
 }
 
 } // namespace detail
@@ -232,7 +232,7 @@ inline FaultyRun run_faulty(int size, int rank, int64_t at, FaultTime time,
     }
     run.errors = comm::run_tables(tables, body);
     for (graft_comm_v1* table : tables)
-        table->free(table);
+        table->comm_free(table);
     return run;
 }
 

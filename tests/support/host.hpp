@@ -105,7 +105,7 @@ struct Call {
 /// A context that is destroyed with the test.
 class Context {
   public:
-    explicit Context(const graft_options_values& options, const graft_allocator* allocator = nullptr) {
+    explicit Context(const capi::Options& options, const graft_allocator* allocator = nullptr) {
         status = capi::context_create(options, allocator, &context_);
     }
     ~Context() { capi::context_destroy(&context_); }
@@ -118,11 +118,11 @@ class Context {
     graft_context* context_ = nullptr;
 };
 
-inline graft_options_values options(int32_t method, int32_t precision = GRAFT_PRECISION_FP64) {
-    graft_options_values v = capi::default_options();
-    v.method = method;
-    v.precision = precision;
-    v.threads = 1;
+inline capi::Options options(settings::Method method, settings::Precision precision = settings::Precision::fp64) {
+    capi::Options v;
+    v.engine.method = method;
+    v.engine.precision = precision;
+    v.engine.threads = 1;
     return v;
 }
 

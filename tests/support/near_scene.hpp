@@ -19,6 +19,15 @@ namespace graft::test {
 
 namespace near = graft::near;
 
+/// Whether all outputs are added to.
+inline void set_add(near::NearSums& sums, bool add) {
+    for (particles::ArrayView& view : sums.potential)
+        view.add = add;
+    for (auto& axes : sums.gradient)
+        for (particles::ArrayView& view : axes)
+            view.add = add;
+}
+
 struct NearScene {
     using Column = std::vector<double>;
     int64_t n[2]; // targets, sources

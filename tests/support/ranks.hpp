@@ -20,11 +20,11 @@ inline void on_ranks(int size, const std::function<void(int, graft_comm_v1*)>& b
     for (std::thread& thread : threads)
         thread.join();
     for (graft_comm_v1* table : tables)
-        table->free(table);
+        table->comm_free(table);
 }
 
 /// body(rank, context) with a context that works on the ranks.
-inline void on_contexts(int size, const graft_options_values& options,
+inline void on_contexts(int size, const capi::Options& options,
                         const std::function<void(int, graft_context*)>& body) {
     on_ranks(size, [&](int rank, graft_comm_v1* table) {
         Context context(options);

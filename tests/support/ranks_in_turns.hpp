@@ -30,7 +30,7 @@ inline void run_ranks(int size, const std::function<void(comm::Communicator&)>& 
         body(comm);
     });
     for (graft_comm_v1* table : tables)
-        table->free(table);
+        table->comm_free(table);
     comm::throw_first(errors);
 }
 

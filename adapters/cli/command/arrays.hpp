@@ -2,6 +2,7 @@
 #pragma once
 
 #include <graft/graft.h>
+#include <graft/views.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,16 +23,14 @@ constexpr int32_t dtype_of = std::is_same_v<T, double> ? GRAFT_F64
                              : sizeof(T) == 4          ? GRAFT_I32
                                                        : GRAFT_I64;
 
+/// n numbers; read-only where they are const.
 template <class T>
-graft_array array_of(const T* data, std::size_t n) {
-    graft_array array = sized<graft_array>();
-    array.data = const_cast<T*>(data); // inputs are only read; the struct serves inputs and outputs
-    array.dtype = dtype_of<T>;
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = 1;
-    array.n = static_cast<int64_t>(n);
-    array.bytes = static_cast<int64_t>(n * sizeof(T));
-    return array;
+graft_array array_of(T* data, std::size_t n) {
+    const auto items = static_cast<int64_t>(n);
+    if constexpr (std::is_const_v<T>)
+        return graft_view_const(data, dtype_of<std::remove_const_t<T>>, items, 1, 0, 0);
+    else
+        return graft_view(data, dtype_of<T>, items, 1, 0, 0);
 }
 
 } // namespace graft::cli

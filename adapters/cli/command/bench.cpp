@@ -1,4 +1,4 @@
-// `graft bench`: the library's own measurements through run_tool("bench").
+// `graft bench`: the library's own measurements through run_study("bench").
 #include "command/arguments.hpp"
 #include "command/bench_force.hpp"
 #include "command/bench_near.hpp"
@@ -21,12 +21,12 @@ int bench_command(const Words& words) {
         return bench_near_command(Words(words.begin() + 1, words.end()));
     }
     Arguments arguments(
-        "bench", "WHAT [--backend cuda] [--n N] [--precision P] [--set key=value ...]",
+        "bench", "WHAT [--backend gpu] [--n N] [--precision P] [--set key=value ...]",
         "Runs a measurement of the library and prints its JSON answer. WHAT is p2p (pairs per second, the "
         "rate of\n"
         "independent multiply-adds, and the share of the bound that follows from both), m2p, or all. One "
         "thread;\n"
-        "p2p with --backend cuda: all pairs on a GPU, thuering2023's stages and ours, beside the rate of "
+        "p2p with --backend gpu: all pairs on a GPU, thuering2023's stages and ours, beside the rate of "
         "the\n"
         "pure instruction mix and the bandwidths measured in the same run.\n"
         "graft bench p2p --help: the near field of boxes, layout by layout (--density D, --layout NAMES "
@@ -35,9 +35,9 @@ int bench_command(const Words& words) {
         "graft bench orb --help: the decomposition and migration of many points, on any number of ranks.",
         true);
     arguments.positional("what")
-        .value("backend", "B", "p2p: cpu (default) or cuda")
-        .value("n", "N", "p2p, cuda: bodies (262144)")
-        .value("precision", "P", "p2p, cuda: fp32, mixed, fp64 or all (default)")
+        .value("backend", "B", "p2p: cpu (default) or gpu")
+        .value("n", "N", "p2p, gpu: bodies (262144)")
+        .value("precision", "P", "p2p, gpu: fp32, mixed, fp64 or all (default)")
         .list("set", "key=value", "an argument of the measurement: repetitions=1 to 1000 (repeatable)");
     if (!arguments.parse(words)) {
         return 0;
@@ -56,7 +56,7 @@ int bench_command(const Words& words) {
         }
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("bench", yaml).c_str());
+    std::printf("%s\n", engine.run_study("bench", yaml).c_str());
     return 0;
 }
 

@@ -29,7 +29,7 @@ Arguments declare() {
         .flag("check",
               "measure errors, too: against compensated direct sums on the CPU, or on the GPU (fp64)")
         .flag("potential", "compute potentials as well")
-        .list("set", "key=value", "a deck key, such as cuda.walk=super (repeatable)");
+        .list("set", "key=value", "a deck key, such as gpu.walk=super (repeatable)");
     for (const EngineSetting& setting : engine_settings()) {
         arguments.value(setting.name, setting.placeholder,
                         (std::string(setting.help) + " (" + setting.key + ")").c_str());
@@ -43,7 +43,7 @@ Arguments declare() {
         "p99,\n"
         "max} = |a - a_direct| / |a_direct|, where pairs are more than 5e10 of sums in fp64 on the GPU.\n\n"
         "  graft bench force --n 1e6 --accuracy 1e-3 --check\n"
-        "  graft bench force --ic uniform --n 8e6 --backend cuda --set cuda.walk=super --json");
+        "  graft bench force --ic uniform --n 8e6 --backend gpu --set gpu.walk=super --json");
 }
 
 std::string yaml_of(const Arguments& arguments) {
@@ -79,7 +79,7 @@ int bench_force_command(const Words& words) {
         return 0;
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("force", yaml_of(arguments)).c_str());
+    std::printf("%s\n", engine.run_study("force", yaml_of(arguments)).c_str());
     return 0;
 }
 

@@ -38,14 +38,14 @@ Arguments declare() {
         .value("precision", "P", "fp64", "fp64, mixed or fp32")
         .value("outputs", "WHAT", "potential", "potential, gradient or both")
         .value("components", "C", "charges a point (1; helmholtz: 2)")
-        .value("backend", "B", "cpu", "cpu or cuda")
+        .value("backend", "B", "cpu", "cpu or gpu")
         .value("device", "K", "0", "the GPU")
         .value("executes", "E", "1", "executions with one set of coordinates: collection counts 1/E")
         .value("repeats", "R", "9", "repetitions; medians count")
         .value("threads", "T", "0", "0: as many as OpenMP would")
         .value("memory", "BYTES", "2e9", "cap of a layout's arrays; 0: none")
         .value("order", "WHICH", "random", "of the caller's points: random or boxes")
-        .value("collect", "WHERE", "device", "cuda: device, or host as in the paper")
+        .value("collect", "WHERE", "device", "gpu: device, or host as in the paper")
         .value("serial", "R", "0", "repetitions of the paper's serial loop; 0: without")
         .value("seed", "S", "1", "of the points")
         .value("machine", "FILE", "of graft model calibrate; else the model's built-in numbers")
@@ -93,7 +93,7 @@ int bench_near_command(const std::vector<std::string>& words) {
         yaml += "trial: \"false\"\n";
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("bench", yaml).c_str());
+    std::printf("%s\n", engine.run_study("bench", yaml).c_str());
     return 0;
 }
 

@@ -57,11 +57,11 @@ Arguments declare() {
         .value("seed", "S", "42", "of the points")
         .value("repeat", "R", "3", "runs after a first one that is not counted; the best counts")
         .value("backend", "NAME", "cpu",
-               "cpu, or cuda: one GPU, points made on it, the result verified in the run")
+               "cpu, or gpu: one GPU, points made on it, the result verified in the run")
         .value("variant", "NAME",
-               "cuda: rounds (ours), cell, level or warp (rehmann2022), sweep (count-left alone)")
+               "gpu: rounds (ours), cell, level or warp (rehmann2022), sweep (count-left alone)")
         .list("set", "key=value",
-              "cuda: axis=column|direct|strided, partition=cell|level, temporaries=3|1, "
+              "gpu: axis=column|direct|strided, partition=cell|level, temporaries=3|1, "
               "threads=, items=, tolerance=, precision=fp32|fp64, levels_per_round=, "
               "samples=, device=, verify=false (repeatable)")
         .flag("order", "one rank: also bring the records into the order of the parts, and compare with "
@@ -250,7 +250,7 @@ JsonObject json_of(const Measurement& m, const Request& request, const Arguments
 
 /// The library's own measurement on a GPU.
 std::string bench_on_device(const Engine& engine, const Arguments& arguments, const Request& request) {
-    std::string yaml = "what: orb\nbackend: cuda\n";
+    std::string yaml = "what: orb\nbackend: gpu\n";
     const auto add = [&](const std::string& key, const std::string& value) {
         yaml += key + ": " + value + "\n";
     };
@@ -269,7 +269,7 @@ std::string bench_on_device(const Engine& engine, const Arguments& arguments, co
         }
         add(pair.substr(0, equals), pair.substr(equals + 1));
     }
-    return engine.run_tool("bench", yaml);
+    return engine.run_study("bench", yaml);
 }
 
 Request read_request(const Arguments& arguments, const Ranks& ranks) {
@@ -296,7 +296,7 @@ int bench_orb_command(const Words& words) {
     Ranks& ranks = Ranks::here();
     const Request request = read_request(arguments, ranks);
     const Engine engine(arguments.text("library").value_or(""));
-    if (choice<int>(arguments, "backend", {{"cpu", 0}, {"cuda", 1}}) == 1) {
+    if (choice<int>(arguments, "backend", {{"cpu", 0}, {"gpu", 1}}) == 1) {
         std::printf("%s\n", bench_on_device(engine, arguments, request).c_str());
         return 0;
     }

@@ -103,6 +103,21 @@ JsonArray curve_of(const std::vector<double>& errors) {
     return curve;
 }
 
+void describe(CheckResult& result, const Deck& deck) {
+    result.theta = deck.number("mac.theta");
+    result.accuracy = deck.number("mac.accuracy");
+    result.softening = deck.number("softening.length");
+    result.order = static_cast<int>(deck.number("order"));
+    result.leaf = static_cast<int>(deck.number("tree.leaf"));
+    result.group = static_cast<int>(deck.number("tree.group"));
+    const auto word = [&](const char* key) { return deck.get(key).value_or(""); };
+    result.tree = word("tree.type");
+    result.walk = deck.is("study.walk", "auto") ? "group" : word("study.walk");
+    result.method = word("method");
+    result.precision = word("precision");
+    result.mac = word("mac.type");
+}
+
 } // namespace
 
 const std::vector<EngineSetting>& engine_settings() {
@@ -114,11 +129,11 @@ const std::vector<EngineSetting>& engine_settings() {
         {"tree", "tree.type", "TYPE", "octree or orb"},
         {"leaf", "tree.leaf", "N", "most particles in a leaf; 0: chosen"},
         {"group", "tree.group", "N", "most targets in a group; 0: chosen"},
-        {"local", "local", "WHEN", "far cells as one polynomial of a group: auto, off or on"},
-        {"walk", "walk", "TYPE", "group or transposed (CPU)"},
+        {"far-cells", "far_cells", "WHEN", "far cells as one polynomial of a group: auto, off or on"},
+        {"walk", "study.walk", "TYPE", "auto, or of a paper: transposed (CPU), thread (GPU)"},
         {"method", "method", "NAME", "tree or direct"},
         {"precision", "precision", "NAME", "fp32, mixed or fp64"},
-        {"backend", "backend", "NAME", "auto, cpu or cuda"},
+        {"backend", "backend", "NAME", "auto, cpu or gpu"},
         {"threads", "threads", "K", "threads; 0: as many as OpenMP would"},
         {"softening-kind", "softening.kind", "KIND", "none, plummer or spline"},
         {"softening", "softening.length", "L", "softening length"},
@@ -137,10 +152,7 @@ double CheckResult::percentile(double q) const {
 std::string CheckResult::json(bool curve) const {
     JsonObject object;
     object.add("n", n).add("backend", backend).add("simd", simd).add("precision", precision);
-    object.add("theta", options.mac_theta)
-        .add("order", options.order)
-        .add("mac", mac)
-        .add("threads", threads);
+    object.add("theta", theta).add("order", order).add("mac", mac).add("threads", threads);
     if (ranks > 1) {
         object.add("ranks", group_of(figures, "ranks.").add("size", ranks));
     }
@@ -155,13 +167,13 @@ std::string CheckResult::json(bool curve) const {
     object.add("interactions_per_particle",
                group_of(figures, "interactions.", 1 / std::max(1.0, static_cast<double>(n))));
     object.add("settings", JsonObject()
-                               .add("accuracy", options.mac_accuracy)
-                               .add("leaf", options.tree_leaf)
-                               .add("group", options.tree_group)
-                               .add("tree", options.tree_type == GRAFT_TREE_ORB ? "orb" : "octree")
-                               .add("walk", options.walk == GRAFT_WALK_TRANSPOSED ? "transposed" : "group")
-                               .add("method", options.method == GRAFT_METHOD_TREE ? "tree" : "direct")
-                               .add("softening", options.softening_length)
+                               .add("accuracy", accuracy)
+                               .add("leaf", leaf)
+                               .add("group", group)
+                               .add("tree", tree)
+                               .add("walk", walk)
+                               .add("method", method)
+                               .add("softening", softening)
                                .add("targets", errors.size())
                                .add("repeats", repeats));
     if (curve) {
@@ -180,17 +192,16 @@ std::string CheckResult::text() const {
     };
     char criterion[100];
     if (mac == "error") {
-        std::snprintf(criterion, sizeof criterion, "error (accuracy %g, theta at most %g)",
-                      options.mac_accuracy, options.mac_theta);
+        std::snprintf(criterion, sizeof criterion, "error (accuracy %g, theta at most %g)", accuracy, theta);
     } else {
-        std::snprintf(criterion, sizeof criterion, "%s (theta %g)", mac.c_str(), options.mac_theta);
+        std::snprintf(criterion, sizeof criterion, "%s (theta %g)", mac.c_str(), theta);
     }
     const std::string engine = backend == "cpu" ? backend + " " + simd : backend;
     char head[400];
     std::snprintf(head, sizeof head,
                   "n %lld, %s, %s, order %d, mac %s, threads %lld, ranks %d\n"
                   "  error       median %.2e, p90 %.2e, p99 %.2e, max %.2e (%zu targets)\n",
-                  static_cast<long long>(n), engine.c_str(), precision.c_str(), options.order, criterion,
+                  static_cast<long long>(n), engine.c_str(), precision.c_str(), order, criterion,
                   static_cast<long long>(threads), ranks, percentile(0.5), percentile(0.9), percentile(0.99),
                   percentile(1), errors.size());
     std::string text = std::string(head) + "  time        " + show("time_s.total", 1, "%.4f") + " s:";
@@ -255,7 +266,7 @@ void CheckRunner::load_reference(const CheckSettings& settings) {
     apply(deck, settings);
     deck.set("method", "reference");
     deck.set("precision", "fp64");
-    if (deck.values().box_periodic != 0) { // the oracle of boxes takes hours for many: their own exact way
+    if (!deck.is("box.periodic", "none")) { // the oracle of boxes takes hours for many: their own exact way
         deck.set("method", "tree");
         deck.set("mac.theta", "0");
         deck.set("ewald.method", "split");
@@ -300,13 +311,11 @@ CheckResult CheckRunner::run(const CheckSettings& settings) {
     result.ranks = ranks_.size();
     result.figures = medians(samples);
     result.n = static_cast<std::int64_t>(particles_.size());
-    result.options = deck.values();
+    describe(result, deck);
     result.backend = unquoted(solver.figure_text("backend"));
     result.simd = unquoted(solver.figure_text("simd"));
-    result.precision = deck.get("precision").value_or("");
-    result.mac = deck.get("mac.type").value_or("");
-    result.threads = result.figures.contains("threads") ? static_cast<std::int64_t>(result.figures["threads"])
-                                                        : result.options.threads;
+    result.threads = static_cast<std::int64_t>(result.figures.contains("threads") ? result.figures["threads"]
+                                                                                  : deck.number("threads"));
     result.errors = errors(field);
     return result;
 }

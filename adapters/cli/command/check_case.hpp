@@ -30,7 +30,9 @@ const std::vector<EngineSetting>& engine_settings();
 struct CheckResult {
     std::int64_t n = 0;
     std::string backend, simd;
-    graft_options_values options{}; ///< as the engine took them
+    double theta = 0, accuracy = 0, softening = 0; ///< these as the engine took them
+    int order = 0, leaf = 0, group = 0;
+    std::string tree, walk, method;
     std::string precision, mac;
     std::int64_t threads = 0;
     std::map<std::string, double>

@@ -46,10 +46,11 @@ int check_deck(const Engine& engine, const std::string& path, bool json) {
 
 int deck_command(const Words& words) {
     Arguments arguments(
-        "deck", "--explain | --check FILE",
-        "--explain prints every deck key with type, default, unit and meaning; --check reads a deck\n"
+        "deck", "--explain [--study] | --check FILE",
+        "--explain prints every deck key with type, default, range, unit and meaning; --check reads a deck\n"
         "and tells what is wrong with it: file, line, column, key, what is allowed.");
     arguments.flag("explain", "print every key")
+        .flag("study", "with the parameters of papers, study.*, which may change with any release")
         .value("check", "FILE", "check this deck")
         .epilogue("A deck is YAML; what is absent has its default, so an empty file is one too:\n"
                   "  method: tree\n"
@@ -66,7 +67,7 @@ int deck_command(const Words& words) {
     if (!arguments.has("explain")) {
         arguments.fail("nothing to do", "--explain or --check FILE", "neither");
     }
-    std::printf("%s\n", engine.explain(arguments.json()).c_str());
+    std::printf("%s\n", engine.explain(arguments.json(), arguments.has("study")).c_str());
     return 0;
 }
 

@@ -4,7 +4,8 @@
 #include "command/arrays.hpp"
 #include "snapshot/error.hpp"
 
-#include <graft_loader.h>
+#include <graft/graft_loader.h>
+#include <study_library.h>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +40,23 @@ struct Cloud {
     graft_particles particles = sized<graft_particles>();
 };
 
+/// The function of the study library: of the same build, so in the folder of libgraft or where libgraft is looked for.
+graft_study_run_function open_study(const std::string& engine) {
+    const std::string name = "libgraft_study.so", beside = engine.substr(0, engine.rfind('/') + 1) + name;
+    std::string tried;
+    for (const std::string& place : {beside, name}) {
+        void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        void* function = library != nullptr ? dlsym(library, "graft_study_run") : nullptr;
+        if (function != nullptr) {
+            return reinterpret_cast<graft_study_run_function>(function);
+        }
+        const char* why = dlerror();
+        tried += (tried.empty() ? "" : "; ") + std::string(why != nullptr ? why : place);
+    }
+    throw Error({"this installation has no study library (" + tried + ")", "what measures", "libgraft_study.so of this build",
+                 "none", "build Graft with GRAFT_WITH_STUDY=ON and install it beside libgraft"});
+}
+
 } // namespace
 
 Engine::Engine(const std::string& library) {
@@ -58,15 +76,25 @@ void Engine::require(int32_t status, const std::string& where) const {
     }
 }
 
-std::string Engine::explain(bool json) const {
+std::string Engine::explain(bool json, bool study) const {
     std::string text;
-    require(api_->options_explain(json ? 1 : 0, append_text, &text), "");
+    const int32_t format = (json ? GRAFT_EXPLAIN_JSON : GRAFT_EXPLAIN_TEXT) | (study ? GRAFT_EXPLAIN_STUDY : 0);
+    require(api_->options_explain(format, append_text, &text), "");
     return text;
 }
 
 std::string Engine::run_tool(const std::string& name, const std::string& yaml) const {
     std::string text;
     require(api_->run_tool(name.c_str(), yaml.c_str(), append_text, &text), "");
+    return text;
+}
+
+std::string Engine::run_study(const std::string& name, const std::string& yaml) const {
+    std::string text;
+    const int32_t status = open_study(path())(name.c_str(), yaml.c_str(), append_text, &text);
+    if (status != GRAFT_OK) {
+        throw Error({text.empty() ? api_->status_text(status) : text, "", "", "", ""});
+    }
     return text;
 }
 
@@ -111,22 +139,9 @@ std::optional<std::string> Deck::get(const std::string& key) const {
 }
 
 double Deck::number(const std::string& key) const {
-    const auto value = parse_number(get(key).value_or(""));
-    if (!value) {
-        throw Error(
-            {"key '" + key + "' has no number", "deck", "a number", get(key).value_or("no value"), ""});
-    }
-    return *value;
-}
-
-graft_options_values Deck::values() const {
-    graft_options_values values = sized<graft_options_values>();
-    engine_.require(engine_.api().options_read_struct(options_, &values), "options");
-    return values;
-}
-
-void Deck::write(const graft_options_values& values) {
-    engine_.require(engine_.api().options_write_struct(options_, &values), "options");
+    double value = 0;
+    engine_.require(engine_.api().options_get_double(options_, key.c_str(), &value), "deck");
+    return value;
 }
 
 void Field::resize(std::size_t n) {
@@ -154,7 +169,7 @@ void Solver::log_to_stderr() {
     const auto print = [](void*, int32_t, const char* message) {
         std::fprintf(stderr, "graft: %s\n", message);
     };
-    engine_.require(engine_.api().context_set_log(context_, print, nullptr, GRAFT_LOG_WARNING), "");
+    engine_.require(engine_.api().context_set_log(context_, print, nullptr, 0), "");
 }
 
 void Solver::compute(const Snapshot& particles, Field& field, bool energies, bool own_softening) {
@@ -178,9 +193,7 @@ void Solver::run(const Snapshot& particles, const graft_array* targets, Field& f
     const graft_array out[3] = {array_of(field.ax.data(), n), array_of(field.ay.data(), n),
                                 array_of(field.az.data(), n)};
     std::array<double, 6> virial{};
-    graft_array virial_out = array_of(virial.data(), 1);
-    virial_out.components = 6;
-    virial_out.bytes = sizeof virial;
+    const graft_array virial_out = graft_rows_f64(virial.data(), 1, 6, 6);
     const graft_array energy_out = array_of(&field.potential_energy, 1);
 
     graft_particles sources = sized<graft_particles>();
@@ -192,7 +205,7 @@ void Solver::run(const Snapshot& particles, const graft_array* targets, Field& f
     }
     sources.charge = &mass;
     sources.softening = own_softening ? &softening : nullptr;
-    sources.target = targets;
+    sources.target_index = targets;
     results.virial = energies ? &virial_out : nullptr;
     results.energy = energies ? &energy_out : nullptr;
     engine_.require(engine_.api().compute(context_, &sources, &results), "computing forces");

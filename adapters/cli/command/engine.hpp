@@ -25,10 +25,12 @@ class Engine {
     const graft_api_v1& api() const noexcept { return *api_; }
     /// Throws Error with last_error() unless status is GRAFT_OK; `where` names the call or file.
     void require(int32_t status, const std::string& where) const;
-    /// Every deck key, as text or JSON.
-    std::string explain(bool json) const;
+    /// Every deck key, as text or JSON; with `study` also the papers' parameters.
+    std::string explain(bool json, bool study) const;
     /// JSON answer of a tool of the library. Throws Error.
     std::string run_tool(const std::string& name, const std::string& yaml) const;
+    /// The same of a study, from the study library beside the loaded one. Throws Error, also when there is none.
+    std::string run_study(const std::string& name, const std::string& yaml) const;
     /// The file the library was loaded from.
     std::string path() const;
 
@@ -48,9 +50,9 @@ class Deck {
     void set(const std::string& key, const std::string& value);
     /// The value as text; nothing when the key is known but has no value. Throws Error for an unknown key.
     std::optional<std::string> get(const std::string& key) const;
+    /// Of a key that has a number. Throws Error for words and for no value.
     double number(const std::string& key) const;
-    graft_options_values values() const;
-    void write(const graft_options_values& values);
+    bool is(const std::string& key, const std::string& word) const { return get(key) == word; }
     const graft_options* handle() const noexcept { return options_; }
     const Engine& engine() const noexcept { return engine_; }
 
@@ -87,7 +89,7 @@ class Solver {
     Solver(const Solver&) = delete;
     Solver& operator=(const Solver&) = delete;
 
-    /// Messages of the library up to GRAFT_LOG_WARNING go to stderr.
+    /// Messages of the library, as deck key log.level says, go to stderr.
     void log_to_stderr();
     /// Accelerations of all particles; with `energies` the sums too. Masses are the charges;
     /// softening lengths per particle are passed on when `own_softening`.

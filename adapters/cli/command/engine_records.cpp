@@ -8,15 +8,8 @@ namespace {
 
 /// `components` numbers of each record, beginning at byte `offset`.
 graft_array array_in(const std::vector<PointRecord>& records, std::size_t offset, int32_t components) {
-    graft_array array = sized<graft_array>();
-    array.data = const_cast<char*>(reinterpret_cast<const char*>(records.data())) + offset;
-    array.dtype = GRAFT_F64;
-    array.memory = GRAFT_MEMORY_HOST;
-    array.components = components;
-    array.n = static_cast<int64_t>(records.size());
-    array.item_stride = sizeof(PointRecord);
-    array.bytes = records.empty() ? 0 : static_cast<int64_t>(records.size() * sizeof(PointRecord) - offset);
-    return array;
+    return graft_view_const(reinterpret_cast<const char*>(records.data()) + offset, GRAFT_F64,
+                            static_cast<int64_t>(records.size()), components, sizeof(PointRecord), 0);
 }
 
 } // namespace
@@ -48,7 +41,8 @@ void Solver::migrate_records(const std::vector<std::int32_t>& owner, const std::
     int64_t n_after = 0;
     engine_.require(engine_.api().migrate_plan(context_, &owners, &n_after), "moving records");
     to.resize(static_cast<std::size_t>(n_after));
-    const graft_array before = array_in(records, 0, 4), after = array_in(to, 0, 4);
+    const graft_array before = array_in(records, 0, 4);
+    const graft_array after = graft_view(to.data(), GRAFT_F64, n_after, 4, sizeof(PointRecord), 0);
     const graft_array* const from[1] = {&before};
     const graft_array* const into[1] = {&after};
     engine_.require(engine_.api().migrate(context_, 1, from, into), "moving records");

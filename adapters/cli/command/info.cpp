@@ -16,8 +16,8 @@ JsonObject table_of(const graft_api_v1& api) {
     if ((api.capabilities & GRAFT_CAPABILITY_OPENMP) != 0) {
         capabilities.add(json_string("openmp"));
     }
-    if ((api.capabilities & GRAFT_CAPABILITY_CUDA) != 0) {
-        capabilities.add(json_string("cuda"));
+    if ((api.capabilities & GRAFT_CAPABILITY_GPU) != 0) {
+        capabilities.add(json_string("gpu"));
     }
     return JsonObject()
         .add("major", api.abi_major)

@@ -1,4 +1,4 @@
-// `graft model`: run-time models of a machine given by a file of its numbers, through run_tool("model").
+// `graft model`: run-time models of a machine given by a file of its numbers, through run_study("model").
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
@@ -63,7 +63,7 @@ int predict(const std::string& what, const Words& words) {
         std::printf("machine,model,variant,step,seconds,bytes,launches\n");
     }
     for (const std::string& file : arguments.texts("machine")) {
-        const std::string answer = engine.run_tool("model", yaml + "machine: " + json_string(file) + "\n");
+        const std::string answer = engine.run_study("model", yaml + "machine: " + json_string(file) + "\n");
         std::printf("%s%s", answer.c_str(), csv ? "" : "\n");
     }
     return 0;
@@ -76,7 +76,7 @@ int calibrate(const Words& words) {
         "and with a GPU\nits own and its link's. Takes about 15 s; the file begins with the seconds of each "
         "part.");
     arguments.value("out", "FILE", "write a machine file (YAML); else it goes to the screen")
-        .value("backend", "NAME", "auto", "auto: the GPU too when there is one; cpu; cuda: it must be there")
+        .value("backend", "NAME", "auto", "auto: the GPU too when there is one; cpu; gpu: it must be there")
         .value("device", "K", "0", "the GPU to measure")
         .value("threads", "K", "0", "threads to use; 0: as many as OpenMP would")
         .value("repetitions", "R", "5", "most rounds; the best counts");
@@ -88,7 +88,7 @@ int calibrate(const Words& words) {
     std::string yaml =
         "what: calibrate\n" + yaml_of(arguments, {"backend", "device", "threads", "repetitions"});
     yaml += arguments.json() ? "" : "format: yaml\n";
-    const std::string answer = engine.run_tool("model", yaml);
+    const std::string answer = engine.run_study("model", yaml);
     const auto path = arguments.text("out");
     if (!path) {
         std::printf("%s%s", answer.c_str(), arguments.json() ? "\n" : "");
@@ -111,7 +111,7 @@ int schema(const Words& words) {
         return 0;
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_tool("model", "what: schema").c_str());
+    std::printf("%s\n", engine.run_study("model", "what: schema").c_str());
     return 0;
 }
 

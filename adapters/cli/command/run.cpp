@@ -52,14 +52,12 @@ void apply(Deck& deck, const Arguments& arguments) {
         deck.set("run.progress", "false");
     }
     // The error criterion may remember the last call's accelerations; a restarted run could not.
-    graft_options_values values = deck.values();
-    if (values.mac_history != 0) {
+    if (deck.is("mac.history", "true")) {
         if (Ranks::here().first()) {
             std::fprintf(stderr,
                          "graft run: mac.history is left off, so that restarts continue bit by bit\n");
         }
-        values.mac_history = 0;
-        deck.write(values);
+        deck.set("mac.history", "false");
     }
 }
 

@@ -1,4 +1,4 @@
-// `graft simulate`: one balancing on ranks that are not there, through run_tool("simulate").
+// `graft simulate`: one balancing on ranks that are not there, through run_study("simulate").
 #include "command/arguments.hpp"
 #include "command/commands.hpp"
 #include "command/engine.hpp"
@@ -107,7 +107,7 @@ int simulate_command(const Words& words) {
         yaml += key + ": " + value + "\n";
     }
     const Engine engine(arguments.text("library").value_or(""));
-    const std::string json = engine.run_tool("simulate", yaml);
+    const std::string json = engine.run_study("simulate", yaml);
     std::printf("%s\n", arguments.json() ? json.c_str() : lines_of(json).c_str());
     return 0;
 }

@@ -3,8 +3,8 @@
 #include "ranks/launcher.hpp"
 #include "snapshot/error.hpp"
 
+#include <graft/graft_mpi_loader.h>
 #include <graft/types.h>
-#include <graft_mpi_loader.h>
 
 #include <array>
 #include <cstring>
@@ -77,16 +77,16 @@ void Ranks::start(const std::string& mpi) {
 
 std::string Ranks::agree(const std::string& error) noexcept {
     if (table_ != nullptr && !error.empty()) {
-        table_->fail(table_->self, error.c_str());
-    } else if (table_ != nullptr && table_->barrier(table_->self) != GRAFT_OK) {
-        return table_->error_text(table_->self);
+        table_->comm_fail(table_->self, error.c_str());
+    } else if (table_ != nullptr && table_->comm_barrier(table_->self) != GRAFT_OK) {
+        return table_->comm_error_text(table_->self);
     }
     return error;
 }
 
 void Ranks::finish() noexcept {
     if (table_ != nullptr) {
-        table_->free(table_);
+        table_->comm_free(table_);
         table_ = nullptr;
         reinterpret_cast<Start>(dlsym(library_, "graft_mpi_finish"))();
     }
@@ -94,21 +94,21 @@ void Ranks::finish() noexcept {
 
 void Ranks::require(std::int32_t status) const {
     if (status != GRAFT_OK) {
-        throw Error({table_->error_text(table_->self), "between ranks", "", "", ""});
+        throw Error({table_->comm_error_text(table_->self), "between ranks", "", "", ""});
     }
 }
 
 template <typename T>
 void Ranks::reduce(T* values, std::size_t count, std::int32_t dtype, std::int32_t operation) {
     if (table_ != nullptr) {
-        require(table_->allreduce(table_->self, values, values, static_cast<std::int64_t>(count), dtype,
-                                  operation));
+        require(table_->comm_allreduce(table_->self, values, values, static_cast<std::int64_t>(count), dtype,
+                                       operation));
     }
 }
 
 void Ranks::barrier() {
     if (table_ != nullptr) {
-        require(table_->barrier(table_->self));
+        require(table_->comm_barrier(table_->self));
     }
 }
 
@@ -141,16 +141,16 @@ void Ranks::broadcast(ByteVector& bytes) {
         return;
     }
     auto count = static_cast<std::int64_t>(bytes.size());
-    require(table_->bcast(table_->self, &count, sizeof count, 0));
+    require(table_->comm_bcast(table_->self, &count, sizeof count, 0));
     bytes.resize(static_cast<std::size_t>(count));
-    require(table_->bcast(table_->self, bytes.data(), count, 0));
+    require(table_->comm_bcast(table_->self, bytes.data(), count, 0));
 }
 
 void Ranks::exchange(const ByteVector& out, const std::vector<std::int64_t>& out_bytes, ByteVector& in,
                      const std::vector<std::int64_t>& in_bytes) {
     in.resize(static_cast<std::size_t>(total(in_bytes)));
-    require(table_->alltoallv(table_->self, out.data(), out_bytes.data(), offsets(out_bytes).data(),
-                              in.data(), in_bytes.data(), offsets(in_bytes).data()));
+    require(table_->comm_alltoallv(table_->self, out.data(), out_bytes.data(), offsets(out_bytes).data(),
+                                   in.data(), in_bytes.data(), offsets(in_bytes).data()));
 }
 
 ByteVector Ranks::scatter(std::vector<ByteVector>& parts) {
@@ -165,7 +165,7 @@ ByteVector Ranks::scatter(std::vector<ByteVector>& parts) {
         ByteVector().swap(parts[r]);
     }
     std::vector<std::int64_t> sizes = out_bytes;
-    require(table_->bcast(table_->self, sizes.data(), static_cast<std::int64_t>(sizes.size() * 8), 0));
+    require(table_->comm_bcast(table_->self, sizes.data(), static_cast<std::int64_t>(sizes.size() * 8), 0));
     in_bytes[0] = sizes[static_cast<std::size_t>(rank())];
     exchange(out, out_bytes, in, in_bytes);
     return in;
@@ -178,7 +178,8 @@ std::vector<ByteVector> Ranks::gather(const ByteVector& bytes) {
     const auto ranks = static_cast<std::size_t>(size());
     std::vector<std::int64_t> sizes(ranks), eight(ranks, 8), out_bytes(ranks), in_bytes(ranks);
     const auto mine = static_cast<std::int64_t>(bytes.size());
-    require(table_->allgatherv(table_->self, &mine, 8, sizes.data(), eight.data(), offsets(eight).data()));
+    require(
+        table_->comm_allgatherv(table_->self, &mine, 8, sizes.data(), eight.data(), offsets(eight).data()));
     out_bytes[0] = mine;
     if (first()) {
         in_bytes = sizes;

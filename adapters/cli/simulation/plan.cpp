@@ -55,24 +55,22 @@ std::string Plan::snapshot_path(std::int64_t step) const {
 }
 
 Plan read_plan(const Deck& deck) {
-    const graft_options_values values = deck.values();
-    if (values.interaction != GRAFT_INTERACTION_GRAVITY || values.dimension != 3) {
+    if (!deck.is("interaction", "gravity") || deck.number("dimension") != 3) {
         throw Error({"graft run integrates gravity in three dimensions", "deck",
                      "interaction: gravity and dimension: 3", "other values",
                      "call Graft from a code of your own for this"});
     }
-    if (values.balance_cost == GRAFT_COST_GIVEN) {
+    if (deck.is("balance.cost", "given")) {
         throw Error({"graft run has no costs to give", "deck", "balance.cost: interactions, time or count",
                      "given", ""});
     }
-    if (values.balance_fuzzy != 0 && values.balance_kind != GRAFT_BALANCER_ORB_CENTRAL &&
-        values.balance_kind != GRAFT_BALANCER_ORB_DISTRIBUTED) {
+    if (deck.is("balance.fuzzy", "true") && !deck.get("balance.method").value_or("").starts_with("orb-")) {
         throw Error({"balance.fuzzy swaps across the cuts of an ORB", "deck",
-                     "balance.kind: orb-central or orb-distributed with it", "a prefix kind", ""});
+                     "balance.method: orb-central or orb-distributed with it", "a prefix method", ""});
     }
-    if (values.decompose_parts != 0) {
+    if (deck.number("decompose.parts") != 0) {
         throw Error({"graft run makes a part for each rank", "deck", "decompose.parts: 0",
-                     std::to_string(values.decompose_parts), "mpiexec -n for another number of parts"});
+                     text_of(deck, "decompose.parts"), "mpiexec -n for another number of parts"});
     }
     Plan plan;
     plan.restart = truth_of(deck, "run.restart");
@@ -87,13 +85,12 @@ Plan read_plan(const Deck& deck) {
 }
 
 bool uses_own_softening(const Deck& deck, const Snapshot& particles) {
-    const graft_options_values values = deck.values();
-    return values.softening_kind != GRAFT_SOFTENING_NONE && values.softening_length == 0 &&
+    return !deck.is("softening.kind", "none") && deck.number("softening.length") == 0 &&
            !particles.softening.empty();
 }
 
 void require_same_constant(const Deck& deck, const Snapshot& particles, const std::string& where) {
-    const double ours = deck.values().constant;
+    const double ours = deck.number("constant");
     const double theirs = particles.units.gravitational_constant;
     const bool known = particles.units.length_m > 0 && theirs > 0;
     if (known && std::abs(ours - theirs) > 1e-3 * theirs) {

@@ -40,7 +40,7 @@ Simulation::Simulation(const Deck& deck, const Plan& plan, Ranks& ranks)
     }
     blocks_.decompose(state_, *solver_);
     leapfrog_ = std::make_unique<Leapfrog>(state_, *solver_, own_softening_, ranks_);
-    balance_every_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(deck_.values().balance_steps));
+    balance_every_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(deck_.number("balance.steps")));
 }
 
 void Simulation::read_input() {

@@ -3,7 +3,7 @@
 
 usage: water.py [MOLECULES_ALONG_AN_EDGE] [STEPS] [PLATFORM]
 Prints energies, temperature and the share of the time spent in Graft. Needs graft_openmm on the Python path (see README.md) and
-GRAFT_LIBRARY, or an installed libgraft.so.0.
+GRAFT_LIBRARY, or an installed libgraft.so.1.
 """
 import math
 import sys

@@ -7,7 +7,12 @@
 #include <graft/api.h>
 #include <graft/comm.h>
 #include <graft/types.h>
+#include <graft/views.h>
 
+#ifdef __cplusplus
 #define GRAFT_INIT(struct_name) {(uint32_t)sizeof(struct_name)}
+#else
+#define GRAFT_INIT(struct_name) {.struct_size = (uint32_t)sizeof(struct_name)}
+#endif
 
 #endif

@@ -8,8 +8,13 @@
 
 #include <stdint.h>
 
-#define GRAFT_ABI_MAJOR 1u
-#define GRAFT_ABI_MINOR 4u
+#define GRAFT_VERSION_MAJOR 1
+#define GRAFT_VERSION_MINOR 0
+#define GRAFT_VERSION_PATCH 0
+#define GRAFT_VERSION_STRING "1.0.0"
+
+#define GRAFT_ABI_MAJOR 1u /* = the soname's number: libgraft.so.1 */
+#define GRAFT_ABI_MINOR 0u
 
 /* Statuses: stable numbers, never reused. 0 is success, every other value a failure whose text last_error() gives. */
 #define GRAFT_OK 0
@@ -21,6 +26,8 @@
 #define GRAFT_ERROR_ABI 105         /* a struct of unknown size, or unknown non-zero fields */
 #define GRAFT_ERROR_BUSY 106        /* one context used by two threads at the same time */
 #define GRAFT_ERROR_ABSENT 107      /* the value asked for does not exist (yet) */
+#define GRAFT_ERROR_AGAIN 108       /* a buffer was too small, and GRAFT_RESULTS_NO_REPAIR forbids doing it again inside:
+                                       nothing was written; the buffer has grown, so make the same call again */
 #define GRAFT_ERROR_MEMORY 200
 #define GRAFT_ERROR_DEVICE 300
 #define GRAFT_ERROR_COMMUNICATION 400
@@ -41,14 +48,13 @@
 #define GRAFT_I64 4
 #define GRAFT_U64 5
 
-/* Where a graft_array lives. The arrays of one call may live in different places. Since minor 2 compute, compute_begin and
- * field_at, since minor 3 the points, charges and sums of near fields may be in device and managed memory: they are read and
- * written there, without a copy through the host; all other calls and arrays are the host's (UNSUPPORTED says so).
- * Page-locked memory (cudaMallocHost) is host memory. */
+/* Where a graft_array lives. The arrays of one call may live in different places. compute, compute_begin, field_at and
+ * near fields read and write arrays in device and managed memory there, without a copy through the host; all other calls
+ * take host arrays only (UNSUPPORTED says so). Page-locked memory is host memory. Today's device is CUDA's. */
+#define GRAFT_MEMORY_AUTO 0 /* let the library find out: the GPU's driver is asked, where a GPU may be used, else the host's */
 #define GRAFT_MEMORY_HOST 1
-#define GRAFT_MEMORY_CUDA 2    /* of the CUDA device with the ordinal `device` */
-#define GRAFT_MEMORY_MANAGED 3 /* cudaMallocManaged */
-#define GRAFT_MEMORY_AUTO 4    /* let the library find out: CUDA is asked, where a GPU may be used, else the host's */
+#define GRAFT_MEMORY_DEVICE 2  /* of the GPU with the ordinal `device` */
+#define GRAFT_MEMORY_MANAGED 3 /* moves between host and GPU by itself (cudaMallocManaged) */
 
 /* A view of the caller's memory, never owned by Graft. Item i, component c stands at
  * (char *)data + i * item_stride + c * component_stride, and must lie within `bytes` bytes of data.
@@ -63,7 +69,7 @@ typedef struct graft_array {
     void *data;
     int32_t dtype;            /* GRAFT_F32 ... */
     int32_t memory;           /* GRAFT_MEMORY_* */
-    int32_t device;           /* ordinal for CUDA memory, else 0 */
+    int32_t device;           /* ordinal of the GPU for device memory, else 0 */
     int32_t components;       /* per item, 1 or more */
     int64_t n;                /* items */
     int64_t item_stride;      /* bytes from item i to i + 1; 0 = packed */
@@ -73,6 +79,8 @@ typedef struct graft_array {
 } graft_array;
 
 #define GRAFT_ARRAY_INDEX_FROM_1 1u /* an index array counts from 1, as Fortran does */
+#define GRAFT_ARRAY_READ_ONLY 2u    /* made of a pointer to const: refused as a result (ARRAY) */
+#define GRAFT_ARRAY_ADD 4u          /* a result: add to what stands there; without it, overwrite. Ignored on inputs */
 
 /* The sources, and the targets where no points are given. Pointers that are NULL are absent. */
 typedef struct graft_particles {
@@ -82,19 +90,20 @@ typedef struct graft_particles {
     /* Either position[0] has `dimension` components and the others are NULL, or each axis is an array of its own
      * (position[2] NULL in two dimensions). F32 or F64. */
     const graft_array *position[3];
-    const graft_array *charge;    /* mass, or charge of either sign; F32/F64; NULL: charge_all for everyone */
+    const graft_array *charge;    /* mass, or charge of either sign; F32/F64; NULL: charge_all for everyone, which must not be 0 then */
     const graft_array *softening; /* length per particle, >= 0; F32/F64; NULL: the options' length for everyone */
     const graft_array *active;    /* I32 or I64, n values: compute only where non-zero; NULL: everywhere */
-    const graft_array *target;    /* I32 or I64: indices to compute, in any order, each at most once; not with active */
+    const graft_array *target_index; /* I32 or I64: particles to compute at, in any order, each at most once; not with active */
     double charge_all;
     const graft_array *id;   /* I32, I64 or U64 (below 2^63), n values, unique over all ranks; NULL: none. decompose and
                                 balance split coincident particles by it */
     const graft_array *cost; /* F32 or F64, n values >= 0: work of each particle, for decompose and balance; NULL: none */
-    uint64_t reserved[2];
+    uint64_t reserved[4];
 } graft_particles;
 
 /* What to compute and where to put it: an array that is NULL is not computed. Arrays have one item per particle in the
- * host's order (compute) or per point (field_at); only active items are written. They may be the particles' own arrays,
+ * host's order (compute) or per point (field_at); only active items are written. Each array is overwritten, or added to
+ * (GRAFT_ARRAY_ADD). They may be the particles' own arrays,
  * but must not overlap each other (ARRAY). Nothing is written on failure. */
 typedef struct graft_results {
     uint32_t struct_size;
@@ -106,17 +115,16 @@ typedef struct graft_results {
                                   isolated system; F64. In a periodic box: minus the derivative of the energy by the
                                   strain of box and particles together, which takes all particles as targets */
     const graft_array *energy; /* one item: one half of sum of charge * phi over active particles; F64 */
-    int32_t mode;              /* GRAFT_MODE_OVERWRITE or GRAFT_MODE_ADD, for all arrays */
-    int32_t pad;
     uint64_t reserved[4];
 } graft_results;
 
-#define GRAFT_RESULTS_FORCE 1u /* acceleration receives charge * field */
-#define GRAFT_MODE_OVERWRITE 0
-#define GRAFT_MODE_ADD 1
+#define GRAFT_RESULTS_FORCE 1u     /* acceleration receives charge * field */
+#define GRAFT_RESULTS_NO_REPAIR 2u /* compute_begin on a GPU: results are final in stream order, or compute_end returns AGAIN
+                                      and nothing was written. Without it compute_end itself does again what a buffer was
+                                      too small for. Has no effect on a CPU and in compute */
 
 /* The box. An open one (periodic 0 0 0) fixes the root cube of the octree; without a box it is made from the particles.
- * A periodic box (1 1 1; since minor 4) makes all images act: the field is that of the infinite lattice with a
+ * A periodic box (1 1 1) makes all images act: the field is that of the infinite lattice with a
  * conducting boundary ("tin foil"), a net charge or mass being made up for by a uniform background (the log says so), as
  * for gravity in an expanding universe. Its edges are a = (upper-lower)_x e_x, b = (tilt[0], (upper-lower)_y, 0) and
  * c = (tilt[1], tilt[2], (upper-lower)_z) from `lower` (LAMMPS's xy, xz, yz). Positions may lie anywhere: they are taken
@@ -127,10 +135,9 @@ typedef struct graft_box {
     double lower[3];
     double upper[3];
     int32_t periodic[3]; /* zeros and ones, in any mix; else ARGUMENT. In two dimensions 0 0 0, else UNSUPPORTED */
-    int32_t pad;
-    /* Since minor 4; they took three of the four reserved words, where a zero means what it meant then. */
+    int32_t pad; /* 0 */
     double tilt[3]; /* xy, xz, yz; 0 0 0: orthogonal. Periodic boxes only, each at most half the edge it shifts along */
-    uint64_t reserved[1];
+    uint64_t reserved[4];
 } graft_box;
 
 /* What decompose answers; arrays that are NULL are not wanted. Parts count from 0, as ranks do, also where the indices
@@ -184,9 +191,9 @@ typedef struct graft_objects {
 /* What a near-field plan sums: out_c(i) = factor * sum over the sources j of the neighbour boxes of i's box of q_c(j)
  * K(x_i - y_j), for each charge component c, and its gradient with respect to x_i. A source at distance zero adds nothing
  * to a kernel that is singular there; with softening it adds K(0), except a point to itself (targets and sources the
- * same: equal index). Since minor 3. Numbers that are 0 have the meaning given; pointers that are NULL are absent.
+ * same: equal index). Numbers that are 0 have the meaning given; pointers that are NULL are absent.
  *
- * Boxes of the caller (GRAFT_NEAR_LISTS): the points of target box b are the slots target_offset[b] ... target_offset[b + 1]
+ * Boxes of the caller (GRAFT_NEAR_BOXES_LISTS): the points of target box b are the slots target_offset[b] ... target_offset[b + 1]
  * - 1; slot s is point target_index[s], or point s without an index array. Its source boxes are neighbour[k], k =
  * neighbour_offset[b] ... neighbour_offset[b + 1] - 1, ascending, each once. Points that are in no box are not summed,
  * and their outputs not written; none may be in two. All six arrays are host arrays of I32 or I64;
@@ -198,10 +205,10 @@ typedef struct graft_near_field {
     uint32_t struct_size;
     uint32_t flags;              /* 0 */
     int32_t dimension;           /* 2 or 3; in 2, z is not read */
-    int32_t kernel;              /* GRAFT_NEAR_LAPLACE ... */
+    int32_t kernel;              /* GRAFT_NEAR_LAPLACE ...; 0: laplace */
     int32_t components;          /* charges a source, 1 to 16; 0: one (helmholtz: two) */
     int32_t outputs;             /* GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT; 0: the potential */
-    int32_t precision;           /* GRAFT_NEAR_PRECISION_*; 0: deck key near_field.precision */
+    int32_t precision;           /* GRAFT_PRECISION_*; 0: deck key near_field.precision */
     int32_t layout;              /* GRAFT_NEAR_LAYOUT_*; 0: deck key near_field.layout */
     double factor;               /* 0: 1 */
     double softening;            /* laplace: Plummer length, >= 0 */
@@ -210,17 +217,17 @@ typedef struct graft_near_field {
     double table_step;           /* from knot to knot */
     const graft_array *table;    /* table: a knot an item, 2 components f(r) and f'(r); F32 or F64, on the host; cubic
                                     between knots and before the first, 0 beyond the last; f(0) at distance 0, but not to itself */
-    int32_t boxes;               /* GRAFT_NEAR_LISTS ... */
-    int32_t most;                /* level, leaves: most points in a box; 0: deck key near_field.box */
+    int32_t boxes;               /* GRAFT_NEAR_BOXES_*; 0: lists, which must be given then */
+    int32_t most;                /* level, leaves: most points in a box; 0: deck key near_field.most */
     int32_t height;              /* level: height of the tree (its leaf boxes are 2^(height - 1) along an edge); 0: from 3
                                     on, raised until no box holds more than `most` */
     int32_t cells[3];            /* grid: along each axis */
     double lower[3];             /* grid: its box; level and leaves: the root cube is at lower, its edge the longest one of */
     double upper[3];             /* the box; all 0: the smallest cube around all points */
-    int64_t targets;             /* points */
-    int64_t sources;             /* points; 0 where source is absent */
-    const graft_array *target[3]; /* coordinates, laid out as a graft_particles' positions; F32 or F64 */
-    const graft_array *source[3]; /* NULL: the targets are the sources */
+    int64_t target_count;        /* points */
+    int64_t source_count;        /* points; 0 where source_position is absent */
+    const graft_array *target_position[3]; /* laid out as a graft_particles' positions; F32 or F64 */
+    const graft_array *source_position[3]; /* NULL: the targets are the sources */
     const graft_array *target_offset;    /* target boxes + 1 */
     const graft_array *source_offset;    /* source boxes + 1; NULL where the targets are the sources */
     const graft_array *neighbour_offset; /* target boxes + 1 */
@@ -232,43 +239,34 @@ typedef struct graft_near_field {
     uint64_t reserved[4];
 } graft_near_field;
 
-#define GRAFT_NEAR_LAPLACE 0   /* 1/r, softened 1/sqrt(r^2 + softening^2): gravity and Coulomb */
-#define GRAFT_NEAR_LOGARITHM 1 /* -ln r: the potential of two dimensions */
-#define GRAFT_NEAR_YUKAWA 2    /* exp(-wave_number r) / r */
-#define GRAFT_NEAR_HELMHOLTZ 3 /* exp(i wave_number r) / r; charges and sums are complex: two components each */
-#define GRAFT_NEAR_TABLE 4     /* f(r) by its values and derivatives */
-#define GRAFT_NEAR_POTENTIAL 1
+#define GRAFT_NEAR_LAPLACE 1   /* 1/r, softened 1/sqrt(r^2 + softening^2): gravity and Coulomb */
+#define GRAFT_NEAR_LOGARITHM 2 /* -ln r: the potential of two dimensions */
+#define GRAFT_NEAR_YUKAWA 3    /* exp(-wave_number r) / r */
+#define GRAFT_NEAR_HELMHOLTZ 4 /* exp(i wave_number r) / r; charges and sums are complex: two components each */
+#define GRAFT_NEAR_TABLE 5     /* f(r) by its values and derivatives */
+#define GRAFT_NEAR_POTENTIAL 1 /* bits of outputs */
 #define GRAFT_NEAR_GRADIENT 2
-#define GRAFT_NEAR_LISTS 0  /* boxes and lists of the caller */
-#define GRAFT_NEAR_GRID 1   /* cells of a grid */
-#define GRAFT_NEAR_LEVEL 2  /* boxes of one level of a quadtree (octree), in Morton order */
-#define GRAFT_NEAR_LEAVES 3 /* leaves of an adaptive quadtree (octree), in Morton order */
-#define GRAFT_NEAR_PRECISION_FP32 1
-#define GRAFT_NEAR_PRECISION_MIXED 2 /* pairs in fp32, sums in fp64 */
-#define GRAFT_NEAR_PRECISION_FP64 3
-#define GRAFT_NEAR_LAYOUT_AUTO (-1)
-#define GRAFT_NEAR_LAYOUT_INDEXED 1                   /* indexed */
-#define GRAFT_NEAR_LAYOUT_RANGES 2                    /* ranges */
-#define GRAFT_NEAR_LAYOUT_REPLICATED 3                /* replicated */
-#define GRAFT_NEAR_LAYOUT_REPLICATED_INTERLEAVED 4    /* replicated_interleaved */
-#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP 5          /* replicated_group */
-#define GRAFT_NEAR_LAYOUT_TILED 6                     /* tiled */
-#define GRAFT_NEAR_LAYOUT_TILED_SPLIT 7               /* tiled_split */
-#define GRAFT_NEAR_LAYOUT_REPLICATED_PACKED 8         /* replicated_packed */
-#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED 9   /* replicated_group_padded */
+#define GRAFT_NEAR_BOXES_LISTS 1  /* boxes and lists of the caller */
+#define GRAFT_NEAR_BOXES_GRID 2   /* cells of a grid */
+#define GRAFT_NEAR_BOXES_LEVEL 3  /* boxes of one level of a quadtree (octree), in Morton order */
+#define GRAFT_NEAR_BOXES_LEAVES 4 /* leaves of an adaptive quadtree (octree), in Morton order */
+/* Layouts that have won somewhere; 0 chooses among them. More, of a study: deck key study.near_layout. */
+#define GRAFT_NEAR_LAYOUT_RANGES 2
+#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP 5
+#define GRAFT_NEAR_LAYOUT_TILED 6
+#define GRAFT_NEAR_LAYOUT_TILED_SPLIT 7
+#define GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED 9
 
 /* What one execution of a plan reads and writes; F32 or F64. The arrays of a list, in order and up to the first NULL, give
  * their components one after the other: a std::complex<double> z(n) is one array of 2 components, as good as two arrays of
  * one. Outputs have one item per target in the caller's order and must not overlap charges or each other; a list that is
- * NULL from the start is not wanted. Since minor 3. */
+ * NULL from the start is not wanted. Each output is overwritten, or added to (GRAFT_ARRAY_ADD). */
 typedef struct graft_near_sums {
     uint32_t struct_size;
     uint32_t flags;                   /* 0 */
     const graft_array *charge[16];    /* `components` in all, one item per source */
     const graft_array *potential[16]; /* `components` in all */
     const graft_array *gradient[48];  /* dimension x components in all: d/dx of each component, then d/dy, then d/dz */
-    int32_t mode;                     /* GRAFT_MODE_OVERWRITE or GRAFT_MODE_ADD */
-    int32_t pad;
     uint64_t reserved[4];
 } graft_near_sums;
 
@@ -297,160 +295,33 @@ typedef struct graft_allocator {
     uint64_t reserved[4];
 } graft_allocator;
 
-/* Values of graft_options fields; the deck spells them as the words on the right. */
-#define GRAFT_METHOD_DIRECT 0        /* direct */
-#define GRAFT_METHOD_TREE 1          /* tree */
-#define GRAFT_METHOD_REFERENCE 2     /* reference: slow, compensated double precision */
-#define GRAFT_BACKEND_AUTO 0         /* auto */
-#define GRAFT_BACKEND_CPU 1          /* cpu */
-#define GRAFT_BACKEND_CUDA 2         /* cuda: since minor 2 */
-#define GRAFT_PRECISION_FP32 0       /* fp32 */
-#define GRAFT_PRECISION_MIXED 1      /* mixed: fp32 pairs relative to the group, fp64 sums */
-#define GRAFT_PRECISION_FP64 2       /* fp64 */
-#define GRAFT_INTERACTION_GRAVITY 0  /* gravity: like charges (masses) attract */
-#define GRAFT_INTERACTION_COULOMB 1  /* coulomb: like charges repel */
-#define GRAFT_TREE_OCTREE 0          /* octree */
-#define GRAFT_TREE_ORB 1             /* orb */
-#define GRAFT_MAC_EDGE 0             /* edge */
-#define GRAFT_MAC_BOX 1              /* box */
-#define GRAFT_MAC_ERROR 2            /* error */
-#define GRAFT_SOFTENING_NONE 0       /* none */
-#define GRAFT_SOFTENING_PLUMMER 1    /* plummer */
-#define GRAFT_SOFTENING_SPLINE 2     /* spline */
-#define GRAFT_WALK_GROUP 0           /* group */
-#define GRAFT_WALK_TRANSPOSED 1      /* transposed */
-#define GRAFT_SHAPE_ORB 0            /* orb: orthogonal recursive bisection */
-#define GRAFT_SHAPE_PREFIX 1         /* prefix: equal pieces of a space-filling curve */
-#define GRAFT_STRATEGY_LEVEL 0       /* level: all cells of a level in one collective */
-#define GRAFT_STRATEGY_HALVING 1     /* halving: ranks and particles halved together; parts = ranks */
-#define GRAFT_STRATEGY_CENTRAL 2     /* central: one rank solves for all */
-#define GRAFT_FINDER_BISECTION 0     /* bisection */
-#define GRAFT_FINDER_HISTOGRAM 1     /* histogram */
-#define GRAFT_FINDER_SAMPLED 2       /* sampled */
-#define GRAFT_CURVE_HILBERT 0        /* hilbert */
-#define GRAFT_CURVE_MORTON 1         /* morton */
-#define GRAFT_BALANCER_ORB_CENTRAL 0        /* orb-central */
-#define GRAFT_BALANCER_ORB_DISTRIBUTED 1    /* orb-distributed */
-#define GRAFT_BALANCER_PREFIX_CENTRAL 2     /* prefix-central */
-#define GRAFT_BALANCER_PREFIX_DISTRIBUTED 3 /* prefix-distributed */
-#define GRAFT_COST_COUNT 0           /* count: every particle the same */
-#define GRAFT_COST_GIVEN 1           /* given: graft_particles.cost */
-#define GRAFT_COST_INTERACTIONS 2    /* interactions of the last force evaluation */
-#define GRAFT_COST_TIME 3            /* time of the last force evaluation */
-#define GRAFT_SCOPE_LOCAL 0          /* local: each rank's tree has its own root */
-#define GRAFT_SCOPE_GLOBAL 1         /* global: one root cube and key grid for all ranks */
-#define GRAFT_EXCHANGE_PUSH 0        /* push: each rank sends what the others' domains may need */
-#define GRAFT_EXCHANGE_FETCH 1       /* fetch: remote nodes are fetched on demand */
-#define GRAFT_CUDA_BUILD_FUSED 0     /* fused: all levels of the tree at once, no loop over levels */
-#define GRAFT_CUDA_BUILD_LEVELS 1    /* levels: a launch per level */
-#define GRAFT_CUDA_BUILD_TWO_PHASE 2 /* two-phase: a top tree of cuda.top_depth levels, then its subtrees */
-#define GRAFT_LOCAL_AUTO 0           /* auto: far cells as polynomials of groups where that is faster; since minor 4 */
-#define GRAFT_LOCAL_OFF 1            /* off */
-#define GRAFT_LOCAL_ON 2             /* on */
-#define GRAFT_CUDA_WALK_THREAD 0     /* thread: a thread a group */
-#define GRAFT_CUDA_WALK_WARP 1       /* warp: a warp a group */
-#define GRAFT_CUDA_WALK_SUPER 2      /* super: groups of groups share the upper part of the walk */
-#define GRAFT_CUDA_WALK_AUTO 3       /* auto: super where there are groups enough to fill the device, else warp */
-#define GRAFT_CUDA_KERNEL_AUTO 0     /* auto: the fastest that gives the same bits in every run */
-#define GRAFT_CUDA_KERNEL_UNITS 1    /* units: pieces of a group's list, several targets a lane */
-#define GRAFT_CUDA_KERNEL_BLOCK 2    /* block: a block a group */
-#define GRAFT_CUDA_KERNEL_PAIRS_1D 3 /* pairs-1d: a thread a pair of leaves, atomics: last bits differ from run to run */
-#define GRAFT_CUDA_KERNEL_TILES_2D 4 /* tiles-2d: a block a leaf and a tile of sources, atomics as well */
-#define GRAFT_CUDA_STAGE_PLAIN 0     /* plain */
-#define GRAFT_CUDA_STAGE_TILED 1     /* tiled */
-#define GRAFT_CUDA_STAGE_UNROLLED 2  /* unrolled */
-#define GRAFT_CUDA_STAGE_BEST 3      /* best */
-#define GRAFT_CUDA_GRAPH_AUTO (-1)   /* auto: where it pays */
-#define GRAFT_CUDA_GRAPH_NEVER 0     /* never */
-#define GRAFT_CUDA_GRAPH_ALWAYS 1    /* always */
-
-/* All engine options as one struct; options_read_struct fills it with the current (default) values. */
-typedef struct graft_options_values {
+/* The host's allocator for memory on a GPU, such as its own pool: for everything that the context holds there. Both are called
+ * with the device current. What is allocated is used on `stream` only, from then on; what is released may be used again
+ * in the order of `stream`. NULL = refused (the call ends with MEMORY). Addresses are multiples of 256. */
+typedef struct graft_device_allocator {
     uint32_t struct_size;
-    uint32_t flags;
-    int32_t method;
-    int32_t backend;
-    int32_t precision;
-    int32_t interaction;
-    int32_t dimension;      /* 2 or 3 */
-    int32_t threads;        /* 0 = what the host's OpenMP would use */
-    int32_t tree_type;
-    int32_t tree_leaf;      /* most particles in a leaf; 0 = chosen for what computes (since minor 2) */
-    int32_t tree_group;     /* most targets in a group; 0 as above */
-    int32_t mac_type;
-    int32_t order;          /* multipole order 0..4 */
-    int32_t walk;
-    int32_t softening_kind;
-    int32_t mac_history; /* error MAC: 1 = scale with the last call's accelerations, 0 = with an estimate made anew */
-    double mac_theta;
-    double mac_accuracy;     /* error MAC: force error per node allowed, relative to the group's acceleration */
-    double softening_length; /* Plummer length, or support of the spline */
-    double constant;         /* G or Coulomb's constant */
-    /* Since minor 1. The first eight took the reserved words of minor 0, where a zero means what it meant then. */
-    int32_t decompose_shape;
-    int32_t decompose_strategy;
-    int32_t decompose_parts; /* 0 = the number of ranks */
-    int32_t decompose_curve;
-    int32_t decompose_bins; /* 0 = chosen by the library */
-    int32_t balance_force;  /* 1 = take every result */
-    int32_t tree_scope;
-    int32_t ranks_exchange;
-    int32_t decompose_finder;
-    int32_t decompose_cap;         /* most particles in a part; 0 = any number */
-    int32_t decompose_threshold_a; /* halving: fewer particles in a group of ranks are solved centrally */
-    int32_t decompose_threshold_b; /* halving: so many points of a bin are collected, not binned again; 0: never */
-    int32_t balance_kind;
-    int32_t balance_cost;
-    int32_t balance_fuzzy; /* 1 = swap a super-object at a cut for small ones */
-    int32_t local;         /* GRAFT_LOCAL_*; since minor 4 (0 before) */
-    double decompose_tolerance; /* of a cut's weight, in mean weights of a part; 0 = down to one particle */
-    double decompose_mix;       /* 0: particles count 1 each (memory) ... 1: their cost (work) */
-    double balance_tolerance;   /* balance when max / mean of the work exceeds this */
-    double balance_steps;       /* force evaluations until the host asks again */
-    double balance_super;       /* a super-object weighs more than this many times the mean object */
-    double comm_deadline_s;     /* a rank that waits longer fails; 0 = waits for ever */
-    /* Since minor 2: how the CUDA backend works (deck keys cuda.*). The first six took the reserved words of minor 1. */
-    int32_t cuda_build;
-    int32_t cuda_kernel;
-    int32_t cuda_block_x;     /* 0 = chosen */
-    int32_t cuda_block_y;     /* 0 = chosen */
-    double cuda_memory_bytes; /* most bytes to take on the device; 0 = what is free */
-    double cuda_list_bytes;   /* most bytes of lists before groups are done in batches; 0 = chosen */
-    int32_t cuda_device;      /* ordinal; -1 = that of the arrays, the first, or by rank */
-    int32_t cuda_walk;
-    int32_t cuda_top_depth;   /* build two-phase: levels of the top tree */
-    int32_t cuda_direct_stage;
-    int32_t cuda_graph;
-    int32_t cuda_list_reuse; /* evaluations that lists are kept for; 0 = made anew in each */
-    double cuda_list_skin;   /* length that each particle may move meanwhile */
-    /* Since minor 3: near fields (deck keys near_field.*). They took the reserved words of minor 2. */
-    int32_t near_layout;    /* 0 = auto, else GRAFT_NEAR_LAYOUT_* */
-    int32_t near_precision; /* 0 = as `precision`, else GRAFT_NEAR_PRECISION_* */
-    int32_t near_box;       /* most points in a box that the library makes; 0 = 15 */
-    int32_t near_devices;   /* as many GPUs at most, from cuda.device on, sum one plan, up to 64; 0 = one */
-    double near_memory_bytes;      /* most bytes of a layout's arrays; 0 = no limit on a GPU, CPU: 3/4 of the free memory */
-    double near_expected_executes; /* for one set of coordinates; 0 = unknown, taken as 10 */
-    /* Since minor 4: periodic boxes (deck keys ewald.*, box.*). The first four took the reserved words of minor 3. The box
-     * is the one that a new context has; context_set_box gives it another. */
-    double ewald_accuracy; /* rms error of the lattice sum over the rms force; 0 = chosen */
-    double box_x;          /* edges, all > 0; all 0 = no box */
-    double box_y;
-    double box_z;
-    double box_lower_x; /* its lower corner */
-    double box_lower_y;
-    double box_lower_z;
-    double box_xy; /* graft_box.tilt */
-    double box_xz;
-    double box_yz;
-    int32_t box_periodic; /* 0 = open, 1 = all axes, 2, 3, 4 = all but x, y, z, 5, 6, 7 = x, y, z only */
-    int32_t ewald_method; /* 0 = split, 1 = replicas */
+    uint32_t flags; /* 0 */
+    void *user;
+    void *(*allocate)(void *user, int64_t bytes, int32_t device, void *stream);
+    void (*release)(void *user, void *pointer, int64_t bytes, int32_t device, void *stream);
     uint64_t reserved[4];
-} graft_options_values;
+} graft_device_allocator;
 
-#define GRAFT_LOG_ERROR 0
-#define GRAFT_LOG_WARNING 1
-#define GRAFT_LOG_INFO 2
-#define GRAFT_LOG_DEBUG 3
+/* How pairs are computed; decks say fp32, mixed, fp64. 0, where a struct has one: the default that it names. */
+#define GRAFT_PRECISION_FP32 1
+#define GRAFT_PRECISION_MIXED 2 /* pairs in fp32, sums in fp64 */
+#define GRAFT_PRECISION_FP64 3
+
+/* What options_explain writes; GRAFT_EXPLAIN_STUDY is added to one of the two. */
+#define GRAFT_EXPLAIN_TEXT 1
+#define GRAFT_EXPLAIN_JSON 2
+#define GRAFT_EXPLAIN_STUDY 16 /* with the keys study.*: parameters of papers, outside the promise that keys stay */
+
+/* Levels of the log; 0, where a call takes one: deck key log.level. */
+#define GRAFT_LOG_ERROR 1
+#define GRAFT_LOG_WARNING 2
+#define GRAFT_LOG_INFO 3
+#define GRAFT_LOG_DEBUG 4
 
 typedef struct graft_options graft_options; /* opaque */
 typedef struct graft_context graft_context; /* opaque */

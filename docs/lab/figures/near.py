@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The near field's layouts swept over points, density and executions, and p2p-data-replication's figures. Standard library only.
 
-  near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|cuda] [--most-pairs P] [--passes N] [--out FILE]
+  near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|gpu] [--most-pairs P] [--passes N] [--out FILE]
   near.py measure paper [...]       quadtrees of height 3 + i ..., N = 4^(L-1): figures 4 to 6; --repeats 20 is the paper's
   near.py measure steps [...]       his N from 1e3 to 1e6 (--every 1 for all 118), L raised until no box has more than CT = 15
                                     points: figures 1 to 3; --repeats 20 is the paper's
@@ -368,7 +368,7 @@ def main():
     parser.add_argument("what", nargs="?", choices=["sweep", "paper", "steps", "threads"], default="sweep")
     parser.add_argument("--graft", default="graft", help="the command to use")
     parser.add_argument("--machine", default="", help="machine file of graft model calibrate")
-    parser.add_argument("--backend", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--backend", default="cpu", choices=["cpu", "gpu"])
     parser.add_argument("--collect", default="device", choices=["device", "host"], help="cuda: who collects; the paper's way is host")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--passes", type=int, default=1, help="over all cases, whose times are medians over the passes: a slow "

@@ -32,7 +32,7 @@ def total(times, executes, chunked):
 
 
 def by_layout(line, executes, which="time_s"):
-    if line["backend"] == "cuda":  # phases of a GPU overlap: from call to return
+    if line["backend"] != "cpu":  # phases of a GPU overlap: from call to return
         return {one["layout"]: one[which]["total"] - (1 - (1 if one["chunks"] > 1 else 1 / executes)) * one[which]["collection"]
                 for one in line["layouts"] if not one.get("refused")}
     return {one["layout"]: total(one[which], executes, one["chunks"] > 1) for one in line["layouts"] if not one.get("refused")}
@@ -55,7 +55,7 @@ def least_squares(rows, right):
 def his_phases(line, times):
     """Seconds of collection, transfer and kernel, whose sum is the time of one execution from nothing. On a GPU what is neither of
     the last two is the host's: collection, charges, making the plan."""
-    if line["backend"] == "cuda":
+    if line["backend"] != "cpu":
         return {"collect": times["total"] - times["transfer"] - times["kernel"], "transfer": times["transfer"], "kernel": times["kernel"]}
     return {"collect": times["collection"] + times["charges"], "kernel": times["kernel"]}
 
@@ -65,7 +65,7 @@ def speed_ups(line):
     parts = {one["layout"]: one for one in line["layouts"] if not one.get("refused")}
     if "indexed" not in parts or "replicated" not in parts or line["dimension"] != 2 or line["pairs"] == 0:
         return None
-    if line["backend"] == "cuda" and parts["replicated"]["chunks"] > 1:
+    if line["backend"] != "cpu" and parts["replicated"]["chunks"] > 1:
         return None  # phases overlap
     i, r = (his_phases(line, parts[name]["time_s"]) for name in HIS)
     t, d, n = line["largest"], line["density"], line["n"]

@@ -1,9 +1,7 @@
 // See cuda_graph_gpu.cuh.
 #include "engine/gpu/cuda_graph_gpu.cuh"
 
-#include "settings/shared_settings.hpp"
-
-#include <bit>
+#include "engine/gpu/job_key_gpu.cuh"
 
 namespace graft::engine {
 
@@ -13,44 +11,6 @@ namespace {
 constexpr int64_t most_particles = 200000;
 constexpr int most_batches = 8; // a graph of more has too many nodes
 
-class Key {
-  public:
-    template <typename T>
-    Key& add(T value) {
-        if constexpr (std::is_floating_point_v<T>)
-            words_.push_back(std::bit_cast<uint64_t>(static_cast<double>(value)));
-        else if constexpr (std::is_pointer_v<T>)
-            words_.push_back(reinterpret_cast<uintptr_t>(value));
-        else
-            words_.push_back(static_cast<uint64_t>(value));
-        return *this;
-    }
-    Key& add_view(const particles::ArrayView& view) {
-        return add(view.data).add(view.type).add(view.n).add(view.item_stride).add(view.component_stride);
-    }
-    Key& add_input(const ParticleInput& input) {
-        add(input.n)
-            .add(input.charge_all)
-            .add(input.has_active)
-            .add(input.has_target)
-            .add(input.target_from_1);
-        for (const particles::ArrayView& axis : input.position)
-            add_view(axis);
-        return add_view(input.charge).add_view(input.softening).add_view(input.active).add_view(input.target);
-    }
-    std::vector<uint64_t> words() && { return std::move(words_); }
-
-  private:
-    std::vector<uint64_t> words_;
-};
-
-void add_settings(Key& key, const settings::Settings& s) {
-    settings::visit_shared_settings(s, [&](auto value) { key.add(value); });
-    const settings::DeviceOptions& d = s.device;
-    key.add(d.build).add(d.top_depth).add(d.walk).add(d.kernel).add(d.direct_stage).add(d.block_x);
-    key.add(d.buffer).add(d.block_y).add(d.list_limit).add(d.memory_limit).add(d.reuse).add(d.skin);
-}
-
 bool on_device(const ParticleInput& input, int dimension) {
     bool all = !input.charge.present() || input.charge.on_device();
     for (int a = 0; a < dimension; ++a)
@@ -59,109 +19,74 @@ bool on_device(const ParticleInput& input, int dimension) {
            (!input.has_target || input.target.on_device());
 }
 
+bool may_replay(const Steps& s) {
+    const DeviceJob& job = s.c.job;
+    const settings::Settings& settings = job.settings;
+    const int wanted = settings.device.graph;
+    if (wanted == 0 || s.c.in_place() || job.feeds() || job.empty() || s.room.batches() > most_batches ||
+        (wanted < 0 && job.n > most_particles))
+        return false;
+    if (job.is_tree() && settings.tree_type == tree::TreeType::orb)
+        return false;
+    return on_device(job.particles, settings.dimension) &&
+           (!job.with_points || on_device(job.points, settings.dimension));
+}
+
 } // namespace
 
-bool DeviceForce::may_replay() const {
-    const settings::Settings& settings = job_.settings;
-    const int wanted = settings.device.graph;
-    if (wanted == 0 || lean_ || feeds() || job_.empty() || batches_ > most_batches ||
-        (wanted < 0 && job_.n > most_particles))
-        return false;
-    if (job_.is_tree() && settings.tree_type == tree::TreeType::orb)
-        return false;
-    return on_device(job_.particles, settings.dimension) &&
-           (!job_.with_points || on_device(job_.points, settings.dimension));
-}
-
-std::vector<uint64_t> DeviceForce::graph_key() const {
-    Key key;
-    add_settings(key, job_.settings);
-    key.add_input(job_.particles).add(job_.with_points);
-    if (job_.with_points)
-        key.add_input(job_.points);
-    for (const particles::ArrayView& axis : job_.outputs.acceleration)
+std::vector<uint64_t> graph_key(const Steps& s) {
+    if (!may_replay(s))
+        return {};
+    const DeviceJob& job = s.c.job;
+    JobKey key;
+    key.add_settings(job.settings);
+    key.add_input(job.particles).add(job.with_points);
+    if (job.with_points)
+        key.add_input(job.points);
+    for (const particles::ArrayView& axis : job.outputs.acceleration)
         key.add_view(axis);
-    key.add_view(job_.outputs.potential).add_view(job_.outputs.virial).add_view(job_.outputs.energy);
-    key.add(job_.outputs.add).add(job_.outputs.force);
-    key.add(memory_.allocations()).add(batches_).add(last_n_);
-    for (const double planned :
-         {split_.longest, split_.lower, split_.upper}) // the launches hang on the splitting
-        key.add(job_.settings.periodic ? planned : 0.0);
-    key.add(reusing_).add(reusing_ ? kept_.status.levels : int64_t{0});
+    key.add_view(job.outputs.potential).add_view(job.outputs.virial).add_view(job.outputs.energy);
+    key.add(job.outputs.force);
+    key.add(s.c.memory.allocations()).add(s.room.batches()).add(s.sums.last.n);
+    const LatticeNeed& planned = s.lattice.planned(); // the launches hang on the splitting
+    for (const double need : {planned.longest, planned.lower, planned.upper})
+        key.add(job.settings.periodic ? need : 0.0);
+    const bool kept = s.c.tree_from == TreeFrom::kept;
+    key.add(kept).add(kept ? s.kept.status().levels : int64_t{0});
     return std::move(key).words();
 }
 
-/// What kept lists depend on, beside the particles.
-std::vector<uint64_t> DeviceForce::lists_key() const {
-    Key key;
-    add_settings(key, job_.settings);
-    key.add(job_.n).add(job_.per_particle).add(static_cast<int>(job_.pairs.softening));
-    return std::move(key).words();
+void Graph::remember(const Steps& s) {
+    const bool equal_ones_may_follow = s.c.tree_from != TreeFrom::host && !s.lattice.stale();
+    last_key_ = equal_ones_may_follow ? graph_key(s) : std::vector<uint64_t>{};
+    if (replayed_ && key_ != last_key_)
+        drop(); // a repair has enlarged something
 }
 
-/// After a computation that needed no repair.
-void DeviceForce::remember_graph_key() {
-    if (!graph_)
-        graph_ = std::make_unique<Graph>();
-    graph_->last_key = may_replay() && !host_built_ && !split_.stale ? graph_key() : std::vector<uint64_t>{};
-    if (graph_->replayed && graph_->key != graph_->last_key)
-        graph_->drop(); // a repair has enlarged something
+void Graph::drop() noexcept {
+    if (executable_ != nullptr)
+        (void)cudaGraphExecDestroy(executable_);
+    executable_ = nullptr;
 }
 
-bool DeviceForce::replayed() const {
-    return graph_ && graph_->replayed;
+/// On the queue's own stream: others' work must not be captured.
+void Graph::begin_capture(Computation& c) {
+    c.queue.borrow(nullptr);
+    GRAFT_CUDA(cudaStreamBeginCapture(c.queue.stream(), cudaStreamCaptureModeRelaxed));
+    c.clock.capture(true);
 }
 
-int64_t DeviceForce::graph_launches() const {
-    return graph_ ? graph_->launches : 0;
-}
-
-/// True when the computation has been enqueued as a graph.
-bool DeviceForce::replay() {
-    if (!graph_)
-        graph_ = std::make_unique<Graph>();
-    Graph& graph = *graph_;
-    graph.replayed = false;
-    const std::vector<uint64_t> key = may_replay() ? graph_key() : std::vector<uint64_t>{};
-    if (key.empty() || graph.refused || key != graph.last_key) {
-        graph.drop();
-        return false;
-    }
-    if (graph.executable == nullptr || graph.key != key) {
-        graph.drop();
-        if (!capture(graph))
-            return false;
-        graph.key = key;
-    }
-    GRAFT_CUDA(cudaGraphLaunch(graph.executable, queue_.stream()));
-    graph.replayed = true;
-    return true;
-}
-
-bool DeviceForce::capture(Graph& graph) {
-    const cudaStream_t stream = queue_.stream();
-    queue_.borrow(nullptr); // its own: others' work must not be captured
-    GRAFT_CUDA(cudaStreamBeginCapture(queue_.stream(), cudaStreamCaptureModeRelaxed));
-    capturing_ = true;
-    bool enqueued = true;
-    const int64_t before = queue_.launches;
-    try {
-        enqueue();
-    } catch (...) { // whatever it was comes again without a graph
-        enqueued = false;
-    }
-    capturing_ = false;
+bool Graph::end_capture(Computation& c, bool enqueued) {
+    c.clock.capture(false);
     cudaGraph_t captured = nullptr;
-    bool good = cudaStreamEndCapture(queue_.stream(), &captured) == cudaSuccess && enqueued;
-    graph.launches = queue_.launches - before;
-    good = good && cudaGraphInstantiate(&graph.executable, captured, 0) == cudaSuccess;
+    bool good = cudaStreamEndCapture(c.queue.stream(), &captured) == cudaSuccess && enqueued;
+    good = good && cudaGraphInstantiate(&executable_, captured, 0) == cudaSuccess;
     if (captured != nullptr)
         (void)cudaGraphDestroy(captured);
-    queue_.borrow(stream);
     if (!good) {
         (void)cudaGetLastError();
-        graph.executable = nullptr;
-        graph.refused = true; // this driver, or a step that cannot be captured: go on without
+        executable_ = nullptr;
+        refused_ = true; // this driver, or a step that cannot be captured: go on without
     }
     return good;
 }

@@ -8,8 +8,9 @@
 // status before using them.
 #pragma once
 
+#include "backend/gpu_allocator.hpp"
 #include "backend/gpu_library.hpp"
-#include "study/papers/fed_report.hpp"
+#include "forces/fed_report.hpp"
 #include "particles/array_view.hpp"
 #include "settings/settings.hpp"
 #include "engine/solver.hpp"
@@ -24,7 +25,7 @@ struct DeviceReport {
         double import = 0, sort = 0, tree = 0, moments = 0, lists = 0, forces = 0, output = 0, total = 0,
                p2p = 0, m2p = 0;
     } time_s;
-    study::FedReport fed; // of all batches
+    forces::FedReport fed; // of all batches
     double pairs = 0, cells = 0, far_cells = 0;
     int64_t targets = 0;
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
@@ -63,6 +64,26 @@ struct DeviceForceTable {
     int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n,
                     backend::DeviceError* error);
     const DeviceRanksTable* ranks; // engine/ranks/rank_force_table.hpp
+    /// As end, but never repeats with results: where a buffer was too small, kept lists did not serve, or a sum
+    /// was split for other particles, *again is 1, nothing has been written, report neither, and the same call
+    /// from begin on has what it lacked. Results that are written were so in the order of begin's stream.
+    /// Over ranks *again is always 0. Error(unsupported) where the host must build the tree.
+    int32_t (*end_once)(void* engine, DeviceReport* report, int32_t* again, backend::DeviceError* error) = nullptr;
+    /// *ended 1: what begin enqueued has, and end will not wait long, unless it repeats. Never waits.
+    /// Error(call_order): nothing is in flight.
+    int32_t (*poll)(void* engine, int32_t* ended, backend::DeviceError* error) = nullptr;
+    /// The event (a cudaEvent_t) behind all that begin enqueued; the engine's own, for streams and threads to
+    /// wait for until end. Over ranks behind the results. Error(call_order): nothing is in flight.
+    int32_t (*event)(void* engine, void** event, backend::DeviceError* error) = nullptr;
+    /// The host's allocator for all of the engine's device memory from now on, copied; NULL, or without
+    /// functions: the driver. What the engine held is given back, and its counters begin anew.
+    /// Error(call_order): a computation is in flight.
+    int32_t (*set_allocator)(void* engine, const backend::GpuAllocator* allocator,
+                             backend::DeviceError* error) = nullptr;
+    /// Gives back what is kept for later computations, of device and page-locked memory, and forgets the last
+    /// one; counters begin anew. The next begin takes memory again. Error(call_order): a computation is in
+    /// flight.
+    int32_t (*give_back)(void* engine, backend::DeviceError* error) = nullptr;
 };
 
 } // namespace graft::engine

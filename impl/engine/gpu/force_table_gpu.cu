@@ -1,4 +1,5 @@
 // The engine behind a C table.
+#include "backend/block_cache_gpu.cuh"
 #include "backend/context_id_gpu.cuh"
 #include "backend/guard_gpu.cuh"
 #include "engine/gpu/engine_gpu.cuh"
@@ -43,6 +44,18 @@ class Engine {
         make();
     }
 
+    /// All memory goes; the next computation takes it anew, from there.
+    void use_allocator(const backend::GpuAllocator& allocator) {
+        require_nothing_in_flight("set_allocator");
+        end();
+        allocator_ = allocator;
+    }
+    void give_back() {
+        require_nothing_in_flight("give_back");
+        end();
+        (void)backend::DeviceCache::of(std::max(options_.device, 0)).clear();
+    }
+
     /// Before what is in flight is ended.
     void require_context() {
         if (!mark_.gone())
@@ -55,6 +68,11 @@ class Engine {
     }
 
   private:
+    void require_nothing_in_flight(const char* call) const {
+        if (force_ && !mark_.gone() && force_->begun())
+            core::fail(core::Status::call_order,
+                       "%s: a computation was begun but not ended; call compute_end first", call);
+    }
     /// What was in a context that is gone is forgotten: an address or a stream of another one may be the
     /// same.
     void end() {
@@ -67,10 +85,11 @@ class Engine {
     void make() {
         const bool there = backend::current_is_of(std::max(options_.device, 0));
         const backend::WorksIn here(there ? backend::current_context() : nullptr);
-        force_ = std::make_unique<DeviceForce>(options_);
+        force_ = std::make_unique<DeviceForce>(options_, allocator_);
         mark_ = backend::current_mark();
     }
     settings::DeviceOptions options_;
+    backend::GpuAllocator allocator_;
     std::unique_ptr<DeviceForce> force_;
     backend::ContextMark mark_;
 };
@@ -96,8 +115,39 @@ int32_t begin(void* engine, const settings::Settings* settings, const ParticleIn
 int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
     return guarded_device(error, [&] {
         static_cast<Engine*>(engine)->require_context();
-        ForceAt(engine)->end(*report);
+        (void)ForceAt(engine)->end(true, *report);
     });
+}
+
+int32_t end_once(void* engine, DeviceReport* report, int32_t* again, DeviceError* error) {
+    return guarded_device(error, [&] {
+        static_cast<Engine*>(engine)->require_context();
+        *again = ForceAt(engine)->end(false, *report) ? 0 : 1;
+    });
+}
+
+int32_t poll(void* engine, int32_t* ended, DeviceError* error) {
+    return guarded_device(error, [&] {
+        static_cast<Engine*>(engine)->require_context();
+        *ended = ForceAt(engine)->ended() ? 1 : 0;
+    });
+}
+
+int32_t event(void* engine, void** event, DeviceError* error) {
+    return guarded_device(error, [&] {
+        static_cast<Engine*>(engine)->require_context();
+        *event = ForceAt(engine)->event();
+    });
+}
+
+int32_t set_allocator(void* engine, const backend::GpuAllocator* allocator, DeviceError* error) {
+    return guarded_device(error, [&] {
+        static_cast<Engine*>(engine)->use_allocator(allocator != nullptr ? *allocator : backend::GpuAllocator{});
+    });
+}
+
+int32_t give_back(void* engine, DeviceError* error) {
+    return guarded_device(error, [&] { static_cast<Engine*>(engine)->give_back(); });
 }
 
 int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, DeviceError* error) {
@@ -110,7 +160,8 @@ ForceAt::ForceAt(void* engine)
     : here_(static_cast<Engine*>(engine)->context()), force_(static_cast<Engine*>(engine)->force()) {}
 
 const DeviceForceTable* device_force_table() {
-    static const DeviceForceTable table = {create, destroy, begin, end, work, device_ranks_table()};
+    static const DeviceForceTable table = {create, destroy, begin, end, work, device_ranks_table(),
+                                           end_once, poll, event, set_allocator, give_back};
     return &table;
 }
 

@@ -1,14 +1,14 @@
 // Trees that only the host builds: ORB, and cells too deep for 63-bit keys.
 #pragma once
 
+#include "core/buffer.hpp"
 #include "lists/targets.hpp"
 #include "moments/moments.hpp"
-#include "engine/gpu/engine_gpu.cuh"
 #include "tree/build.hpp"
 
 namespace graft::engine {
 
-struct DeviceForce::HostTree {
+struct HostTree {
     explicit HostTree(core::Memory& memory)
         : builder(memory), tree(memory), moments(memory), targets(memory), x(memory, "x"), y(memory, "y"),
           z(memory, "z"), charge(memory, "charges"), softening(memory, "softening"),

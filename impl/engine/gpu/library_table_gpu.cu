@@ -1,10 +1,11 @@
-// The one symbol of libgraft_cuda.so: the table that the core finds (backend/gpu_library.hpp).
+// The table that the core finds in libgraft_cuda.so (backend/gpu_library.hpp).
+#include "engine/gpu/library_table_gpu.hpp"
+
 #include "backend/build_id.hpp"
 #include "backend/gpu_library.hpp"
 #include "backend/queue_gpu.cuh"
 #include "backend/guard_gpu.cuh"
 #include "decompose/orb/orb_table.hpp"
-#include "study/bench/bench_table.hpp"
 #include "near/plan/near_table.hpp"
 #include "engine/gpu/force_table_gpu.hpp"
 
@@ -126,23 +127,22 @@ int32_t copy(void* to, const void* from, int64_t bytes, DeviceError* error) {
 
 } // namespace
 
-} // namespace graft::engine
-
-extern "C" __attribute__((visibility("default"))) const graft::backend::CudaTable* graft_cuda_get_table() {
-    using namespace graft;
+const backend::CudaTable& library_table() {
     static const backend::CudaTable table = {sizeof(backend::CudaTable),
                                              0,
                                              backend::build_id,
-                                             engine::device_count,
-                                             engine::device_info,
-                                             engine::pointer_kind,
-                                             engine::versions,
-                                             engine::allocate,
-                                             engine::release,
-                                             engine::copy,
-                                             engine::device_force_table(),
+                                             device_count,
+                                             device_info,
+                                             pointer_kind,
+                                             versions,
+                                             allocate,
+                                             release,
+                                             copy,
+                                             device_force_table(),
                                              &decompose::device_orb_table(),
-                                             &study::device_bench_table(),
+                                             nullptr,
                                              &near::device_near_table()};
-    return &table;
+    return table;
 }
+
+} // namespace graft::engine

@@ -1,63 +1,57 @@
-// Lists that serve several computations (deck keys cuda.list_reuse, cuda.list_skin): tree and lists stay as
-// they are, places, moments and boxes are the new ones; a device-side watch stops the computation when a
-// particle has moved by more than the skin or a charge has changed, and end() then builds all anew.
-//
-// Kept are lists of all particles, in one batch, of an octree that the device built, between computations of
-// equal settings. What else is computed in between (subsets, points, another n) ends them. The criterion
-// holds for the moved particles (skin_gpu.cuh); the error MAC's factor of a group is that of the build.
-#include "engine/gpu/engine_gpu.cuh"
+// See list_reuse_gpu.cuh.
+#include "engine/gpu/list_reuse_gpu.cuh"
 
-#include "tree/tree_refresh_gpu.cuh"
+#include "engine/gpu/job_key_gpu.cuh"
 
 namespace graft::engine {
 
-/// Whether this computation's lists may serve later ones.
-bool DeviceForce::keeps_lists() const {
-    const settings::Settings& settings = job_.settings;
-    const auto kernel = static_cast<forces::DeviceKernel>(settings.device.kernel);
-    return settings.device.reuse > 0 && job_.is_tree() && settings.tree_type == tree::TreeType::octree &&
-           job_.all_targets && !job_.with_points && !job_.over_ranks && !job_.empty() &&
-           (kernel == forces::DeviceKernel::automatic || kernel == forces::DeviceKernel::units);
+namespace {
+
+/// What kept lists depend on, beside the particles.
+std::vector<uint64_t> lists_key(const DeviceJob& job) {
+    JobKey key;
+    key.add_settings(job.settings);
+    key.add(job.n).add(job.per_particle).add(static_cast<int>(job.pairs.softening));
+    return std::move(key).words();
 }
 
-bool DeviceForce::may_reuse_lists() const {
-    return keeps_lists() && kept_.valid && kept_.served < job_.settings.device.reuse &&
-           kept_.key == lists_key();
+lists::WatchedParticles watched(const DeviceJob& job, const ImportStep& from) {
+    return {job.n,         from.x.data(),      from.y.data(),
+            from.z.data(), from.charge.data(), job.per_particle ? from.softening.data() : nullptr};
 }
 
-lists::WatchedParticles DeviceForce::watched() const {
-    return {job_.n,    x_.data(),      y_.data(),
-            z_.data(), charge_.data(), job_.per_particle ? softening_.data() : nullptr};
+} // namespace
+
+bool KeptLists::take(const DeviceJob& job) {
+    valid_ = job.keeps_lists() && valid_ && served_ < job.settings.device.reuse && key_ == lists_key(job);
+    return valid_;
 }
 
-/// In place of building the tree.
-void DeviceForce::refresh_kept_tree() {
-    watch_.measure(queue_, watched());
-    watch_.stop_beyond(queue_, job_.settings.device.skin);
-    const tree::DeviceParticleView particles{job_.n,         x_.data(),
-                                             y_.data(),      z_.data(),
-                                             charge_.data(), job_.per_particle ? softening_.data() : nullptr};
-    tree::refresh_tree(queue_, particles, static_cast<int>(kept_.status.levels), tree_);
-    clock_.record(queue_.stream(), DeviceClock::built, capturing_);
+void KeptLists::remember(Computation& c, const ImportStep& from) {
+    watch_.remember(c.queue, watched(c.job, from));
 }
 
-/// After a computation that needs no repair.
-void DeviceForce::account_for_lists() {
-    if (!job_.is_tree() || job_.empty())
+void KeptLists::watch(Computation& c, const ImportStep& from) {
+    watch_.measure(c.queue, watched(c.job, from));
+    watch_.stop_beyond(c.queue, c.job.settings.device.skin);
+}
+
+void KeptLists::account(Computation& c, int batches) {
+    if (!c.job.is_tree() || c.job.empty())
         return;
-    if (reusing_) {
-        ++kept_.served, ++lists_reused_;
-        last_status_.nodes_needed = kept_.status.nodes_needed, last_status_.leaves = kept_.status.leaves;
-        last_status_.levels = kept_.status.levels;
-        last_status_.node_entries_needed = kept_.status.node_entries_needed;
-        last_status_.leaf_entries_needed = kept_.status.leaf_entries_needed;
+    if (c.tree_from == TreeFrom::kept) {
+        ++served_, ++reused_;
+        c.status.nodes_needed = status_.nodes_needed, c.status.leaves = status_.leaves;
+        c.status.levels = status_.levels;
+        c.status.node_entries_needed = status_.node_entries_needed;
+        c.status.leaf_entries_needed = status_.leaf_entries_needed;
         return;
     }
-    ++lists_built_;
-    kept_.valid = keeps_lists() && batches_ == 1 && !host_built_;
-    if (kept_.valid)
-        kept_.key = lists_key();
-    kept_.served = 0, kept_.status = last_status_;
+    ++built_;
+    valid_ = c.job.keeps_lists() && batches == 1 && c.tree_from != TreeFrom::host;
+    if (valid_)
+        key_ = lists_key(c.job);
+    served_ = 0, status_ = c.status;
 }
 
 } // namespace graft::engine

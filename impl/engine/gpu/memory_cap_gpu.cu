@@ -1,10 +1,5 @@
-// Memory of a computation on the GPU: how many batches of groups, room for one, and what is given back when
-// memory runs out. The arithmetic is memory_cap.hpp's.
-//
-// What is not of a batch (particles, tree, moments, targets, the field, results for the host) is allocated
-// before the batches are planned; the rest of what cuda.memory allows, or half of what is free where nothing
-// is said, is theirs.
-#include "engine/gpu/engine_gpu.cuh"
+// See memory_cap_gpu.cuh.
+#include "engine/gpu/steps_gpu.cuh"
 
 #include "particles/scatter_gpu.cuh"
 
@@ -15,122 +10,115 @@ namespace graft::engine {
 namespace {
 
 constexpr int64_t usual_list_limit = int64_t{8} << 30;
-constexpr int64_t held_back = 1 << 20; // for scratch of scans
+constexpr int64_t least_list_limit = 1 << 16; // bytes that are always allowed
+constexpr int64_t held_back = 1 << 20;        // for scratch of scans
 
-bool uses_units(const settings::Settings& settings) {
-    return forces::works_by_units(static_cast<forces::DeviceKernel>(settings.device.kernel));
-}
-
-/// The output takes the node lists' memory for its records (enqueue_output): they get as much as that needs,
+/// The output takes the node lists' memory for its records (ExportStep): they get as much as that needs,
 /// where memory is ample.
 void hold_records(const DeviceJob& job, int64_t bytes_free, lists::DeviceLists& lists) {
     const int64_t bytes = job.targets * int64_t{sizeof(particles::ExportRecord)};
-    if ((job.with_points || job.all_targets) && particles::serves_records(job.targets) &&
-        bytes <= bytes_free / 4)
+    if (!job.some() && particles::serves_records(job.targets) && bytes <= bytes_free / 4)
         lists.nodes.resize(bytes / int64_t{sizeof(int32_t)});
 }
 
 } // namespace
 
-BatchShape DeviceForce::batch_shape() const {
-    const settings::Settings& settings = job_.settings;
-    return {targets_.groups.size(),
-            list_builder_.bytes_a_group(static_cast<lists::DeviceWalk>(settings.device.walk)),
+BatchShape BatchRoom::shape_for(const Steps& s) const {
+    return {s.targets.targets.groups.size(), s.lists.builder.bytes_a_group(s.c.job.walk()),
             planned_.in_double, planned_.with_units, planned_.with_local};
 }
 
 /// With the room of batches given back: what there is.
-BatchLimits DeviceForce::batch_limits() const {
-    const settings::DeviceOptions& options = job_.settings.device;
-    const int64_t free = memory_.bytes_free();
-    const bool all = options.memory_limit > 0 || lean_;
+BatchLimits BatchRoom::limits_for(const Steps& s) const {
+    const settings::DeviceOptions& options = s.c.job.settings.device;
+    const int64_t free = s.c.memory.bytes_free();
+    const bool all = options.memory_limit > 0 || s.c.in_place();
     const int64_t allowed = all ? free - free / 32 - held_back : free / 2;
     return {std::max<int64_t>(allowed, 0),
             options.list_limit > 0 ? std::max(options.list_limit, least_list_limit) : usual_list_limit};
 }
 
 /// What evaluation and output allocate whatever the batches.
-void DeviceForce::hold_fixed_room() {
-    lists_.node_offset.resize(targets_.groups.size() + 2);
-    lists_.leaf_offset.resize(targets_.groups.size() + 2);
-    if (uses_units(job_.settings))
-        evaluator_.hold_cells(evaluation(), tree_);
-    particles::DeviceRealExport all[particles::most_device_exports];
-    hold_results(all, wanted(all));
+void BatchRoom::hold_fixed(Steps& s) {
+    s.lists.lists.node_offset.resize(s.targets.targets.groups.size() + 2);
+    s.lists.lists.leaf_offset.resize(s.targets.targets.groups.size() + 2);
+    if (s.c.job.uses_units())
+        s.evaluate.evaluator.hold_cells(s.c.job.evaluation(), s.tree.tree);
+    s.output.hold(s.c, s.raw());
 }
 
-void DeviceForce::release_batch_room() {
-    lists_.nodes.release(), lists_.leaves.release();
-    list_builder_.release_room();
-    evaluator_.release_room();
+void BatchRoom::release(Steps& s) {
+    s.lists.lists.nodes.release(), s.lists.lists.leaves.release();
+    s.lists.builder.release_room();
+    s.evaluate.evaluator.release_room();
     room_ = {};
-    kept_.valid = reusing_ = false;
-}
-
-bool DeviceForce::has_batch_room() const {
-    return lists_.nodes.capacity() + lists_.leaves.capacity() > 0;
+    s.kept.forget();
+    if (s.c.tree_from == TreeFrom::kept)
+        s.c.tree_from = TreeFrom::build;
 }
 
 /// room_ is set last: what has none is planned anew, also after a failure in here.
-void DeviceForce::take_plan(const BatchPlan& plan) {
+void BatchRoom::take_plan(Steps& s, const BatchPlan& plan) {
+    Computation& c = s.c;
+    lists::DeviceLists& lists = s.lists.lists;
     room_ = {};
     batches_ = static_cast<int>(plan.batches);
-    if (job_.settings.device.memory_limit == 0 && !lean_ && batches_ == 1)
-        hold_records(job_, memory_.bytes_free(), lists_);
-    lists_.nodes.resize(plan.room.node_entries);
-    lists_.leaves.resize(plan.room.leaf_entries);
-    take_groups(plan.room);
+    if (c.job.settings.device.memory_limit == 0 && !c.in_place() && batches_ == 1)
+        hold_records(c.job, c.memory.bytes_free(), lists);
+    lists.nodes.resize(plan.room.node_entries);
+    lists.leaves.resize(plan.room.leaf_entries);
+    take_groups(s, plan.room);
     room_ = plan.room;
 }
 
-/// Room for the first computation, or the first one under other limits: from a guess of the lists' lengths.
-void DeviceForce::set_first_capacities() {
-    const settings::DeviceOptions& options = job_.settings.device;
-    const bool in_double = job_.settings.precision == settings::Precision::fp64, units = uses_units(job_.settings);
-    const bool local = evaluation().local;
+void BatchRoom::hold(Steps& s) {
+    const DeviceJob& job = s.c.job;
+    const settings::DeviceOptions& options = job.settings.device;
+    const bool in_double = job.settings.precision == settings::Precision::fp64, units = job.uses_units();
+    const bool local = job.evaluation().local;
     if (planned_.memory != options.memory_limit || planned_.lists != options.list_limit ||
         (in_double && !planned_.in_double) || (units && !planned_.with_units) ||
         (local && !planned_.with_local))
-        release_batch_room();
+        release(s);
     planned_ = {options.memory_limit, options.list_limit, in_double || planned_.in_double,
                 units || planned_.with_units, local || planned_.with_local};
-    hold_fixed_room();
+    hold_fixed(s);
     if (room_.node_entries > 0) {
-        take_groups(room_); // there may be more of them now
+        take_groups(s, room_); // there may be more of them now
         return;
     }
-    const BatchShape shape = batch_shape();
+    const BatchShape shape = shape_for(s);
     BatchShape likely = shape;
-    likely.groups = std::min(3 * job_.targets / (2 * std::max(1, job_.settings.group)) + 64, shape.groups);
+    likely.groups = std::min(3 * job.targets / (2 * std::max(1, job.settings.group)) + 64, shape.groups);
     BatchPlan plan =
-        plan_batches(shape, batch_limits(), 1, guess_numbers(likely, job_.targets, job_.settings.leaf));
+        plan_batches(shape, limits_for(s), 1, guess_numbers(likely, job.targets, job.settings.leaf));
     if (!plan.fits) // a guess that does not fit is no reason to give up
         plan.room = {1024, 1024, 256, 16384};
-    take_plan(plan);
+    take_plan(s, plan);
     guessed_ = true;
 }
 
 /// What the room takes beside the lists; frames go by the number of groups.
-void DeviceForce::take_groups(const BatchNumbers& room) {
-    const BatchShape shape = batch_shape();
+void BatchRoom::take_groups(Steps& s, const BatchNumbers& room) {
+    const BatchShape shape = shape_for(s);
     if (shape.with_units)
-        evaluator_.set_room(evaluator_room(shape, batches_, room));
+        s.evaluate.evaluator.set_room(evaluator_room(shape, batches_, room));
 }
 
-/// After a computation that found its room too small. False: it did not ask for any of this.
-bool DeviceForce::grow_batch_room(const backend::DeviceStatus& status) {
+bool BatchRoom::grow(Steps& s, const backend::DeviceStatus& status) {
+    const DeviceJob& job = s.c.job;
     BatchNumbers needed{status.node_entries_needed, status.leaf_entries_needed, status.units_needed,
                         status.slots_needed};
     const bool lists = needed.node_entries > room_.node_entries || needed.leaf_entries > room_.leaf_entries;
     const bool units = needed.units > room_.units || needed.slots > room_.slots;
     if (!lists && !units)
         return false;
-    const BatchShape shape = batch_shape();
+    const BatchShape shape = shape_for(s);
     if (needed.units == 0 && shape.with_units)
-        guess_units(shape, batches_, job_.targets, job_.settings.leaf, needed);
+        guess_units(shape, batches_, job.targets, job.settings.leaf, needed);
     const BatchNumbers before = room_;
-    release_batch_room();
-    const BatchLimits limits = batch_limits();
+    release(s);
+    const BatchLimits limits = limits_for(s);
     // Batches behind the one that stopped may need what this one did not: as much as before, if it fits.
     const auto both = [](int64_t now, int64_t then) { return std::max(now, then - then / 6); };
     BatchPlan plan = plan_batches(shape, limits, batches_,
@@ -146,26 +134,25 @@ bool DeviceForce::grow_batch_room(const backend::DeviceStatus& status) {
             "device %d: no memory for the lists and partial sums of one group of targets at a time: %lld "
             "bytes wanted, %lld free%s, %lld held by Graft; allow more, or use a smaller tree.group or "
             "a less accurate criterion",
-            memory_.device(), static_cast<long long>(plan.bytes), static_cast<long long>(limits.bytes),
-            planned_.memory > 0 ? " of what cuda.memory allows" : "",
-            static_cast<long long>(memory_.bytes_held()));
-    take_plan(plan);
+            s.c.memory.device(), static_cast<long long>(plan.bytes), static_cast<long long>(limits.bytes),
+            planned_.memory > 0 ? " of what gpu.memory allows" : "",
+            static_cast<long long>(s.c.memory.bytes_held()));
+    take_plan(s, plan);
     return true;
 }
 
-/// After the first computation with guessed room: kernels that go through all there is room for should not go
-/// through more than there is. The memory is kept.
-void DeviceForce::tighten_room(const backend::DeviceStatus& status) {
-    if (!guessed_ || reusing_ || !job_.is_tree() || job_.empty())
+void BatchRoom::tighten(Steps& s) {
+    const Computation& c = s.c;
+    if (!guessed_ || c.tree_from == TreeFrom::kept || !c.job.is_tree() || c.job.empty())
         return;
     guessed_ = false;
     const auto less = [](int64_t& room, int64_t needed) {
         room = std::min(room, std::max<int64_t>(with_spare_room(needed), 1024));
     };
-    less(room_.node_entries, status.node_entries_needed);
-    less(room_.leaf_entries, status.leaf_entries_needed);
-    lists_.nodes.resize(room_.node_entries), lists_.leaves.resize(room_.leaf_entries);
-    take_groups(room_);
+    less(room_.node_entries, c.status.node_entries_needed);
+    less(room_.leaf_entries, c.status.leaf_entries_needed);
+    s.lists.lists.nodes.resize(room_.node_entries), s.lists.lists.leaves.resize(room_.leaf_entries);
+    take_groups(s, room_);
 }
 
 } // namespace graft::engine

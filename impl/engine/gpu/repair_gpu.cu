@@ -1,7 +1,8 @@
-// What end() does about a computation that stopped: larger buffers, a tree from the host, the caller's error.
+// See repair_gpu.cuh.
+#include "engine/gpu/repair_gpu.cuh"
+
 #include "engine/checks.hpp"
 #include "engine/gpu/host_tree_gpu.cuh"
-
 #include "particles/transfer.hpp"
 
 #include <algorithm>
@@ -30,26 +31,17 @@ tree::TreeOptions tree_options(const settings::Settings& settings) {
     return options;
 }
 
-} // namespace
-
-void DeviceForce::repair(const backend::DeviceStatus& status) {
-    ++repeats_;
-    if (status.stop == backend::deep_cell)
-        build_on_host();
-    else
-        grow(status);
-}
-
-void DeviceForce::grow(const backend::DeviceStatus& status) {
-    bool grown = plan_again();
-    if (job_.is_tree() && status.nodes_needed > tree_.node_capacity()) {
-        const int64_t spare = lean_ ? status.nodes_needed / 64 : status.nodes_needed / 5;
-        tree_.resize_nodes(status.nodes_needed + spare + 64);
+void grow(Steps& s, const backend::DeviceStatus& status) {
+    Computation& c = s.c;
+    bool grown = s.lattice.plan_again(c);
+    if (c.job.is_tree() && status.nodes_needed > s.tree.tree.node_capacity()) {
+        const int64_t spare = c.in_place() ? status.nodes_needed / 64 : status.nodes_needed / 5;
+        s.tree.tree.resize_nodes(status.nodes_needed + spare + 64);
         grown = true;
     }
-    grown |= enlarge(targets_.groups, status.groups_needed);
+    grown |= enlarge(s.targets.targets.groups, status.groups_needed);
     if (!grown)
-        grown = grow_batch_room(status);
+        grown = s.room.grow(s, status);
     if (!grown)
         core::fail(core::Status::internal,
                    "a buffer on the GPU was too small, but none is known that could grow (nodes %lld, groups "
@@ -59,88 +51,146 @@ void DeviceForce::grow(const backend::DeviceStatus& status) {
                    static_cast<long long>(status.leaf_entries_needed));
 }
 
-/// Tree, moments and targets by the host's code, from the particles as they were imported.
-void DeviceForce::build_on_host() {
-    give_columns_back(true);
-    lean_ = false;
-    field_.resize(job_.targets, job_.with_potential);
-    if (!host_tree_)
-        host_tree_ = std::make_unique<HostTree>(host_memory_);
-    HostTree& h = *host_tree_;
-    const backend::Executor executor{host_memory_, backend::resolve_threads(job_.settings.threads)};
-    const auto fetch_values = [&](const auto& from, auto& to) {
-        to.resize(from.size());
-        GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(),
-                                   static_cast<size_t>(from.size()) * sizeof *to.data(),
-                                   cudaMemcpyDeviceToHost, queue_.stream()));
-    };
-    fetch_values(x_, h.x), fetch_values(y_, h.y), fetch_values(z_, h.z), fetch_values(charge_, h.charge);
-    fetch_values(softening_, h.softening);
-    if (!job_.with_points && !job_.all_targets)
-        fetch_values(active_, h.active);
-    queue_.wait();
-    const double* lengths = job_.per_particle ? h.softening.data() : nullptr;
-    if (job_.is_tree()) {
-        tree::BuildTimes times;
-        h.builder.build(executor, tree_options(job_.settings), job_.n, h.x.data(), h.y.data(), h.z.data(),
-                        h.charge.data(), lengths, h.tree, times);
-        moments::compute_moments(executor, h.tree, job_.settings.order, h.moments);
-        tree_.upload(queue_, h.tree);
-        moments_.upload(queue_, h.moments, tree_.node_capacity());
-        note_ = job_.settings.tree_type == tree::TreeType::orb
-                    ? "tree.type orb: the tree was built on the host"
-                    : "cells too deep for 63-bit keys: the tree was built on the host";
-    }
-    choose_targets_on_host(executor, lengths);
-    targets_.upload(queue_, h.targets);
-    targets_.group_size = job_.is_tree() ? job_.settings.group : targets_.group_size;
-    host_built_ = true;
-    host_groups_ = h.targets.group_count();
-    host_nodes_ = h.tree.node_count(), host_levels_ = h.tree.levels(), host_leaves_ = 0;
-    for (int32_t k = 0; k < h.tree.node_count(); ++k)
-        host_leaves_ += h.tree.is_leaf(k) ? 1 : 0;
+/// Bodies or softening lengths are out of single precision's range, as a body that blew up is.
+void take_double(Steps& s) {
+    Computation& c = s.c;
+    if (c.job.over_ranks)
+        core::fail(core::Status::value,
+                   "distances or softening lengths are so large beside others that single precision cannot hold "
+                   "their powers; several ranks with GPUs do not change to double by themselves. Look for a body "
+                   "that blew up or a length in another unit, or take precision fp64");
+    c.job.settings.precision = settings::Precision::fp64;
+    s.kept.forget();
+    if (c.tree_from == TreeFrom::kept)
+        c.tree_from = TreeFrom::build;
+    c.note = "distances or softening lengths are out of single precision's range: computed in double";
 }
 
-void DeviceForce::choose_targets_on_host(const backend::Executor& executor, const double* lengths) {
+/// Enqueued.
+template <typename From, typename To>
+void fetch_values(backend::Queue& queue, const From& from, int64_t count, To& to) {
+    to.resize(count);
+    GRAFT_CUDA(cudaMemcpyAsync(to.data(), from.data(), static_cast<size_t>(count) * sizeof *to.data(),
+                               cudaMemcpyDeviceToHost, queue.stream()));
+}
+
+[[noreturn]] void refuse_listed_target(Computation& c, bool twice, int64_t entry) {
+    const particles::ArrayView& view = c.job.particles.target;
+    char bytes[8] = {0};
+    GRAFT_CUDA(cudaMemcpyAsync(bytes, view.at(entry), static_cast<size_t>(particles::element_size(view.type)),
+                               cudaMemcpyDeviceToHost, c.queue.stream()));
+    c.queue.wait();
+    particles::ArrayView copy = view;
+    copy.data = bytes;
+    const int64_t given = particles::integer_at(copy, 0);
+    if (twice)
+        refuse_target_twice(entry, given);
+    refuse_target(entry, given, c.job.particles.target_from_1 ? 1 : 0, c.job.n);
+}
+
+} // namespace
+
+Repair::Repair() = default;
+Repair::~Repair() = default;
+
+void Repair::repair(Steps& s, const backend::DeviceStatus& status) {
+    ++s.c.repeats;
+    if (status.stop == backend::deep_cell)
+        build_on_host(s);
+    else if (status.stop == forces::needs_double)
+        take_double(s);
+    else if (status.stop == forces::softened_beyond_range)
+        core::fail(core::Status::value,
+                   "a softening length is more than 1e60 times the distances between the particles; expected a length "
+                   "of their scale. Look for one that is in another unit");
+    else
+        grow(s, status);
+}
+
+void Repair::build_on_host(Steps& s) {
+    Computation& c = s.c;
+    const DeviceJob& job = c.job;
+    s.give_columns_back(true);
+    if (c.in_place())
+        c.tree_from = TreeFrom::build;
+    s.evaluate.field.resize(job.targets, job.with_potential);
+    if (!host_tree_)
+        host_tree_ = std::make_unique<HostTree>(c.host_memory);
     HostTree& h = *host_tree_;
-    const settings::Settings& settings = job_.settings;
-    constexpr int direct_block = 256;
+    const backend::Executor executor = c.executor();
+    const ImportStep& from = s.import;
+    fetch_values(c.queue, from.x, from.x.size(), h.x), fetch_values(c.queue, from.y, from.y.size(), h.y);
+    fetch_values(c.queue, from.z, from.z.size(), h.z);
+    fetch_values(c.queue, from.charge, from.charge.size(), h.charge);
+    fetch_values(c.queue, from.softening, from.softening.size(), h.softening);
+    if (job.some())
+        fetch_values(c.queue, from.marks(), from.marks().size(), h.active);
+    c.queue.wait();
+    const double* lengths = job.per_particle ? h.softening.data() : nullptr;
+    if (job.is_tree())
+        build_tree_on_host(s, executor, lengths);
+    choose_targets_on_host(s, executor, lengths);
+    lists::DeviceTargets& targets = s.targets.targets;
+    targets.upload(c.queue, h.targets);
+    targets.group_size = job.is_tree() ? job.settings.group : targets.group_size;
+    c.tree_from = TreeFrom::host;
+    TreeCounts& known = s.tree.known;
+    known = {h.tree.node_count(), 0, h.tree.levels(), h.targets.group_count()};
+    for (int32_t k = 0; k < h.tree.node_count(); ++k)
+        known.leaves += h.tree.is_leaf(k) ? 1 : 0;
+}
+
+void Repair::build_tree_on_host(Steps& s, const backend::Executor& executor, const double* lengths) {
+    Computation& c = s.c;
+    HostTree& h = *host_tree_;
+    tree::BuildTimes times;
+    h.builder.build(executor, tree_options(c.job.settings), c.job.n, h.x.data(), h.y.data(), h.z.data(),
+                    h.charge.data(), lengths, h.tree, times);
+    moments::compute_moments(executor, h.tree, c.job.settings.order, h.moments);
+    s.tree.tree.upload(c.queue, h.tree);
+    s.tree.moments.upload(c.queue, h.moments, s.tree.tree.node_capacity());
+    c.note = c.job.settings.tree_type == tree::TreeType::orb
+                 ? "tree.type orb: the tree was built on the host"
+                 : "cells too deep for 63-bit keys: the tree was built on the host";
+}
+
+void Repair::choose_targets_on_host(Steps& s, const backend::Executor& executor, const double* lengths) {
+    Computation& c = s.c;
+    const DeviceJob& job = c.job;
+    HostTree& h = *host_tree_;
+    const settings::Settings& settings = job.settings;
     h.target.resize(0);
-    for (int64_t i = 0; !job_.with_points && !job_.all_targets && i < job_.n; ++i)
+    for (int64_t i = 0; job.some() && i < job.n; ++i)
         if (h.active[i] != 0)
             h.target.push_back(static_cast<int32_t>(i));
-    if (job_.is_tree() && !job_.with_points) {
-        if (job_.all_targets)
+    if (job.is_tree() && !job.with_points) {
+        if (job.all_targets)
             h.targets.set_all(executor, h.tree, settings.group);
         else
             h.targets.set_particles(executor, h.tree, h.target.size(), h.target.data(), settings.group);
         return;
     }
-    if (job_.with_points || !job_.all_targets) { // points; or the direct method's targets, gathered
-        for (auto [from, to] : {std::pair{&point_x_, &h.x}, {&point_y_, &h.y}, {&point_z_, &h.z}}) {
-            to->resize(job_.targets);
-            GRAFT_CUDA(cudaMemcpyAsync(to->data(), from->data(), static_cast<size_t>(job_.targets) * 8,
-                                       cudaMemcpyDeviceToHost, queue_.stream()));
-        }
-        h.target_softening.resize(job_.per_particle ? job_.targets : 0);
-        if (job_.per_particle)
-            GRAFT_CUDA(cudaMemcpyAsync(h.target_softening.data(), point_length_.data(),
-                                       static_cast<size_t>(job_.targets) * 8, cudaMemcpyDeviceToHost,
-                                       queue_.stream()));
-        queue_.wait();
-        lengths = job_.per_particle ? h.target_softening.data() : nullptr;
+    if (job.with_points || !job.all_targets) { // points; or the direct method's targets, gathered
+        const ImportStep& from = s.import;
+        fetch_values(c.queue, from.point_x, job.targets, h.x);
+        fetch_values(c.queue, from.point_y, job.targets, h.y);
+        fetch_values(c.queue, from.point_z, job.targets, h.z);
+        fetch_values(c.queue, from.point_length, job.per_particle ? job.targets : 0, h.target_softening);
+        c.queue.wait();
+        lengths = job.per_particle ? h.target_softening.data() : nullptr;
     }
-    h.targets.set_points(executor, settings.dimension, job_.targets, h.x.data(), h.y.data(), h.z.data(),
-                         lengths, job_.is_tree() ? settings.group : direct_block);
+    h.targets.set_points(executor, settings.dimension, job.targets, h.x.data(), h.y.data(), h.z.data(),
+                         lengths, job.is_tree() ? settings.group : direct_block);
 }
 
-void DeviceForce::raise_bad_value(const backend::DeviceStatus& status) {
+void Repair::raise_bad_value(Steps& s, const backend::DeviceStatus& status) {
     using particles::ImportArray;
-    give_columns_back(false);
+    Computation& c = s.c;
+    s.give_columns_back(false);
     const auto array = static_cast<ImportArray>(status.bad_array);
     const int64_t item = status.first_bad;
     if (status.bad_array == tree::bad_root || status.bad_array == tree::bad_span) {
-        build_on_host(); // which names the particle
+        build_on_host(s); // which names the particle
         core::fail(core::Status::internal, "the tree was refused on the GPU, but not on the host");
     }
     if (array == ImportArray::charge_sum)
@@ -148,36 +198,24 @@ void DeviceForce::raise_bad_value(const backend::DeviceStatus& status) {
     const auto value_of = [&](const auto& values) {
         double value = 0;
         GRAFT_CUDA(cudaMemcpyAsync(&value, values.data() + item, sizeof value, cudaMemcpyDeviceToHost,
-                                   queue_.stream()));
-        queue_.wait();
+                                   c.queue.stream()));
+        c.queue.wait();
         return value;
     };
     if (array == ImportArray::target_range || array == ImportArray::target_twice)
-        refuse_listed_target(array == ImportArray::target_twice, item);
+        refuse_listed_target(c, array == ImportArray::target_twice, item);
     if (array == ImportArray::charge)
-        particles::refuse_real("charge", item, value_of(charge_), -std::numeric_limits<double>::max(),
+        particles::refuse_real("charge", item, value_of(s.import.charge), -std::numeric_limits<double>::max(),
                                std::numeric_limits<double>::max());
     if (array == ImportArray::softening)
-        particles::refuse_real("softening", item, value_of(softening_), 0, largest_position);
+        particles::refuse_real("softening", item, value_of(s.import.softening), 0, largest_position);
     const int axis = static_cast<int>(array) % 5;
-    const backend::DeviceBuffer<double>* axes[2][3] = {{&x_, &y_, &z_}, {&point_x_, &point_y_, &point_z_}};
+    const ImportStep& from = s.import;
+    const backend::DeviceBuffer<double>* axes[2][3] = {{&from.x, &from.y, &from.z},
+                                                       {&from.point_x, &from.point_y, &from.point_z}};
     particles::refuse_real(axis_names[axis], item,
                            value_of(*axes[array >= ImportArray::point_x ? 1 : 0][axis]), -largest_position,
                            largest_position);
-}
-
-void DeviceForce::refuse_listed_target(bool twice, int64_t entry) {
-    const particles::ArrayView& view = job_.particles.target;
-    char bytes[8] = {0};
-    GRAFT_CUDA(cudaMemcpyAsync(bytes, view.at(entry), static_cast<size_t>(particles::element_size(view.type)),
-                               cudaMemcpyDeviceToHost, queue_.stream()));
-    queue_.wait();
-    particles::ArrayView copy = view;
-    copy.data = bytes;
-    const int64_t given = particles::integer_at(copy, 0);
-    if (twice)
-        refuse_target_twice(entry, given);
-    refuse_target(entry, given, job_.particles.target_from_1 ? 1 : 0, job_.n);
 }
 
 } // namespace graft::engine

@@ -13,9 +13,9 @@ DeviceClock::~DeviceClock() {
         (void)cudaEventDestroy(event);
 }
 
-void DeviceClock::record(cudaStream_t stream, int mark, bool capturing) {
+void DeviceClock::record(cudaStream_t stream, int mark) {
     GRAFT_CUDA(cudaEventRecordWithFlags(events_[mark], stream,
-                                        capturing ? cudaEventRecordExternal : cudaEventRecordDefault));
+                                        capturing_ ? cudaEventRecordExternal : cudaEventRecordDefault));
     recorded_[mark] = true;
 }
 

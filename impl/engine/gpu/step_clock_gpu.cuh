@@ -17,9 +17,10 @@ class DeviceClock {
     DeviceClock(const DeviceClock&) = delete;
     DeviceClock& operator=(const DeviceClock&) = delete;
 
-    /// Enqueued. capturing: the stream is being captured into a graph, whose replays record the event.
-    void record(cudaStream_t stream, int mark, bool capturing);
-    void record_end(cudaStream_t stream, bool capturing) { record(stream, last, capturing); }
+    /// The stream is being captured into a graph, whose replays record the events; or it is not.
+    void capture(bool capturing) { capturing_ = capturing; }
+    void record(cudaStream_t stream, int mark); // enqueued
+    void record_end(cudaStream_t stream) { record(stream, last); }
     void forget();                          // nothing has been recorded
     void wait();                            // for the end
     double between(int from, int to) const; // seconds; 0 unless both were recorded
@@ -27,6 +28,7 @@ class DeviceClock {
   private:
     cudaEvent_t events_[last + 1] = {};
     bool recorded_[last + 1] = {};
+    bool capturing_ = false;
 };
 
 } // namespace graft::engine

@@ -47,6 +47,7 @@ struct RankArrival {
 struct RankOutcome {
     double pairs, cells;
     double totals[7];         // of this rank's targets, as DeviceOutcome
+    double scale;             // of charges, the same on all ranks
     int64_t nodes, particles; // that came from other ranks
     double own_s, remote_s;   // lists and sums, on the device
 };

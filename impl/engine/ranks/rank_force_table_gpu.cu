@@ -2,6 +2,7 @@
 #include "backend/guard_gpu.cuh"
 #include "engine/gpu/engine_gpu.cuh"
 #include "engine/gpu/force_table_gpu.hpp"
+#include "engine/ranks/ranks_engine_gpu.cuh"
 
 namespace graft::engine {
 
@@ -16,7 +17,7 @@ int32_t step(void* engine, DeviceError* error, Body&& body) noexcept {
         try {
             body(*force);
         } catch (...) {
-            force->ranks_stop();
+            force->stop();
             throw;
         }
     });
@@ -26,90 +27,92 @@ int32_t begin(void* engine, const settings::Settings* settings, const ParticleIn
               const ParticleInput* points, const Outputs* outputs, void* stream, const RankWish* wish,
               RankFacts* facts, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) {
-        force.ranks_begin(*settings, *particles, points, *outputs, stream, *wish, *facts);
+        force.begin_over_ranks(*settings, *particles, points, *outputs, stream, *wish, *facts);
     });
 }
 
 int32_t build(void* engine, const RankFrame* frame, essential::RankShape* shape, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_build(*frame, *shape); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().build(*frame, *shape); });
 }
 
 int32_t cover_targets(void* engine, lists::Group* groups, int64_t most, int64_t* count, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { *count = force.ranks_cover_targets(groups, most); });
+    return step(engine, error,
+                [&](DeviceForce& force) { *count = force.ranks().cover_targets(groups, most); });
 }
 
 int32_t cover_particles(void* engine, lists::Group* groups, int64_t most, int64_t* count,
                         DeviceError* error) {
     return step(engine, error,
-                [&](DeviceForce& force) { *count = force.ranks_cover_particles(groups, most); });
+                [&](DeviceForce& force) { *count = force.ranks().cover_particles(groups, most); });
 }
 
 int32_t keep_off(void* engine, const geometry::Box* boxes, int64_t count, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_keep_off(boxes, count); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().keep_off(boxes, count); });
 }
 
-int32_t pack(void* engine, essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-             bool on_device, essential::RankHeader* header, DeviceError* error) {
+int32_t pack(void* engine, essential::RankContent content, int32_t rank, const lists::Target* boxes,
+             int32_t count, bool on_device, essential::RankHeader* header, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) {
-        force.ranks_pack(content, rank, boxes, count, on_device, *header);
+        force.ranks().pack(content, rank, boxes, count, on_device, *header);
     });
 }
 
 int32_t packed(void* engine, int32_t rank, bool on_device, const void** message, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { *message = force.ranks_packed(rank, on_device); });
+    return step(engine, error, [&](DeviceForce& force) { *message = force.ranks().packed(rank, on_device); });
 }
 
 int32_t receive(void* engine, int64_t bytes, bool on_device, void** room, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { *room = force.ranks_receive(bytes, on_device); });
+    return step(engine, error, [&](DeviceForce& force) { *room = force.ranks().receive(bytes, on_device); });
 }
 
-int32_t take(void* engine, essential::RankContent content, bool on_device, const RankArrival* arrivals, int32_t count,
-             DeviceError* error) {
+int32_t take(void* engine, essential::RankContent content, bool on_device, const RankArrival* arrivals,
+             int32_t count, DeviceError* error) {
     return step(engine, error,
-                [&](DeviceForce& force) { force.ranks_take(content, on_device, arrivals, count); });
+                [&](DeviceForce& force) { force.ranks().take(content, on_device, arrivals, count); });
 }
 
 int32_t scale_targets(void* engine, bool use_last, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_scale_targets(use_last); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().scale_targets(use_last); });
 }
 
 int32_t evaluate_own(void* engine, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_evaluate_own(); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().evaluate_own(); });
 }
 
 int32_t evaluate_all(void* engine, RankOutcome* outcome, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_evaluate_all(*outcome); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().evaluate_all(*outcome); });
 }
 
 int32_t write(void* engine, const double* totals, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_write(totals); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().write(totals); });
 }
 
 int32_t box_measure(void* engine, const RankFrame* frame, BoxFacts* facts, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_box_measure(*frame, *facts); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().box_measure(*frame, *facts); });
 }
 
 int32_t box_plan(void* engine, const BoxFrame* frame, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_box_plan(*frame); });
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().box_plan(*frame); });
 }
 
 int32_t box_structure(void* engine, double** sums, int64_t* size, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { *sums = force.ranks_box_structure(*size); });
+    return step(engine, error, [&](DeviceForce& force) { *sums = force.ranks().box_structure(*size); });
 }
 
 int32_t box_pack(void* engine, int32_t rank, const double* corners, bool on_device, int64_t* count,
                  DeviceError* error) {
     return step(engine, error,
-                [&](DeviceForce& force) { *count = force.ranks_box_pack(rank, corners, on_device); });
+                [&](DeviceForce& force) { *count = force.ranks().box_pack(rank, corners, on_device); });
 }
 
 int32_t box_take(void* engine, bool on_device, const int64_t* counts, int32_t arrivals, DeviceError* error) {
     return step(engine, error,
-                [&](DeviceForce& force) { force.ranks_box_take(on_device, counts, arrivals); });
+                [&](DeviceForce& force) { force.ranks().box_take(on_device, counts, arrivals); });
 }
 
 int32_t box_evaluate(void* engine, bool tells_waves, RankOutcome* outcome, DeviceError* error) {
-    return step(engine, error, [&](DeviceForce& force) { force.ranks_box_evaluate(tells_waves, *outcome); });
+    return step(engine, error,
+                [&](DeviceForce& force) { force.ranks().box_evaluate(tells_waves, *outcome); });
 }
 
 } // namespace

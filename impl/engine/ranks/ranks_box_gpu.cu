@@ -1,4 +1,4 @@
-// DeviceForce over ranks, fourth part: a periodic box. See rank_force_table.hpp.
+// DeviceRanks in a periodic box. See rank_force_table.hpp.
 //
 // A rank sends each of its particles once to every rank whose targets' box an image of it may come near; the
 // receiver looks for the images itself, as in one process. Positions are in the box already.
@@ -77,206 +77,194 @@ void copy(backend::Queue& queue, void* to, const void* from, int64_t bytes) {
 
 } // namespace
 
-int64_t DeviceForce::all_particles_of_ranks() const {
-    return ranks_->frame.all_particles;
-}
-
-void DeviceForce::charges_of_ranks(double& net, double& magnitude, double& count) const {
-    net = ranks_->box_net, magnitude = ranks_->box_magnitude;
-    count = static_cast<double>(ranks_->frame.all_particles);
-}
-
-forces::DeviceSources DeviceForce::own_sources() const {
-    return {x_.data(), y_.data(), z_.data(), charge_.data(), job_.per_particle ? softening_.data() : nullptr,
-            job_.n};
+backend::DeviceBuffer<double>& RankBox::column(size_t k) {
+    while (columns.size() <= k)
+        columns.emplace_back(memory, "particles near the own targets");
+    return columns[k];
 }
 
 /// Waits once.
-void DeviceForce::ranks_box_measure(const RankFrame& frame, BoxFacts& facts) {
-    Ranks& r = ranks();
-    r.frame = frame;
-    host_built_ = true; // no graph of a part
+void DeviceRanks::box_measure(const RankFrame& frame, BoxFacts& facts) {
+    Computation& c = s_.c;
+    frame_ = frame;
+    c.job.all_particles = frame.all_particles;
+    c.tree_from = TreeFrom::host; // no graph of a part
     constexpr double none = -std::numeric_limits<double>::infinity();
-    const settings::Settings& s = job_.settings;
-    rescale_charges(queue_, charge_.data(), job_.n, frame.scale, &outcome_.data()->import);
-    r.box_targets = direct_targets();
-    if (job_.targets > 0) {
-        r.corner_partial.resize(6 * (job_.targets / 2048 + 1));
-        find_corners(queue_, r.box_targets.x, r.box_targets.y, r.box_targets.z, job_.targets,
-                     r.corner_partial.data(), r.corners.data());
-        copy(queue_, r.known.data()->corners, r.corners.data(), 6 * sizeof(double));
+    const settings::Settings& s = c.job.settings;
+    rescale_charges(c.queue, s_.import.charge.data(), c.job.n, frame.scale, c.import_state());
+    box_.targets = s_.import.targets(c);
+    if (c.job.targets > 0) {
+        box_.corner_partial.resize(6 * (c.job.targets / 2048 + 1));
+        find_corners(c.queue, box_.targets.x, box_.targets.y, box_.targets.z, c.job.targets,
+                     box_.corner_partial.data(), corners_.data());
+        copy(c.queue, known_.data()->corners, corners_.data(), 6 * sizeof(double));
     }
     const bool slab = s.open_axis >= 0;
-    periodic_.find_facts(queue_, own_sources(), job_.with_points ? r.box_targets : forces::DeviceSources{},
-                         s.open_axis, slab ? frame.centre[s.open_axis] : 0, &outcome_.data()->periodic);
-    fetch();
-    queue_.wait();
-    const periodic::PeriodicFacts& own = host_outcome_.data()->periodic;
+    s_.lattice.sum.find_facts(c.queue, s_.import.sources(c.job),
+                              c.job.with_points ? box_.targets : forces::DeviceSources{}, s.open_axis,
+                              slab ? frame.centre[s.open_axis] : 0, &c.outcome.data()->periodic);
+    c.fetch();
+    c.queue.wait();
+    const periodic::PeriodicFacts& own = c.host_outcome.data()->periodic;
     facts = {};
     facts.sums[0] = own.magnitude, facts.sums[1] = own.magnitude * own.softening_square;
     facts.sums[2] = own.moments[0], facts.sums[3] = own.moments[1];
-    const particles::DeviceImportState& import = host_outcome_.data()->import;
+    const particles::DeviceImportState& import = c.host_outcome.data()->import;
     facts.sums[4] = import.net, facts.sums[5] = import.magnitude;
     facts.most[0] = own.longest, facts.most[1] = -own.lower, facts.most[2] = own.upper;
-    facts.most[3] = job_.outputs.virial.present() && !job_.with_points ? 1 : 0;
-    facts.most[4] = !job_.with_points && !job_.all_targets && job_.n > 0 ? 1 : 0;
-    for (int c = 0; c < 6; ++c)
-        facts.targets[c] = job_.targets > 0 ? r.known.data()->corners[c] : none;
+    facts.most[3] = c.job.outputs.virial.present() && !c.job.with_points ? 1 : 0;
+    facts.most[4] = c.job.some() && c.job.n > 0 ? 1 : 0;
+    for (int k = 0; k < 6; ++k)
+        facts.targets[k] = c.job.targets > 0 ? known_.data()->corners[k] : none;
 }
 
-void DeviceForce::ranks_box_plan(const BoxFrame& frame) {
-    Ranks& r = ranks();
+void DeviceRanks::box_plan(const BoxFrame& frame) {
+    Computation& c = s_.c;
     const BoxFacts& all = frame.facts;
     const double square = all.sums[0] > 0 ? all.sums[1] / all.sums[0] : 0;
-    r.box_virial = frame.with_virial;
-    r.box_net = all.sums[4], r.box_magnitude = all.sums[5];
-    r.box_facts.resize(1);
-    *r.box_facts.data() = {all.most[0], -all.most[1], all.most[2],
-                           all.sums[0], square,       {all.sums[2], all.sums[3]}};
-    plan_for(*r.box_facts.data());
-    plan_periodic();
-    copy(queue_, &outcome_.data()->periodic, r.box_facts.data(), sizeof(periodic::PeriodicFacts));
+    box_.with_virial = frame.with_virial;
+    s_.lattice.net = all.sums[4], s_.lattice.magnitude = all.sums[5];
+    box_.facts.resize(1);
+    *box_.facts.data() = {all.most[0], -all.most[1], all.most[2],
+                          all.sums[0], square,       {all.sums[2], all.sums[3]}};
+    s_.lattice.plan_for(*box_.facts.data());
+    s_.lattice.plan(c);
+    copy(c.queue, &c.outcome.data()->periodic, box_.facts.data(), sizeof(periodic::PeriodicFacts));
 }
 
 /// The sum over the own particles in page-locked memory, which the sum over all ranks is to replace. Waits.
-double* DeviceForce::ranks_box_structure(int64_t& size) {
-    Ranks& r = ranks();
-    size = periodic_.structure_size();
-    r.structure.resize(size), r.host_structure.resize(size);
-    periodic_.sum_structure(queue_, evaluation(), own_sources(), r.frame.all_particles, r.structure.data());
-    copy(queue_, r.host_structure.data(), r.structure.data(), size * int64_t{sizeof(double)});
-    queue_.wait();
-    return r.host_structure.data();
+double* DeviceRanks::box_structure(int64_t& size) {
+    Computation& c = s_.c;
+    size = s_.lattice.sum.structure_size();
+    box_.structure.resize(size), box_.host_structure.resize(size);
+    s_.lattice.sum.sum_structure(c.queue, c.job.evaluation(), s_.import.sources(c.job), frame_.all_particles,
+                                 box_.structure.data());
+    copy(c.queue, box_.host_structure.data(), box_.structure.data(), size * int64_t{sizeof(double)});
+    c.queue.wait();
+    return box_.host_structure.data();
 }
 
 /// Waits once, for the size.
-int64_t DeviceForce::ranks_box_pack(int32_t rank, const double* corners, bool on_device) {
-    Ranks& r = ranks();
-    if (job_.n == 0 || !(corners[0] + corners[3] >= 0)) // no targets there
+int64_t DeviceRanks::box_pack(int32_t rank, const double* corners, bool on_device) {
+    Computation& c = s_.c;
+    if (c.job.n == 0 || !(corners[0] + corners[3] >= 0)) // no targets there
         return 0;
-    const int64_t n = job_.n;
-    r.flags.resize(n), r.number.resize(n), r.wanted.resize(1);
-    flag_near<<<backend::blocks_for(n, threads), threads, 0, queue_.stream()>>>(
-        own_sources(), near_box(periodic_.lattice(), corners), r.flags.data(), queue_.status());
+    const int64_t n = c.job.n;
+    packing_.flags.resize(n), packing_.number.resize(n), packing_.wanted.resize(1);
+    flag_near<<<backend::blocks_for(n, threads), threads, 0, c.queue.stream()>>>(
+        s_.import.sources(c.job), near_box(s_.lattice.sum.lattice(), corners), packing_.flags.data(),
+        c.queue.status());
     GRAFT_CUDA_LAUNCHED("particles near another rank");
-    ++queue_.launches;
-    backend::select_flagged(queue_, r.flags.data(), r.number.data(), r.wanted.data(), n);
-    copy(queue_, &r.known.data()->particles, r.wanted.data(), sizeof(int32_t));
-    queue_.wait();
-    const int64_t count = r.known.data()->particles;
+    ++c.queue.launches;
+    backend::select_flagged(c.queue, packing_.flags.data(), packing_.number.data(), packing_.wanted.data(),
+                            n);
+    copy(c.queue, &known_.data()->particles, packing_.wanted.data(), sizeof(int32_t));
+    c.queue.wait();
+    const int64_t count = known_.data()->particles;
     if (count == 0)
         return 0;
-    const Columns columns{{x_.data(), y_.data(), z_.data(), charge_.data(), softening_.data()},
-                          job_.per_particle ? 5 : 4};
-    Ranks::Parcel& parcel = r.parcel(rank);
+    const Columns columns{{s_.import.x.data(), s_.import.y.data(), s_.import.z.data(),
+                           s_.import.charge.data(), s_.import.softening.data()},
+                          c.job.per_particle ? 5 : 4};
+    RankParcel& parcel = packing_.parcel(rank);
     parcel.bytes = count * columns.count * int64_t{sizeof(double)};
     parcel.device.resize(parcel.bytes);
-    pack_columns<<<backend::blocks_for(count, threads), threads, 0, queue_.stream()>>>(
-        columns, r.number.data(), count, reinterpret_cast<double*>(parcel.device.data()));
+    pack_columns<<<backend::blocks_for(count, threads), threads, 0, c.queue.stream()>>>(
+        columns, packing_.number.data(), count, reinterpret_cast<double*>(parcel.device.data()));
     GRAFT_CUDA_LAUNCHED("particles for another rank");
-    ++queue_.launches;
+    ++c.queue.launches;
     if (!on_device) {
         parcel.host.resize(parcel.bytes);
-        copy(queue_, parcel.host.data(), parcel.device.data(), parcel.bytes);
+        copy(c.queue, parcel.host.data(), parcel.device.data(), parcel.bytes);
     }
-    GRAFT_CUDA(cudaEventRecord(parcel.done, queue_.stream()));
+    GRAFT_CUDA(cudaEventRecord(parcel.done, c.queue.stream()));
     return count;
 }
 
 /// Own particles and those that have come, behind one another.
-void DeviceForce::ranks_box_take(bool on_device, const int64_t* counts, int32_t arrivals) {
-    Ranks& r = ranks();
-    r.particles = 0;
+void DeviceRanks::box_take(bool on_device, const int64_t* counts, int32_t arrivals) {
+    Computation& c = s_.c;
+    forest_.particles = 0;
     for (int32_t m = 0; m < arrivals; ++m)
-        r.particles += counts[m];
-    const double* const own[5] = {x_.data(), y_.data(), z_.data(), charge_.data(), softening_.data()};
-    const int columns = job_.per_particle ? 5 : 4;
-    const char* const room = on_device ? r.arrived.data() : r.host_arrived.data();
-    for (int c = 0; c < columns; ++c) {
-        backend::DeviceBuffer<double>& to = r.box_column(c);
-        to.resize(job_.n + r.particles);
-        copy(queue_, to.data(), own[c], job_.n * int64_t{sizeof(double)});
-        int64_t at = job_.n, before = 0;
+        forest_.particles += counts[m];
+    const double* const own[5] = {s_.import.x.data(), s_.import.y.data(), s_.import.z.data(),
+                                  s_.import.charge.data(), s_.import.softening.data()};
+    const int columns = c.job.per_particle ? 5 : 4;
+    const char* const room = on_device ? forest_.arrived.data() : forest_.host_arrived.data();
+    for (int k = 0; k < columns; ++k) {
+        backend::DeviceBuffer<double>& to = box_.column(static_cast<size_t>(k));
+        to.resize(c.job.n + forest_.particles);
+        copy(c.queue, to.data(), own[k], c.job.n * int64_t{sizeof(double)});
+        int64_t at = c.job.n, before = 0;
         for (int32_t m = 0; m < arrivals; ++m) {
             const int64_t bytes = counts[m] * int64_t{sizeof(double)};
-            copy(queue_, to.data() + at, room + before + c * bytes, bytes);
+            copy(c.queue, to.data() + at, room + before + k * bytes, bytes);
             at += counts[m], before += columns * bytes;
         }
     }
 }
 
 /// The own targets, and all that acts on them.
-periodic::PeriodicTask DeviceForce::ranks_box_task(bool tells_waves) {
-    Ranks& r = ranks();
-    periodic::PeriodicTask task = periodic_task();
-    task.sources = {r.box_column(0).data(),
-                    r.box_column(1).data(),
-                    r.box_column(2).data(),
-                    r.box_column(3).data(),
-                    job_.per_particle ? r.box_column(4).data() : nullptr,
-                    job_.n + r.particles};
-    task.targets = r.box_targets;
+periodic::PeriodicTask DeviceRanks::box_task(bool tells_waves) {
+    Computation& c = s_.c;
+    periodic::PeriodicTask task = s_.lattice.task(c, s_.import);
+    task.sources = {box_.column(0).data(),
+                    box_.column(1).data(),
+                    box_.column(2).data(),
+                    box_.column(3).data(),
+                    c.job.per_particle ? box_.column(4).data() : nullptr,
+                    c.job.n + forest_.particles};
+    task.targets = box_.targets;
     task.all = false;
-    task.virial = r.box_virial;
-    task.all_particles = r.frame.all_particles;
-    task.structure = r.structure.data();
+    task.virial = box_.with_virial;
+    task.all_particles = frame_.all_particles;
+    task.structure = box_.structure.data();
     task.tells_waves = tells_waves;
-    if (const int axis = job_.settings.open_axis; axis >= 0)
-        task.middle = r.frame.centre[axis];
+    if (const int axis = c.job.settings.open_axis; axis >= 0)
+        task.middle = frame_.centre[axis];
     return task;
 }
 
 /// Waits; the structure factors in page-locked memory are those of all ranks by now.
-void DeviceForce::ranks_box_evaluate(bool tells_waves, RankOutcome& outcome) {
-    Ranks& r = ranks();
+void DeviceRanks::box_evaluate(bool tells_waves, RankOutcome& outcome) {
+    Computation& c = s_.c;
     outcome = {};
-    outcome.particles = r.particles;
-    GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
-    GRAFT_CUDA(cudaEventRecord(r.sums[0], queue_.stream()));
-    const bool any = r.frame.all_particles > 0;
-    const periodic::PeriodicTask task = any ? ranks_box_task(tells_waves) : periodic::PeriodicTask{};
+    outcome.particles = forest_.particles, outcome.scale = frame_.scale;
+    c.clear_totals();
+    clock_.record(c.queue, RankClock::own);
+    const bool any = frame_.all_particles > 0;
+    const periodic::PeriodicTask task = any ? box_task(tells_waves) : periodic::PeriodicTask{};
     if (any) {
-        copy(queue_, r.structure.data(), r.host_structure.data(),
-             r.structure.size() * int64_t{sizeof(double)});
-        evaluate_box(task);
+        copy(c.queue, box_.structure.data(), box_.host_structure.data(),
+             box_.structure.size() * int64_t{sizeof(double)});
+        s_.lattice.evaluate(c, task, s_.import, s_.targets, s_.evaluate.field);
     } else {
-        for (backend::DeviceBuffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
-            particles::fill(queue_, values->data(), 0, values->size());
+        s_.evaluate.clear(c);
     }
-    GRAFT_CUDA(cudaEventRecord(r.sums[1], queue_.stream()));
-    ranks_box_results(task);
-    fetch();
-    queue_.wait();
-    if (queue_.fetched_status().stop != backend::go)
+    clock_.record(c.queue, RankClock::own_done);
+    box_results(task);
+    c.fetch();
+    c.queue.wait();
+    if (c.queue.fetched_status().stop == particles::bad_result)
+        s_.output.raise_bad_result(c);
+    if (c.queue.fetched_status().stop != backend::go)
         core::fail(core::Status::internal, "the GPU's part of a periodic box stopped (%d)",
-                   static_cast<int>(queue_.fetched_status().stop));
-    std::copy_n(host_outcome_.data()->totals, device_sum_count, outcome.totals);
-    outcome.pairs = queue_.fetched_status().pairs;
-    float time_ms = 0;
-    GRAFT_CUDA(cudaEventElapsedTime(&time_ms, r.sums[0], r.sums[1]));
-    outcome.own_s = 1e-3 * static_cast<double>(time_ms);
+                   static_cast<int>(c.queue.fetched_status().stop));
+    std::copy_n(c.host_outcome.data()->totals, device_sum_count, outcome.totals);
+    outcome.pairs = c.queue.fetched_status().pairs;
+    outcome.own_s = clock_.between(RankClock::own, RankClock::own_done);
 }
 
-/// As ranks_results().
-void DeviceForce::ranks_box_results(const periodic::PeriodicTask& task) {
-    Ranks& r = ranks();
-    const bool own = job_.targets > 0 && !job_.with_points;
-    DeviceTargetSources sources = target_sources();
-    sources.has_centre = true;
-    std::copy_n(r.frame.centre, 3, sources.centre);
-    if (own && job_.with_potential && job_.settings.softening != settings::Softening::none)
-        remove_self_potential(queue_, static_cast<forces::Softening>(job_.settings.softening), sources,
-                              field_, job_.targets);
-    if (own && job_.with_sums)
-        sum_virial(queue_, sources, field_, job_.targets, partial_.data(), outcome_.data()->totals);
+/// As results().
+void DeviceRanks::box_results(const periodic::PeriodicTask& task) {
+    Computation& c = s_.c;
+    if (c.job.targets > 0)
+        s_.sums.sum(c, target_sources(), s_.evaluate.field);
     if (task.virial)
-        periodic_.put_virial(queue_, task);
-    staged_.clear(), staged_bytes_ = 0;
-    if (job_.targets == 0)
-        return;
-    particles::DeviceRealExport all[particles::most_device_exports];
-    const int count = wanted(all);
-    stage_results(all, count);
+        s_.lattice.sum.put_virial(c.queue, task);
+    if (c.job.targets > 0)
+        s_.output.look_at_fields(c, s_.raw(), s_.lists.lists);
+    s_.output.stage(c, s_.raw());
 }
 
 } // namespace graft::engine

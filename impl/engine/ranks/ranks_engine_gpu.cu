@@ -1,12 +1,9 @@
-// DeviceForce over ranks: the steps of DeviceRanksTable. See rank_force_table.hpp.
+// DeviceRanks: the steps of DeviceRanksTable, but for what came and a periodic box. See rank_force_table.hpp.
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
 #include "backend/primitives_gpu.cuh"
-#include "backend/host_stream_gpu.cuh"
-#include "moments/expansion.hpp"
-#include "engine/checks.hpp"
-#include "engine/gpu/cuda_graph_gpu.cuh"
 #include "essential/forest.hpp"
+#include "moments/expansion.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -34,401 +31,412 @@ void to_device(backend::Queue& queue, T* to, const T* from, int64_t count) {
 
 } // namespace
 
-void DeviceForce::ranks_begin(const settings::Settings& settings, const ParticleInput& particles,
-                              const ParticleInput* points, const Outputs& outputs, void* stream,
-                              const RankWish& wish, RankFacts& facts) {
-    if (begun_)
-        core::fail(core::Status::call_order,
-                   "compute_begin: the last computation was begun but not ended; call compute_end first");
-    valid_ = false;
-    if (!ranks_)
-        ranks_ = std::make_shared<Ranks>(memory_);
-    Ranks& r = ranks();
-    accept(settings, particles, points, outputs);
-    job_.over_ranks = true;
-    job_.with_potential = wish.with_potential, job_.with_sums = wish.with_sums;
-    job_.per_particle = wish.per_particle;
-    const bool softened = job_.per_particle || settings.softening_length > 0;
-    job_.pairs = {softened ? static_cast<forces::Softening>(settings.softening) : forces::Softening::none,
-                  softened && job_.per_particle, job_.with_potential};
-    choose_sizes();
-    memory_.set_limit(settings.device.memory_limit);
-    queue_.borrow(backend::host_stream(stream));
-    launches_before_ = queue_.launches;
-    host_built_ = false, note_ = "", origin_ = nullptr;
-    reusing_ = kept_.valid = false; // the lists are of two trees
-    if (graph_)
-        graph_->replayed = false;
-    r.nodes = r.particles = r.coarse_nodes = 0;
-    clock_.forget();
-    clock_.record(queue_.stream(), DeviceClock::begin, false);
-    queue_.clear_status();
-    import_particles();
-    if (settings.periodic)
-        wrap_positions();
-    clock_.record(queue_.stream(), DeviceClock::imported, false);
-    field_.resize(job_.targets, job_.with_potential);
-    r.corners.resize(6), r.known.resize(1);
-    KnownTree& known = *r.known.data();
-    if (job_.n > 0) {
-        find_corners(queue_, x_.data(), y_.data(), z_.data(), job_.n, partial_.data(), r.corners.data());
-        to_host(queue_, known.corners, r.corners.data(), 6);
-        const double* const axes[3] = {x_.data(), y_.data(), z_.data()};
+DeviceJob job_over_ranks(DeviceJob&& own, const RankWish& wish) {
+    own.over_ranks = true;
+    own.with_potential = wish.with_potential, own.with_sums = wish.with_sums;
+    own.per_particle = wish.per_particle;
+    own.choose_pairs();
+    return std::move(own);
+}
+
+RankParcel& RankPacking::parcel(int32_t rank) {
+    while (parcels.size() <= static_cast<size_t>(rank))
+        parcels.emplace_back();
+    auto& wanted_one = parcels[static_cast<size_t>(rank)];
+    if (!wanted_one)
+        wanted_one = std::make_unique<RankParcel>(memory);
+    return *wanted_one;
+}
+
+RankClock::RankClock() {
+    for (cudaEvent_t& event : events_)
+        GRAFT_CUDA(cudaEventCreate(&event));
+}
+
+RankClock::~RankClock() {
+    for (cudaEvent_t event : events_)
+        (void)cudaEventDestroy(event);
+}
+
+double RankClock::between(Mark from, Mark to) const {
+    float time_ms = 0;
+    GRAFT_CUDA(cudaEventElapsedTime(&time_ms, events_[from], events_[to]));
+    return 1e-3 * static_cast<double>(time_ms);
+}
+
+DeviceRanks::DeviceRanks(Steps& steps, Repair& repair)
+    : s_(steps), repair_(repair), corners_(steps.c.memory, "corners"),
+      known_(steps.c.memory, "what is known of the tree"), cover_(steps.c.memory), packing_(steps.c.memory),
+      forest_(steps.c.memory), box_(steps.c.memory) {}
+
+/// Waits.
+void DeviceRanks::import_particles(RankFacts& facts) {
+    Computation& c = s_.c;
+    c.order = TargetOrder::host;
+    forest_.nodes = forest_.particles = forest_.coarse_nodes = 0;
+    c.clock.forget();
+    c.mark(DeviceClock::begin);
+    c.queue.clear_status();
+    s_.import.import_particles(c);
+    if (c.job.settings.periodic)
+        s_.import.wrap(c);
+    c.mark(DeviceClock::imported);
+    s_.evaluate.field.resize(c.job.targets, c.job.with_potential);
+    corners_.resize(6), known_.resize(1);
+    KnownTree& known = *known_.data();
+    if (c.job.n > 0) {
+        find_corners(c.queue, s_.import.x.data(), s_.import.y.data(), s_.import.z.data(), c.job.n,
+                     c.block_sums.data(), corners_.data());
+        to_host(c.queue, known.corners, corners_.data(), 6);
+        const double* const axes[3] = {s_.import.x.data(), s_.import.y.data(), s_.import.z.data()};
         for (int a = 0; a < 3; ++a)
-            to_host(queue_, known.first + a, axes[a], 1);
+            to_host(c.queue, known.first + a, axes[a], 1);
     }
-    fetch();
-    queue_.wait();
-    if (queue_.fetched_status().stop == backend::bad_value)
-        raise_bad_value(queue_.fetched_status());
+    c.fetch();
+    c.queue.wait();
+    if (c.queue.fetched_status().stop == backend::bad_value)
+        repair_.raise_bad_value(s_, c.queue.fetched_status());
     facts = {};
-    facts.n = job_.n, facts.targets = job_.targets;
-    facts.magnitude = job_.n > 0 ? host_outcome_.data()->import.magnitude : 0;
-    for (int c = 0; c < 6; ++c)
-        facts.corners[c] = job_.n > 0 ? known.corners[c] : -std::numeric_limits<double>::infinity();
-    for (int a = 0; a < 3 && job_.n > 0; ++a)
+    facts.n = c.job.n, facts.targets = c.job.targets;
+    facts.magnitude = c.job.n > 0 ? c.host_outcome.data()->import.magnitude : 0;
+    for (int k = 0; k < 6; ++k)
+        facts.corners[k] = c.job.n > 0 ? known.corners[k] : -std::numeric_limits<double>::infinity();
+    for (int a = 0; a < 3 && c.job.n > 0; ++a)
         facts.first[a] = known.first[a];
-    facts.has_last = settings.mac_history && !job_.with_points && (job_.n == 0 || last_n_ == job_.n);
-    if (remembers() && last_n_ != job_.n) {
-        last_n_ = -1;
-        last_.resize(job_.n);
-    }
+    facts.has_last =
+        c.job.settings.mac_history && !c.job.with_points && (c.job.n == 0 || s_.sums.last.n == c.job.n);
+    s_.sums.hold(c.job);
 }
 
 /// Waits, and repeats what was too small.
-void DeviceForce::ranks_build(const RankFrame& frame, essential::RankShape& shape) {
-    Ranks& r = ranks();
-    r.frame = frame;
-    settings::Settings& settings = job_.settings;
+void DeviceRanks::build(const RankFrame& frame, essential::RankShape& shape) {
+    Computation& c = s_.c;
+    frame_ = frame;
+    c.job.all_particles = frame.all_particles;
+    settings::Settings& settings = c.job.settings;
     if (frame.has_box) {
         settings.has_box = true;
         std::copy_n(frame.lower, 3, settings.box_lower);
         std::copy_n(frame.upper, 3, settings.box_upper);
     }
-    rescale_charges(queue_, charge_.data(), job_.n, frame.scale, &outcome_.data()->import);
+    rescale_charges(c.queue, s_.import.charge.data(), c.job.n, frame.scale, c.import_state());
     for (int repeat = 0;; ++repeat) {
-        if (job_.n > 0 && !host_built_) {
-            build_tree();
-            sum_moments();
+        const bool on_host = c.tree_from == TreeFrom::host;
+        if (c.job.n > 0 && !on_host) {
+            s_.tree.build(c, s_.import);
+            s_.tree.sum_moments(c);
         }
-        if (job_.targets > 0 && !host_built_)
-            choose_targets();
-        if (job_.n > 0)
-            ranks_criterion();
-        fetch();
-        queue_.wait();
-        const backend::DeviceStatus status = queue_.fetched_status();
+        if (c.job.targets > 0 && !on_host)
+            s_.targets.choose(c, s_.import, s_.tree.tree);
+        if (c.job.n > 0)
+            fill_criterion();
+        c.fetch();
+        c.queue.wait();
+        const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::bad_value)
-            raise_bad_value(status);
+            repair_.raise_bad_value(s_, status);
         if (status.stop == backend::go)
             break;
+        if (status.stop == particles::bad_result)
+            s_.output.raise_bad_result(c);
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU's tree still asks for larger buffers after %d repeats", repeat);
-        repair(status);
-        queue_.clear_status();
+        repair_.repair(s_, status);
+        c.queue.clear_status();
     }
-    ranks_know_tree();
-    const bool plummer = job_.pairs.softening == forces::Softening::plummer;
+    know_tree();
+    const bool plummer = c.job.pairs.softening == forces::Softening::plummer;
     const int64_t number = settings.precision == settings::Precision::fp64 ? sizeof(double) : sizeof(float);
-    r.shape = {essential::RankContent::all, job_.per_particle,
-               static_cast<int32_t>(moments::record_size(settings.order, plummer) * number),
-               moments::term_count(settings.order)};
-    shape = r.shape;
+    shape_ = {essential::RankContent::all, c.job.per_particle,
+              static_cast<int32_t>(moments::record_size(settings.order, plummer) * number),
+              moments::term_count(settings.order)};
+    shape = shape_;
 }
 
 /// What the host must know of tree and targets, and end() reports.
-void DeviceForce::ranks_know_tree() {
-    Ranks& r = ranks();
-    const backend::DeviceStatus& status = queue_.fetched_status();
-    if (!host_built_) {
-        host_nodes_ = status.nodes_needed, host_leaves_ = status.leaves, host_levels_ = status.levels;
-        host_groups_ = status.groups_needed;
-        host_built_ = true; // the status words may be cleared when sums are repeated
+void DeviceRanks::know_tree() {
+    Computation& c = s_.c;
+    const backend::DeviceStatus& status = c.queue.fetched_status();
+    TreeCounts& counts = s_.tree.known;
+    if (c.tree_from != TreeFrom::host) {
+        counts = {status.nodes_needed, status.leaves, status.levels, status.groups_needed};
+        c.tree_from = TreeFrom::host; // the status words may be cleared when sums are repeated
     }
-    r.groups = job_.targets > 0 ? host_groups_ : 0;
-    if (job_.n == 0) {
-        host_nodes_ = host_leaves_ = host_levels_ = 0;
+    groups_ = c.job.targets > 0 ? counts.groups : 0;
+    if (c.job.n == 0) {
+        counts = {0, 0, 0, counts.groups};
         return;
     }
-    KnownTree& known = *r.known.data();
-    to_host(queue_, &known.counts, tree_.counts.data(), 1);
-    to_host(queue_, known.level_offset, tree_.level_offset.data(), host_levels_ + 1);
-    to_host(queue_, &known.charge, moments_.values.data(), 1);
-    to_host(queue_, &known.magnitude, moments_.magnitude.data(), 1);
-    to_host(queue_, &known.box, tree_.boxes.data(), 1);
-    queue_.wait();
+    KnownTree& known = *known_.data();
+    to_host(c.queue, &known.counts, s_.tree.tree.counts.data(), 1);
+    to_host(c.queue, known.level_offset, s_.tree.tree.level_offset.data(), counts.levels + 1);
+    to_host(c.queue, &known.charge, s_.tree.moments.values.data(), 1);
+    to_host(c.queue, &known.magnitude, s_.tree.moments.magnitude.data(), 1);
+    to_host(c.queue, &known.box, s_.tree.tree.boxes.data(), 1);
+    c.queue.wait();
 }
 
 /// As prepare_walk(), without the factors of targets.
-void DeviceForce::ranks_criterion() {
-    const settings::Settings& settings = job_.settings;
-    const bool error = settings.mac == settings::MacType::error;
-    moments::fill_expansion(queue_, tree_, job_.pairs.softening == forces::Softening::plummer,
-                            settings.precision == settings::Precision::fp64, moments_);
-    clock_.record(queue_.stream(), DeviceClock::summed, false);
-    if (error)
-        estimate_.prepare(queue_, settings, job_.per_particle, tree_, moments_);
-    criterion_.skin = 0;
-    lists::fill_criterion(queue_, tree_, moments_, essential::criterion_options(settings),
-                          error ? estimate_.reach() : nullptr, criterion_);
-    clock_.record(queue_.stream(), DeviceClock::prepared, false);
+void DeviceRanks::fill_criterion() {
+    Computation& c = s_.c;
+    s_.tree.fill_expansion(c);
+    c.mark(DeviceClock::summed);
+    s_.lists.fill_criterion(c, s_.tree);
+    c.mark(DeviceClock::prepared);
 }
 
-int64_t DeviceForce::ranks_cover_targets(lists::Group* groups, int64_t most) {
-    Ranks& r = ranks();
-    const int64_t count = std::min(most, r.groups);
+int64_t DeviceRanks::cover_targets(lists::Group* groups, int64_t most) {
+    Computation& c = s_.c;
+    const int64_t count = std::min(most, groups_);
     if (count == 0)
         return 0;
-    r.cover.resize(most), r.host_cover.resize(most);
-    cover_groups(queue_, targets_.groups.data(), r.groups, count, r.cover.data());
-    to_host(queue_, r.host_cover.data(), r.cover.data(), count);
-    queue_.wait();
-    std::copy_n(r.host_cover.data(), count, groups);
+    cover_.groups.resize(most), cover_.host_groups.resize(most);
+    cover_groups(c.queue, s_.targets.targets.groups.data(), groups_, count, cover_.groups.data());
+    to_host(c.queue, cover_.host_groups.data(), cover_.groups.data(), count);
+    c.queue.wait();
+    std::copy_n(cover_.host_groups.data(), count, groups);
     return count;
 }
 
 /// The nodes of the first level with enough of them, and leaves above.
-int64_t DeviceForce::ranks_cover_particles(lists::Group* groups, int64_t most) {
-    Ranks& r = ranks();
-    if (job_.n == 0)
+int64_t DeviceRanks::cover_particles(lists::Group* groups, int64_t most) {
+    Computation& c = s_.c;
+    if (c.job.n == 0)
         return 0;
-    const KnownTree& known = *r.known.data();
+    const KnownTree& known = *known_.data();
     const auto size_of = [&](int level) { return known.level_offset[level + 1] - known.level_offset[level]; };
     int level = 0;
     while (level + 1 < known.counts.levels && size_of(level) < least_patches)
         ++level;
     const int32_t begin = known.level_offset[level], end = known.level_offset[level + 1];
-    r.host_nodes.resize(end), r.host_boxes.resize(end);
-    to_host(queue_, r.host_nodes.data(), tree_.nodes.data(), end);
-    to_host(queue_, r.host_boxes.data(), tree_.boxes.data(), end);
-    queue_.wait();
+    cover_.nodes.resize(end), cover_.boxes.resize(end);
+    to_host(c.queue, cover_.nodes.data(), s_.tree.tree.nodes.data(), end);
+    to_host(c.queue, cover_.boxes.data(), s_.tree.tree.boxes.data(), end);
+    c.queue.wait();
     int64_t count = 0;
     for (int32_t k = 0; k < end; ++k) {
-        if (k < begin && r.host_nodes.data()[k].child_count > 0)
+        if (k < begin && cover_.nodes.data()[k].child_count > 0)
             continue;
         if (count < most)
-            groups[count++] = {0, 0, {r.host_boxes.data()[k], 0, 0}};
+            groups[count++] = {0, 0, {cover_.boxes.data()[k], 0, 0}};
         else
-            groups[most - 1].target.box.include(r.host_boxes.data()[k]);
+            groups[most - 1].target.box.include(cover_.boxes.data()[k]);
     }
     return count;
 }
 
-void DeviceForce::ranks_keep_off(const geometry::Box* boxes, int64_t count) {
-    Ranks& r = ranks();
-    if (job_.n == 0 || count == 0)
+void DeviceRanks::keep_off(const geometry::Box* boxes, int64_t count) {
+    Computation& c = s_.c;
+    if (c.job.n == 0 || count == 0)
         return;
     geometry::Box all;
     for (int64_t k = 0; k < count; ++k)
         all.include(boxes[k]);
-    r.regions.resize(count);
-    to_device(queue_, r.regions.data(), boxes, count);
-    keep_off_regions(queue_, tree_, moments_, job_.settings.mac == settings::MacType::error, r.regions.data(), count,
-                     all, criterion_);
+    cover_.regions.resize(count);
+    to_device(c.queue, cover_.regions.data(), boxes, count);
+    keep_off_regions(c.queue, s_.tree.tree, s_.tree.moments, c.job.settings.mac == settings::MacType::error,
+                     cover_.regions.data(), count, all, s_.lists.criterion);
 }
 
-essential::OwnNodes DeviceForce::ranks_own_nodes(essential::RankContent content) const {
+essential::OwnNodes DeviceRanks::own_nodes(essential::RankContent content) const {
+    const Computation& c = s_.c;
     essential::OwnNodes own{};
     const auto numbers = [](const auto& buffer) {
         return reinterpret_cast<const double*>(buffer.data() + lists::mac_shift);
     };
     static_assert(sizeof(essential::RankLink) == sizeof(lists::DeviceMacLink));
     const auto pointer = [](const auto& buffer) { return buffer.empty() ? nullptr : buffer.data(); };
-    own.nodes = tree_.nodes.data(), own.boxes = tree_.boxes.data();
-    own.xy = numbers(criterion_.xy), own.za = numbers(criterion_.za);
-    own.links = reinterpret_cast<const essential::RankLink*>(criterion_.links.data() + lists::mac_shift);
-    own.mac_softening = pointer(criterion_.softening);
-    own.softening_length = job_.settings.softening_length;
-    own.compact = job_.settings.softening == settings::Softening::spline;
-    own.coarse = content == essential::RankContent::masses ? estimate_.nodes() : nullptr;
-    own.radius = moments_.radius.data(), own.rho = moments_.rho.data();
-    own.magnitude = moments_.magnitude.data();
-    own.softening_square = pointer(moments_.softening_square);
-    own.values = moments_.values.data();
-    own.records = job_.settings.precision == settings::Precision::fp64
-                      ? reinterpret_cast<const char*>(moments_.full.data())
-                      : reinterpret_cast<const char*>(moments_.single.data());
-    own.heap = job_.per_particle ? std::numeric_limits<int64_t>::max() : job_.settings.leaf;
-    own.particle[0] = tree_.x.data(), own.particle[1] = tree_.y.data(), own.particle[2] = tree_.z.data();
-    own.particle[3] = tree_.charge.data(), own.particle[4] = pointer(tree_.softening);
+    own.nodes = s_.tree.tree.nodes.data(), own.boxes = s_.tree.tree.boxes.data();
+    own.xy = numbers(s_.lists.criterion.xy), own.za = numbers(s_.lists.criterion.za);
+    own.links =
+        reinterpret_cast<const essential::RankLink*>(s_.lists.criterion.links.data() + lists::mac_shift);
+    own.mac_softening = pointer(s_.lists.criterion.softening);
+    own.softening_length = c.job.settings.softening_length;
+    own.compact = c.job.settings.softening == settings::Softening::spline;
+    own.coarse = content == essential::RankContent::masses ? s_.lists.estimate.nodes() : nullptr;
+    own.radius = s_.tree.moments.radius.data(), own.rho = s_.tree.moments.rho.data();
+    own.magnitude = s_.tree.moments.magnitude.data();
+    own.softening_square = pointer(s_.tree.moments.softening_square);
+    own.values = s_.tree.moments.values.data();
+    own.records = c.job.settings.precision == settings::Precision::fp64
+                      ? reinterpret_cast<const char*>(s_.tree.moments.full.data())
+                      : reinterpret_cast<const char*>(s_.tree.moments.single.data());
+    own.heap = c.job.per_particle ? std::numeric_limits<int64_t>::max() : c.job.settings.leaf;
+    own.particle[0] = s_.tree.tree.x.data(), own.particle[1] = s_.tree.tree.y.data(),
+    own.particle[2] = s_.tree.tree.z.data();
+    own.particle[3] = s_.tree.tree.charge.data(), own.particle[4] = pointer(s_.tree.tree.softening);
     return own;
 }
 
 /// Waits once, for the sizes.
-void DeviceForce::ranks_pack(essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
-                             bool on_device, essential::RankHeader& header) {
-    Ranks& r = ranks();
+void DeviceRanks::pack(essential::RankContent content, int32_t rank, const lists::Target* boxes,
+                       int32_t count, bool on_device, essential::RankHeader& header) {
+    Computation& c = s_.c;
     header = {};
-    if (job_.n == 0 || count == 0)
+    if (c.job.n == 0 || count == 0)
         return;
-    KnownTree& known = *r.known.data();
+    KnownTree& known = *known_.data();
     const int32_t nodes = known.counts.nodes;
-    r.shape.content = content;
-    r.boxes.resize(64);
-    to_device(queue_, r.boxes.data(), boxes, count);
-    r.opened.resize(nodes);
-    for (backend::DeviceBuffer<int32_t>* values : {&r.sent, &r.number, &r.wanted, &r.particle})
+    shape_.content = content;
+    packing_.boxes.resize(64);
+    to_device(c.queue, packing_.boxes.data(), boxes, count);
+    packing_.opened.resize(nodes);
+    for (backend::DeviceBuffer<int32_t>* values :
+         {&packing_.sent, &packing_.number, &packing_.wanted, &packing_.particle})
         values->resize(int64_t{nodes} + 1);
-    for (backend::DeviceBuffer<int32_t>* values : {&r.sent, &r.wanted})
-        GRAFT_CUDA(cudaMemsetAsync(values->data() + nodes, 0, sizeof(int32_t), queue_.stream()));
-    const essential::Extraction extraction{r.opened.data(), r.sent.data(), r.number.data(), r.wanted.data(),
-                                r.particle.data()};
-    const essential::OwnNodes own = ranks_own_nodes(content);
+    for (backend::DeviceBuffer<int32_t>* values : {&packing_.sent, &packing_.wanted})
+        GRAFT_CUDA(cudaMemsetAsync(values->data() + nodes, 0, sizeof(int32_t), c.queue.stream()));
+    const essential::Extraction extraction{packing_.opened.data(), packing_.sent.data(),
+                                           packing_.number.data(), packing_.wanted.data(),
+                                           packing_.particle.data()};
+    const essential::OwnNodes own = own_nodes(content);
     for (int32_t level = 0; level < known.counts.levels; ++level)
-        open_level(queue_, own, r.boxes.data(), count, known.level_offset[level],
+        open_level(c.queue, own, packing_.boxes.data(), count, known.level_offset[level],
                    known.level_offset[level + 1], extraction);
-    backend::exclusive_sum(queue_, r.sent.data(), r.number.data(), int64_t{nodes} + 1);
-    backend::exclusive_sum(queue_, r.wanted.data(), r.particle.data(), int64_t{nodes} + 1);
-    to_host(queue_, &known.sent, r.number.data() + nodes, 1);
-    to_host(queue_, &known.particles, r.particle.data() + nodes, 1);
-    queue_.wait();
+    backend::exclusive_sum(c.queue, packing_.sent.data(), packing_.number.data(), int64_t{nodes} + 1);
+    backend::exclusive_sum(c.queue, packing_.wanted.data(), packing_.particle.data(), int64_t{nodes} + 1);
+    to_host(c.queue, &known.sent, packing_.number.data() + nodes, 1);
+    to_host(c.queue, &known.particles, packing_.particle.data() + nodes, 1);
+    c.queue.wait();
     header = {known.sent, known.particles, known.counts.levels, 0, known.charge, known.magnitude, known.box};
-    Ranks::Parcel& parcel = r.parcel(rank);
-    parcel.bytes = essential::message_bytes(r.shape, header);
+    RankParcel& parcel = packing_.parcel(rank);
+    parcel.bytes = essential::message_bytes(shape_, header);
     parcel.device.resize(parcel.bytes);
     // What stands between the sections travels, too.
-    GRAFT_CUDA(cudaMemsetAsync(parcel.device.data(), 0, static_cast<size_t>(parcel.bytes), queue_.stream()));
-    put_nodes(queue_, own, r.shape, extraction, nodes, essential::sections_of(parcel.device.data(), r.shape, header));
+    GRAFT_CUDA(cudaMemsetAsync(parcel.device.data(), 0, static_cast<size_t>(parcel.bytes), c.queue.stream()));
+    put_nodes(c.queue, own, shape_, extraction, nodes,
+              essential::sections_of(parcel.device.data(), shape_, header));
     if (!on_device) {
         parcel.host.resize(parcel.bytes);
-        to_host(queue_, parcel.host.data(), parcel.device.data(), parcel.bytes);
+        to_host(c.queue, parcel.host.data(), parcel.device.data(), parcel.bytes);
     }
-    GRAFT_CUDA(cudaEventRecord(parcel.done, queue_.stream()));
+    GRAFT_CUDA(cudaEventRecord(parcel.done, c.queue.stream()));
 }
 
-const void* DeviceForce::ranks_packed(int32_t rank, bool on_device) {
-    Ranks::Parcel& parcel = ranks().parcel(rank);
+const void* DeviceRanks::packed(int32_t rank, bool on_device) {
+    Computation& c = s_.c;
+    RankParcel& parcel = packing_.parcel(rank);
     GRAFT_CUDA(cudaEventSynchronize(parcel.done));
-    ++waits_;
+    ++c.waits;
     return on_device ? parcel.device.data() : parcel.host.data();
 }
 
-void DeviceForce::ranks_scale_targets(bool use_last) {
-    Ranks& r = ranks();
-    if (job_.targets == 0)
+void DeviceRanks::scale_targets(bool use_last) {
+    Computation& c = s_.c;
+    if (c.job.targets == 0)
         return;
     if (use_last)
-        lists::scale_groups_by_last(queue_, job_.settings, last_.data(), targets_);
+        lists::scale_groups_by_last(c.queue, c.job.settings, s_.sums.last.values.data(), s_.targets.targets);
     else
-        estimate_.scale_groups(queue_, job_.settings, tree_, targets_, job_.n > 0,
-                               r.coarse_nodes > 0 ? r.coarse.data() : nullptr);
+        s_.lists.estimate.scale_groups(c.queue, c.job.settings, s_.tree.tree, s_.targets.targets, c.job.n > 0,
+                                       forest_.coarse_nodes > 0 ? forest_.coarse.data() : nullptr);
 }
 
-/// Enqueues lists and sums of all groups over the own tree, which sets the field, or the others', which adds.
-void DeviceForce::ranks_sum(bool own) {
-    Ranks& r = ranks();
-    forces::DeviceEvaluation how = evaluation();
-    how.add = !own;
-    if (!own) // the papers' kernels know one tree
-        how.kernel = forces::DeviceKernel::automatic;
-    const auto kind = static_cast<lists::DeviceWalk>(job_.settings.device.walk);
-    for (int b = 0; b < batches_; ++b) {
-        list_builder_.build(queue_, own ? tree_ : r.tree, own ? criterion_ : r.criterion, targets_, kind, b,
-                            batches_, lists_);
-        if (own && b < DeviceClock::timed_batches)
-            clock_.record(queue_.stream(), DeviceClock::batches + 2 * b, false);
-        evaluator_.evaluate(queue_, how, own ? tree_ : r.tree, own ? moments_ : r.moments, targets_, lists_,
-                            field_);
-        if (own && b < DeviceClock::timed_batches)
-            clock_.record(queue_.stream(), DeviceClock::batches + 2 * b + 1, false);
+/// Enqueues lists and sums of all groups over the own tree, which sets the field.
+void DeviceRanks::sum_own() {
+    Computation& c = s_.c;
+    const forces::DeviceEvaluation how = c.job.evaluation();
+    for (int b = 0; b < s_.room.batches(); ++b) {
+        s_.lists.build(c, s_.tree.tree, s_.lists.criterion, s_.targets.targets, b, s_.room.batches());
+        if (b < DeviceClock::timed_batches)
+            c.mark(DeviceClock::batches + 2 * b);
+        s_.evaluate.evaluator.evaluate(c.queue, how, s_.tree.tree, s_.tree.moments, s_.targets.targets,
+                                       s_.lists.lists, s_.evaluate.field);
+        if (b < DeviceClock::timed_batches)
+            c.mark(DeviceClock::batches + 2 * b + 1);
     }
 }
 
-void DeviceForce::ranks_evaluate_own() {
-    Ranks& r = ranks();
-    if (job_.targets == 0)
+/// The same over the others', which adds.
+void DeviceRanks::sum_forest() {
+    Computation& c = s_.c;
+    forces::DeviceEvaluation how = c.job.evaluation();
+    how.add = true;
+    how.kernel = forces::DeviceKernel::automatic; // the papers' kernels know one tree
+    for (int b = 0; b < s_.room.batches(); ++b) {
+        s_.lists.build(c, forest_.tree, forest_.criterion, s_.targets.targets, b, s_.room.batches());
+        s_.evaluate.evaluator.evaluate(c.queue, how, forest_.tree, forest_.moments, s_.targets.targets,
+                                       s_.lists.lists, s_.evaluate.field);
+    }
+}
+
+void DeviceRanks::evaluate_own() {
+    Computation& c = s_.c;
+    if (c.job.targets == 0)
         return;
-    set_first_capacities();
-    GRAFT_CUDA(cudaEventRecord(r.sums[0], queue_.stream()));
-    if (job_.n > 0)
-        ranks_sum(true);
+    s_.room.hold(s_);
+    clock_.record(c.queue, RankClock::own);
+    if (c.job.n > 0)
+        sum_own();
     else
-        for (backend::DeviceBuffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
-            particles::fill(queue_, values->data(), 0, values->size());
-    GRAFT_CUDA(cudaEventRecord(r.sums[1], queue_.stream()));
+        s_.evaluate.clear(c);
+    clock_.record(c.queue, RankClock::own_done);
+}
+
+/// Of virials: relative to the centre of all.
+DeviceTargetSources DeviceRanks::target_sources() const {
+    DeviceTargetSources sources = s_.target_sources();
+    sources.has_centre = true;
+    std::copy_n(frame_.centre, 3, sources.centre);
+    return sources;
 }
 
 /// Self potentials, totals, and results on their way to host arrays; nothing of the host's is touched yet.
-void DeviceForce::ranks_results() {
-    Ranks& r = ranks();
-    origin_ = targets_.origin;
-    DeviceTargetSources sources = target_sources();
-    sources.has_centre = true;
-    std::copy_n(r.frame.centre, 3, sources.centre);
-    if (job_.with_potential && !job_.with_points && job_.settings.softening != settings::Softening::none)
-        remove_self_potential(queue_, static_cast<forces::Softening>(job_.settings.softening), sources,
-                              field_, job_.targets);
-    if (job_.with_sums && !job_.with_points)
-        sum_virial(queue_, sources, field_, job_.targets, partial_.data(), outcome_.data()->totals);
-    particles::DeviceRealExport all[particles::most_device_exports];
-    const int count = wanted(all);
-    stage_results(all, count);
+void DeviceRanks::results() {
+    s_.c.order = TargetOrder::targets;
+    s_.sums.sum(s_.c, target_sources(), s_.evaluate.field);
+    s_.output.look_at_fields(s_.c, s_.raw(), s_.lists.lists);
+    s_.output.stage(s_.c, s_.raw());
 }
 
-void DeviceForce::ranks_evaluate_all(RankOutcome& outcome) {
-    Ranks& r = ranks();
+void DeviceRanks::evaluate_all(RankOutcome& outcome) {
+    Computation& c = s_.c;
     outcome = {};
-    outcome.nodes = r.nodes, outcome.particles = r.particles;
-    GRAFT_CUDA(cudaMemsetAsync(outcome_.data()->totals, 0, sizeof(DeviceOutcome::totals), queue_.stream()));
-    for (int repeat = 0; job_.targets > 0; ++repeat) {
-        GRAFT_CUDA(cudaEventRecord(r.sums[2], queue_.stream()));
-        if (r.nodes > 0)
-            ranks_sum(false);
-        GRAFT_CUDA(cudaEventRecord(r.sums[3], queue_.stream()));
-        ranks_results();
-        fetch();
-        queue_.wait();
-        const backend::DeviceStatus status = queue_.fetched_status();
+    outcome.nodes = forest_.nodes, outcome.particles = forest_.particles, outcome.scale = frame_.scale;
+    c.clear_totals();
+    for (int repeat = 0; c.job.targets > 0; ++repeat) {
+        clock_.record(c.queue, RankClock::others);
+        if (forest_.nodes > 0)
+            sum_forest();
+        clock_.record(c.queue, RankClock::others_done);
+        results();
+        c.fetch();
+        c.queue.wait();
+        const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::go)
             break;
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);
-        repair(status);
-        queue_.clear_status();
-        ranks_evaluate_own();
+        repair_.repair(s_, status);
+        c.queue.clear_status();
+        evaluate_own();
     }
-    if (job_.targets == 0) {
-        staged_.clear(), staged_bytes_ = 0;
-        fetch();
-        queue_.wait();
+    if (c.job.targets == 0) {
+        s_.output.stage(c, s_.raw());
+        c.fetch();
+        c.queue.wait();
         return;
     }
-    outcome.pairs = queue_.fetched_status().pairs, outcome.cells = queue_.fetched_status().cells;
-    std::copy_n(host_outcome_.data()->totals, device_sum_count, outcome.totals);
-    const auto between = [&](int k) {
-        float time_ms = 0;
-        GRAFT_CUDA(cudaEventElapsedTime(&time_ms, r.sums[k], r.sums[k + 1]));
-        return 1e-3 * static_cast<double>(time_ms);
-    };
-    outcome.own_s = between(0), outcome.remote_s = between(2);
+    outcome.pairs = c.queue.fetched_status().pairs, outcome.cells = c.queue.fetched_status().cells;
+    std::copy_n(c.host_outcome.data()->totals, device_sum_count, outcome.totals);
+    outcome.own_s = clock_.between(RankClock::own, RankClock::own_done);
+    outcome.remote_s = clock_.between(RankClock::others, RankClock::others_done);
 }
 
-void DeviceForce::ranks_write(const double* totals) {
-    DeviceOutcome& outcome = *host_outcome_.data();
+void DeviceRanks::write(const double* totals) {
+    Computation& c = s_.c;
+    DeviceOutcome& outcome = *c.host_outcome.data();
     std::copy_n(totals, device_sum_count, outcome.totals);
-    to_device(queue_, outcome_.data()->totals, outcome.totals, device_sum_count);
-    if (remembers() && job_.targets > 0)
-        remember_field(queue_, field_, origin_, job_.targets, last_.data());
-    particles::DeviceRealExport all[particles::most_device_exports], here[particles::most_device_exports];
-    const int count = wanted(all);
-    int here_count = 0;
-    for (int a = 0; a < count; ++a)
-        if (all[a].view.on_device())
-            here[here_count++] = all[a];
-    particles::export_reals(queue_, here_count, here, origin_, job_.targets, nullptr, job_.outputs.add,
-                            &outcome_.data()->import);
-    export_sums();
-    fetch();
-    begun_ = true;
-}
-
-void DeviceForce::ranks_stop() noexcept {
-    (void)cudaStreamSynchronize(queue_.stream());
-    (void)cudaGetLastError();
-    queue_.borrow(nullptr);
-    begun_ = false;
+    to_device(c.queue, c.totals(), outcome.totals, device_sum_count);
+    if (c.job.targets > 0)
+        s_.sums.remember(c, s_.evaluate.field, s_.origin());
+    s_.output.to_device_arrays(c, s_.raw());
+    s_.output.sums(c);
+    c.fetch();
+    GRAFT_CUDA(cudaEventRecord(c.enqueued, c.queue.stream()));
+    c.phase = Phase::begun;
 }
 
 } // namespace graft::engine

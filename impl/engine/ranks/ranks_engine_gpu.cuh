@@ -1,7 +1,8 @@
-// What one engine keeps of a computation over ranks: DeviceForce::Ranks, and the kernels' launchers.
+// A computation over ranks, on the GPU of one of them, and the kernels' launchers.
 #pragma once
 
-#include "engine/gpu/engine_gpu.cuh"
+#include "engine/gpu/repair_gpu.cuh"
+#include "engine/gpu/steps_gpu.cuh"
 #include "engine/ranks/rank_force_table.hpp"
 
 #include <memory>
@@ -19,69 +20,58 @@ struct KnownTree {
     int32_t sent, particles; // of the parcel that is being packed
 };
 
-struct DeviceForce::Ranks {
-    explicit Ranks(backend::DeviceMemory& memory)
-        : memory(memory), corners(memory, "corners"), boxes(memory, "boxes of another rank"),
-          regions(memory, "regions of other ranks"), cover(memory, "runs of groups"),
-          host_cover(memory, "runs of groups"), opened(memory, "opened nodes"), sent(memory, "sent nodes"),
+/// The job of this rank, as all ranks have agreed on it.
+DeviceJob job_over_ranks(DeviceJob&& own, const RankWish& wish);
+
+/// What the own particles and targets are covered by, for other ranks.
+struct RankCover {
+    explicit RankCover(backend::DeviceMemory& memory)
+        : regions(memory, "regions of other ranks"), groups(memory, "runs of groups"),
+          host_groups(memory, "runs of groups"), nodes(memory, "nodes of one level"),
+          boxes(memory, "boxes of one level") {}
+    backend::DeviceBuffer<geometry::Box> regions; // where others have particles
+    backend::DeviceBuffer<lists::Group> groups;
+    backend::PinnedBuffer<lists::Group> host_groups;
+    backend::PinnedBuffer<tree::Node> nodes;
+    backend::PinnedBuffer<geometry::Box> boxes;
+};
+
+/// A message to one rank, on the device and in page-locked memory.
+struct RankParcel {
+    explicit RankParcel(backend::DeviceMemory& memory)
+        : device(memory, "nodes for another rank"), host(memory, "nodes for another rank"), done(memory) {}
+    backend::DeviceBuffer<char> device;
+    backend::PinnedBuffer<char> host;
+    backend::Event done; // device filled
+    int64_t bytes = 0;
+};
+
+/// What goes to other ranks.
+struct RankPacking {
+    explicit RankPacking(backend::DeviceMemory& memory)
+        : boxes(memory, "boxes of another rank"), opened(memory, "opened nodes"), sent(memory, "sent nodes"),
           number(memory, "numbers of sent nodes"), wanted(memory, "particles to send"),
-          particle(memory, "places of particles to send"), arrived(memory, "nodes from other ranks"),
-          host_arrived(memory, "nodes from other ranks"), supers(memory, "nodes above other ranks' trees"),
-          host_supers(memory, "nodes above other ranks' trees"), tree(memory), moments(memory),
-          criterion(memory), coarse(memory, "masses of other ranks"),
-          host_nodes(memory, "nodes of one level"), host_boxes(memory, "boxes of one level"),
-          known(memory, "what is known of the tree"), corner_partial(memory, "corners"),
-          structure(memory, "structure factors of all ranks"), flags(memory, "particles near another rank"),
-          host_structure(memory, "structure factors of all ranks"), box_facts(memory, "facts of a box") {
-        for (cudaEvent_t& event : sums)
-            GRAFT_CUDA(cudaEventCreate(&event));
-    }
-    ~Ranks() {
-        for (cudaEvent_t event : sums)
-            (void)cudaEventDestroy(event);
-    }
-    Ranks(const Ranks&) = delete;
-    Ranks& operator=(const Ranks&) = delete;
+          particle(memory, "places of particles to send"), flags(memory, "particles near another rank"),
+          memory(memory) {}
+    RankParcel& parcel(int32_t rank);
 
-    /// A message to one rank, on the device and in page-locked memory.
-    struct Parcel {
-        explicit Parcel(backend::DeviceMemory& memory)
-            : device(memory, "nodes for another rank"), host(memory, "nodes for another rank") {
-            GRAFT_CUDA(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
-        }
-        ~Parcel() { (void)cudaEventDestroy(done); }
-        Parcel(const Parcel&) = delete;
-        Parcel& operator=(const Parcel&) = delete;
-        backend::DeviceBuffer<char> device;
-        backend::PinnedBuffer<char> host;
-        cudaEvent_t done = nullptr; // device filled
-        int64_t bytes = 0;
-    };
-    Parcel& parcel(int32_t rank) {
-        while (parcels.size() <= static_cast<size_t>(rank))
-            parcels.emplace_back();
-        auto& wanted_one = parcels[static_cast<size_t>(rank)];
-        if (!wanted_one)
-            wanted_one = std::make_unique<Parcel>(memory);
-        return *wanted_one;
-    }
-
-    backend::DeviceMemory& memory;
-    RankFrame frame{};
-    essential::RankShape shape{};
-    int64_t groups = 0; // of the own targets
-    backend::DeviceStatus built{};
-    backend::DeviceBuffer<double> corners;
     backend::DeviceBuffer<lists::Target> boxes;
-    backend::DeviceBuffer<geometry::Box> regions;
-    backend::DeviceBuffer<lists::Group> cover;
-    backend::PinnedBuffer<lists::Group> host_cover;
     backend::DeviceBuffer<uint64_t> opened;
     backend::DeviceBuffer<int32_t> sent, number, wanted, particle;
-    std::vector<std::unique_ptr<Parcel>> parcels;
+    backend::DeviceBuffer<uint8_t> flags; // a periodic box: particles
+    std::vector<std::unique_ptr<RankParcel>> parcels;
+    backend::DeviceMemory& memory;
+};
+
+/// What has come from other ranks, as one tree.
+struct RankForest {
+    explicit RankForest(backend::DeviceMemory& memory)
+        : arrived(memory, "nodes from other ranks"), host_arrived(memory, "nodes from other ranks"),
+          supers(memory, "nodes above other ranks' trees"),
+          host_supers(memory, "nodes above other ranks' trees"), tree(memory), moments(memory),
+          criterion(memory), coarse(memory, "masses of other ranks") {}
     backend::DeviceBuffer<char> arrived;
     backend::PinnedBuffer<char> host_arrived;
-    // The other ranks' nodes as one tree.
     backend::DeviceBuffer<essential::SuperNode> supers;
     backend::PinnedBuffer<essential::SuperNode> host_supers;
     tree::DeviceTree tree;
@@ -89,24 +79,98 @@ struct DeviceForce::Ranks {
     lists::DeviceCriterion criterion;
     backend::DeviceBuffer<lists::CoarseNode> coarse;
     int64_t nodes = 0, particles = 0, coarse_nodes = 0;
-    backend::PinnedBuffer<tree::Node> host_nodes;
-    backend::PinnedBuffer<geometry::Box> host_boxes;
-    backend::PinnedBuffer<KnownTree> known;
-    // A periodic box: own particles and those near the own targets.
+};
+
+/// A periodic box: own particles and those near the own targets.
+struct RankBox {
+    explicit RankBox(backend::DeviceMemory& memory)
+        : corner_partial(memory, "corners"), structure(memory, "structure factors of all ranks"),
+          host_structure(memory, "structure factors of all ranks"), facts(memory, "facts of a box"),
+          memory(memory) {}
+    backend::DeviceBuffer<double>& column(size_t k);
+
     backend::DeviceBuffer<double> corner_partial, structure;
-    backend::DeviceBuffer<uint8_t> flags;
     backend::PinnedBuffer<double> host_structure;
-    backend::PinnedBuffer<periodic::PeriodicFacts> box_facts;
-    std::vector<backend::DeviceBuffer<double>> box_columns;
-    backend::DeviceBuffer<double>& box_column(size_t c) {
-        while (box_columns.size() <= c)
-            box_columns.emplace_back(memory, "particles near the own targets");
-        return box_columns[c];
+    backend::PinnedBuffer<periodic::PeriodicFacts> facts;
+    std::vector<backend::DeviceBuffer<double>> columns;
+    forces::DeviceSources targets{};
+    bool with_virial = false; // some rank wants it
+    backend::DeviceMemory& memory;
+};
+
+/// Times of the sums over the own tree, and over the forest.
+class RankClock {
+  public:
+    enum Mark { own, own_done, others, others_done };
+    RankClock();
+    ~RankClock();
+    RankClock(const RankClock&) = delete;
+    RankClock& operator=(const RankClock&) = delete;
+    void record(backend::Queue& queue, Mark mark) {
+        GRAFT_CUDA(cudaEventRecord(events_[mark], queue.stream()));
     }
-    forces::DeviceSources box_targets{};
-    bool box_virial = false;
-    double box_net = 0, box_magnitude = 0; // of all ranks' charges, host units
-    cudaEvent_t sums[4] = {};              // around the sums over the own tree, and over the forest
+    double between(Mark from, Mark to) const; // seconds
+
+  private:
+    cudaEvent_t events_[4] = {};
+};
+
+/// The steps of DeviceRanksTable on the engine's own.
+class DeviceRanks {
+  public:
+    DeviceRanks(Steps& steps, Repair& repair);
+
+    void import_particles(RankFacts& facts);
+    void build(const RankFrame& frame, essential::RankShape& shape);
+    int64_t cover_targets(lists::Group* groups, int64_t most);
+    int64_t cover_particles(lists::Group* groups, int64_t most);
+    void keep_off(const geometry::Box* boxes, int64_t count);
+    void pack(essential::RankContent content, int32_t rank, const lists::Target* boxes, int32_t count,
+              bool on_device, essential::RankHeader& header);
+    const void* packed(int32_t rank, bool on_device);
+    void scale_targets(bool use_last);
+    void evaluate_own();
+    void evaluate_all(RankOutcome& outcome);
+    void write(const double* totals);
+    // ranks_forest_gpu.cu
+    void* receive(int64_t bytes, bool on_device);
+    void take(essential::RankContent content, bool on_device, const RankArrival* arrivals, int32_t count);
+    // A periodic box, ranks_box_gpu.cu.
+    void box_measure(const RankFrame& frame, BoxFacts& facts);
+    void box_plan(const BoxFrame& frame);
+    double* box_structure(int64_t& size);
+    int64_t box_pack(int32_t rank, const double* corners, bool on_device);
+    void box_take(bool on_device, const int64_t* counts, int32_t arrivals);
+    void box_evaluate(bool tells_waves, RankOutcome& outcome);
+
+    const RankForest& forest() const { return forest_; }
+
+  private:
+    void know_tree();
+    void fill_criterion();
+    void sum_own();
+    void sum_forest();
+    void sum_up();
+    DeviceTargetSources target_sources() const;
+    void results();
+    periodic::PeriodicTask box_task(bool tells_waves);
+    void box_results(const periodic::PeriodicTask& task);
+    essential::OwnNodes own_nodes(essential::RankContent content) const;
+    essential::RemoteNodes remote_nodes();
+    void resize_forest(const essential::RemotePlan& plan);
+
+    Steps& s_;
+    Repair& repair_;
+    RankFrame frame_{};
+    essential::RankShape shape_{};
+    int64_t groups_ = 0; // of the own targets
+    backend::DeviceBuffer<double> corners_;
+    backend::PinnedBuffer<KnownTree> known_;
+    RankCover cover_;
+    RankPacking packing_;
+    RankForest forest_;
+    RankBox box_;
+    RankClock clock_;
 };
 
 // Enqueued, each.
@@ -125,12 +189,13 @@ void keep_off_regions(backend::Queue& queue, const tree::DeviceTree& tree,
 /// Nodes [begin, end), all of one level.
 void open_level(backend::Queue& queue, const essential::OwnNodes& own, const lists::Target* boxes, int count,
                 int32_t begin, int32_t end, const essential::Extraction& to);
-void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape, const essential::Extraction& from,
-               int32_t nodes, const essential::RankSections& to);
+void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape,
+               const essential::Extraction& from, int32_t nodes, const essential::RankSections& to);
 void take_nodes(backend::Queue& queue, const essential::RankSections& from, const essential::RankShape& shape,
-                const essential::RankHeader& header, const essential::RankPlace& place, const essential::RemoteNodes& to);
-void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count, const essential::RankShape& shape,
+                const essential::RankHeader& header, const essential::RankPlace& place,
                 const essential::RemoteNodes& to);
+void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count,
+                const essential::RankShape& shape, const essential::RemoteNodes& to);
 /// What the evaluation reads of node 0 and of the tree.
 void close_forest(backend::Queue& queue, int32_t nodes, int32_t levels, double charge, double magnitude,
                   tree::DeviceTreeCounts* counts, double* values, double* magnitudes);

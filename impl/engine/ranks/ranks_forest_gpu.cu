@@ -8,115 +8,119 @@
 
 namespace graft::engine {
 
-void* DeviceForce::ranks_receive(int64_t bytes, bool on_device) {
-    Ranks& r = ranks();
-    r.arrived.resize(std::max<int64_t>(bytes, 16));
+void* DeviceRanks::receive(int64_t bytes, bool on_device) {
+    forest_.arrived.resize(std::max<int64_t>(bytes, 16));
     if (on_device)
-        return r.arrived.data();
-    r.host_arrived.resize(std::max<int64_t>(bytes, 16));
-    return r.host_arrived.data();
+        return forest_.arrived.data();
+    forest_.host_arrived.resize(std::max<int64_t>(bytes, 16));
+    return forest_.host_arrived.data();
 }
 
 /// Room for the nodes and particles of the plan.
-void DeviceForce::ranks_resize_forest(const essential::RemotePlan& plan) {
-    Ranks& r = ranks();
-    const settings::Settings& settings = job_.settings;
+void DeviceRanks::resize_forest(const essential::RemotePlan& plan) {
+    Computation& c = s_.c;
+    const settings::Settings& settings = c.job.settings;
     const int64_t nodes = plan.nodes, particles = plan.particles;
-    r.tree.options = tree_.options;
-    r.tree.options.type = tree::TreeType::octree;
-    r.tree.options.dimension = settings.dimension;
-    r.tree.options.leaf = std::numeric_limits<int>::max(); // heaps have come as one particle
-    r.tree.n = r.frame.all_particles;                      // charges are scaled for all
-    r.tree.counts.resize(1), r.tree.nodes.resize(nodes), r.tree.boxes.resize(nodes);
-    for (backend::DeviceBuffer<double>* values : {&r.tree.x, &r.tree.y, &r.tree.z, &r.tree.charge})
+    forest_.tree.options = s_.tree.tree.options;
+    forest_.tree.options.type = tree::TreeType::octree;
+    forest_.tree.options.dimension = settings.dimension;
+    forest_.tree.options.leaf = std::numeric_limits<int>::max(); // heaps have come as one particle
+    forest_.tree.n = frame_.all_particles;                       // charges are scaled for all
+    forest_.tree.counts.resize(1), forest_.tree.nodes.resize(nodes), forest_.tree.boxes.resize(nodes);
+    for (backend::DeviceBuffer<double>* values :
+         {&forest_.tree.x, &forest_.tree.y, &forest_.tree.z, &forest_.tree.charge})
         values->resize(std::max<int64_t>(particles, 1)); // particle 0 is read where there is none
-    r.tree.softening.resize(job_.per_particle ? std::max<int64_t>(particles, 1) : 0);
-    r.moments.order = settings.order;
-    for (backend::DeviceBuffer<double>* values : {&r.moments.cx, &r.moments.cy, &r.moments.cz,
-                                                  &r.moments.radius, &r.moments.rho, &r.moments.magnitude})
+    forest_.tree.softening.resize(c.job.per_particle ? std::max<int64_t>(particles, 1) : 0);
+    forest_.moments.order = settings.order;
+    for (backend::DeviceBuffer<double>* values :
+         {&forest_.moments.cx, &forest_.moments.cy, &forest_.moments.cz, &forest_.moments.radius,
+          &forest_.moments.rho, &forest_.moments.magnitude})
         values->resize(nodes);
-    r.moments.values.resize(r.shape.terms);
-    r.moments.softening_square.resize(job_.per_particle ? nodes : 0);
+    forest_.moments.values.resize(shape_.terms);
+    forest_.moments.softening_square.resize(c.job.per_particle ? nodes : 0);
     const bool full = settings.precision == settings::Precision::fp64;
-    r.moments.full.resize(full ? nodes * (r.shape.record_bytes / 8) : 0);
-    r.moments.single.resize(full ? 0 : nodes * (r.shape.record_bytes / 4));
-    r.criterion.options = essential::criterion_options(settings);
-    r.criterion.root = 0, r.criterion.levels = plan.levels, r.criterion.skin = 0;
-    r.criterion.resize_nodes(nodes, job_.per_particle);
+    forest_.moments.full.resize(full ? nodes * (shape_.record_bytes / 8) : 0);
+    forest_.moments.single.resize(full ? 0 : nodes * (shape_.record_bytes / 4));
+    forest_.criterion.options = essential::criterion_options(settings);
+    forest_.criterion.root = 0, forest_.criterion.levels = plan.levels, forest_.criterion.skin = 0;
+    forest_.criterion.resize_nodes(nodes, c.job.per_particle);
 }
 
-essential::RemoteNodes DeviceForce::ranks_remote_nodes() {
-    Ranks& r = ranks();
-    if (r.shape.content == essential::RankContent::masses) {
+essential::RemoteNodes DeviceRanks::remote_nodes() {
+    Computation& c = s_.c;
+    if (shape_.content == essential::RankContent::masses) {
         essential::RemoteNodes masses{};
-        masses.coarse = r.coarse.data();
+        masses.coarse = forest_.coarse.data();
         return masses;
     }
     const auto numbers = [](auto& buffer) {
         return reinterpret_cast<double*>(buffer.data() + lists::mac_shift);
     };
-    return {r.tree.nodes.data(),
-            r.tree.boxes.data(),
-            numbers(r.criterion.xy),
-            numbers(r.criterion.za),
-            reinterpret_cast<essential::RankLink*>(r.criterion.links.data() + lists::mac_shift),
-            r.criterion.softening.data(),
-            r.moments.cx.data(),
-            r.moments.cy.data(),
-            r.moments.cz.data(),
-            r.moments.radius.data(),
-            r.moments.rho.data(),
-            r.moments.magnitude.data(),
-            r.moments.softening_square.data(),
-            job_.settings.precision == settings::Precision::fp64 ? reinterpret_cast<char*>(r.moments.full.data())
-                                                       : reinterpret_cast<char*>(r.moments.single.data()),
+    return {forest_.tree.nodes.data(),
+            forest_.tree.boxes.data(),
+            numbers(forest_.criterion.xy),
+            numbers(forest_.criterion.za),
+            reinterpret_cast<essential::RankLink*>(forest_.criterion.links.data() + lists::mac_shift),
+            forest_.criterion.softening.data(),
+            forest_.moments.cx.data(),
+            forest_.moments.cy.data(),
+            forest_.moments.cz.data(),
+            forest_.moments.radius.data(),
+            forest_.moments.rho.data(),
+            forest_.moments.magnitude.data(),
+            forest_.moments.softening_square.data(),
+            c.job.settings.precision == settings::Precision::fp64
+                ? reinterpret_cast<char*>(forest_.moments.full.data())
+                : reinterpret_cast<char*>(forest_.moments.single.data()),
             nullptr};
 }
 
 /// Enqueued.
-void DeviceForce::ranks_take(essential::RankContent content, bool on_device, const RankArrival* arrivals,
-                             int32_t count) {
-    Ranks& r = ranks();
-    r.shape.content = content;
+void DeviceRanks::take(essential::RankContent content, bool on_device, const RankArrival* arrivals,
+                       int32_t count) {
+    Computation& c = s_.c;
+    shape_.content = content;
     std::vector<essential::RankHeader> headers;
     int64_t bytes = 0;
     for (int32_t s = 0; s < count; ++s) {
         headers.push_back(arrivals[s].header);
-        bytes = arrivals[s].offset + essential::message_bytes(r.shape, arrivals[s].header);
+        bytes = arrivals[s].offset + essential::message_bytes(shape_, arrivals[s].header);
     }
     const bool masses = content == essential::RankContent::masses;
-    const essential::RemotePlan plan = essential::plan_remote(headers, 1 << job_.settings.dimension);
-    (masses ? r.coarse_nodes : r.nodes) = plan.nodes;
-    r.particles = masses ? 0 : plan.particles;
+    const essential::RemotePlan plan = essential::plan_remote(headers, 1 << c.job.settings.dimension);
+    (masses ? forest_.coarse_nodes : forest_.nodes) = plan.nodes;
+    forest_.particles = masses ? 0 : plan.particles;
     if (plan.nodes == 0)
         return;
-    masses ? r.coarse.resize(plan.nodes) : ranks_resize_forest(plan);
+    masses ? forest_.coarse.resize(plan.nodes) : resize_forest(plan);
     if (!on_device)
-        GRAFT_CUDA(cudaMemcpyAsync(r.arrived.data(), r.host_arrived.data(), static_cast<size_t>(bytes),
-                                   cudaMemcpyHostToDevice, queue_.stream()));
-    const essential::RemoteNodes to = ranks_remote_nodes();
+        GRAFT_CUDA(cudaMemcpyAsync(forest_.arrived.data(), forest_.host_arrived.data(),
+                                   static_cast<size_t>(bytes), cudaMemcpyHostToDevice, c.queue.stream()));
+    const essential::RemoteNodes to = remote_nodes();
     const auto supers = static_cast<int32_t>(plan.supers.size());
-    r.supers.resize(supers), r.host_supers.resize(supers);
-    std::copy(plan.supers.begin(), plan.supers.end(), r.host_supers.data());
-    GRAFT_CUDA(cudaMemcpyAsync(r.supers.data(), r.host_supers.data(),
-                               static_cast<size_t>(supers) * sizeof(essential::SuperNode), cudaMemcpyHostToDevice,
-                               queue_.stream()));
-    put_supers(queue_, r.supers.data(), supers, r.shape, to);
-    double* const columns[5] = {r.tree.x.data(), r.tree.y.data(), r.tree.z.data(), r.tree.charge.data(),
-                                r.tree.softening.data()};
+    forest_.supers.resize(supers), forest_.host_supers.resize(supers);
+    std::copy(plan.supers.begin(), plan.supers.end(), forest_.host_supers.data());
+    GRAFT_CUDA(cudaMemcpyAsync(forest_.supers.data(), forest_.host_supers.data(),
+                               static_cast<size_t>(supers) * sizeof(essential::SuperNode),
+                               cudaMemcpyHostToDevice, c.queue.stream()));
+    put_supers(c.queue, forest_.supers.data(), supers, shape_, to);
+    double* const columns[5] = {forest_.tree.x.data(), forest_.tree.y.data(), forest_.tree.z.data(),
+                                forest_.tree.charge.data(), forest_.tree.softening.data()};
     for (int32_t s = 0; s < count; ++s) {
         const essential::RankHeader& header = headers[static_cast<size_t>(s)];
         const essential::RankPlace& place = plan.places[static_cast<size_t>(s)];
-        const essential::RankSections from = essential::sections_of(r.arrived.data() + arrivals[s].offset, r.shape, header);
-        take_nodes(queue_, from, r.shape, header, place, to);
-        for (int c = 0; c < (r.shape.lengths ? 5 : 4) && !masses && header.particles > 0; ++c)
-            GRAFT_CUDA(cudaMemcpyAsync(columns[c] + place.particle, from.particle[c],
+        const essential::RankSections from =
+            essential::sections_of(forest_.arrived.data() + arrivals[s].offset, shape_, header);
+        take_nodes(c.queue, from, shape_, header, place, to);
+        for (int k = 0; k < (shape_.lengths ? 5 : 4) && !masses && header.particles > 0; ++k)
+            GRAFT_CUDA(cudaMemcpyAsync(columns[k] + place.particle, from.particle[k],
                                        static_cast<size_t>(header.particles) * sizeof(double),
-                                       cudaMemcpyDeviceToDevice, queue_.stream()));
+                                       cudaMemcpyDeviceToDevice, c.queue.stream()));
     }
     if (!masses)
-        close_forest(queue_, static_cast<int32_t>(plan.nodes), plan.levels, plan.charge, plan.magnitude,
-                     r.tree.counts.data(), r.moments.values.data(), r.moments.magnitude.data());
+        close_forest(c.queue, static_cast<int32_t>(plan.nodes), plan.levels, plan.charge, plan.magnitude,
+                     forest_.tree.counts.data(), forest_.moments.values.data(),
+                     forest_.moments.magnitude.data());
 }
 
 } // namespace graft::engine

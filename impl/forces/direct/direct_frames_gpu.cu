@@ -13,6 +13,7 @@ constexpr int threads = 128;
 
 struct Corners {
     double lower[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, upper[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    double softening = 0; // the longest
     __device__ void include(double x, double y, double z) {
         lower[0] = fmin(lower[0], x), upper[0] = fmax(upper[0], x);
         lower[1] = fmin(lower[1], y), upper[1] = fmax(upper[1], y);
@@ -38,34 +39,43 @@ __device__ void block_corners(Corners& c, double* scratch) {
         c.lower[axis] = block_min(c.lower[axis], scratch);
         c.upper[axis] = -block_min(-c.upper[axis], scratch);
     }
+    c.softening = -block_min(-c.softening, scratch);
 }
 
 __device__ Corners corners_of(const DeviceSources& points, int64_t first, int64_t end, int64_t step) {
     Corners c;
-    for (int64_t k = first; k < end; k += step)
+    for (int64_t k = first; k < end; k += step) {
         c.include(points.x[k], points.y[k], points.z[k]);
+        c.softening = points.softening != nullptr ? fmax(c.softening, points.softening[k]) : 0;
+    }
     return c;
 }
 
-__global__ __launch_bounds__(threads) void bound_sources(const DirectInput input, double* boxes) {
+__global__ __launch_bounds__(threads) void bound_sources(const DirectInput input, double* bounds) {
     __shared__ double scratch[threads / 32];
     if (backend::stopped(input.status))
         return;
     Corners c = corners_of(input.sources, blockIdx.x * int64_t{threads} + threadIdx.x, input.sources.n,
                            int64_t{threads} * direct_bound_blocks);
     block_corners(c, scratch);
-    if (threadIdx.x == 0)
-        for (int axis = 0; axis < 3; ++axis)
-            boxes[6 * blockIdx.x + axis] = c.lower[axis], boxes[6 * blockIdx.x + 3 + axis] = c.upper[axis];
+    double* const to = bounds + direct_bounds * blockIdx.x;
+    if (threadIdx.x != 0)
+        return;
+    for (int axis = 0; axis < 3; ++axis)
+        to[axis] = c.lower[axis], to[3 + axis] = c.upper[axis];
+    to[6] = c.softening;
 }
 
-__device__ Corners all_sources(const double* boxes, double* scratch) {
+__device__ Corners all_sources(const double* bounds, double* scratch) {
     Corners c;
-    for (int k = threadIdx.x; k < direct_bound_blocks; k += threads)
+    for (int k = threadIdx.x; k < direct_bound_blocks; k += threads) {
+        const double* const from = bounds + direct_bounds * k;
         for (int axis = 0; axis < 3; ++axis) { // boxes may be empty
-            c.lower[axis] = fmin(c.lower[axis], boxes[6 * k + axis]);
-            c.upper[axis] = fmax(c.upper[axis], boxes[6 * k + 3 + axis]);
+            c.lower[axis] = fmin(c.lower[axis], from[axis]);
+            c.upper[axis] = fmax(c.upper[axis], from[3 + axis]);
         }
+        c.softening = fmax(c.softening, from[6]);
+    }
     block_corners(c, scratch);
     return c;
 }
@@ -92,12 +102,12 @@ __device__ double furthest_corner(const Corners& c, const double (&place)[3]) {
 }
 
 template <typename T, bool one>
-__global__ __launch_bounds__(threads) void make_frames(const DirectInput input, const double* boxes,
-                                                       Frame* frames, double* nearest_of) {
+__global__ __launch_bounds__(threads) void make_frames(const DirectInput input, bool softened,
+                                                       const DirectFrames to) {
     __shared__ double scratch[threads / 32];
     if (backend::stopped(input.status))
         return;
-    const Corners of_sources = all_sources(boxes, scratch);
+    const Corners of_sources = all_sources(to.bounds, scratch);
     Corners box = of_sources;
     if (!one) {
         const int64_t first = blockIdx.x * input.cut.block;
@@ -108,23 +118,32 @@ __global__ __launch_bounds__(threads) void make_frames(const DirectInput input, 
     const bool point = box.lower[0] == box.upper[0] && box.lower[1] == box.upper[1] &&
                        box.lower[2] == box.upper[2]; // the same in all threads
     const double nearest = point ? nearest_source(input.sources, box.lower, scratch) : 0;
-    if (threadIdx.x == 0) {
-        frames[blockIdx.x] =
-            make_device_frame<T>(box.lower, box.upper, nearest, furthest_corner(of_sources, box.lower));
-        nearest_of[blockIdx.x] = nearest;
-    }
+    if (threadIdx.x != 0)
+        return;
+    const double reach = furthest_corner(of_sources, box.lower);
+    const double longest = !softened                           ? 0
+                           : input.sources.softening != nullptr ? fmax(of_sources.softening, box.softening)
+                                                                : input.length;
+    const auto frame_of = [&]<typename Number>(Number, double furthest, double softening) {
+        return make_device_frame<Number>(box.lower, box.upper, nearest, furthest, softening);
+    };
+    const Frame frame = frame_of(T(), reach, sizeof(T) == 8 ? longest : 0);
+    const bool all = softened_too_far(frame, longest);
+    to.frames[blockIdx.x] = frame;
+    to.nearest[blockIdx.x] = nearest;
+    to.exact[blockIdx.x] = {all ? frame_of(double(), reach, longest).scale : frame.scale, all};
 }
 
 } // namespace
 
-void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const DirectInput& input,
-                          double* source_boxes, Frame* frames, double* nearest) {
-    bound_sources<<<direct_bound_blocks, threads, 0, queue.stream()>>>(input, source_boxes);
+void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, bool softened, const DirectInput& input,
+                          const DirectFrames& to) {
+    bound_sources<<<direct_bound_blocks, threads, 0, queue.stream()>>>(input, to.bounds);
     GRAFT_CUDA_LAUNCHED("bound_sources");
     const auto kernel = in_double ? (one ? make_frames<double, true> : make_frames<double, false>)
                                   : (one ? make_frames<float, true> : make_frames<float, false>);
     kernel<<<one ? 1u : static_cast<unsigned>(input.cut.blocks), threads, 0, queue.stream()>>>(
-        input, source_boxes, frames, nearest);
+        input, softened, to);
     GRAFT_CUDA_LAUNCHED("make_frames");
     queue.launches += 2;
 }

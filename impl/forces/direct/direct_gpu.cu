@@ -6,6 +6,7 @@
 #include "forces/direct/direct_gpu.cuh"
 #include "forces/direct/direct_exact_gpu.cuh"
 #include "forces/direct/direct_kernel_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -98,15 +99,17 @@ __global__ __launch_bounds__(combine_threads) void direct_combine_single(const D
     if (k == 0)
         count_pairs(input, out);
     const Frame frame = input.frames[first / input.cut.block];
-    const bool coarse = k < input.cut.targets && is_coarse<kind, with_potential>(input, frame, k);
+    const ExactFrame exact = input.exact[first / input.cut.block];
+    const bool coarse =
+        k < input.cut.targets && (exact.all || is_coarse<kind, with_potential>(input, frame, k));
     if (k < input.cut.targets && !coarse)
         combine<Sum, with_potential>(input, out, frame.scale, k);
     const int count = collect(coarse, tile);
     for (int at = 0; at < count; at += exact_lanes) {
-        sum_in_double<kind, with_potential>(input, frame.scale, first, at, count, tile);
+        sum_in_double<kind, with_potential>(input, exact.scale, first, at, count, tile);
         const int t = threadIdx.x;
         if (t < exact_lanes && at + t < count)
-            put_field<with_potential>(input, out, frame.scale, first + tile.place[at + t],
+            put_field<with_potential>(input, out, exact.scale, first + tile.place[at + t],
                                       [&](int component) {
                                           double sum = 0;
                                           for (const auto& of_warp : tile.sum)
@@ -174,15 +177,23 @@ int stage_threads(const DeviceEvaluation& how, DirectStage stage, int64_t n) {
 struct DeviceDirect::Work {
     explicit Work(backend::DeviceMemory& memory)
         : frames(memory, "all pairs: frames"), boxes(memory, "all pairs: boxes"),
-          nearest(memory, "all pairs: nearest sources"), partial(memory, "all pairs: partial sums"),
+          nearest(memory, "all pairs: nearest sources"), exact(memory, "all pairs: frames in double"),
+          partial(memory, "all pairs: partial sums"),
           packed(memory, "all pairs: packed particles") {}
     backend::DeviceBuffer<Frame> frames;
-    backend::DeviceBuffer<double> boxes, nearest, partial, packed;
+    backend::DeviceBuffer<double> boxes, nearest;
+    backend::DeviceBuffer<ExactFrame> exact;
+    backend::DeviceBuffer<double> partial, packed;
+
+    void make_frames(backend::Queue& queue, const DeviceEvaluation& how, bool one, const DirectInput& input) {
+        launch_direct_frames(queue, how.precision == DevicePrecision::fp64, one,
+                             how.pairs.softening != Softening::none, input,
+                             {boxes.data(), frames.data(), nearest.data(), exact.data()});
+    }
 
     void best(backend::Queue& queue, const DeviceEvaluation& how, DirectInput& input) {
         const DevicePair kind = pair_kind(how.pairs);
-        launch_direct_frames(queue, how.precision == DevicePrecision::fp64, false, input, boxes.data(),
-                             frames.data(), nearest.data());
+        make_frames(queue, how, false, input);
         if (how.precision == DevicePrecision::fp32)
             launch_direct_fp32(queue, kind, how.pairs.potential, input);
         else if (how.precision == DevicePrecision::mixed)
@@ -195,19 +206,20 @@ struct DeviceDirect::Work {
         const bool in_double = how.precision == DevicePrecision::fp64;
         const int threads = stage_threads(how, stage, input.cut.targets);
         packed.resize(4 * (input.cut.sources + input.cut.targets));
-        launch_direct_frames(queue, in_double, true, input, boxes.data(), frames.data(), nearest.data());
+        make_frames(queue, how, true, input);
         if (in_double)
-            launch_direct_stage(queue, stage, threads, how.pairs.potential,
-                                reinterpret_cast<DirectSource<double>*>(packed.data()), input);
+            require_variants().stage_fp64(queue, stage, threads, how.pairs.potential,
+                                          reinterpret_cast<DirectSource<double>*>(packed.data()), input);
         else
-            launch_direct_stage(queue, stage, threads, how.pairs.potential,
-                                reinterpret_cast<DirectSource<float>*>(packed.data()), input);
+            require_variants().stage_fp32(queue, stage, threads, how.pairs.potential,
+                                          reinterpret_cast<DirectSource<float>*>(packed.data()), input);
     }
 
     void reserve(const DirectCut& cut, int components) {
         frames.resize(cut.blocks);
         nearest.resize(cut.blocks);
-        boxes.resize(6 * direct_bound_blocks);
+        exact.resize(cut.blocks);
+        boxes.resize(direct_bounds * direct_bound_blocks);
         partial.resize(cut.parts * components * cut.targets);
     }
 };
@@ -231,6 +243,7 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
         input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
     work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
     input.frames = work_->frames.data(), input.nearest = work_->nearest.data();
+    input.exact = work_->exact.data();
     input.partial = work_->partial.data();
     input.length = how.softening_length, input.plummer = how.pairs.softening == Softening::plummer;
     input.status = queue.status();

@@ -19,12 +19,19 @@ struct DirectCut {
     int64_t parts = 1;
 };
 
+/// Sums in double of a block's targets.
+struct ExactFrame {
+    double scale;
+    bool all; // of all its targets: single precision has no frame for them
+};
+
 struct DirectInput {
     DeviceSources sources, targets;
     DirectCut cut;
     const Frame* frames = nullptr; // one a block of targets
     /// One a block: distance of the nearest source of targets at one place; else, or where there is none, 0.
     const double* nearest = nullptr;
+    const ExactFrame* exact = nullptr; // one a block
     double length = 0; // one for all, host units
     bool plummer = false;
     double charge_scale = 1; // a power of two near the number of sources: fp32 charges then are near 1
@@ -68,16 +75,16 @@ void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, 
 void launch_direct_mixed(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 void launch_direct_fp64(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 
-/// thuering2023's stages: a target a thread, one part, one frame for all. `packed`: room for sources then
-/// targets (each aligned to 32 bytes).
-template <typename T>
-void launch_direct_stage(backend::Queue& queue, DirectStage stage, int threads, bool potential,
-                         DirectSource<T>* packed, const DirectInput& input);
-
-/// Frames of the blocks of targets, and `nearest` as in DirectInput: boxes of `bound_blocks` pieces of the
-/// sources, then a block a frame. `one`: the same frame for all, about the centre of the sources.
-inline constexpr int direct_bound_blocks = 128;
-void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, const DirectInput& input,
-                          double* source_boxes, Frame* frames, double* nearest);
+/// Frames of the blocks of targets, and `nearest` and `exact` as in DirectInput: bounds of `bound_blocks` pieces
+/// of the sources, then a block a frame. `one`: the same frame for all, about the centre of the sources.
+inline constexpr int direct_bound_blocks = 128, direct_bounds = 7; // a box, and the longest softening
+struct DirectFrames {
+    double* bounds;
+    Frame* frames;
+    double* nearest;
+    ExactFrame* exact;
+};
+void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, bool softened, const DirectInput& input,
+                          const DirectFrames& to);
 
 } // namespace graft::forces

@@ -34,7 +34,7 @@ inline const char* why_not_local(const settings::Settings& settings, bool plumme
     if (settings.order != 2 || settings.precision == settings::Precision::fp64)
         return "on a GPU only for order 2 in fp32 and mixed";
     if (settings.device.kernel > 1)
-        return "cuda.kernel is one that has no polynomials";
+        return "study.kernel is one that has no polynomials";
     return nullptr;
 }
 

@@ -107,13 +107,23 @@ Choice choose(const Shape& shape, const model::Machine& machine, const ChoiceOpt
               const Learned& learned) {
     Choice choice;
     const Candidate* best = nullptr;
-    for (int k = 0; k < layouts; ++k) {
-        Candidate& one = choice.candidates[static_cast<size_t>(k)];
-        one = candidate_of(static_cast<Layout>(k), shape, machine, options, learned);
-        if (one.possible &&
-            (best == nullptr || careful_s(one, machine, options) < careful_s(*best, machine, options)))
-            best = &one;
-    }
+    const auto consider = [&](bool seldom) {
+        for (int k = 0; k < layouts; ++k) {
+            Candidate& one = choice.candidates[static_cast<size_t>(k)];
+            one.layout = static_cast<Layout>(k);
+            if (seldom != (seldom_wins(one.layout) && !options.every))
+                continue;
+            one = candidate_of(one.layout, shape, machine, options, learned);
+            if (one.possible &&
+                (best == nullptr || careful_s(one, machine, options) < careful_s(*best, machine, options)))
+                best = &one;
+        }
+    };
+    for (Candidate& one : choice.candidates)
+        one.possible = false;
+    consider(false);
+    if (best == nullptr)
+        consider(true);
     if (best == nullptr)
         core::fail(core::Status::memory,
                    "near field: no layout works within %.4g bytes, not even in runs of one box; expected at "

@@ -22,6 +22,7 @@ struct ChoiceOptions {
     ChoiceOptions() { asked.fill(true); }
     NearWay way;
     std::array<bool, layouts> asked; // by number of layout: which may be chosen
+    bool every = false;              // also those that no measured structure was fastest in (seldom_wins)
     double expected_executes = 1;    // of one set of coordinates
     bool trial = true;
     double most_trial_s = 0.25, trial_share = 0.05;
@@ -34,7 +35,7 @@ struct Learned {
 
 struct Candidate {
     Layout layout = Layout::tiled;
-    bool possible = true; // is asked for, and fits under the cap, in chunks at least
+    bool possible = true; // is asked for, predicted, and fits under the cap, in chunks at least
     NearPrediction predicted;
     double collection_s = 0, execution_s = 0; // predicted, corrected by what was learned
     double time_s = 0;                        // of an execution with its share of the collection
@@ -52,6 +53,13 @@ struct Choice {
 
 /// The model's words for a shape on its way (lanes of the instruction set in use now).
 NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way);
+
+/// Layouts that won none of the structures of the recorded sweeps (docs/lab/near.md): not predicted and not tried, unless
+/// every layout is to be or nothing else fits.
+constexpr bool seldom_wins(Layout layout) {
+    return layout == Layout::indexed || layout == Layout::replicated || layout == Layout::replicated_packed ||
+           layout == Layout::replicated_interleaved;
+}
 
 /// By the model and what was learned alone. A layout over way.most_bytes counts as chunked (collected by
 /// every execution); over it even in chunks it is no candidate. Layouts that nobody learned about are

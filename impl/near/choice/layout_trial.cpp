@@ -6,7 +6,7 @@
 // scatter is the trial's noise.
 #include "near/choice/choose.hpp"
 
-#include "study/bench/bench_near.hpp"
+#include "core/median.hpp"
 #include "near/choice/contenders.hpp"
 #include "near/thread_clock.hpp"
 
@@ -175,7 +175,7 @@ struct Tried {
             std::vector<double> values;
             for (const Times& one : rounds)
                 values.push_back(one.*field);
-            times.*field = study::median(std::move(values));
+            times.*field = core::median(std::move(values));
         }
         return times;
     }
@@ -241,13 +241,13 @@ double worth_of_trial(double gap, double deviation) {
 TrialRatio trial_ratio(std::span<const double> logarithms) {
     if (logarithms.empty())
         return {0, std::numeric_limits<double>::infinity()};
-    const double middle = study::median({logarithms.begin(), logarithms.end()});
+    const double middle = core::median({logarithms.begin(), logarithms.end()});
     std::vector<double> away;
     for (const double one : logarithms)
         away.push_back(std::fabs(one - middle));
     // 1.4826: deviations to the standard deviation; 1.2533: the standard error of a median.
     return {middle,
-            1.4826 * 1.2533 * study::median(std::move(away)) / std::sqrt(static_cast<double>(logarithms.size()))};
+            1.4826 * 1.2533 * core::median(std::move(away)) / std::sqrt(static_cast<double>(logarithms.size()))};
 }
 
 template <typename T>

@@ -4,7 +4,10 @@
 #include "particles/array_view_gpu.cuh"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace graft::near {
@@ -47,6 +50,13 @@ __global__ void rescale_fields(InPlace<T> fields, const int32_t* index, int64_t 
     }
 }
 
+template <typename T>
+double load(const char* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return static_cast<double>(value);
+}
+
 template <typename To, typename T>
 void put_number(char* at, T value, double factor, bool add) {
     To old = 0;
@@ -67,7 +77,7 @@ T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
     item.view = view;
     if (!item.used)
         return nullptr;
-    if (own_ == nullptr && view.on_device() && fits<T>(view) && !add_) {
+    if (own_ == nullptr && view.on_device() && fits<T>(view) && !view.add) {
         item.direct = true; // the layout leaves points that are in no box alone
         return reinterpret_cast<T*>(view.data);
     }
@@ -80,7 +90,7 @@ T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
 
 template <typename T>
 Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& sums, FarSide* far) {
-    add_ = outputs.add != 0, far_ = far;
+    far_ = far;
     while (items_.size() < static_cast<size_t>(4 * sums.components))
         items_.push_back({{},
                           backend::DeviceBuffer<T>(queue_.memory(), "near field: sums"),
@@ -118,24 +128,54 @@ void NearOutputs<T>::rescale(const double (&units)[2], const Seen* charges) {
     ++queue_.launches;
 }
 
+/// All but what is added to arrays of the host; to those of another GPU: without what is there.
+template <typename T>
+void NearOutputs<T>::look(const double (&units)[2], const Seen* charges) {
+    LookedFields<T> fields{};
+    bool all = true;
+    for (size_t k = 0; k < items_.size(); ++k) {
+        const Item& item = items_[k];
+        if (!item.used || adds_on_host(item))
+            continue;
+        all = all && has_all(item);
+        const particles::DeviceView to = device_view(item.view);
+        if (item.direct)
+            fields.field[k] = {reinterpret_cast<const T*>(item.view.data), 1, nullptr, to, false};
+        else
+            fields.field[k] = {item.buffer.data(), units[k % 4 > 0 ? 1 : 0],
+                               charges != nullptr ? &charges[k / 4].scale : nullptr, to,
+                               item.view.add && item.view.on_device() && far_ == nullptr};
+    }
+    const bool part = own_ != nullptr;
+    look_at_sums(queue_, fields, static_cast<int32_t>(items_.size()),
+                 all || part ? nullptr : structure_.view().target_index, part ? own_->on_device() : nullptr,
+                 part ? own_->size() : targets(), looked_.data());
+    GRAFT_CUDA(cudaMemcpyAsync(fetched_look_.data(), looked_.data(), sizeof(LookedSums), cudaMemcpyDeviceToHost,
+                               queue_.stream()));
+    GRAFT_CUDA(cudaEventRecord(seen_, queue_.stream()));
+}
+
 template <typename T>
 void NearOutputs<T>::send(const double (&units)[2], const Seen* charges) {
     rescale(units, charges);
+    look(units, charges);
+    const LookedSums* looked = looked_.data();
     if (far_ != nullptr) {
         far_->follow();
+        looked = static_cast<const LookedSums*>(far_->carry(far_looked, looked, sizeof(LookedSums)));
         if (charges != nullptr)
             charges = static_cast<const Seen*>(
                 far_->carry(far_charges, charges, static_cast<int64_t>(items_.size() / 4 * sizeof(Seen))));
     }
     for (size_t k = 0; k < items_.size(); ++k)
         if (items_[k].used && !items_[k].direct)
-            send_item(k, units[k % 4 > 0 ? 1 : 0], charges != nullptr ? &charges[k / 4].scale : nullptr);
+            send_item(k, units[k % 4 > 0 ? 1 : 0], charges != nullptr ? &charges[k / 4].scale : nullptr, looked);
     if (far_ != nullptr)
         far_->join();
 }
 
 template <typename T>
-void NearOutputs<T>::send_item(size_t k, double units, const double* scale) {
+void NearOutputs<T>::send_item(size_t k, double units, const double* scale, const LookedSums* looked) {
     Item& item = items_[k];
     const T* const from = item.buffer.data();
     if (!item.view.on_device()) {
@@ -147,12 +187,12 @@ void NearOutputs<T>::send_item(size_t k, double units, const double* scale) {
         return;
     }
     if (far_ != nullptr)
-        far_->give(static_cast<int32_t>(first_far_field + k), from, add_, units, scale, item.view);
+        far_->give(static_cast<int32_t>(first_far_field + k), from, item.view.add, units, scale, looked, item.view);
     else if (own_ != nullptr)
-        spread_sums(queue_, from, nullptr, own_->on_device(), own_->size(), add_, units, scale, item.view);
+        spread_sums(queue_, from, nullptr, own_->on_device(), own_->size(), item.view.add, units, scale, looked, item.view);
     else {
         const int32_t* const index = has_all(item) ? nullptr : structure_.view().target_index;
-        spread_sums(queue_, from, index, index, targets(), add_, units, scale, item.view);
+        spread_sums(queue_, from, index, index, targets(), item.view.add, units, scale, looked, item.view);
     }
 }
 
@@ -160,7 +200,7 @@ void NearOutputs<T>::send_item(size_t k, double units, const double* scale) {
 template <typename T>
 template <typename To>
 void NearOutputs<T>::put_run(const T* from, const ArrayView& to, double factor) const {
-    const bool add = add_;
+    const bool add = to.add;
     if (!std::is_same_v<To, T> || add || factor != 1 || to.item_stride != static_cast<int64_t>(sizeof(T)))
         return executor_.for_each(to.n, [=](int64_t i) { put_number<To>(to.at(i), from[i], factor, add); });
     executor_.for_blocks(to.n, 1 << 14, [=](int64_t begin, int64_t end, int) {
@@ -172,8 +212,8 @@ template <typename T>
 template <typename To>
 void NearOutputs<T>::put_item(const Item& item, double factor) const {
     const T* const from = item.pinned.data();
-    const bool add = add_;
     const ArrayView view = item.view;
+    const bool add = view.add;
     if (own_ != nullptr && !own_->runs().empty()) {
         for (const SomePoints::Run& run : own_->runs())
             put_run<To>(from + run.place, items_of(view, run), factor);
@@ -190,6 +230,48 @@ void NearOutputs<T>::put_item(const Item& item, double factor) const {
     } else {
         put_run<To>(from, items_of(view, {0, 0, targets()}), factor);
     }
+}
+
+/// The first point, if any, whose sum is no finite number once it is added to the host's array.
+template <typename T>
+void NearOutputs<T>::see_added(size_t k, double factor, BadSum& bad) const {
+    const Item& item = items_[k];
+    const bool narrow = item.view.type == ElementType::f32;
+    const auto index = structure_.host().target_index;
+    const bool by_index = own_ == nullptr && !has_all(item) && !index.empty();
+    const auto result = [&](int64_t place) {
+        const int64_t point = own_ != nullptr ? own_->number(place) : place;
+        const double old = narrow ? load<float>(item.view.at(point)) : load<double>(item.view.at(point));
+        return old + static_cast<double>(item.pinned.data()[place]) * factor;
+    };
+    constexpr int64_t none = std::numeric_limits<int64_t>::max();
+    std::atomic<int64_t> first{none};
+    executor_.for_each(own_ != nullptr ? own_->size() : targets(), [&](int64_t i) {
+        const int64_t place = by_index ? index[static_cast<size_t>(i)] : i;
+        const double value = result(place);
+        const bool good = narrow ? std::isfinite(static_cast<float>(value)) : std::isfinite(value);
+        int64_t known = first.load(std::memory_order_relaxed);
+        while (!good && place < known && !first.compare_exchange_weak(known, place)) {
+        }
+    });
+    if (const int64_t place = first; place != none)
+        bad = {sum_name(static_cast<int32_t>(k % 4), static_cast<int32_t>(k / 4)),
+               own_ != nullptr ? own_->number(place) : place, result(place)};
+}
+
+template <typename T>
+auto NearOutputs<T>::see(const double (&units)[2], const std::vector<double>& scale) -> BadSum {
+    GRAFT_CUDA(cudaEventSynchronize(seen_));
+    if (const LookedSums& found = *fetched_look_.data(); found.any())
+        return {sum_name(found.field() % 4, found.field() / 4),
+                own_ != nullptr ? own_->number(found.place()) : found.place(), found.value};
+    BadSum bad;
+    for (size_t k = 0; k < items_.size() && bad.item < 0; ++k)
+        if (adds_on_host(items_[k])) {
+            GRAFT_CUDA(cudaEventSynchronize(*items_[k].there));
+            see_added(k, units[k % 4 > 0 ? 1 : 0] / scale[k / 4], bad);
+        }
+    return bad;
 }
 
 template <typename T>

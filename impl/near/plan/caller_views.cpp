@@ -58,13 +58,13 @@ void import_from(const backend::Executor& executor, const ArrayView& view, doubl
 /// body(point, what it gets), by threads.
 template <typename T, typename Body>
 void for_results(const backend::Executor& executor, const T* value, double scale,
-                 std::span<const int64_t> index, bool add, const ArrayView& view, const Body& body) {
+                 std::span<const int64_t> index, const ArrayView& view, const Body& body) {
     const int64_t n = index.empty() ? view.n : static_cast<int64_t>(index.size());
     const auto run = [&]<typename To>(To) {
         executor.for_blocks(n, block, [&](int64_t begin, int64_t end, int) {
             for (int64_t k = begin; k < end; ++k) {
                 const int64_t point = index.empty() ? k : index[static_cast<size_t>(k)];
-                const double old = add ? static_cast<double>(load<To>(view.at(point))) : 0;
+                const double old = view.add ? static_cast<double>(load<To>(view.at(point))) : 0;
                 body(point, static_cast<To>(old + scale * static_cast<double>(value[point])));
             }
         });
@@ -116,6 +116,11 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
 
 } // namespace
 
+ArrayName sum_name(int32_t output, int32_t component) {
+    static constexpr const char* names[4] = {"potential", "gradient x", "gradient y", "gradient z"};
+    return {names[output], component};
+}
+
 std::string ArrayName::text() const {
     return index < 0 ? what : core::format("%s[%d]", what, index);
 }
@@ -137,9 +142,9 @@ void import_values(const backend::Executor& executor, const ArrayView& view, Arr
 
 template <typename T>
 void check_values(const backend::Executor& executor, const T* value, double scale,
-                  std::span<const int64_t> index, bool add, const ArrayView& view, ArrayName name) {
+                  std::span<const int64_t> index, const ArrayView& view, ArrayName name) {
     std::atomic<int64_t> bad{none};
-    for_results(executor, value, scale, index, add, view, [&](int64_t point, auto result) {
+    for_results(executor, value, scale, index, view, [&](int64_t point, auto result) {
         if (!std::isfinite(result))
             note_first(bad, point);
     });
@@ -149,21 +154,19 @@ void check_values(const backend::Executor& executor, const T* value, double scal
 
 template <typename T>
 void export_values(const backend::Executor& executor, const T* value, double scale,
-                   std::span<const int64_t> index, bool add, const ArrayView& view) {
-    for_results(executor, value, scale, index, add, view,
+                   std::span<const int64_t> index, const ArrayView& view) {
+    for_results(executor, value, scale, index, view,
                 [&](int64_t point, auto result) { std::memcpy(view.at(point), &result, sizeof result); });
 }
 
 template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, float*, double);
 template void import_values(const backend::Executor&, const ArrayView&, ArrayName, double, double*, double);
-template void check_values(const backend::Executor&, const float*, double, std::span<const int64_t>, bool,
+template void check_values(const backend::Executor&, const float*, double, std::span<const int64_t>,
                            const ArrayView&, ArrayName);
-template void check_values(const backend::Executor&, const double*, double, std::span<const int64_t>, bool,
+template void check_values(const backend::Executor&, const double*, double, std::span<const int64_t>,
                            const ArrayView&, ArrayName);
-template void export_values(const backend::Executor&, const float*, double, std::span<const int64_t>, bool,
-                            const ArrayView&);
-template void export_values(const backend::Executor&, const double*, double, std::span<const int64_t>, bool,
-                            const ArrayView&);
+template void export_values(const backend::Executor&, const float*, double, std::span<const int64_t>, const ArrayView&);
+template void export_values(const backend::Executor&, const double*, double, std::span<const int64_t>, const ArrayView&);
 
 ArrayView on_host(const ArrayView& view, core::Buffer<char>& bytes) {
     if (view.on_host() || view.n == 0)

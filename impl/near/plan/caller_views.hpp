@@ -17,6 +17,8 @@ struct ArrayName {
     int32_t index = -1;
     std::string text() const;
 };
+/// Of a component's potential, output 0, or gradient, 1 to 3.
+ArrayName sum_name(int32_t output, int32_t component);
 
 /// out[i] = scale times item i, as T (float or double); out NULL: only the check. Throws Error(value) naming
 /// the first item that is not finite or larger in magnitude than `most`. One pass, threads.
@@ -24,16 +26,16 @@ template <typename T>
 void import_values(const backend::Executor& executor, const particles::ArrayView& view, ArrayName name,
                    double most, T* out, double scale = 1);
 
-/// view[p] = (add: +=) scale times value[p] for the points p in `index` (each once), or for all n where it is
+/// view[p] = (view.add: +=) scale times value[p] for the points p in `index` (each once), or for all n where it is
 /// empty.
 template <typename T>
 void export_values(const backend::Executor& executor, const T* value, double scale,
-                   std::span<const int64_t> index, bool add, const particles::ArrayView& view);
+                   std::span<const int64_t> index, const particles::ArrayView& view);
 
 /// Throws Error(value) naming the first point that export_values() would give no finite number. Reads only.
 template <typename T>
 void check_values(const backend::Executor& executor, const T* value, double scale,
-                  std::span<const int64_t> index, bool add, const particles::ArrayView& view, ArrayName name);
+                  std::span<const int64_t> index, const particles::ArrayView& view, ArrayName name);
 
 /// Where a view can be read on the host: itself, or a copy of all its reach in `bytes`, which comes from the
 /// device as it is now. Throws Error(device, memory).

@@ -33,6 +33,7 @@ class DeviceChoice {
         options_.way.host_arrays = host_arrays;
         options_.way.most_bytes = asked_ ? 0 : input.options.most_bytes; // the device refuses or cuts it
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
+        options_.every = asked_;
         choose(input);
         reason_ = "predicted to be fastest";
         if (asked_) {
@@ -159,7 +160,7 @@ class DeviceSide : public NearSide {
     int64_t allocations() const override { return allocated_; }
 
     void report(NearReport& report) const override {
-        report.backend = "cuda";
+        report.backend = "gpu";
         choice_.report(report);
         report.times = done_.times;
         report.bytes_layout = done_.bytes;
@@ -209,7 +210,7 @@ class DeviceSide : public NearSide {
 /// Below, the way to the GPU and back costs more than the pairs on a core: 1e7 pairs are about 5 ms of one.
 constexpr double least_gpu_pairs = 1e7;
 
-/// cuda.device, or the device of the coordinates, or the first.
+/// gpu.device, or the device of the coordinates, or the first.
 int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, const NearPoints& points) {
     int32_t kind = 0, device = options.device.device;
     if (const particles::ArrayView* view = points.on_device(); device < 0 && view != nullptr) {

@@ -108,11 +108,11 @@ class DevicesSide : public NearSide {
         }
     }
 
-    /// Outputs are written when the charges of all shares have been seen to be numbers.
+    /// Outputs are written when the charges and sums of all shares have been seen to be numbers.
     void end() override {
         try {
             each([&](const Share& share, backend::DeviceError& error) {
-                return table_.see_charges(share.plan.get(), &error);
+                return table_.see_sums(share.plan.get(), &error);
             });
             allocated_ = 0;
             each([&](Share& share, backend::DeviceError& error) {
@@ -130,7 +130,7 @@ class DevicesSide : public NearSide {
     int64_t allocations() const override { return allocated_; }
 
     void report(NearReport& report) const override {
-        report.backend = "cuda";
+        report.backend = "gpu";
         report.layout = layout_;
         report.reason = reason_;
         report.times = {}, report.chunks = 0;
@@ -218,7 +218,6 @@ DeviceNearOutputs device_outputs(const NearSums& sums) {
         for (size_t a = 0; a < 3; ++a)
             outputs.gradient[c][a] = sums.gradient[c][a];
     }
-    outputs.add = sums.add ? 1 : 0;
     return outputs;
 }
 

@@ -112,6 +112,7 @@ class HostSide : public NearSide {
         options.way.threads = executor_.threads;
         options.way.most_bytes = most_bytes_;
         options.expected_executes = options_.executes > 0 ? options_.executes : usual_executes;
+        options.every = options_.layout != near_layout_auto; // the one that is asked for is predicted all the same
         return options;
     }
 
@@ -241,17 +242,16 @@ class HostSide : public NearSide {
         return fields;
     }
 
-    /// body(value, scale, index, add, view, name) for each array that is wanted.
+    /// body(value, scale, index, view, name) for each array that is wanted.
     template <typename Body>
     void for_results(const NearSums& sums, const Body& body) {
-        static constexpr const char* gradients[3] = {"gradient x", "gradient y", "gradient z"};
         const bool all = structure_.targets() == n_targets_; // points outside of all boxes stay as they are
         const auto index_of = all ? std::span<const int64_t>() : structure_.target_index;
         const auto one = [&](const particles::ArrayView& view, int c, int output) {
             if (view.present())
                 body(field(c, output).data(),
-                     (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(c)], index_of, sums.add,
-                     view, ArrayName{output == 0 ? "potential" : gradients[output - 1], c});
+                     (output == 0 ? scale_ : scale_ * scale_) / charge_scale_[index(c)], index_of,
+                     view, sum_name(output, c));
         };
         for (int c = 0; c < sums_.components && structure_.targets() > 0; ++c) {
             one(sums.potential[index(c)], c, 0);
@@ -262,11 +262,11 @@ class HostSide : public NearSide {
 
     void write(const NearSums& sums) {
         for_results(sums,
-                    [&](const T* value, double scale, auto points, bool add, auto& view, ArrayName name) {
-                        check_values<T>(executor_, value, scale, points, add, view, name);
+                    [&](const T* value, double scale, auto points, auto& view, ArrayName name) {
+                        check_values<T>(executor_, value, scale, points, view, name);
                     });
-        for_results(sums, [&](const T* value, double scale, auto points, bool add, auto& view, ArrayName) {
-            export_values<T>(executor_, value, scale, points, add, view);
+        for_results(sums, [&](const T* value, double scale, auto points, auto& view, ArrayName) {
+            export_values<T>(executor_, value, scale, points, view);
         });
     }
 

@@ -215,7 +215,7 @@ void refuse_on_host(bool on_host, const particles::ArrayView& view, const char* 
     if (on_host && !view.on_host())
         fail(Status::unsupported,
              "near field: %s are in device memory, but this plan computes on the CPU; make it with "
-             "backend: cuda or auto, or give host arrays",
+             "backend: gpu or auto, or give host arrays",
              what);
 }
 

@@ -53,7 +53,6 @@ struct NearSums {
     std::array<particles::ArrayView, most_components> charge{};
     std::array<particles::ArrayView, most_components> potential{};
     std::array<std::array<particles::ArrayView, 3>, most_components> gradient{};
-    bool add = false; // to what the outputs hold
 };
 
 /// What to make a plan of. Exactly one of `structure` and `boxes` is given.

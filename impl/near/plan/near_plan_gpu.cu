@@ -2,6 +2,7 @@
 #include "near/copies/collect_gpu.cuh"
 #include "near/plan/near_plan_gpu.cuh"
 #include "near/wave_phases.hpp"
+#include "particles/transfer.hpp"
 
 #include "backend/block_cache_gpu.cuh"
 #include "backend/guard_gpu.cuh"
@@ -158,7 +159,7 @@ class Plan final : public DeviceNear {
         GRAFT_CUDA(cudaEventRecord(begun_, queue_.stream()));
         work_ = Work::begun;
     }
-    void see_charges() override {
+    void see_charges() {
         enter();
         if (work_ == Work::begun)
             inputs_.wait_fetched();
@@ -166,13 +167,23 @@ class Plan final : public DeviceNear {
             refuse_bad(first_charge + c, core::format("charge component %d", c).c_str(),
                        most_charge(sums_.precision));
     }
+    void see_sums() override {
+        see_charges();
+        if (work_ != Work::begun)
+            return;
+        for (int32_t c = 0; scales_charges() && c < sums_.components; ++c)
+            charge_scales_[static_cast<size_t>(c)] = inputs_.fetched_scale(first_charge + c);
+        const typename NearOutputs<T>::BadSum bad = outputs_.see(units_, charge_scales_);
+        if (bad.item < 0)
+            return;
+        drop_call();
+        particles::refuse_result(bad.name.text().c_str(), bad.item, bad.value);
+    }
     /// Waits for events, not for the stream: the host may have begun to capture it, or destroyed it.
     void end(DeviceNearReport* report) override {
         enter();
         if (report != nullptr && work_ == Work::begun) {
-            see_charges();
-            for (int32_t c = 0; scales_charges() && c < sums_.components; ++c)
-                charge_scales_[static_cast<size_t>(c)] = inputs_.fetched_scale(first_charge + c);
+            see_sums();
             outputs_.deliver(units_, charge_scales_);
         }
         if (work_ == Work::begun) {
@@ -418,8 +429,8 @@ int32_t sum(void* plan, const DeviceNearOutputs* outputs, DeviceError* error) {
     return guarded_device(error, [&] { plan_of(plan).sum(*outputs); });
 }
 
-int32_t see_charges(void* plan, DeviceError* error) {
-    return guarded_device(error, [&] { plan_of(plan).see_charges(); });
+int32_t see_sums(void* plan, DeviceError* error) {
+    return guarded_device(error, [&] { plan_of(plan).see_sums(); });
 }
 
 int32_t wait(const void* pointer, void* stream, DeviceError* error) {
@@ -446,7 +457,7 @@ const DeviceNearTable& device_near_table() {
                                           take_points,
                                           send_charges,
                                           sum,
-                                          see_charges,
+                                          see_sums,
                                           wait};
     return table;
 }

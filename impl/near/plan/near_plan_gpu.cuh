@@ -8,6 +8,8 @@
 #include "backend/side_stream_gpu.cuh"
 #include "near/layouts/layout_base_gpu.cuh"
 #include "near/parts_gpu.cuh"
+#include "near/plan/caller_views.hpp"
+#include "near/plan/look_at_sums_gpu.cuh"
 #include "near/plan/near_table.hpp"
 #include "particles/staging_gpu.cuh"
 
@@ -26,7 +28,7 @@ class DeviceNear {
     virtual void send_charges(const particles::ArrayView* charges, const DeviceNearOutputs& outputs,
                               void* stream) = 0;
     virtual void sum(const DeviceNearOutputs& outputs) = 0;
-    virtual void see_charges() = 0;
+    virtual void see_sums() = 0;
     virtual void end(DeviceNearReport* report) = 0;
     /// Whether the host has reset the device since: then it must be forgotten, not destroyed.
     virtual bool lost() const = 0;
@@ -99,13 +101,25 @@ class NearOutputs {
   public:
     NearOutputs(backend::Queue& queue, const backend::Executor& executor, const DeviceStructure& structure,
                 const SomePoints* own)
-        : queue_(queue), executor_(executor), structure_(structure), own_(own) {}
+        : queue_(queue), executor_(executor), structure_(structure), own_(own),
+          looked_(queue.memory(), "near field: a look at the sums"),
+          fetched_look_(queue.memory(), "near field: a look at the sums"), seen_(queue.memory()) {
+        looked_.resize(1), fetched_look_.resize(1);
+    }
     /// Where the layout is to write: the caller's memory where that fits, or a buffer of as many items.
     Fields<T> fields(const DeviceNearOutputs& outputs, const Sums& sums, FarSide* far);
     /// Buffers to device arrays, or to page-locked memory (enqueued): potentials and gradients times these
     /// units, over the scale of their component's charges. charges: on the device, those of component 0;
     /// NULL: they have no scale.
     void send(const double (&units)[2], const Seen* charges);
+    /// The first sum that would be no finite number in the caller's array.
+    struct BadSum {
+        ArrayName name;
+        int64_t item = -1; // none
+        double value = 0;
+    };
+    /// Waits for all sums; units and scale as of deliver().
+    BadSum see(const double (&units)[2], const std::vector<double>& scale);
     /// Page-locked memory to host arrays, each as soon as it is there. scale: of each component.
     void deliver(const double (&units)[2], const std::vector<double>& scale);
 
@@ -118,8 +132,11 @@ class NearOutputs {
         bool used = false, direct = false;
     };
     T* place(size_t k, const particles::ArrayView& view);
-    void send_item(size_t k, double units, const double* scale);
+    void send_item(size_t k, double units, const double* scale, const LookedSums* looked);
     void rescale(const double (&units)[2], const Seen* charges);
+    void look(const double (&units)[2], const Seen* charges);
+    bool adds_on_host(const Item& item) const { return item.used && item.view.add && !item.view.on_device(); }
+    void see_added(size_t k, double factor, BadSum& bad) const;
     template <typename To>
     void put_item(const Item& item, double factor) const;
     template <typename To>
@@ -134,7 +151,9 @@ class NearOutputs {
     const SomePoints* own_;
     FarSide* far_ = nullptr;
     std::vector<Item> items_; // 4 a component
-    bool add_ = false;
+    backend::DeviceBuffer<LookedSums> looked_;
+    backend::PinnedBuffer<LookedSums> fetched_look_;
+    backend::Event seen_;
 };
 
 } // namespace graft::near

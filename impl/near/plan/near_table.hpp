@@ -3,7 +3,8 @@
 //
 // begin() enqueues and returns; end() waits, and only then host outputs are written. Host arrays go through
 // page-locked memory; device arrays with stride 1 and the plan's type are taken as they are, others are
-// gathered by the device. Points and charges are brought into units of the plan's own (near_units.hpp). The second
+// gathered by the device. Sums that are no finite numbers are Error(value) of end(), and nothing is written but
+// device arrays that were taken as they are. Points and charges are brought into units of the plan's own (near_units.hpp). The second
 // execution of a plan allocates nothing. Calls of one plan come from one thread.
 #pragma once
 
@@ -31,7 +32,6 @@ struct DeviceNearOptions {
 struct DeviceNearOutputs {
     particles::ArrayView potential[most_components];
     particles::ArrayView gradient[most_components][3];
-    int32_t add = 0; // to what is there
 };
 
 struct DeviceNearReport {
@@ -72,8 +72,8 @@ struct DeviceNearTable {
     int32_t (*send_charges)(void* plan, const particles::ArrayView* charges, const DeviceNearOutputs* outputs,
                             void* stream, backend::DeviceError* error);
     int32_t (*sum)(void* plan, const DeviceNearOutputs* outputs, backend::DeviceError* error);
-    /// Between begin() and end(): waits until the charges are there. Error(value) as end().
-    int32_t (*see_charges)(void* plan, backend::DeviceError* error);
+    /// Between begin() and end(): waits until charges and sums have been looked at. Error(value) as end().
+    int32_t (*see_sums)(void* plan, backend::DeviceError* error);
     /// Waits for what the caller has given to `stream`, on the device where `pointer` points to.
     /// Error(argument) where it is in capture.
     int32_t (*wait)(const void* pointer, void* stream, backend::DeviceError* error);

@@ -3,6 +3,7 @@
 
 #include "backend/gpu_library.hpp"
 #include "backend/executor.hpp"
+#include "core/median.hpp"
 #include "core/timer.hpp"
 #include "study/bench/bench_table.hpp"
 #include "engine/gpu/tight_memory.hpp"
@@ -110,12 +111,6 @@ engine::Outputs outputs_of(Columns& field, bool potential) {
     return outputs;
 }
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-}
-
 double figure(const engine::Report& report, const char* name) {
     double value = 0;
     return report.find(name, &value) ? value : 0;
@@ -137,7 +132,7 @@ void measure(const ForceBench& bench, engine::Solver& solver, const engine::Part
                 samples[name].push_back(value);
     }
     for (const auto& [name, values] : samples)
-        result.median[name] = median(values);
+        result.median[name] = core::median(values);
     const std::vector<double>& totals = samples["time_s.total"];
     result.best_s = *std::min_element(totals.begin(), totals.end());
     const double each = 1.0 / bench.repeats;
@@ -243,7 +238,7 @@ void fill_on_host(const ForceBench& bench, core::Memory& memory, Columns& points
 
 /// On the device nothing passes through the host: 2^30 points take a fraction of a second.
 void fill_on_device(const ForceBench& bench, Columns& points, Columns& field) {
-    const backend::CudaTable& cuda = backend::require_cuda();
+    const backend::CudaTable& cuda = bench_cuda();
     const int32_t ordinal = std::max(bench.settings.device.device, 0);
     points.make_on_device(cuda, ordinal), field.make_on_device(cuda, ordinal);
     const CloudRequest request{bench.n, bench.seed, static_cast<int32_t>(bench.cloud),
@@ -279,7 +274,7 @@ ForceBenchResult bench_force(const ForceBench& bench) {
     }
     const int64_t arrays_bytes = points.bytes() + field.bytes();
     result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);
-    if (const settings::Settings& s = bench.settings; result.backend == "cuda" && s.tuned) {
+    if (const settings::Settings& s = bench.settings; result.backend == "gpu" && s.tuned) {
         const engine::FootprintShape shape =
             engine::footprint_shape(bench.n, s.leaf, s.group, s.order, bench.n > engine::always_lean, true);
         result.median["bytes.model"] = static_cast<double>(engine::footprint_bytes(shape));

@@ -9,7 +9,7 @@
 
 #include "study/bench/cloud_points.hpp"
 #include "model/machine.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "settings/settings.hpp"
 #include "engine/solver.hpp"
 
@@ -48,7 +48,7 @@ struct ForceBenchResult {
     std::string backend;                  // that computed
     std::string device, note;             // its name, and what it has to say; "" on the CPU
     engine::TreeTuning::Told sizes;               // leaf and group of the last evaluation
-    BufferTuning::Told buffers;           // and its feed
+    engine::BufferTuning::Told buffers;           // and its feed
 };
 
 /// Throws what Solver::compute throws, Error(device) for device arrays without a GPU. Memory: 28 n bytes

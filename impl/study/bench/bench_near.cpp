@@ -137,14 +137,4 @@ near::Choice bench_choice(const BenchCase& one, const near::Sums& sums, const mo
                                              : choice_as<double>(one, sums, machine, options);
 }
 
-double median(std::vector<double> values) {
-    if (values.empty())
-        return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1)
-        return *middle;
-    return 0.5 * (*middle + *std::max_element(values.begin(), middle));
-}
-
 } // namespace graft::study

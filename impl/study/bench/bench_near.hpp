@@ -68,7 +68,4 @@ near::Choice bench_choice_on_device(const BenchCase& one, const near::Sums& sums
 /// paper's serial CPU baseline (section 4.1). Median seconds.
 double bench_serial_s(const BenchCase& one, const near::Sums& sums, int32_t repeats);
 
-/// 0 of nothing.
-double median(std::vector<double> values);
-
 } // namespace graft::study

@@ -3,6 +3,7 @@
 #include "study/bench/bench_near.hpp"
 
 #include "core/error.hpp"
+#include "core/median.hpp"
 #include "near/thread_clock.hpp"
 
 #include <cmath>
@@ -69,7 +70,7 @@ double bench_serial_s(const BenchCase& one, const near::Sums& sums, int32_t repe
             }
         seconds.push_back(watch.lap());
     }
-    return median(seconds);
+    return core::median(seconds);
 }
 
 } // namespace graft::study

@@ -2,7 +2,7 @@
 #include "study/bench/bench_orb.hpp"
 
 #include "core/error.hpp"
-#include "decompose/orb/orb_table.hpp"
+#include "study/bench/bench_table.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -37,14 +37,14 @@ double number(const std::string& key, const std::string& value, double least, do
 }
 
 /// Sets what `key` names; false: no such key.
-bool set_choice(decompose::DeviceOrbBench& r, const std::string& key, const std::string& value) {
+bool set_choice(DeviceOrbBench& r, const std::string& key, const std::string& value) {
     if (key == "variant")
-        r.variant = static_cast<decompose::OrbVariant>(
+        r.variant = static_cast<OrbVariant>(
             choice(key, value, {{"rounds", 0}, {"cell", 1}, {"level", 2}, {"warp", 3}, {"sweep", 4}}));
     else if (key == "axis")
-        r.axis = static_cast<decompose::OrbAxis>(choice(key, value, {{"column", 0}, {"direct", 1}, {"strided", 2}}));
+        r.axis = static_cast<OrbAxis>(choice(key, value, {{"column", 0}, {"direct", 1}, {"strided", 2}}));
     else if (key == "partition")
-        r.partition = static_cast<decompose::OrbPartition>(choice(key, value, {{"cell", 1}, {"level", 2}}));
+        r.partition = static_cast<OrbPartition>(choice(key, value, {{"cell", 1}, {"level", 2}}));
     else if (key == "dist")
         r.plummer = choice(key, value, {{"uniform", 0}, {"plummer", 1}});
     else if (key == "weights")
@@ -58,7 +58,7 @@ bool set_choice(decompose::DeviceOrbBench& r, const std::string& key, const std:
     return true;
 }
 
-bool set_number(decompose::DeviceOrbBench& r, const std::string& key, const std::string& value) {
+bool set_number(DeviceOrbBench& r, const std::string& key, const std::string& value) {
     const auto whole = [&](double least, double most) {
         return static_cast<int32_t>(number(key, value, least, most));
     };
@@ -92,7 +92,7 @@ bool set_number(decompose::DeviceOrbBench& r, const std::string& key, const std:
 } // namespace
 
 std::string bench_device_orb(const std::vector<std::pair<std::string, std::string>>& arguments) {
-    decompose::DeviceOrbBench request;
+    DeviceOrbBench request;
     for (const auto& [key, value] : arguments)
         if (key != "what" && key != "backend" && !set_choice(request, key, value) &&
             !set_number(request, key, value))
@@ -103,10 +103,9 @@ std::string bench_device_orb(const std::vector<std::pair<std::string, std::strin
                        "samples, "
                        "repetitions, seed, device, verify",
                        key.c_str());
-    const decompose::DeviceOrbTable* table = backend::require_cuda().orb;
     std::vector<char> text(1 << 16);
     backend::DeviceError error;
-    backend::raise(table->bench(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
+    backend::raise(bench_cuda().bench->orb(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
     return text.data();
 }
 

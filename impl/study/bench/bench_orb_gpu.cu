@@ -1,5 +1,5 @@
-// Measuring device ORB, and checking in the same run what it made: see orb_table.hpp.
-#include "decompose/orb/orb_table.hpp"
+// Measuring device ORB, and checking in the same run what it made: see bench_orb.hpp.
+#include "study/bench/bench_table_gpu.cuh"
 
 #include "backend/guard_gpu.cuh"
 #include "decompose/orb/cut_goal.hpp"
@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <string>
 
-namespace graft::decompose {
+namespace graft::study {
+
+using namespace decompose;
 
 namespace {
 
@@ -214,10 +216,12 @@ class OrbBench {
     int64_t launches_ = 0;
 };
 
-int32_t bench(const DeviceOrbBench* request, char* text, int64_t room, backend::DeviceError* error) {
+} // namespace
+
+int32_t measure_orb(const DeviceOrbBench* request, char* text, int64_t room, backend::DeviceError* error) {
     return backend::guarded_device(error, [&] {
         GRAFT_CUDA(cudaSetDevice(request->device));
-        const std::string answer = request->variant != OrbVariant::rounds ? study::bench_rehmann(*request)
+        const std::string answer = request->variant != OrbVariant::rounds ? bench_rehmann(*request)
                                    : request->fp64 != 0                   ? OrbBench<double>(*request).run()
                                                                           : OrbBench<float>(*request).run();
         if (static_cast<int64_t>(answer.size()) >= room)
@@ -227,12 +231,4 @@ int32_t bench(const DeviceOrbBench* request, char* text, int64_t room, backend::
     });
 }
 
-} // namespace
-
-const DeviceOrbTable& device_orb_table() {
-    static const DeviceOrbTable table = {sizeof(DeviceOrbTable), 0, bench, orb_create, orb_release, orb_solve,
-                                         &device_records_table()};
-    return table;
-}
-
-} // namespace graft::decompose
+} // namespace graft::study

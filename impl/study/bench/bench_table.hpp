@@ -1,4 +1,4 @@
-// Measurements of a device as the core reaches them, in libgraft_cuda's table: rates of the hardware that
+// Measurements of a device as the core reaches them, in libgraft_cuda_study's table: rates of the hardware that
 // bound the kernels, the link to the host, and (appended by whoever measures more) the kernels themselves.
 //
 // Every function returns a core::Status and fills the DeviceError. Rates are the best of `repetitions` rounds
@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backend/gpu_library.hpp"
+#include "study/bench/bench_orb.hpp"
 #include "study/bench/cloud_points.hpp"
 
 #include <cstdint>
@@ -74,9 +75,16 @@ struct DeviceBenchTable {
     int32_t (*cloud)(int32_t device, const CloudRequest* request, void* columns, backend::DeviceError* error);
     /// Every byte of device memory [to, to + bytes) to this one. Waits.
     int32_t (*fill_bytes)(int32_t device, void* to, int32_t byte, int64_t bytes, backend::DeviceError* error);
+    /// ORB of points made on the device: the answer as JSON to text (room bytes).
+    int32_t (*orb)(const DeviceOrbBench* request, char* text, int64_t room, backend::DeviceError* error);
 };
 
-/// The table; only libgraft_cuda.so defines it (bench_table_gpu.cu).
+/// The GPU library with benches; its own calls serve as libgraft_cuda.so's. Throws Error(device) without one.
+inline const backend::CudaTable& bench_cuda() {
+    return backend::require_cuda(backend::GpuLibrary::study);
+}
+
+/// The table; only libgraft_cuda_study.so has it (bench_table_gpu.cu).
 const DeviceBenchTable& device_bench_table();
 
 } // namespace graft::study

@@ -11,7 +11,8 @@ const DeviceBenchTable& device_bench_table() {
                                            measure_peer,
                                            measure_pairs,
                                            make_cloud,
-                                           fill_bytes};
+                                           fill_bytes,
+                                           measure_orb};
     return table;
 }
 

@@ -62,5 +62,7 @@ int32_t measure_pairs(int32_t device, const PairsRequest* request, PairsRate* ra
 /// Of cloud_points_gpu.cu.
 int32_t make_cloud(int32_t device, const CloudRequest* request, void* columns, backend::DeviceError* error);
 int32_t fill_bytes(int32_t device, void* to, int32_t byte, int64_t bytes, backend::DeviceError* error);
+/// Of bench_orb_gpu.cu.
+int32_t measure_orb(const DeviceOrbBench* request, char* text, int64_t room, backend::DeviceError* error);
 
 } // namespace graft::study

@@ -90,31 +90,12 @@ void calibrate_with_host(model::Machine& machine, const Calibration& calibration
 
 } // namespace
 
-void require_this_machine(const model::Machine& machine, const std::string& file) {
-    const bool has_layouts = std::ranges::any_of(
-        machine.near.layouts, [](const model::NearLayoutCosts& one) { return one.number_bytes > 0; });
-    if (!has_layouts)
-        core::fail(
-            core::Status::argument,
-            "machine file %s: it has no numbers of the near field's layouts (near.layouts); expected a "
-            "file that graft model calibrate --out FILE has written, by this version",
-            file.c_str());
-    const std::string here = processor_name();
-    if (!machine.cpu_name.empty() && !here.empty() && machine.cpu_name != here)
-        core::fail(
-            core::Status::argument,
-            "machine file %s: measured on the processor '%s' (cpu.name), but this is '%s'; measure this "
-            "one with graft model calibrate --out FILE, or take the line cpu.name out of the file if "
-            "its numbers shall be used all the same",
-            file.c_str(), machine.cpu_name.c_str(), here.c_str());
-}
-
 model::Machine calibrate(const Calibration& calibration, CalibrationReport& report) {
     model::Machine machine;
     if (calibration.gpu_needed)
-        (void)backend::require_cuda(); // before anything that takes time
+        (void)bench_cuda(); // before anything that takes time
     const bool gpu =
-        calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(&report.left_out) != nullptr);
+        calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(&report.left_out, backend::GpuLibrary::study) != nullptr);
     const int threads = backend::resolve_threads(calibration.threads);
     calibrate_rates(machine, calibration, threads, gpu, report.parts);
     calibrate_near_apart(machine, calibration, threads, gpu, report.parts);

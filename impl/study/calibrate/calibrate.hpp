@@ -9,8 +9,8 @@
 #pragma once
 
 #include "core/timer.hpp"
-#include "decompose/orb/orb_table.hpp"
 #include "model/machine.hpp"
+#include "study/bench/bench_table.hpp"
 #include "study/papers/orb_paper.hpp"
 #include "study/papers/orb_rounds.hpp"
 #include "study/papers/orb_time.hpp"
@@ -52,14 +52,6 @@ struct CalibrationReport {
     CalibrationParts parts;
 };
 
-/// "model name" of /proc/cpuinfo, "" where there is none: cpu.name of a machine file.
-std::string processor_name();
-
-/// Throws Error(argument) when the near field's model cannot use `machine` on this host: it has no numbers of
-/// layouts (near.layouts), or it is of another processor (cpu.name, where the file tells it). `file` is its
-/// name in the message.
-void require_this_machine(const model::Machine& machine, const std::string& file);
-
 /// What the calibration found out. Throws Error: memory, device (gpu_needed and there is none, or it failed).
 model::Machine calibrate(const Calibration& calibration, CalibrationReport& report);
 
@@ -69,7 +61,7 @@ void calibrate_core(model::Machine& machine, int threads, int repetitions, Calib
 void calibrate_memory(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts);
 /// The GPU's numbers of orthogonal recursive bisection, rehmann2022's kernels and ours, from runs on up to
 /// 2^28 points (a sixteenth where less than 16 GiB are free). Throws Error(device).
-void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free,
+void calibrate_orb(model::Gpu& gpu, const DeviceBenchTable& bench, int32_t device, int64_t bytes_free,
                    CalibrationParts& parts);
 /// The GPU's, which its host hardly disturbs. Throws Error(device).
 void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts);

@@ -1,6 +1,8 @@
 // The CPU's rates, see calibrate.hpp.
 #include "study/calibrate/calibrate.hpp"
 
+#include "model/this_machine.hpp"
+
 #include "backend/executor.hpp"
 #include "study/bench/best_of.hpp"
 #include "core/buffer.hpp"
@@ -178,24 +180,10 @@ void measure_loops(model::Cpu& cpu, core::Memory& memory, int repetitions) {
 
 } // namespace
 
-std::string processor_name() {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/cpuinfo", "r"), std::fclose);
-    char line[256];
-    while (file && std::fgets(line, sizeof line, file.get()) != nullptr) {
-        const char* colon = std::strchr(line, ':');
-        if (std::strncmp(line, "model name", 10) != 0 || colon == nullptr)
-            continue;
-        std::string name = colon + 2;
-        name.erase(name.find_last_not_of(" \n") + 1);
-        return name;
-    }
-    return "";
-}
-
 void calibrate_core(model::Machine& machine, int threads, int repetitions, CalibrationParts& parts) {
     core::Memory memory;
     model::Cpu& cpu = machine.cpu;
-    machine.cpu_name = processor_name();
+    machine.cpu_name = model::processor_name();
     cpu.cores = threads;
     cpu.memory_bytes =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));

@@ -49,7 +49,7 @@ void measure_link(model::Link& link, const DeviceBenchTable& bench, int32_t devi
 } // namespace
 
 void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts) {
-    const backend::CudaTable& cuda = backend::require_cuda();
+    const backend::CudaTable& cuda = bench_cuda();
     DeviceError error;
     int32_t count = 0;
     backend::raise(cuda.device_count(&count, &error), error);
@@ -64,12 +64,12 @@ void calibrate_gpu(model::Machine& machine, int32_t device, int repetitions, Cal
     machine.gpu.multiprocessors = info.multiprocessors;
     machine.gpu.clock_hz = 1e3 * info.clock_khz;
     parts.time("rates of the GPU", [&] { measure_rates(machine.gpu, *cuda.bench, device, repetitions); });
-    if (cuda.orb != nullptr)
-        calibrate_orb(machine.gpu, *cuda.orb, device, info.bytes_free, parts);
+    if (cuda.bench->orb != nullptr)
+        calibrate_orb(machine.gpu, *cuda.bench, device, info.bytes_free, parts);
 }
 
 void calibrate_link(model::Machine& machine, int32_t device, int repetitions, CalibrationParts& parts) {
-    const DeviceBenchTable& bench = *backend::require_cuda().bench;
+    const DeviceBenchTable& bench = *bench_cuda().bench;
     parts.time("transfers", [&] {
         measure_link(machine.link, bench, device, repetitions);
         DeviceError error;

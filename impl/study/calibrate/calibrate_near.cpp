@@ -5,6 +5,7 @@
 #include "study/calibrate/calibrate_near.hpp"
 
 #include "backend/executor.hpp"
+#include "core/median.hpp"
 #include "study/bench/bench_near.hpp"
 #include "study/calibrate/near_fit.hpp"
 
@@ -86,7 +87,7 @@ double median(const std::vector<near::Times>& times, double near::Times::*field)
     std::vector<double> seconds;
     for (const near::Times& one : times)
         seconds.push_back(one.*field);
-    return study::median(std::move(seconds));
+    return core::median(std::move(seconds));
 }
 
 double least(const std::vector<near::Times>& times, double near::Times::*field) {
@@ -165,7 +166,7 @@ double rest_s_of(const BenchTimes& times, const NearSample& sample, near::Layout
 /// and what plans usually take is asked for.
 double typical(const Bench& bench, const std::vector<double>& seconds) {
     if (bench.cuda() || seconds.empty())
-        return study::median(seconds);
+        return core::median(seconds);
     return *std::min_element(seconds.begin(), seconds.end());
 }
 double typical(const Bench& bench, const std::vector<near::Times>& times, double near::Times::*field) {

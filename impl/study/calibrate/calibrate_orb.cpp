@@ -1,4 +1,4 @@
-// What orthogonal recursive bisection takes on the GPU, from its own measurement (decompose/orb/orb_table.hpp):
+// What orthogonal recursive bisection takes on the GPU, from its own measurement (bench/bench_orb.hpp):
 // two sizes each, so that what a level takes whatever its size is told from what a byte takes. See
 // calibrate.hpp.
 #include "study/calibrate/calibrate.hpp"
@@ -12,8 +12,6 @@ namespace graft::study {
 
 namespace {
 
-using decompose::DeviceOrbBench;
-using decompose::OrbVariant;
 
 constexpr int32_t leaves = 4096, few_leaves = 16;
 constexpr double levels = 12, axis_bytes = 8, partition_bytes = 48, key_bytes = 4;
@@ -24,12 +22,12 @@ double number_after(const std::string& text, size_t from, const std::string& key
     return at == text.npos ? 0 : std::strtod(text.c_str() + at + key.size() + 3, nullptr);
 }
 
-std::string orb_answer(const decompose::DeviceOrbTable& orb, DeviceOrbBench request, OrbVariant variant,
+std::string orb_answer(const DeviceBenchTable& bench, DeviceOrbBench request, OrbVariant variant,
                        int64_t n) {
     request.variant = variant, request.n = n;
     backend::DeviceError error;
     std::vector<char> text(size_t{1} << 18);
-    backend::raise(orb.bench(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
+    backend::raise(bench.orb(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
     return text.data();
 }
 
@@ -87,16 +85,16 @@ void measure_passes(model::Gpu& gpu, const PaperSums (&few)[2], const PaperSums&
 
 /// Count-left alone on n keys; all steps on n and n / 16 points; and by a kernel a cell on fewer, in cells
 /// that begin anywhere.
-void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, DeviceOrbBench request,
+void measure_paper_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrbBench request,
                        int64_t n) {
     constexpr double some = 64, any = leaves, many = 128; // cells of a level
-    const std::string sweep = orb_answer(orb, request, OrbVariant::sweep, n);
+    const std::string sweep = orb_answer(bench, request, OrbVariant::sweep, n);
     const size_t at = sweep.find("\"threads\":256,\"items\":16");
     gpu.count_left_bytes_per_s = number_after(sweep, at, "warp_bytes_per_s");
     gpu.count_level_bytes_per_s = number_after(sweep, at, "level_bytes_per_s");
     gpu.count_cell_bytes_per_s = number_after(sweep, at, "cell_bytes_per_s");
-    const std::string less = orb_answer(orb, request, OrbVariant::warp, n / 16),
-                      more = orb_answer(orb, request, OrbVariant::warp, n);
+    const std::string less = orb_answer(bench, request, OrbVariant::warp, n / 16),
+                      more = orb_answer(bench, request, OrbVariant::warp, n);
     measure_passes(gpu, {paper_sums(less, 1, some), paper_sums(more, 1, some)}, paper_sums(less, 1, any));
     const PaperSums all = paper_sums(more, 1, any), few = paper_sums(more, 1, some / 2),
                     split = paper_sums(more, many, any);
@@ -106,9 +104,9 @@ void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, De
     gpu.partition_few_bytes_per_s = rate(few.levels * partition_bytes * points, few.partition_s);
     gpu.block_s = each(all.rest_s, 0, all.blocks);
 
-    request.partition = decompose::OrbPartition::cell;
+    request.partition = OrbPartition::cell;
     const int64_t fewer = n / 6;
-    const PaperSums own = paper_sums(orb_answer(orb, request, OrbVariant::cell, fewer), 1, any);
+    const PaperSums own = paper_sums(orb_answer(bench, request, OrbVariant::cell, fewer), 1, any);
     const double bytes = own.levels * static_cast<double>(fewer);
     gpu.cell_kernel_s = each(own.count_s,
                              own.bytes / gpu.count_cell_bytes_per_s + own.passes * gpu.pass_s +
@@ -124,12 +122,12 @@ void measure_paper_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, De
 
 /// Ours: rates from n and n / 16 points; what is left of n / 16, in few leaves and in many, is for levels and
 /// cells.
-void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, DeviceOrbBench request,
+void measure_own_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrbBench request,
                      int64_t n) {
-    const std::string more = orb_answer(orb, request, OrbVariant::rounds, n),
-                      less = orb_answer(orb, request, OrbVariant::rounds, n / 16);
+    const std::string more = orb_answer(bench, request, OrbVariant::rounds, n),
+                      less = orb_answer(bench, request, OrbVariant::rounds, n / 16);
     request.leaves = few_leaves;
-    const std::string few = orb_answer(orb, request, OrbVariant::rounds, n / 16);
+    const std::string few = orb_answer(bench, request, OrbVariant::rounds, n / 16);
     const double points = static_cast<double>(n), less_points = static_cast<double>(n / 16);
     const auto seconds = [](const std::string& answer, const char* step) {
         return number_after(answer, answer.find("\"time_s\""), step);
@@ -162,7 +160,7 @@ void measure_own_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, Devi
 
 } // namespace
 
-void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_t device, int64_t bytes_free,
+void calibrate_orb(model::Gpu& gpu, const DeviceBenchTable& bench, int32_t device, int64_t bytes_free,
                    CalibrationParts& parts) {
     DeviceOrbBench request;
     request.device = device;
@@ -170,9 +168,9 @@ void calibrate_orb(model::Gpu& gpu, const decompose::DeviceOrbTable& orb, int32_
     request.verify = 0;
     request.repeats = 1;
     const int64_t n = int64_t{1} << (bytes_free > (int64_t{16} << 30) ? 28 : 24);
-    parts.time("rehmann2022's ORB on the GPU", [&] { measure_paper_orb(gpu, orb, request, n); });
+    parts.time("rehmann2022's ORB on the GPU", [&] { measure_paper_orb(gpu, bench, request, n); });
     request.repeats = 5;
-    parts.time("ORB on the GPU", [&] { measure_own_orb(gpu, orb, request, n); });
+    parts.time("ORB on the GPU", [&] { measure_own_orb(gpu, bench, request, n); });
 }
 
 } // namespace graft::study

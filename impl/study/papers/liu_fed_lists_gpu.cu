@@ -23,7 +23,7 @@ struct FedEvaluator::Work {
     backend::PinnedBuffer<int64_t> offsets; // of leaves, then of nodes
     backend::PinnedBuffer<int32_t> entries; // two pieces
     std::unique_ptr<PaperFeed> feed;
-    FedReport report;
+    forces::FedReport report;
     std::vector<PaperLaunch> traced;
     double fetch_s = 0;
 
@@ -128,18 +128,12 @@ void FedEvaluator::evaluate(backend::Queue& queue, const forces::DeviceEvaluatio
     w.traced = std::move(done.kernels);
 }
 
-const FedReport& FedEvaluator::report() const {
+const forces::FedReport& FedEvaluator::report() const {
     return work_->report;
 }
 
 const std::vector<PaperLaunch>& FedEvaluator::traced() const {
     return work_->traced;
-}
-
-void FedEvaluator::release() {
-    work_->feed.reset();
-    work_->packed.integers.release(), work_->packed.reals.release();
-    work_->group_count.release(), work_->entries.release(), work_->offsets.release();
 }
 
 } // namespace graft::study

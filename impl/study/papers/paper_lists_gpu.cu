@@ -108,13 +108,13 @@ __global__ void unpack_sums(const PaperView v, const FieldOut out) {
 void check_paper_variant(const char* name, const forces::DeviceEvaluation& how, bool mixed) {
     if (how.pairs.softening == forces::Softening::spline || how.pairs.per_particle)
         core::fail(core::Status::unsupported,
-                   "%s: softening is none or one Plummer length; choose these, or cuda.kernel units", name);
+                   "%s: softening is none or one Plummer length; choose these, or study.kernel units", name);
     if (how.precision == forces::DevicePrecision::fp64 || (how.precision == forces::DevicePrecision::mixed && !mixed))
-        core::fail(core::Status::unsupported, "%s: precision is fp32%s; choose it, or cuda.kernel units",
+        core::fail(core::Status::unsupported, "%s: precision is fp32%s; choose it, or study.kernel units",
                    name, mixed ? " or mixed" : "");
     if (how.order > 2)
         core::fail(core::Status::unsupported,
-                   "%s: order %d; it does 0 to 2 (quadrupoles); choose these, or cuda.kernel units", name,
+                   "%s: order %d; it does 0 to 2 (quadrupoles); choose these, or study.kernel units", name,
                    how.order);
 }
 

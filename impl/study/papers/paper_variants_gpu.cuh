@@ -6,17 +6,11 @@
 // variant does not do, with what to choose instead.
 #pragma once
 
-#include "forces/evaluate_gpu.cuh"
+#include "forces/variants_gpu.cuh"
 
 namespace graft::study {
 
-/// Scratch of the variants, kept between calls; one a DeviceEvaluator.
-struct VariantWork {
-    explicit VariantWork(backend::DeviceMemory& memory)
-        : integers(memory, "kernel variants, numbers"), reals(memory, "kernel variants, sums") {}
-    backend::DeviceBuffer<int32_t> integers;
-    backend::DeviceBuffer<double> reals;
-};
+using forces::VariantWork;
 
 /// liu2022's 1-D kernel: a thread a pair of target leaf and source leaf, one atomic write a target particle.
 void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
@@ -35,5 +29,10 @@ void evaluate_block_per_group(VariantWork& work, backend::Queue& queue, const fo
                               const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                               const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                               forces::DeviceField& field);
+
+/// thuering2023's stages of all pairs, as forces::Variants::Stage.
+template <typename T>
+void launch_direct_stage(backend::Queue& queue, forces::DirectStage stage, int threads, bool potential,
+                         forces::DirectSource<T>* packed, const forces::DirectInput& input);
 
 } // namespace graft::study

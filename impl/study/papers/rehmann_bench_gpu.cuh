@@ -44,7 +44,7 @@ struct RehmannRun {
 
 class RehmannBench {
   public:
-    explicit RehmannBench(const decompose::DeviceOrbBench& request)
+    explicit RehmannBench(const DeviceOrbBench& request)
         : request_(request), memory_(request.device), queue_(memory_, nullptr), data_(memory_, "points"),
           spare_(memory_, "temporary points"), column_(memory_, "axis"), place_(memory_, "permutation"),
           block_(memory_, "blocks"), cuts_(memory_, "cuts"), sums_(memory_, "sums"),
@@ -69,7 +69,7 @@ class RehmannBench {
     PointMaker maker() const { return {request_.seed, request_.plummer != 0}; }
     RehmannPoints points_of(float* data) const {
         const int64_t n = request_.n;
-        if (request_.axis == decompose::OrbAxis::strided)
+        if (request_.axis == OrbAxis::strided)
             return {{data, data + 1, data + 2}, 3};
         return {{data, data + n, data + 2 * n}, 1};
     }
@@ -113,7 +113,7 @@ class RehmannBench {
     RehmannRun run_once();
     std::string json(const RehmannRun& run) const;
 
-    decompose::DeviceOrbBench request_;
+    DeviceOrbBench request_;
     backend::DeviceMemory memory_;
     backend::Queue queue_;
     DeviceBuffer<float> data_, spare_, column_;

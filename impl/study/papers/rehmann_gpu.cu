@@ -56,7 +56,7 @@ void RehmannBench::make_blocks(const std::vector<RehmannCell>& cells, const floa
 /// Points <= cut of every cell that is not done, to its `left`.
 void RehmannBench::count(std::vector<RehmannCell>& cells, LevelCost& cost) {
     const int64_t launches = queue_.launches, stride = column_.empty() ? from_.stride : 1;
-    if (request_.variant == decompose::OrbVariant::cell) {
+    if (request_.variant == OrbVariant::cell) {
         for (size_t c = 0; c < cells.size(); ++c)
             if (!cells[c].done) {
                 const float* in = blocks_[static_cast<size_t>(first_block_[c])].in + cells[c].begin * stride;
@@ -69,7 +69,7 @@ void RehmannBench::count(std::vector<RehmannCell>& cells, LevelCost& cost) {
             cuts.push_back(cell.done ? NAN : cell.cut);
         send(cuts_, cuts);
         const auto blocks = static_cast<int64_t>(blocks_.size());
-        if (request_.variant == decompose::OrbVariant::level)
+        if (request_.variant == OrbVariant::level)
             rehmann_count_level(queue_, block_.data(), blocks, stride, cuts_.data(), sums_.data(),
                                 request_.threads);
         else
@@ -157,7 +157,7 @@ void RehmannBench::partition(std::vector<RehmannCell>& cells, LevelCost& cost) {
     }
     send(cuts_, cuts), send(begins_, begins), send(lefts_, lefts);
     next_.resize(2 * static_cast<int64_t>(cells.size()));
-    const bool three = request_.temporaries == 3, by_cell = request_.partition == decompose::OrbPartition::cell;
+    const bool three = request_.temporaries == 3, by_cell = request_.partition == OrbPartition::cell;
     const RehmannPoints spare = points_of(spare_.data());
     const RehmannPoints to = three ? spare : RehmannPoints{{nullptr, nullptr, nullptr}, from_.stride};
     cost.partition_ms += timed_ms([&] {
@@ -220,7 +220,7 @@ std::vector<RehmannCell> RehmannBench::cut_level(std::vector<RehmannCell>& open,
     cost.blocks = static_cast<int64_t>(blocks_.size());
     if (!column_.empty()) {
         cost.make_axis_ms = timed_ms([&] {
-            if (request_.variant != decompose::OrbVariant::cell)
+            if (request_.variant != OrbVariant::cell)
                 return rehmann_make_axis(queue_, block_.data(), static_cast<int64_t>(blocks_.size()),
                                          from_.stride, column_.data(), request_.threads);
             for (size_t c = 0; c < open.size(); ++c)
@@ -259,7 +259,7 @@ RehmannRun RehmannBench::run_once() {
 std::string RehmannBench::orb() {
     const int64_t n = request_.n;
     spare_.resize(request_.temporaries == 3 || from_.stride == 3 ? 3 * n : n);
-    if (request_.axis == decompose::OrbAxis::column)
+    if (request_.axis == OrbAxis::column)
         column_.resize(n);
     if (request_.temporaries != 3)
         place_.resize(n);
@@ -273,14 +273,14 @@ std::string RehmannBench::orb() {
     return json(median) + copies() + (request_.verify != 0 ? verify(median.leaves, before) : "") + "}";
 }
 
-std::string bench_rehmann(const decompose::DeviceOrbBench& request) {
+std::string bench_rehmann(const DeviceOrbBench& request) {
     if (request.lognormal != 0 || request.fp64 != 0)
         core::fail(core::Status::argument, "bench orb: rehmann2022's variants have neither weights nor fp64");
     if (request.n > (int64_t{1} << 31) - 1 || request.leaves > 65536)
         core::fail(core::Status::argument,
                    "bench orb: rehmann2022's variants take up to 2^31 - 1 points and 65536 leaves");
     RehmannBench bench(request);
-    return request.variant == decompose::OrbVariant::sweep ? bench.sweep() : bench.orb();
+    return request.variant == OrbVariant::sweep ? bench.sweep() : bench.orb();
 }
 
 } // namespace graft::study

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "backend/queue_gpu.cuh"
-#include "decompose/orb/orb_table.hpp"
+#include "study/bench/bench_orb.hpp"
 
 #include <cstdint>
 #include <string>
@@ -48,6 +48,6 @@ void rehmann_permute(backend::Queue& queue, const float* from, float* to, int64_
                      const uint32_t* place, int64_t begin, int64_t end);
 
 /// The measurement; verified when asked for.
-std::string bench_rehmann(const decompose::DeviceOrbBench& request);
+std::string bench_rehmann(const DeviceOrbBench& request);
 
 } // namespace graft::study

@@ -126,7 +126,7 @@ std::string RehmannBench::json(const RehmannRun& run) const {
         "\"levels\":[%s]",
         variants[static_cast<int>(request_.variant)], static_cast<long long>(request_.n), request_.leaves,
         request_.plummer != 0 ? "plummer" : "uniform", request_.threads, request_.items,
-        axes[static_cast<int>(request_.axis)], request_.partition == decompose::OrbPartition::cell ? "cell" : "level",
+        axes[static_cast<int>(request_.axis)], request_.partition == OrbPartition::cell ? "cell" : "level",
         request_.temporaries, request_.tolerance, run.total_s, sums[0] * 1e-3, sums[1] * 1e-3, sums[2] * 1e-3,
         run.levels.empty() ? 0.0 : static_cast<double>(iterations) / static_cast<double>(run.levels.size()),
         static_cast<long long>(run.launches), static_cast<long long>(memory_.bytes_peak()), list.c_str());

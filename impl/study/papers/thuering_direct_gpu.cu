@@ -4,9 +4,9 @@
 // from global memory, block size left to the run time. Stage 1: blocks of k threads, the last one padded.
 // Stage 2: each thread of a block fetches one of k sources into shared memory, barrier, k pairs, barrier. The
 // root is the library's, as his. Sums go to one part of `partial`.
-#include "forces/direct/direct_gpu.cuh"
+#include "study/papers/paper_variants_gpu.cuh"
 
-namespace graft::forces {
+namespace graft::study {
 
 namespace {
 
@@ -111,4 +111,4 @@ template void launch_direct_stage<float>(backend::Queue&, forces::DirectStage, i
 template void launch_direct_stage<double>(backend::Queue&, forces::DirectStage, int, bool, forces::DirectSource<double>*,
                                           const forces::DirectInput&);
 
-} // namespace graft::forces
+} // namespace graft::study

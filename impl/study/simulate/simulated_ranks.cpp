@@ -212,7 +212,7 @@ void Simulator::run(const Body& body) {
         endpoint.group = world;
         endpoint.rank = endpoint.machine_rank = r;
         fill_simulated_table(endpoint);
-        endpoint.table.free = [](graft_comm_v1*) {}; // the simulator's own
+        endpoint.table.comm_free = [](graft_comm_v1*) {}; // the simulator's own
     }
     state.schedule([&](int32_t rank) { state.start_rank(rank, body); });
     state.fibers.reset();

@@ -132,21 +132,21 @@ void fill_simulated_table(SimulatedEndpoint& endpoint) {
     table.self = &endpoint;
     table.rank = endpoint.rank;
     table.size = static_cast<int32_t>(endpoint.group->member.size());
-    table.barrier = barrier;
-    table.bcast = broadcast;
-    table.allreduce = allreduce;
-    table.allgatherv = allgatherv;
-    table.alltoallv = alltoallv;
-    table.isend = simulated_isend;
-    table.irecv = simulated_irecv;
-    table.waitall = simulated_waitall;
-    table.split = split;
-    table.free = release_table;
-    table.error_text = error_text;
-    table.set_deadline = set_deadline;
-    table.fail = fail;
-    table.time_s = time_s;
-    table.failed_call = failed_call;
+    table.comm_barrier = barrier;
+    table.comm_bcast = broadcast;
+    table.comm_allreduce = allreduce;
+    table.comm_allgatherv = allgatherv;
+    table.comm_alltoallv = alltoallv;
+    table.comm_isend = simulated_isend;
+    table.comm_irecv = simulated_irecv;
+    table.comm_waitall = simulated_waitall;
+    table.comm_split = split;
+    table.comm_free = release_table;
+    table.comm_error_text = error_text;
+    table.comm_set_deadline = set_deadline;
+    table.comm_fail = fail;
+    table.comm_time_s = time_s;
+    table.comm_failed_call = failed_call;
 }
 
 } // namespace graft::study

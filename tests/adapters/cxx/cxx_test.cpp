@@ -1,5 +1,5 @@
 // The C++ header against sums written here, compiled as C++17 and as C++20.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <gtest/gtest.h>
 
@@ -91,13 +91,23 @@ TEST(Cxx, MembersOfStructsAreUsedInPlace) {
 TEST(Cxx, TargetsAddEnergyAndPoints) {
     Cloud c(40);
     std::vector<int64_t> targets{39, 0};
-    double energy = 0;
+    double energy = 1;
     std::array<double, 6> virial{};
     graft::Context gravity = direct();
-    gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m).targets(targets),
-                    graft::Results().accelerations(c.ax, c.ay, c.az).add());
+    std::vector<double> phi(40, 5);
+    gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m).target_index(targets),
+                    graft::Results().accelerations(graft::add(c.ax), graft::add(c.ay), c.az).potentials(phi));
     EXPECT_NEAR(c.ax[39], c.exact_ax(c.x[39], c.y[39], c.z[39]) - 9, 1e-8);
     EXPECT_EQ(c.ax[1], -9);
+    const double written = phi[39], z = c.az[39];
+    gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m).target_index(targets),
+                    graft::Results()
+                        .accelerations(c.ax, c.ay, c.az)
+                        .potentials(graft::add(phi))
+                        .energy(graft::add(graft::view(&energy, 1))));
+    EXPECT_EQ(phi[39], 2 * written) << "added";
+    EXPECT_NEAR(c.ax[39], c.exact_ax(c.x[39], c.y[39], c.z[39]), 1e-8) << "written over";
+    EXPECT_EQ(c.az[39], z);
     gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m),
                     graft::Results().accelerations(c.ax, c.ay, c.az).energy(energy).virial(virial));
     EXPECT_NEAR(virial[0] + virial[1] + virial[2], energy, 1e-9 * std::abs(energy));
@@ -147,10 +157,56 @@ TEST(Cxx, FailuresAreExceptionsWithStatusAndText) {
     EXPECT_EQ(c.ax[0], -9);
 }
 
+TEST(Cxx, ViewsOfConstAreReadOnlyAndNoResults) {
+    Cloud c(20);
+    const std::vector<double> fixed(20, 4);
+    const std::vector<Star> stars(3);
+    EXPECT_EQ(graft::view(fixed).flags, GRAFT_ARRAY_READ_ONLY);
+    EXPECT_EQ(graft::view(c.ax).flags, 0u);
+    EXPECT_EQ(graft::view_of(stars, &Star::position).flags, GRAFT_ARRAY_READ_ONLY);
+    EXPECT_EQ(graft::view(static_cast<const std::complex<double>*>(nullptr), 0).flags, GRAFT_ARRAY_READ_ONLY);
+    EXPECT_EQ(graft::add(c.ax).flags, GRAFT_ARRAY_ADD);
+    graft::Context gravity = direct();
+    try {
+        gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(fixed),
+                        graft::Results().accelerations(c.ax, c.ay, c.az).potentials(fixed));
+        FAIL() << "nothing was thrown";
+    } catch (const graft::Error& error) {
+        EXPECT_EQ(error.status(), GRAFT_ERROR_ARRAY) << error.what();
+        EXPECT_EQ(gravity.error(), error.what());
+    }
+    EXPECT_EQ(fixed[7], 4);
+    EXPECT_EQ(c.ax[7], -9);
+}
+
+TEST(Cxx, LivingContextsTakeKeysAndGiveBackMemory) {
+    graft::Context gravity(graft::Options(library()).set("method", "tree").set("backend", "cpu"));
+    Cloud c(200);
+    const auto error_with = [&](double theta) {
+        gravity.set("mac.theta", theta);
+        EXPECT_EQ(std::stod(gravity.get("mac.theta")), theta);
+        gravity.compute(graft::Particles().positions(c.x, c.y, c.z).charges(c.m),
+                        graft::Results().accelerations(c.ax, c.ay, c.az));
+        return std::abs(c.ax[5] - c.exact_ax(c.x[5], c.y[5], c.z[5]));
+    };
+    EXPECT_EQ(gravity.error(), "");
+    EXPECT_LT(error_with(0), 1e-4);
+    gravity.release_memory();
+    error_with(0.9);
+    EXPECT_THROW(gravity.set("mac.theta", "wide"), graft::Error);
+    EXPECT_THROW(gravity.set("backend", "gpu"), graft::Error) << "a new context's";
+    EXPECT_NE(gravity.error().find("backend"), std::string::npos) << gravity.error();
+    gravity.remove_box();
+    gravity.set_device_allocator(nullptr);
+}
+
 TEST(Cxx, OptionsAndMoves) {
     graft::Options options(library());
     options.set("mac.theta", 0.1).set("order", 2).set("method", "tree").read_text("tree: {leaf: 20}");
-    EXPECT_EQ(std::stod(options.get("mac.theta")), 0.1);
+    EXPECT_EQ(options.get<double>("mac.theta"), 0.1);
+    EXPECT_EQ(options.get<int64_t>("order"), 2);
+    EXPECT_THROW(options.get<int32_t>("method"), graft::Error);
+    EXPECT_EQ(options.set("balance.force", true).get("balance.force"), "true");
     EXPECT_EQ(options.get("tree.leaf"), "20");
     const std::string long_text(1000, 'x');
     options.read_text("host: {text: " + long_text + "}");
@@ -165,6 +221,9 @@ TEST(Cxx, OptionsAndMoves) {
                   graft::Results().accelerations(c.ax, c.ay, c.az));
     EXPECT_EQ(first.query_text().front(), '{');
     EXPECT_NE(library().explain().find("mac.theta"), std::string::npos);
+    EXPECT_EQ(library().explain(GRAFT_EXPLAIN_JSON).find("\"study."), std::string::npos);
+    EXPECT_EQ(library().version(), GRAFT_VERSION_STRING);
+    EXPECT_NE(library().status_text(GRAFT_ERROR_BUSY), library().status_text(-1));
 }
 
 TEST(Cxx, TwoHalvesAndDeviceSpans) {
@@ -177,7 +236,9 @@ TEST(Cxx, TwoHalvesAndDeviceSpans) {
     const auto whole = c.ax;
     c.ax.assign(c.ax.size(), -9);
     gravity.set_stream(nullptr);
-    gravity.compute_begin(particles, graft::Results().accelerations(c.ax, c.ay, c.az));
+    gravity.compute_begin(particles, graft::Results().accelerations(c.ax, c.ay, c.az).no_repair());
+    EXPECT_TRUE(gravity.compute_poll());
+    EXPECT_EQ(gravity.compute_event(), nullptr) << "of a CPU";
     gravity.compute_end();
     EXPECT_EQ(c.ax, whole);
     const auto status_of = [](auto&& body) {
@@ -189,9 +250,11 @@ TEST(Cxx, TwoHalvesAndDeviceSpans) {
         return GRAFT_OK;
     };
     EXPECT_EQ(status_of([&] { gravity.compute_end(); }), GRAFT_ERROR_CALL_ORDER);
+    EXPECT_EQ(status_of([&] { gravity.compute_poll(); }), GRAFT_ERROR_CALL_ORDER);
+    EXPECT_EQ(status_of([&] { gravity.compute_event(); }), GRAFT_ERROR_CALL_ORDER);
     const graft::DeviceSpan<double> span{c.x.data(), 20, 3};
     const graft_array array = graft::view(span);
-    EXPECT_EQ(array.memory, GRAFT_MEMORY_CUDA);
+    EXPECT_EQ(array.memory, GRAFT_MEMORY_DEVICE);
     EXPECT_EQ(array.device, 3);
     EXPECT_EQ(array.bytes, 160);
     EXPECT_EQ(status_of([&] {

@@ -1,5 +1,5 @@
 // The C++ header over many ranks: communicators, domains, migration. Threads are the ranks.
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <gtest/gtest.h>
 

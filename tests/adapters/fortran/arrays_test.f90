@@ -11,6 +11,8 @@ program arrays_test
     real(real64) :: energy_plain
     real(real32), target :: x4(n), y4(n), z4(n)
     character(len=300) :: errmsg
+    logical :: done
+    type(c_ptr) :: event
 
     do i = 1, n
         xyz(:, i) = [sin(1.7_real64 * i), cos(2.3_real64 * i), sin(0.9_real64 * i + 1), 77.0_real64]
@@ -31,12 +33,30 @@ program arrays_test
     call expect('a stream can be set', ierr == 0)
     b = -1
     call gravity%compute_begin(position=host(c_loc(xyz), n, 3, 4), m=host(c_loc(m), n, 1, 1), &
-        acceleration=host(c_loc(b), n, 3, 3))
+        acceleration=host(c_loc(b), n, 3, 3), no_repair=.true.)
+    done = .false.
+    call gravity%compute_poll(done)
+    event = c_loc(xyz)
+    call gravity%compute_event(event)
+    call expect('a CPU has done the work, and has no event', done .and. .not. c_associated(event))
+    call gravity%set('mac.theta', 0.5, ierr, errmsg)
+    call expect('no option is set meanwhile', ierr == GRAFT_ERROR_CALL_ORDER .and. index(errmsg, 'compute_end') > 0)
     call gravity%compute_begin(position=host(c_loc(xyz), n, 3, 4), acceleration=host(c_loc(b), n, 3, 3), ierr=ierr, &
         errmsg=errmsg)
     call expect('one computation in flight', ierr == GRAFT_ERROR_CALL_ORDER .and. index(errmsg, 'compute_end') > 0)
     call gravity%compute_end(ierr, errmsg)
     call expect('two halves give what one call gives', ierr == 0 .and. all(a == b))
+    call gravity%compute_poll(done, ierr, errmsg)
+    call expect('nothing to ask for', ierr == GRAFT_ERROR_CALL_ORDER)
+    b = 1
+    ax = 1
+    call gravity%compute_arrays(position=host(c_loc(xyz), n, 3, 4), m=host(c_loc(m), n, 1, 1), &
+        acceleration=graft_add(host(c_loc(b), n, 3, 3)), potential=host(c_loc(ax), n, 1, 1))
+    call expect('one result added to', maxval(abs(b - a - 1)) < 1e-13 .and. all(ax < 0))
+    ay = ax
+    call gravity%compute_arrays(position=host(c_loc(xyz), n, 3, 4), m=host(c_loc(m), n, 1, 1), &
+        acceleration=host(c_loc(b), n, 3, 3), potential=host(c_loc(ax), n, 1, 1), add=.true.)
+    call expect('all added to', maxval(abs(b - 2 * a - 1)) < 1e-13 .and. all(ax == 2 * ay))
     call gravity%compute_end(ierr, errmsg)
     call expect('an end without a beginning', ierr == GRAFT_ERROR_CALL_ORDER .and. index(errmsg, 'compute_begin') > 0)
 

@@ -18,7 +18,8 @@ program ranks_test
     if (graft_comm_create_threads(1_c_int32_t, comms) /= GRAFT_OK) error stop 'no communicator'
     call domains%open()
     call domains%set_communicator(comms(1))
-    call domains%set('decompose.parts', parts) ! makes a new context, on the same ranks
+    call domains%set('decompose.parts', parts)
+    call domains%set('precision', 'fp64') ! makes a new context, on the same ranks
     call domains_of_particles()
     call points_find_their_parts()
     call moves_in_any_shape()
@@ -168,7 +169,7 @@ contains
         type(graft_t) :: closed
         call domains%decompose(-1, x, y, z, owner, ierr=ierr)
         call expect('n = -1', ierr == GRAFT_ERROR_ARGUMENT)
-        call domains%set('decompose.parts', parts)
+        call domains%set('precision', 'mixed') ! a new context: no domains, no plan
         call domains%decompose(n, x, y, z, owner, boxes=six, ierr=ierr, errmsg=errmsg)
         call expect('boxes of 5 rows', ierr == GRAFT_ERROR_ARRAY .and. index(errmsg, '6 rows') > 0)
         call domains%owner_of(n, x, y, z, owner, ierr=ierr)

@@ -3,7 +3,7 @@
 program sections_test
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-    use graft_c, only: graft_array, GRAFT_F32, GRAFT_F64, GRAFT_I32, GRAFT_I64
+    use graft_c, only: graft_array, GRAFT_ARRAY_READ_ONLY, GRAFT_F32, GRAFT_F64, GRAFT_I32, GRAFT_I64
     use graft
     use graft_sections
     implicit none
@@ -71,6 +71,16 @@ program sections_test
         acceleration=graft_section(wide(1:3, 1:1)))
     call expect('field at points', same(wide(1:3, 1), a(:, 1)))
 
+    call graft_compute_sections(gravity, position=graft_section(xyz), m=graft_section(p%m), &
+        acceleration=graft_section_const(a), potential=graft_section(phi), ierr=ierr, errmsg=errmsg)
+    call expect('a read-only result', ierr == GRAFT_ERROR_ARRAY .and. index(errmsg, 'acceleration') > 0)
+    wide(1:n, 1) = 1
+    call graft_compute_sections(gravity, position=graft_section(xyz), m=graft_section(p%m), &
+        ax=graft_add(graft_section(wide(1:n, 1))), ay=graft_section(ay), az=graft_section(az))
+    call graft_compute_sections(gravity, position=graft_section(xyz), m=graft_section(p%m), &
+        ax=graft_section(ax), ay=graft_section(ay), az=graft_section(az))
+    call expect('one result added to', same(wide(1:n, 1), ax + 1))
+
     call graft_compute_sections(gravity, x=graft_section(p(n:1:-1)%x), y=graft_section(p%y), &
         z=graft_section(p%z), ax=graft_section(ax), ay=graft_section(ay), az=graft_section(az), &
         ierr=ierr, errmsg=errmsg)
@@ -116,8 +126,10 @@ contains
         array = graft_section(long)
         call expect('int64', array%dtype == GRAFT_I64)
         array = graft_section(q%id)
-        call expect('int32', array%dtype == GRAFT_I32)
-        array = graft_section(['text'])
+        call expect('int32', array%dtype == GRAFT_I32 .and. array%flags == 0)
+        array = graft_section_const(q%id)
+        call expect('read-only', array%flags == GRAFT_ARRAY_READ_ONLY .and. c_associated(array%data, c_loc(q(1)%id)))
+        array = graft_section_const(['text'])
         call expect('characters are refused', .not. c_associated(array%data))
     end subroutine descriptions
 end program sections_test

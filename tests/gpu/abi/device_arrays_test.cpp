@@ -19,17 +19,17 @@ class DeviceArrays : public DeviceHost {
 
 TEST_F(DeviceArrays, GiveTheFieldThatTheCpuGives) {
     set("precision", "fp64");
-    const std::vector<double> cpu = field_of(xyz, "cpu"), host = field_of(xyz, "cuda");
+    const std::vector<double> cpu = field_of(xyz, "cpu"), host = field_of(xyz, "gpu");
     EXPECT_LT(difference(host, cpu), 3e-3);
     create();
     const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
     compute(Call(positions.view(3), out.view(3)));
     EXPECT_EQ(out.get(), host) << "device and host arrays take one way through the engine";
-    EXPECT_EQ(words("backend"), "cuda");
+    EXPECT_EQ(words("backend"), "gpu");
 }
 
 TEST_F(DeviceArrays, AutoFindsOutWhereAnArrayIs) {
-    const std::vector<double> host = field_of(xyz, "cuda");
+    const std::vector<double> host = field_of(xyz, "gpu");
     create();
     const OnDevice<double> positions(xyz);
     std::vector<double> out(xyz.size(), -1);
@@ -40,14 +40,14 @@ TEST_F(DeviceArrays, AutoFindsOutWhereAnArrayIs) {
 }
 
 TEST_F(DeviceArrays, ManagedMemoryWorksOnBothSides) {
-    const std::vector<double> host = field_of(xyz, "cuda");
+    const std::vector<double> host = field_of(xyz, "gpu");
     create();
     double* managed = nullptr;
     ASSERT_EQ(cudaMallocManaged(reinterpret_cast<void**>(&managed), xyz.size() * sizeof(double)),
               cudaSuccess);
     const OnDevice<double> positions(xyz);
     Cases cases(3);
-    for (int32_t memory : {GRAFT_MEMORY_MANAGED, GRAFT_MEMORY_AUTO, GRAFT_MEMORY_CUDA, GRAFT_MEMORY_HOST}) {
+    for (int32_t memory : {GRAFT_MEMORY_MANAGED, GRAFT_MEMORY_AUTO, GRAFT_MEMORY_DEVICE, GRAFT_MEMORY_HOST}) {
         if (cases.skip())
             continue;
         std::fill(managed, managed + xyz.size(), -1.0);
@@ -70,16 +70,16 @@ TEST_F(DeviceArrays, StridesAndTypesOfHosts) {
             single.push_back(static_cast<float>(xyz[static_cast<size_t>(3 * i + c)]));
     create();
     const OnDevice<double> aos(records), out(std::vector<double>(xyz.size(), -1));
-    Call packed(array_at(aos.data(), n, GRAFT_MEMORY_CUDA, 3, 40), out.view(3));
+    Call packed(array_at(aos.data(), n, GRAFT_MEMORY_DEVICE, 3, 40), out.view(3));
     packed.views[0].bytes = (n - 1) * 40 + 24;
-    packed.particles.charge = packed.keep(2, array_at(aos.data() + 4, n, GRAFT_MEMORY_CUDA, 1, 40));
+    packed.particles.charge = packed.keep(2, array_at(aos.data() + 4, n, GRAFT_MEMORY_DEVICE, 1, 40));
     packed.views[2].bytes = (n - 1) * 40 + 8;
     compute(packed);
     const OnDevice<float> soa(single);
     std::vector<double> columns(xyz.size(), -1);
-    Call split(array_at(soa.data(), n, GRAFT_MEMORY_CUDA), array_at(columns.data(), n, GRAFT_MEMORY_HOST));
-    split.particles.position[1] = split.keep(2, array_at(soa.data() + n, n, GRAFT_MEMORY_CUDA));
-    split.particles.position[2] = split.keep(3, array_at(soa.data() + 2 * n, n, GRAFT_MEMORY_CUDA));
+    Call split(array_at(soa.data(), n, GRAFT_MEMORY_DEVICE), array_at(columns.data(), n, GRAFT_MEMORY_HOST));
+    split.particles.position[1] = split.keep(2, array_at(soa.data() + n, n, GRAFT_MEMORY_DEVICE));
+    split.particles.position[2] = split.keep(3, array_at(soa.data() + 2 * n, n, GRAFT_MEMORY_DEVICE));
     split.results.acceleration[1] = split.keep(4, array_at(columns.data() + n, n, GRAFT_MEMORY_HOST));
     split.results.acceleration[2] = split.keep(5, array_at(columns.data() + 2 * n, n, GRAFT_MEMORY_HOST));
     split.particles.charge_all = 5;
@@ -104,8 +104,8 @@ TEST_F(DeviceArrays, ActiveOnesAddAndSums) {
     const OnDevice<double> added(std::vector<double>(xyz.size(), 0.25));
     Call call(positions.view(3), added.view(3));
     call.particles.active = call.keep(2, flags.view());
-    call.results.mode = GRAFT_MODE_ADD;
     call.results.energy = call.keep(3, array_at(&energy, 1, GRAFT_MEMORY_HOST));
+    call.views[1].flags = call.views[3].flags = GRAFT_ARRAY_ADD;
     compute(call);
     const std::vector<double> part = added.get();
     for (size_t k = 0; k < part.size(); ++k)
@@ -138,9 +138,9 @@ TEST_F(DeviceArrays, PointersThatAreNotWhatIsSaid) {
         const Call call(in, to);
         return api->compute(context, &call.particles, &call.results);
     };
-    graft_array wrong = array_at(xyz.data(), n, GRAFT_MEMORY_CUDA, 3);
+    graft_array wrong = array_at(xyz.data(), n, GRAFT_MEMORY_DEVICE, 3);
     expect_error(attempt(wrong, host_out), GRAFT_ERROR_ARRAY,
-                 "particles.position[0]: memory is GRAFT_MEMORY_CUDA");
+                 "particles.position[0]: memory is GRAFT_MEMORY_DEVICE");
     wrong.memory = GRAFT_MEMORY_MANAGED;
     expect_error(attempt(wrong, host_out), GRAFT_ERROR_ARRAY, "host memory");
     wrong = positions.view(3);

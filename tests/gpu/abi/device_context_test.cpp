@@ -45,7 +45,7 @@ TEST_F(DeviceContext, AThreadWithoutContextHasNoneAfterwards) {
     CUcontext before = nullptr, after = nullptr;
     std::thread([&] {
         before = current_context();
-        found = field_of(xyz, "cuda");
+        found = field_of(xyz, "gpu");
         after = current_context();
     }).join();
     EXPECT_EQ(before, nullptr);
@@ -54,7 +54,7 @@ TEST_F(DeviceContext, AThreadWithoutContextHasNoneAfterwards) {
 }
 
 TEST_F(DeviceContext, TheHostsOwnContextIsWorkedIn) {
-    const std::vector<double> expected = field_of(xyz, "cuda");
+    const std::vector<double> expected = field_of(xyz, "gpu");
     api->context_destroy(&context);
     CUcontext const own = own_context(0);
     const std::vector<double> found = field_there();
@@ -97,8 +97,8 @@ TEST_F(DeviceContextDeathTest, NoContextOnGpuZeroForARankOfAnother) {
     if (devices < 2)
         GTEST_SKIP() << "one device only";
     in_own_process([&] {
-        set("cuda.device", "1");
-        field_of(xyz, "cuda");
+        set("gpu.device", "1");
+        field_of(xyz, "gpu");
         EXPECT_FALSE(primary_is_active(0));
         EXPECT_TRUE(primary_is_active(1));
     });

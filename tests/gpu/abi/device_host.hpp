@@ -59,7 +59,7 @@ class OnDevice {
     }
     T* data() const { return data_; }
     graft_array view(int32_t components = 1) const {
-        return array_at(data_, n_ / components, GRAFT_MEMORY_CUDA, components);
+        return array_at(data_, n_ / components, GRAFT_MEMORY_DEVICE, components);
     }
 
   private:
@@ -124,7 +124,7 @@ class DeviceHost : public testing::Test {
         const char* library = std::getenv("GRAFT_LIBRARY") != nullptr ? nullptr : GRAFT_REAL;
         ASSERT_EQ(graft_load(library, &api, message, sizeof message), GRAFT_OK) << message;
         ASSERT_EQ(api->options_create(&options), GRAFT_OK);
-        set("backend", "cuda");
+        set("backend", "gpu");
     }
     void TearDown() override {
         if (api == nullptr)
@@ -160,7 +160,7 @@ class DeviceHost : public testing::Test {
         const auto n = static_cast<int64_t>(xyz.size() / 3);
         compute(
             Call(array_at(xyz.data(), n, GRAFT_MEMORY_HOST, 3), array_at(a.data(), n, GRAFT_MEMORY_HOST, 3)));
-        set("backend", "cuda");
+        set("backend", "gpu");
         return a;
     }
 

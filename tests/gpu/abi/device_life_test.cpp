@@ -42,7 +42,7 @@ TEST_F(DeviceLife, TheKernelIsToldAndWhetherBitsDiffer) {
     const Call call(positions.view(3), out.view(3));
     set("precision", "fp32");
     for (const std::string kernel : {"auto", "units", "block", "pairs-1d", "tiles-2d"}) {
-        set("cuda.kernel", kernel.c_str());
+        set("study.kernel", kernel.c_str());
         create();
         compute(call);
         const std::string told = words("kernel");
@@ -57,12 +57,12 @@ TEST_F(DeviceLife, TheFeedIsToldAndWhatWasPredictedOfIt) {
     const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
     const Call call(positions.view(3), out.view(3));
     set("precision", "fp32");
-    set("cuda.kernel", "tiles-2d");
+    set("study.kernel", "tiles-2d");
     create();
     compute(call);
     double value = 0;
     expect_error(api->query(context, "sizes.buffer", &value), GRAFT_ERROR_ABSENT, "sizes.buffer");
-    set("cuda.buffer", "2048");
+    set("study.buffer", "2048");
     create();
     for (int k = 0; k < 2; ++k) {
         compute(call);
@@ -75,12 +75,12 @@ TEST_F(DeviceLife, TheFeedIsToldAndWhatWasPredictedOfIt) {
         EXPECT_LE(figure("time_s.feed_append") + figure("time_s.feed_call") + figure("time_s.feed_wait"),
                   1.01 * figure("time_s.feed"));
     }
-    set("cuda.buffer", "-1");
+    set("study.buffer", "-1");
     create();
     compute(call);
     EXPECT_EQ(words("sizes.buffer_by"), "the first: the model needs its counts");
-    set("cuda.buffer", "0");
-    set("cuda.kernel", "auto");
+    set("study.buffer", "0");
+    set("study.kernel", "auto");
 }
 
 TEST_F(DeviceLife, TwoHalvesOnAStreamOfTheHost) {
@@ -107,7 +107,7 @@ TEST_F(DeviceLife, TwoHalvesOnAStreamOfTheHost) {
     }
     const std::vector<double> staged = out.get();
     ASSERT_EQ(api->context_set_stream(context, nullptr), GRAFT_OK);
-    EXPECT_EQ(staged, field_of(xyz, "cuda"));
+    EXPECT_EQ(staged, field_of(xyz, "gpu"));
     cudaFreeHost(pinned);
     cudaStreamDestroy(stream);
 }
@@ -137,7 +137,7 @@ TEST_F(DeviceLife, ResultsAreInStreamOrder) {
 }
 
 TEST_F(DeviceLife, SeveralContextsInFlight) {
-    const std::vector<double> expected = field_of(xyz, "cuda");
+    const std::vector<double> expected = field_of(xyz, "gpu");
     const OnDevice<double> positions(xyz), out_0(std::vector<double>(xyz.size(), -1)),
         out_1(std::vector<double>(xyz.size(), -1));
     const Call call_0(positions.view(3), out_0.view(3)), call_1(positions.view(3), out_1.view(3));
@@ -175,7 +175,7 @@ TEST_F(DeviceLife, BadValuesAreToldAndWriteNothing) {
 }
 
 TEST_F(DeviceLife, LackOfMemoryNamesBytesAndTheContextLivesOn) {
-    set("cuda.memory", "300000");
+    set("gpu.memory", "300000");
     create();
     const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
     const Call call(positions.view(3), out.view(3));
@@ -186,7 +186,7 @@ TEST_F(DeviceLife, LackOfMemoryNamesBytesAndTheContextLivesOn) {
     const Call small(some.view(3), less.view(3));
     const int32_t status = api->compute(context, &small.particles, &small.results);
     EXPECT_TRUE(status == GRAFT_OK || status == GRAFT_ERROR_MEMORY) << api->last_error();
-    set("cuda.memory", "0");
+    set("gpu.memory", "0");
     create();
     compute(call);
 }
@@ -212,14 +212,14 @@ TEST_F(DeviceLife, TheHostsDeviceStaysCurrent) {
     if (devices < 2)
         GTEST_SKIP() << "one device only";
     ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
-    set("cuda.device", "1");
-    EXPECT_LT(difference(field_of(xyz, "cuda"), field_of(xyz, "cpu")), 2e-2);
+    set("gpu.device", "1");
+    EXPECT_LT(difference(field_of(xyz, "gpu"), field_of(xyz, "cpu")), 2e-2);
     ASSERT_EQ(cudaGetDevice(&now), cudaSuccess);
     EXPECT_EQ(now, 0);
     create();
     const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1)); // on device 0
     const Call call(positions.view(3), out.view(3));
-    expect_error(api->compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY, "cuda.device");
+    expect_error(api->compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY, "gpu.device");
 }
 
 } // namespace

@@ -22,9 +22,9 @@ class NearHost {
         charge = array_at(q.data(), n, GRAFT_MEMORY_HOST);
         potential = array_at(sum.data(), n, GRAFT_MEMORY_HOST);
         field.struct_size = sizeof field;
-        field.dimension = 3, field.boxes = GRAFT_NEAR_LEVEL, field.height = 4;
-        field.layout = GRAFT_NEAR_LAYOUT_TILED, field.precision = GRAFT_NEAR_PRECISION_FP64;
-        field.targets = n, field.target[0] = &place;
+        field.dimension = 3, field.boxes = GRAFT_NEAR_BOXES_LEVEL, field.height = 4;
+        field.layout = GRAFT_NEAR_LAYOUT_TILED, field.precision = GRAFT_PRECISION_FP64;
+        field.target_count = n, field.target_position[0] = &place;
         sums.struct_size = sizeof sums;
         sums.charge[0] = &charge, sums.potential[0] = &potential;
     }
@@ -115,7 +115,7 @@ TEST_F(DeviceResetDeathTest, AContextGoesOnAfterAResetAndLeavesTheHostsMemoryAlo
 /// Nobody but Graft uses the device after the reset.
 TEST_F(DeviceResetDeathTest, AResetTakesWhatIsInFlight) {
     in_own_process([&] {
-        const std::vector<double> expected = field_of(xyz, "cuda");
+        const std::vector<double> expected = field_of(xyz, "gpu");
         std::vector<double> out(xyz.size(), -1);
         const auto n = static_cast<int64_t>(xyz.size() / 3);
         const Call call(array_at(xyz.data(), n, GRAFT_MEMORY_HOST, 3),

@@ -97,14 +97,14 @@ class HostileNear : public DeviceHost {
             views[k] = array_at(lists[k]->data(), static_cast<int64_t>(lists[k]->size()), GRAFT_MEMORY_HOST);
             *to[k] = &views[k];
         }
-        d.targets = boxes.n;
+        d.target_count = boxes.n;
         return d;
     }
     /// Boxes whose arrays are all in device memory, described.
     struct Resident {
         Resident(HostileNear& host, Dice& dice, int64_t n)
             : boxes(dice, n, false), field(host.description(boxes)) {
-            field.target[0] = &x;
+            field.target_position[0] = &x;
             sums.struct_size = sizeof sums;
             sums.charge[0] = &q, sums.potential[0] = &phi;
         }
@@ -138,14 +138,15 @@ TEST_F(HostileNear, ArraysAnywhereAndPointsInNoBox) {
         Dice dice(static_cast<uint64_t>(9000 + round));
         const int64_t points = dice.of<int64_t>({0, 1, 33, 300, 2000});
         const int32_t precision =
-            dice.of({GRAFT_NEAR_PRECISION_FP32, GRAFT_NEAR_PRECISION_MIXED, GRAFT_NEAR_PRECISION_FP64});
+            dice.of({GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64});
         double apart = dice.of({0.0, 0.0, 1e3, 1e5, 1e9, 1e15});
-        if (precision == GRAFT_NEAR_PRECISION_MIXED) // two floats: 48 bits of the extent
+        if (precision == GRAFT_PRECISION_MIXED) // two floats: 48 bits of the extent
             apart = std::min(apart, 1e5);
         const Boxes boxes(dice, points, dice.one_in(2), apart);
         graft_near_field d = description(boxes);
         d.precision = precision;
-        d.layout = dice.of({GRAFT_NEAR_LAYOUT_AUTO, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+        d.layout = dice.of({0, GRAFT_NEAR_LAYOUT_RANGES, GRAFT_NEAR_LAYOUT_REPLICATED_GROUP, GRAFT_NEAR_LAYOUT_TILED,
+                            GRAFT_NEAR_LAYOUT_TILED_SPLIT, GRAFT_NEAR_LAYOUT_REPLICATED_GROUP_PADDED});
         SCOPED_TRACE("round " + std::to_string(round) + ", n " + std::to_string(boxes.n) + ", in boxes " +
                      std::to_string(boxes.index.size()) + ", components " + std::to_string(boxes.components) +
                      ", precision " + std::to_string(d.precision) + ", layout " + std::to_string(d.layout) +
@@ -157,12 +158,13 @@ TEST_F(HostileNear, ArraysAnywhereAndPointsInNoBox) {
                    static_cast<int>(boxes.components));
         Placed out(dice, any_place(dice), dice.of({narrow, wide}),
                    std::vector<double>(boxes.charge.size(), 0.25), static_cast<int>(boxes.components));
-        d.target[0] = &at.view();
+        d.target_position[0] = &at.view();
         ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
         graft_near_sums sums{};
         sums.struct_size = sizeof sums;
-        sums.charge[0] = &charge.view(), sums.potential[0] = &out.view();
-        sums.mode = boxes.add ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
+        graft_array potential = out.view();
+        potential.flags = boxes.add ? GRAFT_ARRAY_ADD : 0;
+        sums.charge[0] = &charge.view(), sums.potential[0] = &potential;
         std::vector<double> size;
         const std::vector<double> exact = boxes.potentials(0.25, size);
         for (int turn = 0; turn < 2; ++turn) {
@@ -199,12 +201,12 @@ TEST_F(HostileNear, BoxesOfArraysAnywhere) {
         Dice dice(static_cast<uint64_t>(9500 + round));
         const int64_t n = dice.of<int64_t>({33, 700, 3000}), m = dice.of<int64_t>({0, 500});
         const int narrow = GRAFT_F32, wide = GRAFT_F64;
-        const int32_t boxes = dice.of({GRAFT_NEAR_GRID, GRAFT_NEAR_LEVEL, GRAFT_NEAR_LEAVES});
+        const int32_t boxes = dice.of({GRAFT_NEAR_BOXES_GRID, GRAFT_NEAR_BOXES_LEVEL, GRAFT_NEAR_BOXES_LEAVES});
         const std::vector<double> at[2] = {points(dice, n), points(dice, n)}, from = points(dice, m),
                                   charge = points(dice, m > 0 ? m : n);
         SCOPED_TRACE("round " + std::to_string(round) + ", boxes " + std::to_string(boxes) + ", n " +
                      std::to_string(n) + ", sources " + std::to_string(m));
-        set("backend", "cuda");
+        set("backend", "gpu");
         create();
         std::vector<double> right[2];
         for (const Place place : {Place::pageable, Place::device, Place::managed, Place::device}) {
@@ -214,18 +216,18 @@ TEST_F(HostileNear, BoxesOfArraysAnywhere) {
             Placed out(dice, place, wide, std::vector<double>(static_cast<size_t>(3 * n), -1), 3);
             graft_near_field d{};
             d.struct_size = sizeof d;
-            d.dimension = 3, d.components = 3, d.boxes = boxes, d.precision = GRAFT_NEAR_PRECISION_FP64;
-            d.layout = GRAFT_NEAR_LAYOUT_RANGES, d.targets = n, d.sources = m;
+            d.dimension = 3, d.components = 3, d.boxes = boxes, d.precision = GRAFT_PRECISION_FP64;
+            d.layout = GRAFT_NEAR_LAYOUT_RANGES, d.target_count = n, d.source_count = m;
             for (int axis = 0; axis < 3; ++axis)
-                d.cells[axis] = 4, d.upper[axis] = boxes == GRAFT_NEAR_GRID ? 1.0001 : 0;
-            d.target[0] = &first.view(), d.source[0] = m > 0 ? &sources.view() : nullptr;
+                d.cells[axis] = 4, d.upper[axis] = boxes == GRAFT_NEAR_BOXES_GRID ? 1.0001 : 0;
+            d.target_position[0] = &first.view(), d.source_position[0] = m > 0 ? &sources.view() : nullptr;
             ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
             graft_near_sums sums{};
             sums.struct_size = sizeof sums;
             sums.charge[0] = &charges.view(), sums.potential[0] = &out.view();
             for (const int turn : {0, 1}) {
                 if (turn == 1) {
-                    d.target[0] = &second.view();
+                    d.target_position[0] = &second.view();
                     ASSERT_EQ(api->near_field_update(context, plan, &d), GRAFT_OK) << api->last_error();
                 }
                 ASSERT_EQ(api->near_field_execute(context, plan, &sums), GRAFT_OK) << api->last_error();
@@ -254,8 +256,8 @@ TEST_F(HostileNear, BoxesWaitForTheStreamOfTheirPoints) {
     ASSERT_EQ(api->context_set_stream(context, stream), GRAFT_OK);
     graft_near_field d{};
     d.struct_size = sizeof d;
-    d.dimension = 3, d.components = components, d.boxes = GRAFT_NEAR_LEVEL, d.targets = boxes.n;
-    d.target[0] = &x;
+    d.dimension = 3, d.components = components, d.boxes = GRAFT_NEAR_BOXES_LEVEL, d.target_count = boxes.n;
+    d.target_position[0] = &x;
     for (int k = 0; k < 40; ++k) // some milliseconds
         ASSERT_EQ(cudaMemsetAsync(work.data(), k, size_t{8} << 24, stream), cudaSuccess);
     ASSERT_EQ(
@@ -290,17 +292,17 @@ TEST_F(HostileNear, OneAxisOnTheDevice) {
     const OnDevice<double> y(axis[1]);
     const graft_array x = array_at(axis[0].data(), 500, GRAFT_MEMORY_HOST), on_device = y.view(),
                       z = array_at(axis[2].data(), 500, GRAFT_MEMORY_HOST);
-    for (const char* backend : {"auto", "cuda"}) {
+    for (const char* backend : {"auto", "gpu"}) {
         set("backend", backend);
         create();
         graft_near_field d{};
         d.struct_size = sizeof d;
-        d.dimension = 3, d.boxes = GRAFT_NEAR_LEAVES, d.targets = 500;
-        d.target[0] = &x, d.target[1] = &on_device, d.target[2] = &z;
+        d.dimension = 3, d.boxes = GRAFT_NEAR_BOXES_LEAVES, d.target_count = 500;
+        d.target_position[0] = &x, d.target_position[1] = &on_device, d.target_position[2] = &z;
         ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
         ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
         d = description(boxes);
-        d.target[0] = &x, d.target[1] = &on_device, d.target[2] = &z;
+        d.target_position[0] = &x, d.target_position[1] = &on_device, d.target_position[2] = &z;
         d.components = 1;
         ASSERT_EQ(api->near_field_create(context, &d, &plan), GRAFT_OK) << api->last_error();
         ASSERT_EQ(api->near_field_destroy(context, &plan), GRAFT_OK);
@@ -381,7 +383,7 @@ TEST_F(HostileNear, CoordinatesThatAreRefusedLeaveTheOldOnes) {
     const OnDevice<double> spoilt(bad);
     const graft_array x = spoilt.view(3);
     graft_near_field field = r.field;
-    field.target[0] = &x;
+    field.target_position[0] = &x;
     expect_error(api->near_field_update(context, plan, &field), GRAFT_ERROR_VALUE, "target y[700]");
     ASSERT_NO_FATAL_FAILURE(execute(r));
     EXPECT_EQ(r.out.get(), expected);

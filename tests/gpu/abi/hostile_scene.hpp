@@ -68,9 +68,9 @@ class Placed {
             EXPECT_EQ(cudaMallocManaged(reinterpret_cast<void**>(&data_), bytes_.size()), cudaSuccess);
         view_.data = data_ + offset_;
         view_.memory =
-            place == Place::device ? dice.of({GRAFT_MEMORY_CUDA, GRAFT_MEMORY_AUTO})
+            place == Place::device ? dice.of({GRAFT_MEMORY_DEVICE, GRAFT_MEMORY_AUTO})
             : place == Place::managed
-                ? dice.of({GRAFT_MEMORY_MANAGED, GRAFT_MEMORY_CUDA, GRAFT_MEMORY_HOST, GRAFT_MEMORY_AUTO})
+                ? dice.of({GRAFT_MEMORY_MANAGED, GRAFT_MEMORY_DEVICE, GRAFT_MEMORY_HOST, GRAFT_MEMORY_AUTO})
                 : dice.of({GRAFT_MEMORY_HOST, GRAFT_MEMORY_AUTO});
         refill();
     }

@@ -95,25 +95,26 @@ Wish HostileScenes::choose_options(Dice& dice) {
         say(wish, "tree.type", "orb");
     say(wish, "local", dice.of({"off", "on"}));
     const std::string kernel = dice.of({"auto", "auto", "units", "block", "pairs-1d", "tiles-2d"});
-    say(wish, "cuda.kernel", kernel);
+    say(wish, "study.kernel", kernel);
     wish.same_bits = kernel == "auto" || kernel == "units" || kernel == "block";
     const std::string stage = dice.of({"best", "best", "best", "plain", "tiled", "unrolled"});
     wish.may_lack = wish.direct ? stage != "best" : kernel != "auto" && kernel != "units";
-    say(wish, "cuda.build", dice.of({"fused", "fused", "levels", "two-phase"}));
-    say(wish, "cuda.walk", dice.of({"auto", "thread", "warp", "super"}));
-    say(wish, "cuda.direct_stage", stage);
-    say(wish, "cuda.graph", dice.of({"auto", "always", "never"}));
+    say(wish, "study.build", dice.of({"fused", "fused", "levels", "two-phase"}));
+    say(wish, "gpu.walk", dice.of({"auto", "warp", "super"}));
+    say(wish, "study.walk", dice.of({"auto", "auto", "auto", "thread"}));
+    say(wish, "study.direct_stage", stage);
+    say(wish, "gpu.graph", dice.of({"auto", "always", "never"}));
     if (mac == std::string("error") && dice.one_in(4))
         say(wish, "mac.history", "true"), wish.same_bits = false;
     if (dice.one_in(6)) {
-        say(wish, "cuda.list_reuse", "3"), say(wish, "cuda.list_skin", "0.01");
+        say(wish, "gpu.list_reuse", "3"), say(wish, "gpu.list_skin", "0.01");
         wish.same_bits = false;
     }
     if (dice.one_in(6))
-        say(wish, "cuda.list_bytes", "100000");
+        say(wish, "gpu.list_bytes", "100000");
     wish.limited = dice.one_in(10);
     if (wish.limited)
-        say(wish, "cuda.memory", dice.of({"1000000", "4000000", "16000000"}));
+        say(wish, "gpu.memory", dice.of({"1000000", "4000000", "16000000"}));
     return wish;
 }
 
@@ -240,15 +241,23 @@ int32_t HostileScenes::run(graft_context* where, const Scene& s, Arrays& arrays,
     if (arrays.target) {
         list = arrays.target->view();
         list.flags = s.from_1 ? GRAFT_ARRAY_INDEX_FROM_1 : 0;
-        particles.target = &list;
+        particles.target_index = &list;
     }
     points.position[0] = view(arrays.points);
     graft_results results{};
     results.struct_size = sizeof results;
-    results.acceleration[0] = view(arrays.acceleration);
-    results.potential = view(arrays.potential);
-    results.energy = view(arrays.energy), results.virial = view(arrays.virial);
-    results.mode = s.add ? GRAFT_MODE_ADD : GRAFT_MODE_OVERWRITE;
+    graft_array written[4];
+    int count = 0;
+    const auto result = [&](const std::unique_ptr<Placed>& slot) -> const graft_array* {
+        if (!slot)
+            return nullptr;
+        written[count] = slot->view();
+        written[count].flags = s.add ? GRAFT_ARRAY_ADD : 0;
+        return &written[count++];
+    };
+    results.acceleration[0] = result(arrays.acceleration);
+    results.potential = result(arrays.potential);
+    results.energy = result(arrays.energy), results.virial = result(arrays.virial);
     results.flags = s.force ? GRAFT_RESULTS_FORCE : 0;
     if (s.by_points)
         return api->field_at(where, &particles, &points, &results);
@@ -381,7 +390,7 @@ TEST_F(HostileScenes, AreTheCpusAndExact) {
         const Wish wish = choose_options(dice);
         set("backend", "cpu");
         ASSERT_EQ(api->context_create(options, nullptr, &other), GRAFT_OK) << api->last_error();
-        set("backend", "cuda");
+        set("backend", "gpu");
         create();
         ASSERT_EQ(api->context_set_stream(
                       context, dice.of<cudaStream_t>({nullptr, own, cudaStreamLegacy, cudaStreamPerThread})),

@@ -54,13 +54,13 @@ TEST_F(Hostile, AStreamInCaptureIsRefusedAndStaysInCapture) {
     }
     const std::vector<double> found = out.get();
     ASSERT_EQ(api->context_set_stream(context, nullptr), GRAFT_OK);
-    EXPECT_EQ(found, field_of(xyz, "cuda"));
+    EXPECT_EQ(found, field_of(xyz, "gpu"));
     EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 /// First computations allocate, which CUDA refuses to a thread that captures, unless it is asked not to.
 TEST_F(Hostile, AHostThatCapturesElsewhereIsNotDisturbed) {
-    const std::vector<double> expected = field_of(xyz, "cuda");
+    const std::vector<double> expected = field_of(xyz, "gpu");
     const OnDevice<double> positions(xyz), out(std::vector<double>(xyz.size(), -1));
     const Call call(positions.view(3), out.view(3));
     cudaStream_t other = nullptr;
@@ -80,7 +80,7 @@ TEST_F(Hostile, AHostThatCapturesElsewhereIsNotDisturbed) {
 }
 
 TEST_F(Hostile, DefaultStreamsByTheirHandles) {
-    const std::vector<double> expected = field_of(xyz, "cuda");
+    const std::vector<double> expected = field_of(xyz, "gpu");
     const size_t bytes = xyz.size() * sizeof(double);
     double* pinned = nullptr;
     ASSERT_EQ(cudaMallocHost(reinterpret_cast<void**>(&pinned), bytes), cudaSuccess);
@@ -134,7 +134,7 @@ TEST_F(Hostile, ArraysOfTwoDevicesAreRefused) {
 
 /// CUDA copies from memory that is page-locked as a whole or not at all.
 TEST_F(Hostile, ArraysOfWhichAPartIsPageLocked) {
-    const std::vector<double> expected = field_of(xyz, "cuda");
+    const std::vector<double> expected = field_of(xyz, "gpu");
     const size_t bytes = xyz.size() * sizeof(double), page = 4096;
     auto* const block = static_cast<char*>(std::aligned_alloc(page, (bytes / page + 2) * page));
     ASSERT_NE(block, nullptr);
@@ -303,7 +303,7 @@ TEST_F(Hostile, SizesGoUpAndDown) {
 }
 
 TEST_F(Hostile, ManyThreads) {
-    const std::vector<double> expected = field_of(xyz, "cuda");
+    const std::vector<double> expected = field_of(xyz, "gpu");
     create();
     std::atomic<int> wrong{0}, other_field{0}, fine{0};
     const int turns = static_cast<int>(test_size(40, 3));
@@ -365,7 +365,7 @@ TEST_F(Hostile, PointersAndListsThatAreWrong) {
         set("method", method);
         create();
         Call call(positions.view(3), out.view(3));
-        call.particles.target = call.keep(2, targets.view());
+        call.particles.target_index = call.keep(2, targets.view());
         expect_error(attempt(call), GRAFT_ERROR_VALUE, "target");
         EXPECT_EQ(out.get(), std::vector<double>(xyz.size(), -1));
     }

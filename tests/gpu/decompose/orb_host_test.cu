@@ -1,5 +1,6 @@
 // What goes with device ORB: host arrays, measurements, bad values, the steady state.
 #include "orb_scene.cuh"
+#include "study/bench/bench_table.hpp"
 
 #include <cmath>
 
@@ -50,16 +51,16 @@ TEST_F(OrbHostTest, MeasurementsVerifyThemselves) {
         for (int axis = 0; axis < (variant == 0 ? 1 : 3); ++axis) {
             if (cases.skip())
                 continue;
-            decompose::DeviceOrbBench request;
+            study::DeviceOrbBench request;
             request.n = test_size(100003, 5003), request.leaves = small_inputs() ? 9 : 37,
             request.repeats = 1;
-            request.variant = static_cast<decompose::OrbVariant>(variant);
-            request.axis = static_cast<decompose::OrbAxis>(axis);
+            request.variant = static_cast<study::OrbVariant>(variant);
+            request.axis = static_cast<study::OrbAxis>(axis);
             request.temporaries = axis == 1 ? 1 : 3;
-            request.partition = axis == 2 ? decompose::OrbPartition::cell : decompose::OrbPartition::level;
+            request.partition = axis == 2 ? study::OrbPartition::cell : study::OrbPartition::level;
             std::vector<char> text(1 << 16);
             backend::DeviceError error;
-            ASSERT_EQ(decompose::device_orb_table().bench(&request, text.data(), 1 << 16, &error), 0)
+            ASSERT_EQ(study::device_bench_table().orb(&request, text.data(), 1 << 16, &error), 0)
                 << error.message;
             EXPECT_EQ(std::string(text.data()).find("\"verified\":false"), std::string::npos) << text.data();
             if (variant < 4) {

@@ -209,7 +209,10 @@ class Call {
             outputs.energy = view(sums_, ElementType::f64, 1, 8);
             outputs.energy.data += 48;
         }
-        outputs.add = wish.add, outputs.force = wish.force;
+        outputs.force = wish.force;
+        for (ArrayView* output : {&outputs.acceleration[0], &outputs.acceleration[1], &outputs.acceleration[2], &outputs.potential,
+                                  &outputs.virial, &outputs.energy})
+            output->add = wish.add;
         if (wish.points != nullptr)
             take_points(*wish.points, layout, space);
     }

@@ -89,7 +89,9 @@ struct Job {
         wanted.charge[0] = views[3], wanted.potential[0] = views[4];
         for (size_t axis = 0; axis < 3; ++axis)
             wanted.gradient[0][axis] = views[5 + axis];
-        wanted.add = add;
+        wanted.potential[0].add = add;
+        for (ArrayView& view : wanted.gradient[0])
+            view.add = add;
         double least_s = 1e300;
         for (int k = 0; k < repeats; ++k) {
             const int64_t before = memory.allocations();

@@ -1,6 +1,6 @@
 // Lanes of a warp that share the sources of a target (layout `ranges`): any number of them against a plain
 // nested loop, and the same bits every time. By itself the layout takes many for the few targets of a test.
-#include "near_scene.cuh"
+#include "layout_scene.cuh"
 
 #include <cstring>
 
@@ -15,7 +15,7 @@ class NearLanes : public DeviceTest {
   protected:
     /// Error over the bound's unit, sqrt(n) eps sum|qK|.
     template <typename T>
-    double error(int32_t lanes, const NearScene& scene, const near::Sums& sums, const NearReference& right) {
+    double error(int32_t lanes, const LayoutScene& scene, const near::Sums& sums, const NearReference& right) {
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue, false);
         NearArrays<T> arrays(scene, sums, *queue);
@@ -36,10 +36,10 @@ class NearLanes : public DeviceTest {
 TEST_F(NearLanes, ShareATarget) {
     Cases cases(5);
     for (const int dimension : {2, 3}) {
-        NearSceneOptions o;
+        LayoutSceneOptions o;
         o.targets = 397, o.dimension = dimension, o.side = 8, o.components = 3;
         o.same = dimension == 3;
-        const NearScene scene = make_near_scene(o);
+        const LayoutScene scene = make_layout_scene(o);
         for (const Precision precision : {Precision::fp32, Precision::mixed, Precision::fp64})
             for (const Kernel kernel :
                  {Kernel::laplace, Kernel::logarithm, Kernel::yukawa, Kernel::helmholtz}) {

@@ -1,5 +1,5 @@
 // Every near-field layout on the device against a plain nested loop.
-#include "near_scene.cuh"
+#include "layout_scene.cuh"
 
 #include "near/mutual.hpp"
 #include "near/parts.hpp"
@@ -58,7 +58,7 @@ class NearLayouts : public DeviceTest {
   protected:
     /// Runs one layout and returns its results; tells chunks and allocations of a second life.
     template <typename T>
-    std::vector<T> results(Layout layout, const NearScene& scene, const near::Sums& sums,
+    std::vector<T> results(Layout layout, const LayoutScene& scene, const near::Sums& sums,
                            const near::DeviceLayoutOptions& options, int32_t* chunks = nullptr) {
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);
@@ -77,7 +77,7 @@ class NearLayouts : public DeviceTest {
             *chunks = made->chunks();
         return second;
     }
-    double error(Layout layout, const NearScene& scene, const near::Sums& sums, const NearReference& right,
+    double error(Layout layout, const LayoutScene& scene, const near::Sums& sums, const NearReference& right,
                  const near::DeviceLayoutOptions& options = {}) {
         if (sums.precision == Precision::fp32)
             return worst_error(results<float>(layout, scene, sums, options), right, sums, 0x1p-23);
@@ -85,7 +85,7 @@ class NearLayouts : public DeviceTest {
                            sums.precision == Precision::mixed ? 0x1p-23 : 0x1p-52);
     }
     /// 1/r in fp32 by tiles, plain and softened.
-    void expect_tiled(const NearScene& scene, int dimension, int outputs,
+    void expect_tiled(const LayoutScene& scene, int dimension, int outputs,
                       const near::DeviceLayoutOptions& options = {}) {
         near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, dimension, 1, outputs);
         for (const double softening : {0.0, 0.1}) {
@@ -96,7 +96,7 @@ class NearLayouts : public DeviceTest {
         }
     }
     /// All layouts, each within the bound; prints the worst.
-    void all_layouts(const NearScene& scene, const near::Sums& sums, const std::string& what) {
+    void all_layouts(const LayoutScene& scene, const near::Sums& sums, const std::string& what) {
         const NearReference right = near_reference(scene, sums);
         for (int k = 0; k < near::layouts; ++k) {
             const auto layout = static_cast<Layout>(k);
@@ -132,10 +132,10 @@ TEST_F(NearLayouts, EveryKernelPrecisionDimension) {
                     if (cases.skip())
                         continue;
                     const Form& form = forms[f];
-                    NearSceneOptions o;
+                    LayoutSceneOptions o;
                     o.dimension = dimension, o.side = dimension == 3 ? 4 : 8, o.components = 6;
                     o.same = form.same, o.shuffled = form.shuffled, o.seed = static_cast<uint64_t>(turn);
-                    all_layouts(make_near_scene(o),
+                    all_layouts(make_layout_scene(o),
                                 sums_of(kernel, precision, dimension, form.components, form.outputs),
                                 form.same ? "same" : "separate");
                 }
@@ -151,11 +151,11 @@ TEST_F(NearLayouts, ManyTargetsABox) {
             for (const int outputs : {1, 2, 3}) {
                 if (cases.skip())
                     continue;
-                NearSceneOptions o;
+                LayoutSceneOptions o;
                 o.dimension = dimension, o.side = n == 3000 ? 4 : (n == 700 ? 2 : 1);
                 o.targets = n, o.sources = n + 50, o.same = n % 2 == 1, o.shuffled = n == 67;
                 o.spread = n == 3000 ? 2 : 1, o.seed = static_cast<uint64_t>(n);
-                const NearScene scene = make_near_scene(o);
+                const LayoutScene scene = make_layout_scene(o);
                 expect_tiled(scene, dimension, outputs);
             }
 }
@@ -170,10 +170,10 @@ TEST_F(NearLayouts, ManyClosePairs) {
                 for (const int outputs : {1, 2, 3}) {
                     if (cases.skip())
                         continue;
-                    NearSceneOptions o;
+                    LayoutSceneOptions o;
                     o.targets = 64 * mean, o.spread = spread, o.offset = offset;
                     o.seed = static_cast<uint64_t>(mean), o.shuffled = outputs == 2;
-                    NearScene scene = make_near_scene(o);
+                    LayoutScene scene = make_layout_scene(o);
                     if (!o.shuffled)
                         for (size_t s = 1; s < scene.target.at[0].size(); s += 7) {
                             double& x = scene.target.at[0][s];
@@ -200,9 +200,9 @@ TEST_F(NearLayouts, OddSizes) {
             for (const bool same : {true, false}) {
                 if (cases.skip())
                     continue;
-                NearSceneOptions o;
+                LayoutSceneOptions o;
                 o.targets = n, o.sources = n == 33 ? 0 : n + 1, o.side = side, o.same = same;
-                const NearScene scene = make_near_scene(o);
+                const LayoutScene scene = make_layout_scene(o);
                 all_layouts(scene, sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3),
                             "n " + std::to_string(n));
                 all_layouts(scene, sums_of(Kernel::laplace, Precision::fp64, 3, 1, 3),
@@ -214,9 +214,9 @@ TEST_F(NearLayouts, ClusteredAndFarFromTheOrigin) {
     Cases cases(5);
     for (const double spread : {2.0, 3.0})
         for (const double offset : {0.0, 4096.0}) {
-            NearSceneOptions o;
+            LayoutSceneOptions o;
             o.targets = test_size(1500, 500), o.spread = spread, o.offset = offset, o.shuffled = true;
-            const NearScene scene = make_near_scene(o);
+            const LayoutScene scene = make_layout_scene(o);
             for (const Precision precision : precisions) {
                 if (cases.skip())
                     continue;
@@ -229,9 +229,9 @@ TEST_F(NearLayouts, CoincidentPoints) {
     Cases cases(19);
     for (const bool same : {true, false})
         for (const double softening : {0.0, 0.25}) {
-            NearSceneOptions o;
+            LayoutSceneOptions o;
             o.targets = 300, o.sources = 300, o.side = 2, o.same = same;
-            NearScene scene = make_near_scene(o);
+            LayoutScene scene = make_layout_scene(o);
             for (NearPoints* p :
                  {&scene.target, &scene.source}) // twins: every point of a box but one stands on another
                 for (auto& axis : p->at)
@@ -259,7 +259,7 @@ TEST_F(NearLayouts, CoincidentPoints) {
 }
 
 TEST_F(NearLayouts, MissingNeighbourIsSeen) {
-    NearScene scene = make_near_scene({});
+    LayoutScene scene = make_layout_scene({});
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp64, 3, 1, 1);
     const NearReference right = near_reference(scene, sums);
     scene.neighbour.erase(scene.neighbour.begin() + 200);
@@ -271,7 +271,7 @@ TEST_F(NearLayouts, MissingNeighbourIsSeen) {
 
 TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
     Cases cases(7);
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.targets = 3000, o.sources = 2800, o.side = 8, o.shuffled = true, o.components = 3;
     for (const bool same : {true, false})
         for (const int components : {1, 3})
@@ -279,7 +279,7 @@ TEST_F(NearLayouts, ChunksAndHostCollectionHaveTheSameBits) {
                 if (cases.skip())
                     continue;
                 o.same = same;
-                const NearScene scene = make_near_scene(o);
+                const LayoutScene scene = make_layout_scene(o);
                 const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, components, 3);
                 const std::vector<float> whole = results<float>(layout, scene, sums, {});
                 const bool groups = near::name(layout).starts_with("replicated_group");
@@ -318,20 +318,20 @@ TEST_F(NearLayouts, PairsOfBoxesOnce) {
             for (const int outputs : {1, 2, 3}) {
                 if (cases.skip())
                     continue;
-                NearSceneOptions o;
+                LayoutSceneOptions o;
                 o.dimension = dimension, o.side = n >= 3000 ? 4 : (n == 1100 ? 1 : 2);
                 o.targets = n, o.shuffled = n % 200 == 0, o.spread = n == 3000 ? 2.5 : 1;
                 o.seed = static_cast<uint64_t>(n), o.offset = n == 4200 ? 512 : 0;
-                const NearScene scene = make_near_scene(o);
+                const LayoutScene scene = make_layout_scene(o);
                 expect_tiled(scene, dimension, outputs, once);
             }
 }
 
 /// Points at one place in different boxes, boxes that do not name themselves, boxes without a list.
 TEST_F(NearLayouts, PairsOfBoxesOnceWherePointsMeet) {
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.targets = 2500;
-    NearScene scene = make_near_scene(o);
+    LayoutScene scene = make_layout_scene(o);
     for (const size_t other : {1, 5, 63})
         for (auto& axis : scene.target.at)
             std::copy_n(axis.begin() + scene.target.offset[3], 5, axis.begin() + scene.target.offset[other]);
@@ -349,14 +349,14 @@ TEST_F(NearLayouts, PairsOfBoxesOnceWherePointsMeet) {
 
 /// A part's own targets get the bits of the whole.
 TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.targets = 6000, o.shuffled = true, o.spread = 1.3;
-    const NearScene scene = make_near_scene(o);
+    const LayoutScene scene = make_layout_scene(o);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
     const std::vector<float> whole = results<float>(Layout::tiled, scene, sums, once);
     const size_t n = static_cast<size_t>(o.targets);
     for (const near::StructurePart& part : near::cut_structure(scene.structure(), 3)) {
-        NearScene some;
+        LayoutScene some;
         some.target.offset = part.target_offset, some.target.index = part.target_index;
         some.neighbour_offset = part.neighbour_offset, some.neighbour = part.neighbour;
         for (const int64_t point : part.target) {
@@ -374,9 +374,9 @@ TEST_F(NearLayouts, PairsOfBoxesOnceInParts) {
 
 /// Where nobody says so: dense boxes of many points with one charge, and then their bytes are known before.
 TEST_F(NearLayouts, PairsOfBoxesOnceByThemselves) {
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.side = 16, o.targets = int64_t{1} << 17;
-    const NearScene scene = make_near_scene(o);
+    const LayoutScene scene = make_layout_scene(o);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
     const near::Structure structure = scene.structure();
     const near::DeviceStructure on_device(structure, *queue);
@@ -400,9 +400,9 @@ TEST_F(NearLayouts, PairsOfBoxesOnceByThemselves) {
 TEST_F(NearLayouts, ChunksOverlap) {
     if (small_inputs())
         GTEST_SKIP() << "a sanitizer runs one thing after the other";
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.targets = 64 * 64, o.components = 16;
-    const NearScene scene = make_near_scene(o);
+    const LayoutScene scene = make_layout_scene(o);
     for (const Layout layout : {Layout::indexed, Layout::replicated_group, Layout::replicated_group_padded}) {
         const bool indexed = layout == Layout::indexed;
         const near::Sums sums = sums_of(Kernel::helmholtz, Precision::fp64, 3, indexed ? 2 : 16, 3);
@@ -433,9 +433,9 @@ TEST_F(NearLayouts, ChunksOverlap) {
 
 TEST_F(NearLayouts, ShapesOfTiles) {
     Cases cases(5);
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.targets = test_size(5000, 1500);
-    const NearScene scene = make_near_scene(o);
+    const LayoutScene scene = make_layout_scene(o);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
     const NearReference right = near_reference(scene, sums);
     for (const int p : {0, 1, 4, 8, 32})
@@ -453,9 +453,9 @@ TEST_F(NearLayouts, ShapesOfTiles) {
 
 /// Whether or not the index leaves out points of the caller's arrays, which `indexed` holds all the same.
 TEST_F(NearLayouts, BytesAreKnownBefore) {
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.targets = 5000, o.side = 8, o.shuffled = true, o.same = true;
-    NearScene scene = make_near_scene(o);
+    LayoutScene scene = make_layout_scene(o);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);
     for (const int64_t left_out : {0, 100000}) {
         for (int64_t& point : scene.target.index)
@@ -480,7 +480,7 @@ TEST_F(NearLayouts, BytesAreKnownBefore) {
 TEST_F(NearLayouts, TooLittleMemoryIsRefused) {
     near::DeviceLayoutOptions options;
     options.most_bytes = 100;
-    const NearScene scene = make_near_scene({});
+    const LayoutScene scene = make_layout_scene({});
     const near::Structure structure = scene.structure();
     const near::DeviceStructure on_device(structure, *queue);
     const near::Sums sums = sums_of(Kernel::laplace, Precision::fp32, 3, 1, 3);

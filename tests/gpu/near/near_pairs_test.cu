@@ -4,7 +4,7 @@
 // 200,000 points at random places in 8,000 boxes of 0 to 50, each with some 200 boxes drawn at random, every
 // tenth with none: some 5,000 sources a target, in runs of one box. Records are larger than the cap: pieces
 // are tested with it.
-#include "near_scene.cuh"
+#include "layout_scene.cuh"
 
 #include <cstdio>
 #include <string>
@@ -13,12 +13,12 @@ namespace graft::test {
 
 namespace {
 
-NearScene random_scene() {
+LayoutScene random_scene() {
     const auto boxes = static_cast<int32_t>(test_size(8000, 400));
     constexpr double share = 0.028;
     std::mt19937_64 random(7);
     const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
-    NearScene scene;
+    LayoutScene scene;
     NearPoints& points = scene.target;
     points.offset.assign(1, 0);
     for (int32_t b = 0; b < boxes; ++b)
@@ -77,7 +77,7 @@ __global__ void nested_loop(Given g, double* out) {
 
 class NearPairs : public DeviceTest {
   protected:
-    NearReference reference(const NearScene& scene) {
+    NearReference reference(const LayoutScene& scene) {
         backend::DeviceBuffer<double> x(*memory, "x"), y(*memory, "y"), z(*memory, "z"), charge(*memory, "q"),
             out(*memory, "out");
         backend::DeviceBuffer<int64_t> offset(*memory, "o"), index(*memory, "i"), lists(*memory, "l");
@@ -113,7 +113,7 @@ class NearPairs : public DeviceTest {
         return right;
     }
     template <typename T>
-    double error(near::Layout layout, const NearScene& scene, const near::DeviceStructure& structure,
+    double error(near::Layout layout, const LayoutScene& scene, const near::DeviceStructure& structure,
                  const near::Sums& sums, const NearReference& right, double eps) {
         near::DeviceLayoutOptions options;
         const near::Structure& host = structure.host();
@@ -131,7 +131,7 @@ class NearPairs : public DeviceTest {
 };
 
 TEST_F(NearPairs, ABillionOfRandomStructure) {
-    const NearScene scene = random_scene();
+    const LayoutScene scene = random_scene();
     const NearReference right = reference(scene);
     EXPECT_GT(std::accumulate(right.sources.begin(), right.sources.end(), 0.0), small_inputs() ? 1e6 : 1e9);
     const near::Structure host = scene.structure();
@@ -148,7 +148,7 @@ TEST_F(NearPairs, ABillionOfRandomStructure) {
         EXPECT_LE(error<double>(layout, scene, structure, sums, right, 0x1p-23), 4);
     }
     // It can fail: with one charge changed in one part in a thousand.
-    NearScene other = scene;
+    LayoutScene other = scene;
     other.charge[0][4711] *= 1.001;
     sums.precision = near::Precision::fp64;
     EXPECT_GT(error<double>(near::Layout::tiled, other, structure, sums, right, 0x1p-52), 4);

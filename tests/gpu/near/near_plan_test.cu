@@ -1,6 +1,6 @@
 // A near-field plan through the table of libgraft_cuda.so: arrays of any layout and place, added sums,
 // refusals.
-#include "near_scene.cuh"
+#include "layout_scene.cuh"
 
 #include "near/plan/near_table.hpp"
 
@@ -22,7 +22,7 @@ struct PlanTest : DeviceTest {
     const near::DeviceNearTable& table = near::device_near_table();
     backend::DeviceError error;
 
-    void* create(const NearScene& scene, const near::Structure& structure, const near::Sums& sums,
+    void* create(const LayoutScene& scene, const near::Structure& structure, const near::Sums& sums,
                  near::Layout layout = near::Layout::tiled) {
         (void)scene;
         near::DeviceNearOptions options;
@@ -40,7 +40,7 @@ struct PlanTest : DeviceTest {
 template <typename T>
 struct Rows {
     std::vector<T> in, out;
-    explicit Rows(const NearScene& scene) {
+    explicit Rows(const LayoutScene& scene) {
         const auto n = static_cast<size_t>(scene.target.n());
         in.resize(4 * n), out.assign(4 * n, T(1));
         for (size_t i = 0; i < n; ++i) {
@@ -55,7 +55,7 @@ struct Rows {
 struct HostRows : Rows<double> {
     ArrayView points[3], charge;
     near::DeviceNearOutputs outputs;
-    explicit HostRows(const NearScene& scene) : Rows<double>(scene) {
+    explicit HostRows(const LayoutScene& scene) : Rows<double>(scene) {
         const auto host = [&](double* first) {
             return PlanTest::view(first, ElementType::f64, scene.target.n(), 32, MemorySpace::host);
         };
@@ -68,9 +68,9 @@ struct HostRows : Rows<double> {
 
 template <typename T>
 void run_rows(PlanTest& test, near::Precision precision, bool on_device, bool add, bool in_place) {
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.shuffled = true;
-    const NearScene scene = make_near_scene(o);
+    const LayoutScene scene = make_layout_scene(o);
     const near::Structure structure = scene.structure();
     near::Sums sums;
     sums.outputs = 3, sums.precision = precision;
@@ -92,10 +92,11 @@ void run_rows(PlanTest& test, near::Precision precision, bool on_device, bool ad
         points[axis] = test.view(from + axis, type, n, row, where);
     const ArrayView charge = test.view(from + 3, type, n, row, where);
     near::DeviceNearOutputs outputs;
-    outputs.add = add;
-    for (int k = 0; k < 4; ++k) // columns, or rows
-        (k == 0 ? outputs.potential[0] : outputs.gradient[0][k - 1]) =
-            test.view(in_place ? to + k * n : to + k, type, n, step, where);
+    for (int k = 0; k < 4; ++k) { // columns, or rows
+        ArrayView& output = k == 0 ? outputs.potential[0] : outputs.gradient[0][k - 1];
+        output = test.view(in_place ? to + k * n : to + k, type, n, step, where);
+        output.add = add;
+    }
     ASSERT_EQ(test.table.set_points(plan, points, nullptr, nullptr, &test.error), 0) << test.error.message;
     near::DeviceNearReport report;
     int64_t allocations = 0;
@@ -144,9 +145,9 @@ TEST_F(PlanTest, ArraysOfAnyKindAndPlace) {
 /// Of arrays on the first GPU that a stream fills late, and whose sums it copies at once. With one GPU both
 /// parts are on it.
 TEST_F(PlanTest, PartsHaveTheBitsOfTheWholeInTheOrderOfAStream) {
-    NearSceneOptions o;
+    LayoutSceneOptions o;
     o.shuffled = true;
-    const NearScene scene = make_near_scene(o);
+    const LayoutScene scene = make_layout_scene(o);
     const near::Structure structure = scene.structure();
     near::Sums sums;
     sums.outputs = 3, sums.precision = near::Precision::fp32;
@@ -211,7 +212,7 @@ TEST_F(PlanTest, PartsHaveTheBitsOfTheWholeInTheOrderOfAStream) {
                   cudaSuccess);
         ASSERT_EQ(cudaMemsetAsync(out.data(), 0, bytes, stream), cudaSuccess);
         for (void* one : plan)
-            done(table.see_charges(one, &error));
+            done(table.see_sums(one, &error));
         for (void* one : plan)
             done(table.end(one, &report, &error));
         ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
@@ -223,7 +224,7 @@ TEST_F(PlanTest, PartsHaveTheBitsOfTheWholeInTheOrderOfAStream) {
 }
 
 TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
-    NearScene scene = make_near_scene({});
+    LayoutScene scene = make_layout_scene({});
     const near::Structure structure = scene.structure();
     near::Sums sums;
     void* plan = create(scene, structure, sums);
@@ -248,7 +249,7 @@ TEST_F(PlanTest, NumbersThatAreNoneAreNamed) {
 }
 
 TEST_F(PlanTest, CoordinatesBeyondTheArithmeticAreRefusedAndTheOldOnesStay) {
-    NearScene scene = make_near_scene({});
+    LayoutScene scene = make_layout_scene({});
     const near::Structure structure = scene.structure();
     for (const near::Precision precision :
          {near::Precision::fp32, near::Precision::mixed, near::Precision::fp64}) {

@@ -1,6 +1,6 @@
 // Rates of the near-field layouts over points a box: times by events, median of 5, useful pairs (a point with
 // itself included). Prints a table; what it asserts is only that all layouts agree.
-#include "near_scene.cuh"
+#include "layout_scene.cuh"
 
 #include <cstdio>
 #include <string>
@@ -17,14 +17,14 @@ struct Case {
 };
 
 /// Fast: a million points by a sort of boxes only.
-NearScene scene_of(const Case& c) {
-    NearSceneOptions o;
+LayoutScene scene_of(const Case& c) {
+    LayoutSceneOptions o;
     o.dimension = c.dimension, o.side = c.side;
     o.targets = static_cast<int64_t>(c.density * std::pow(c.side, c.dimension));
-    return make_near_scene(o);
+    return make_layout_scene(o);
 }
 
-double pairs_of(const NearScene& scene) {
+double pairs_of(const LayoutScene& scene) {
     double pairs = 0;
     for (size_t b = 0; b + 1 < scene.target.offset.size(); ++b) {
         double m = 0;
@@ -73,7 +73,7 @@ class NearRates : public DeviceTest {
     }
     template <typename T>
     void layouts(const Case& c, const near::Sums& sums, const std::vector<Layout>& which) {
-        const NearScene scene = scene_of(c);
+        const LayoutScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);
@@ -127,7 +127,7 @@ TEST_F(NearRates, PairsOfBoxesOnce) {
     near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
     for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 32, 24}, Case{3, 32, 16}, Case{3, 32, 8},
                           Case{3, 16, 128}, Case{3, 16, 64}, Case{3, 16, 32}}) {
-        const NearScene scene = scene_of(c);
+        const LayoutScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);
@@ -149,7 +149,7 @@ TEST_F(NearRates, PairsOfBoxesOnce) {
 TEST_F(NearRates, SmallBoxes) {
     const near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
     for (const Case& c : {Case{3, 64, 4}, Case{3, 64, 6}, Case{3, 64, 7}, Case{3, 64, 8}, Case{3, 32, 12}}) {
-        const NearScene scene = scene_of(c);
+        const LayoutScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);
@@ -205,7 +205,7 @@ TEST_F(NearRates, ShapesOfTiles) {
     const near::Sums sums = sums_of(near::Kernel::laplace, near::Precision::fp32, 3);
     for (const Case& c : {Case{3, 32, 64}, Case{3, 32, 32}, Case{3, 32, 16}, Case{3, 32, 8}, Case{3, 64, 4},
                           Case{3, 64, 2}}) {
-        const NearScene scene = scene_of(c);
+        const LayoutScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);
@@ -233,7 +233,7 @@ TEST_F(NearRates, ShapesOfTiles) {
 TEST_F(NearRates, CollectionByTheHost) {
     const near::Sums sums = sums_of(near::Kernel::logarithm, near::Precision::fp64, 2);
     for (const Case& c : {Case{2, 512, 2}, Case{2, 256, 15}}) {
-        const NearScene scene = scene_of(c);
+        const LayoutScene scene = scene_of(c);
         const double pairs = pairs_of(scene);
         const near::Structure structure = scene.structure();
         const near::DeviceStructure on_device(structure, *queue);

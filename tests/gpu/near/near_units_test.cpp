@@ -104,4 +104,55 @@ TEST_F(NearUnits, ChargesMayChangeTheirUnitFromExecutionToExecution) {
     }
 }
 
+/// What execution is refused with; "" where it is not.
+template <typename Body>
+std::string refusal(const Body& body) {
+    try {
+        body();
+    } catch (const core::Error& error) {
+        return "status " + std::to_string(static_cast<int>(error.status())) + ": " + error.what();
+    }
+    return "";
+}
+
+/// Sums that are no finite numbers are refused as on the host, from arrays of the host and of the GPU, and the
+/// plan goes on.
+TEST_F(NearUnits, ResultsThatAreNotFiniteAreValue) {
+    using graft::test::near::Precision;
+    for (const Precision precision : {Precision::mixed, Precision::fp64})
+        for (const bool add : {false, true}) {
+            NearScene scene(500, 0, 3, 2);
+            scene.request.sums.precision = precision;
+            scene.request.sums.outputs = 3;
+            scene.request.sums.kernel.factor = 1e303;
+            scene.fill_outputs(0.125);
+            const auto sums = [&] {
+                near::NearSums all = scene.sums();
+                all.add = add;
+                return all;
+            };
+            const auto large = [&](double by) {
+                for (auto& component : scene.charge)
+                    for (double& q : component)
+                        q *= by;
+            };
+            scene.request.options.backend = settings::Backend::cpu;
+            near::NearPlan host(memory, log, scene.request);
+            scene.request.options.backend = settings::Backend::cuda;
+            near::NearPlan gpu(memory, log, scene.request);
+            large(1e10);
+            const std::string words = refusal([&] { host.execute(sums()); });
+            EXPECT_FALSE(words.empty());
+            EXPECT_EQ(refusal([&] { gpu.execute(sums()); }), words);
+            if (!add) {
+                EXPECT_EQ(refusal([&] { run_on_device(scene); }), words);
+            }
+            for (const auto& component : scene.potential)
+                for (const double value : component)
+                    ASSERT_EQ(value, 0.125) << "written on failure";
+            large(1e-20);
+            EXPECT_EQ(refusal([&] { gpu.execute(sums()); }), "");
+        }
+}
+
 } // namespace

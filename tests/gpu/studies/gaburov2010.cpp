@@ -1,7 +1,7 @@
 // gaburov2010 (Octgrav), figures 3.4 to 3.8 on our hardware: a galaxy of disc, bulge and halo (1:1:4),
 // quadrupoles, tight boxes, N_leaf = N_group = 64, arrays on the device.
 //
-//   study_gaburov2010 [--nmin 1] [--nmax 1e7] [--repeat 5] [--backend cuda] [--json FILE]
+//   study_gaburov2010 [--nmin 1] [--nmax 1e7] [--repeat 5] [--backend gpu] [--json FILE]
 //
 // Time over theta and N by steps; speed-up over direct summation in fp32 (measured to 1e6, N^2 beyond:
 // "direct_ms" is then extrapolated); GFLOP/s with his 38 and 70 operations a pair and cell; errors of all
@@ -50,7 +50,7 @@ cli::Snapshot galaxy(std::size_t n) {
 }
 
 Keys keys_of(const Words& words, const std::string& method, const std::string& precision, double softening) {
-    Keys keys = {{"backend", words.text("backend", "cuda")}, {"method", method}, {"precision", precision}};
+    Keys keys = {{"backend", words.text("backend", "gpu")}, {"method", method}, {"precision", precision}};
     if (softening > 0) {
         keys.emplace_back("softening.kind", "plummer");
         keys.emplace_back("softening.length", std::to_string(softening));
@@ -74,7 +74,7 @@ class Study {
     void run_size(std::size_t n) {
         const cli::Snapshot snapshot = galaxy(n);
         softening_ = snapshot.suggested_softening;
-        const Place place = words_.text("backend", "cuda") == "cpu" ? Place::host : Place::device;
+        const Place place = words_.text("backend", "gpu") == "cpu" ? Place::host : Place::device;
         const Bodies bodies(snapshot, place, Real::fp32);
         attempt(table_, "direct", [&] { direct_ms_ = direct_ms(bodies); });
         exact_.clear();
@@ -148,9 +148,9 @@ class Study {
 
 int main(int count, char** words) try {
     const Words arguments(count, words);
-    if (devices() == 0 && arguments.text("backend", "cuda") != "cpu")
+    if (devices() == 0 && arguments.text("backend", "gpu") != "cpu")
         return without_device();
-    make_context({{"backend", arguments.text("backend", "cuda")}}); // or say at once why not
+    make_context({{"backend", arguments.text("backend", "gpu")}}); // or say at once why not
     Study(arguments).run();
     return 0;
 } catch (const std::exception& error) {

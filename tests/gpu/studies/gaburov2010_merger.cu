@@ -136,7 +136,7 @@ class Host {
 
   private:
     static Keys keys_of(const Words& words, const cli::Snapshot& s) {
-        return {{"backend", "cuda"},
+        return {{"backend", "gpu"},
                 {"precision", words.text("precision", "fp32")},
                 {"order", "2"},
                 {"mac.type", words.text("mac", "box")},

@@ -65,7 +65,7 @@ struct Setting {
         (void)cudaEventDestroy(end);
         return median_of(times);
     }
-    /// A whole evaluation from lists on the device, as `auto` and cuda.kernel run it.
+    /// A whole evaluation from lists on the device, as `auto` and study.kernel run it.
     double evaluate(const forces::DeviceEvaluation& h) {
         const auto once = [&] {
             evaluator.evaluate(queue, h, device.tree, device.moments, device.targets, device.lists, field);

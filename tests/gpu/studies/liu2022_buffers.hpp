@@ -1,8 +1,8 @@
-// study_liu2022 with `buffers`: the feed of deck key cuda.buffer, all sizes beside the model's.
+// study_liu2022 with `buffers`: the feed of deck key study.buffer, all sizes beside the model's.
 #pragma once
 
 #include "liu2022.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 
 #include <map>
 
@@ -25,7 +25,7 @@ inline model::PaperWork work_of(const Setting& on) {
             entries > 0 ? sources / entries : 0};
 }
 
-/// The product's feed (deck key cuda.buffer) with all buffers, each beside what was predicted before it ran;
+/// The product's feed (deck key study.buffer) with all buffers, each beside what was predicted before it ran;
 /// then what it chooses by itself.
 class FedStudy {
   public:
@@ -48,7 +48,7 @@ class FedStudy {
         tuning_.set(nullptr);
         while (once(settings::feed_auto).by.find("by t") == std::string::npos)
             print("fed auto", tuning_.told().fed.wall_s, {});
-        const study::BufferTuning::Told told = tuning_.told();
+        const engine::BufferTuning::Told told = tuning_.told();
         const auto chosen = static_cast<double>(told.fed.buffer);
         measure(chosen);
         const auto best = std::ranges::min_element(seconds_, {}, [](const auto& one) { return one.second; });
@@ -61,7 +61,7 @@ class FedStudy {
 
   private:
     const char* name() const { return block_.y > 0 ? "2-D" : "1-D"; }
-    const study::BufferTuning::Told& once(int32_t buffer) {
+    const engine::BufferTuning::Told& once(int32_t buffer) {
         settings::Settings settings = settings_;
         settings.device.buffer = buffer;
         tuning_.before(settings, true);
@@ -86,8 +86,8 @@ class FedStudy {
         return overlap_of(fed_.traced());
     }
     void print(const char* what, double wall_s, const Overlap& overlap) const {
-        const study::BufferTuning::Told& told = tuning_.told();
-        const study::FedReport& fed = told.fed;
+        const engine::BufferTuning::Told& told = tuning_.told();
+        const forces::FedReport& fed = told.fed;
         const model::PaperFeedTimes& p = told.predicted;
         std::printf(
             "{\"liu2022\":\"%s\",\"kernel\":\"%s\",\"buffer\":%lld,\"by\":\"%s\",\"time_s\":%.5g,"
@@ -108,7 +108,7 @@ class FedStudy {
     model::PaperWork work_;
     study::FedEvaluator fed_;
     settings::Settings settings_;
-    study::BufferTuning tuning_;
+    engine::BufferTuning tuning_;
     std::map<double, double> seconds_;
 };
 

@@ -11,9 +11,10 @@
 #include "study.hpp"
 
 #include "backend/gpu_library.hpp"
+#include "core/median.hpp"
 #include "study/bench/bench_near.hpp"
 #include "near/mutual.hpp"
-#include "near_tool_json.hpp"
+#include "study/tools/near_tool_json.hpp"
 #include "study/calibrate/calibrate.hpp"
 
 #include "core/error.hpp"
@@ -62,10 +63,10 @@ std::vector<study::BenchGrid> cases_of(const study::Words& words) {
     return list;
 }
 
-capi::NearRequest request_of(const study::Words& words, const study::BenchGrid& grid) {
-    capi::NearRequest request;
+study::NearRequest request_of(const study::Words& words, const study::BenchGrid& grid) {
+    study::NearRequest request;
     request.grid = grid;
-    request.cuda = true;
+    request.cuda = true, request.choice.every = true;
     request.sums.dimension = grid.dimension;
     request.sums.kernel.kernel = grid.dimension == 2 ? near::Kernel::logarithm : near::Kernel::laplace;
     const std::string precision = words.text("precision", "auto");
@@ -100,7 +101,7 @@ std::vector<near::Layout> layouts_of(const study::Words& words, const near::Shap
 }
 
 /// A first round tells how many there is time for.
-std::vector<study::BenchTimes> timed(const capi::NearRequest& request, const study::BenchCase& one,
+std::vector<study::BenchTimes> timed(const study::NearRequest& request, const study::BenchCase& one,
                                     double case_s, int32_t& repeats) {
     const auto run = [&](int32_t times) {
         return study::bench_layouts_on_device(request.layouts, one, request.sums, request.choice.way,
@@ -120,13 +121,13 @@ double median_of(const std::vector<near::Times>& all, double near::Times::*field
     std::vector<double> values;
     for (const near::Times& one : all)
         values.push_back(one.*field);
-    return study::median(values);
+    return core::median(values);
 }
 
 /// Lines: dimension points density precision form-of-the-layout chunks phase seconds | terms | the problem's
 /// numbers | seconds of an execution from call to return, of making the plan, of what its first execution
 /// takes longer, of transfers as predicted. Terms and transfers with the built-in numbers' slots and link.
-void write_samples(std::FILE* file, const capi::NearRequest& request, const capi::NearAnswer& answer) {
+void write_samples(std::FILE* file, const study::NearRequest& request, const study::NearAnswer& answer) {
     const model::Machine built_in;
     for (size_t k = 0; k < request.layouts.size(); ++k) {
         const study::BenchTimes& times = answer.times[k];
@@ -135,7 +136,7 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
         const near::NearProblem p = near::problem_of(request.layouts[k], answer.shape, request.choice.way);
         const near::NearLayout form =
             near::near_form(static_cast<near::NearLayout>(request.layouts[k]), request.choice.way);
-        const double seconds[] = {study::median(times.once_s),
+        const double seconds[] = {core::median(times.once_s),
                                   median_of(times.second, &near::Times::charges_s),
                                   median_of(times.second, &near::Times::kernel_s),
                                   median_of(times.second, &near::Times::scatter_s)};
@@ -153,7 +154,7 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
                          p.targets, p.boxes, p.neighbours, p.pairs, p.warp_pairs, p.lane_pairs, p.gathered,
                          p.group_slots, p.lane_targets, p.runs, p.most_targets, p.most_sources,
                          p.layout_bytes, median_of(times.second, &near::Times::total_s),
-                         study::median(times.create_s), study::median(times.first_s),
+                         core::median(times.create_s), core::median(times.first_s),
                          near::near_time(form, p, request.choice.way, built_in).transfer_s);
         }
     }
@@ -162,7 +163,7 @@ void write_samples(std::FILE* file, const capi::NearRequest& request, const capi
 
 /// "auto": what layout: auto takes where so many executions are expected, and the seconds of its trial, if
 /// any.
-std::string autos_json(const capi::NearRequest& request, const study::BenchCase& one,
+std::string autos_json(const study::NearRequest& request, const study::BenchCase& one,
                        const model::Machine& machine) {
     std::string text;
     for (const double executes : {1.0, 10.0, 1000.0}) {
@@ -180,12 +181,12 @@ std::string autos_json(const capi::NearRequest& request, const study::BenchCase&
 
 /// "noise": standard errors of each layout's medians: of what comes once, and of an execution; from the
 /// median deviation, as a trial's.
-std::string noise_json(const capi::NearRequest& request, const capi::NearAnswer& answer) {
+std::string noise_json(const study::NearRequest& request, const study::NearAnswer& answer) {
     const auto error = [](std::vector<double> values) {
-        const double middle = study::median(values);
+        const double middle = core::median(values);
         for (double& one : values)
             one = std::fabs(one - middle);
-        return 1.4826 * 1.2533 * study::median(values) / std::sqrt(static_cast<double>(values.size()));
+        return 1.4826 * 1.2533 * core::median(values) / std::sqrt(static_cast<double>(values.size()));
     };
     std::string text;
     for (size_t k = 0; k < request.layouts.size(); ++k) {
@@ -204,8 +205,8 @@ std::string noise_json(const capi::NearRequest& request, const capi::NearAnswer&
 
 std::string answer_of(const study::Words& words, const study::BenchGrid& grid, const study::BenchCase& one,
                       const model::Machine& machine, std::FILE* samples) {
-    capi::NearRequest request = request_of(words, grid);
-    capi::NearAnswer answer;
+    study::NearRequest request = request_of(words, grid);
+    study::NearAnswer answer;
     answer.shape = near::shape_of(one.structure(), request.sums);
     request.layouts = layouts_of(words, answer.shape);
     near::NearWay& way = request.choice.way;
@@ -215,7 +216,7 @@ std::string answer_of(const study::Words& words, const study::BenchGrid& grid, c
     answer.times = timed(request, one, words.number("case-s", 0.6), request.repeats);
     if (samples != nullptr)
         write_samples(samples, request, answer);
-    std::string text = capi::near_answer_json(request, answer);
+    std::string text = study::near_answer_json(request, answer);
     text.back() = ',';
     return text + noise_json(request, answer) + autos_json(request, one, machine) + "}";
 }

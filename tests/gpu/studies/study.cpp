@@ -95,7 +95,7 @@ Bodies::~Bodies() {
 graft_array Bodies::column(int column) const {
     graft_array array = real_ == Real::fp32 ? graft::view(reinterpret_cast<float*>(data_) + column * n_, n_)
                                             : graft::view(reinterpret_cast<double*>(data_) + column * n_, n_);
-    return place_ == Place::device ? graft::in_memory(array, GRAFT_MEMORY_CUDA, 0) : array;
+    return place_ == Place::device ? graft::in_memory(array, GRAFT_MEMORY_DEVICE, 0) : array;
 }
 
 graft::Particles Bodies::particles() const {

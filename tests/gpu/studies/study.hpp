@@ -4,7 +4,7 @@
 
 #include "snapshot/snapshot.hpp"
 
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <cstdint>
 #include <map>

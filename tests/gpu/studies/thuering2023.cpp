@@ -102,7 +102,7 @@ class Study {
 
     void run() {
         table_.title("ms an evaluation; errors of Barnes-Hut against all pairs");
-        each([&](std::size_t n) { both(n, "cuda", Place::device); });
+        each([&](std::size_t n) { both(n, "gpu", Place::device); });
         if (words_.has("cpu"))
             each([&](std::size_t n) { both(n, "cpu", Place::host); });
         year();
@@ -135,7 +135,7 @@ class Study {
     /// A block of all pairs, where the stage lets one choose it.
     double staged_ms(const char* stage, int block, const Bodies& bodies) {
         const Keys keys =
-            with(with(naive("cuda"), "cuda.direct_stage", stage), "cuda.block_x", std::to_string(block));
+            with(with(naive("gpu"), "study.direct_stage", stage), "study.block_x", std::to_string(block));
         return 1e3 * all_pairs(keys, bodies).wall_s;
     }
 
@@ -222,10 +222,10 @@ class Study {
             });
         };
         for (const char* build : {"fused", "levels"})
-            line(build, with(barnes_hut("cuda"), "cuda.build", build));
+            line(build, with(barnes_hut("gpu"), "study.build", build));
         for (int depth = 1; depth <= 9; ++depth)
             line("two-phase " + std::to_string(depth),
-                 with(with(barnes_hut("cuda"), "cuda.build", "two-phase"), "cuda.top_depth",
+                 with(with(barnes_hut("gpu"), "study.build", "two-phase"), "study.top_depth",
                       std::to_string(depth)));
     }
 
@@ -237,7 +237,7 @@ class Study {
                 rearrange(s, name[0] == 's' ? shuffled(s.size()) : along_curve(s));
             attempt(table_, name, [&] {
                 const Bodies bodies(s, Place::device, Real::fp64);
-                const Timing t = time_of(barnes_hut("cuda"), bodies, repeats_);
+                const Timing t = time_of(barnes_hut("gpu"), bodies, repeats_);
                 table_.print(Row()
                                  .add("bodies", static_cast<double>(n))
                                  .add("order", std::string(name))
@@ -266,7 +266,7 @@ int main(int count, char** words) try {
     const Words arguments(count, words);
     if (devices() == 0)
         return without_device();
-    make_context({{"backend", "cuda"}}); // or say at once why not
+    make_context({{"backend", "gpu"}}); // or say at once why not
     Study(arguments).run();
     return 0;
 } catch (const std::exception& error) {

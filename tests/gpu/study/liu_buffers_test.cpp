@@ -2,7 +2,7 @@
 // predicted and measured is there.
 #include "bodies.hpp"
 #include "library_fixture.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "small.hpp"
 
 #include <set>
@@ -78,7 +78,7 @@ TEST_P(DeviceBuffers, ForcesStayRightWhileTheyAreChosen) {
     const double error = worst(whole);
     settings.device.buffer = feed_auto;
     Solver solver(settings, memory);
-    const BufferTuning::Told& told = solver.buffers().told();
+    const engine::BufferTuning::Told& told = solver.buffers().told();
     std::set<int64_t> tried, kept;
     for (int call = 0; call < 14; ++call) {
         EXPECT_LT(worst(solver), 1.1 * error) << call << " " << told.by;

@@ -303,7 +303,7 @@ TEST_F(Variants, FedByTheHostFromLists) {
                 SCOPED_TRACE(core::format("kernel %d order %d buffer %lld", static_cast<int>(kernel), order,
                                           (long long)buffer));
                 compare(scene, how_for(scene, kernel));
-                const study::FedReport& report = fed->report();
+                const forces::FedReport& report = fed->report();
                 EXPECT_EQ(report.leaf_entries, scene.lists.leaves.size());
                 EXPECT_EQ(report.node_entries, scene.lists.nodes.size());
                 EXPECT_EQ(report.groups, scene.lists.group_count());

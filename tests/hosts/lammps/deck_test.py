@@ -107,7 +107,7 @@ class Deck(unittest.TestCase):
                 self.assertNotIn("went on", done.stdout)
 
     def test_without_graft(self):
-        self.refused(run(WITH_GRAFT, 1, {"GRAFT_LIBRARY": "/nowhere/libgraft.so.0"}), "/nowhere/libgraft.so.0", "ERROR")
+        self.refused(run(WITH_GRAFT, 1, {"GRAFT_LIBRARY": "/nowhere/libgraft.so.1"}), "/nowhere/libgraft.so.1", "ERROR")
 
 
 if __name__ == "__main__":

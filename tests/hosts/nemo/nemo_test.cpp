@@ -1,7 +1,7 @@
 // graft_acc.so in a NEMO in small (mini_nemo.hpp), against sums made here and conservation.
 #include "mini_nemo.hpp"
 
-#include <graft.hpp>
+#include <graft/graft.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -330,7 +330,7 @@ TEST_F(Failures, Decks) {
                 "half_potential is 'maybe'");
     EXPECT_EXIT(
         {
-            setenv("GRAFT_LIBRARY", "/nowhere/libgraft.so.0", 1);
+            setenv("GRAFT_LIBRARY", "/nowhere/libgraft.so.1", 1);
             mini::get_acceleration("graft_acc", "", "");
         },
         exits, "graft_acc: .*GRAFT_LIBRARY.*nowhere");

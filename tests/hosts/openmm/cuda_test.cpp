@@ -18,7 +18,7 @@ using OpenMM::Platform;
 using OpenMM::State;
 
 const char* exact = "{method: direct, precision: fp64, backend: cpu}";
-const char* exact_there = "{method: direct, precision: fp64, backend: cuda}";
+const char* exact_there = "{method: direct, precision: fp64, backend: gpu}";
 
 bool present() {
     for (int i = 0; i < Platform::getNumPlatforms(); ++i)
@@ -52,8 +52,8 @@ void expect_same(const State& found, const State& expected, double tolerance) {
 
 /// What Graft computed on last.
 std::string backend(Simulation& run) {
-    return run.graft().getReport(run.context()).find("\"backend\":\"cuda\"") != std::string::npos ? "cuda"
-                                                                                                  : "cpu";
+    return run.graft().getReport(run.context()).find("\"backend\":\"gpu\"") != std::string::npos ? "gpu"
+                                                                                                 : "cpu";
 }
 
 /// With Graft on the processor, through the host's memory, and on the GPU, where the arrays are.
@@ -66,7 +66,7 @@ void expect_same_in_each_precision(const Matter& matter, bool periodic) {
             Platform::getPlatformByName("CUDA").setPropertyDefaultValue("Precision", name);
             Simulation run(Simulation::of(matter, graft_force(matter, periodic, deck), "CUDA"));
             expect_same(run.state(), right.state(), tolerance);
-            EXPECT_EQ(backend(run), deck == exact ? "cpu" : "cuda");
+            EXPECT_EQ(backend(run), deck == exact ? "cpu" : "gpu");
         }
 }
 
@@ -88,7 +88,7 @@ TEST_F(Cuda, FewParticlesStayOnTheGpu) {
     std::printf("192 atoms, default deck: rms force error %.1e\n",
                 relative_error(found.getForces(), right.state().getForces()));
     expect_same(found, right.state(), 1e-5);
-    EXPECT_EQ(backend(run), "cuda");
+    EXPECT_EQ(backend(run), "gpu");
 }
 
 TEST_F(Cuda, SameBits) {
@@ -129,7 +129,7 @@ TEST_F(Cuda, WhatIsTheProcessors) {
     EXPECT_NE(run.graft().getLog(run.context()).find("device memory"), std::string::npos)
         << run.graft().getLog(run.context());
     Simulation insists(
-        Simulation::of(matter, graft_force(matter, false, "{method: reference, backend: cuda}"), "CUDA"));
+        Simulation::of(matter, graft_force(matter, false, "{method: reference, backend: gpu}"), "CUDA"));
     EXPECT_THROW(insists.state(), OpenMM::OpenMMException);
 }
 
@@ -272,7 +272,7 @@ TEST_F(Cuda, ErrorOfTheDefaultDeck) {
         const double error = relative_error(run.state().getForces(), right.state().getForces());
         std::printf("%s, %d atoms: rms force error %.1e of the rms force\n", name, matter.size(), error);
         EXPECT_LT(error, 1e-5);
-        EXPECT_EQ(backend(run), "cuda");
+        EXPECT_EQ(backend(run), "gpu");
     }
 }
 

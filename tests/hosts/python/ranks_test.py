@@ -1,4 +1,4 @@
-"""graft.py over the ranks of mpi4py: every rank hands over its particles and gets their accelerations, beside a sum in NumPy.
+"""The package graft over the ranks of mpi4py: every rank hands over its particles and gets their accelerations, beside a sum in NumPy.
 
 usage: mpiexec -n P python ranks_test.py
 """
@@ -23,7 +23,7 @@ def main():
         again = gravity.compute(numpy.ascontiguousarray(x[mine]), 1 / len(x)).acceleration
         try:  # a failure on one rank is the same status on all
             gravity.compute(numpy.full((5, 3), numpy.nan if ranks.rank == ranks.size - 1 else 1.0), 1.0)
-            status = graft.OK
+            status = graft.Status.OK
         except graft.Error as error:
             status = error.status
     d = x[None] - x[mine][:, None]

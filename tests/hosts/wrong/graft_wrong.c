@@ -56,12 +56,12 @@ static void leave_word(void) {
 }
 
 /* An item that is as it was has not been computed, or adds nothing. */
-static void spoil(const graft_array* a, const double* before, int32_t mode) {
+static void spoil(const graft_array* a, const double* before) {
     for (int64_t i = 0; i < a->n; ++i)
         for (int32_t c = 0; c < a->components; ++c) {
             const double old = before[i * a->components + c], now = get(a, i, c);
             if (now != old)
-                put(a, i, c, now + too_much * (mode == GRAFT_MODE_ADD ? now - old : now));
+                put(a, i, c, now + too_much * ((a->flags & GRAFT_ARRAY_ADD) != 0 ? now - old : now));
         }
     leave_word();
 }
@@ -70,23 +70,29 @@ static int32_t spoiled(int32_t (*call)(graft_context*, const graft_particles*, c
                                        const graft_results*),
                        graft_context* context, const graft_particles* particles,
                        const graft_particles* points, const graft_results* results) {
-    graft_array arrays[3];
+    graft_array arrays[3], added[3];
     double* before[3] = {NULL, NULL, NULL};
     for (int axis = 0; results != NULL && axis < 3; ++axis)
-        if (results->acceleration[axis] != NULL && results->acceleration[axis]->memory == GRAFT_MEMORY_HOST) {
+        if (results->acceleration[axis] != NULL &&
+            results->acceleration[axis]->memory != GRAFT_MEMORY_DEVICE) {
             arrays[axis] = plain(results->acceleration[axis]);
             before[axis] = copy_of(&arrays[axis]);
         }
     int32_t status = call(context, particles, points, results);
     if (status == GRAFT_OK && results->acceleration[0] != NULL && before[0] == NULL) {
         graft_results again = *results;
-        again.mode = GRAFT_MODE_ADD, again.potential = again.virial = again.energy = NULL;
+        again.potential = again.virial = again.energy = NULL;
+        for (int axis = 0; axis < 3 && results->acceleration[axis] != NULL; ++axis) {
+            added[axis] = *results->acceleration[axis];
+            added[axis].flags |= GRAFT_ARRAY_ADD;
+            again.acceleration[axis] = &added[axis];
+        }
         status = call(context, particles, points, &again);
         leave_word();
     }
     for (int axis = 0; axis < 3; ++axis) {
         if (before[axis] != NULL && status == GRAFT_OK)
-            spoil(&arrays[axis], before[axis], results->mode);
+            spoil(&arrays[axis], before[axis]);
         free(before[axis]);
     }
     return status;

@@ -11,5 +11,5 @@ int main(void) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }
-    return strcmp(api->version(), "0.1.0") != 0 || !GRAFT_HAS(api, run_tool);
+    return strcmp(api->version(), GRAFT_VERSION_STRING) != 0 || !GRAFT_HAS(api, run_tool);
 }

@@ -1,5 +1,6 @@
 // A C++ host of the installed tree: two masses, by the table.
 #include <graft/functions.h>
+#include <graft/views.h>
 
 #include <cmath>
 #include <cstdio>
@@ -11,19 +12,10 @@ int main() {
         std::fprintf(stderr, "%s\n", graft_last_error());
         return 1;
     }
-    std::vector<double> x = {0, 0, 0, 0, 2, 0}, mass = {1, 8}, a(6);
-    const auto view = [](std::vector<double>& data, int components) {
-        graft_array array{};
-        array.struct_size = sizeof array;
-        array.data = data.data();
-        array.dtype = GRAFT_F64;
-        array.memory = GRAFT_MEMORY_HOST;
-        array.components = components;
-        array.n = 2;
-        array.bytes = static_cast<int64_t>(data.size() * sizeof(double));
-        return array;
-    };
-    const graft_array position = view(x, 3), charge = view(mass, 1), field = view(a, 3);
+    const std::vector<double> x = {0, 0, 0, 0, 2, 0}, mass = {1, 8};
+    std::vector<double> a(6);
+    const graft_array position = graft_rows_const_f64(x.data(), 2, 3, 3), field = graft_rows_f64(a.data(), 2, 3, 3);
+    const graft_array charge = graft_view_const_f64(mass.data(), 2);
     graft_particles particles{};
     particles.struct_size = sizeof particles;
     particles.n = 2;

@@ -51,21 +51,24 @@ void careless_release(void*, void* pointer, int64_t) {
 }
 
 struct Variant {
-    int32_t method, tree, mac, precision;
+    settings::Method method;
+    tree::TreeType tree;
+    settings::MacType mac;
+    settings::Precision precision;
 };
 
 const Variant variants[] = {
-    {GRAFT_METHOD_TREE, GRAFT_TREE_OCTREE, GRAFT_MAC_BOX, GRAFT_PRECISION_MIXED},
-    {GRAFT_METHOD_TREE, GRAFT_TREE_ORB, GRAFT_MAC_ERROR, GRAFT_PRECISION_FP64},
-    {GRAFT_METHOD_DIRECT, GRAFT_TREE_OCTREE, GRAFT_MAC_EDGE, GRAFT_PRECISION_FP32},
-    {GRAFT_METHOD_REFERENCE, GRAFT_TREE_OCTREE, GRAFT_MAC_EDGE, GRAFT_PRECISION_FP64},
+    {settings::Method::tree, tree::TreeType::octree, settings::MacType::box, settings::Precision::mixed},
+    {settings::Method::tree, tree::TreeType::orb, settings::MacType::error, settings::Precision::fp64},
+    {settings::Method::direct, tree::TreeType::octree, settings::MacType::edge, settings::Precision::fp32},
+    {settings::Method::reference, tree::TreeType::octree, settings::MacType::edge, settings::Precision::fp64},
 };
 
-graft_options_values options_of(const Variant& v) {
-    graft_options_values o = options(v.method, v.precision);
-    o.tree_type = v.tree;
-    o.mac_type = v.mac;
-    o.threads = 2;
+capi::Options options_of(const Variant& v) {
+    capi::Options o = options(v.method, v.precision);
+    o.engine.tree_type = v.tree;
+    o.engine.mac = v.mac;
+    o.engine.threads = 2;
     return o;
 }
 
@@ -112,8 +115,8 @@ TEST(Allocation, NoneInTheSteadyState) {
         Ledger ledger;
         const graft_allocator allocator = allocator_of(ledger);
         Field f(5000);
-        graft_options_values o = options_of(variant);
-        o.threads = 1;
+        capi::Options o = options_of(variant);
+        o.engine.threads = 1;
         Context context(o, &allocator);
         Call call(b, f);
         for (int k = 0; k < 3; ++k)
@@ -129,7 +132,7 @@ TEST(Allocator, WhatIgnoresTheAlignmentIsRefusedWithTheAddress) {
     graft_allocator allocator{};
     allocator.struct_size = sizeof allocator;
     allocator.allocate = careless_allocate, allocator.release = careless_release;
-    Context context(options(GRAFT_METHOD_TREE, GRAFT_PRECISION_MIXED), &allocator);
+    Context context(options(settings::Method::tree, settings::Precision::mixed), &allocator);
     if (context.status == GRAFT_OK) {
         Bodies b = plummer(2000);
         Field f(2000);
@@ -139,4 +142,32 @@ TEST(Allocator, WhatIgnoresTheAlignmentIsRefusedWithTheAddress) {
     EXPECT_EQ(context.status, GRAFT_ERROR_ARGUMENT);
     EXPECT_NE(std::string(capi::last_error()).find("multiple of 64"), std::string::npos) << capi::last_error();
     EXPECT_NE(std::string(capi::last_error()).find("0x"), std::string::npos) << capi::last_error();
+}
+
+TEST(Allocation, ReleasedMemoryIsGivenBackAndTakenAnew) {
+    for (const Variant& variant : variants) {
+        Ledger ledger;
+        const graft_allocator allocator = allocator_of(ledger);
+        capi::Options o = options_of(variant);
+        o.engine.mac_history = true; // the last accelerations are no memory to be filled anew
+        Context context(o, &allocator), kept(o);
+        const Bodies b = plummer(2000);
+        Field f(2000), wanted(2000);
+        Call call(b, f), call_kept(b, wanted);
+        ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::compute(kept, &call_kept.particles, &call_kept.results), GRAFT_OK);
+        const int64_t before = ledger.held;
+        double total = 0, again = 0;
+        ASSERT_EQ(capi::query(context, "interactions.p2p", &total), GRAFT_OK);
+        ASSERT_EQ(capi::context_release_memory(context), GRAFT_OK) << capi::last_error();
+        EXPECT_LT(ledger.held, 40000) << "of " << before;
+        EXPECT_EQ(capi::query(context, "interactions.p2p", &again), GRAFT_OK) << "figures stay";
+        EXPECT_EQ(again, total);
+        ASSERT_EQ(capi::context_release_memory(context), GRAFT_OK) << "twice is fine";
+        ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::compute(kept, &call_kept.particles, &call_kept.results), GRAFT_OK);
+        EXPECT_EQ(f.ax, wanted.ax);
+        EXPECT_EQ(f.potential, wanted.potential);
+        EXPECT_EQ(f.virial, wanted.virial);
+    }
 }

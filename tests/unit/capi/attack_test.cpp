@@ -11,7 +11,7 @@ using namespace graft::test;
 
 namespace {
 
-Field field_of(const Bodies& bodies, const graft_options_values& values) {
+Field field_of(const Bodies& bodies, const capi::Options& values) {
     Field field(bodies.size());
     Context context(values);
     Call call(bodies, field);
@@ -45,13 +45,13 @@ Bodies with_outliers(double distance) {
 TEST(Attack, ParticlesAloneInTheirGroupInAnyUnit) {
     for (const double unit : {1.0, 1e20, 1e-25}) {
         const Bodies bodies = scaled(with_outliers(1e3), unit);
-        const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
-        for (const int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64})
-            for (const int32_t tree : {GRAFT_TREE_OCTREE, GRAFT_TREE_ORB}) {
-                graft_options_values values = options(GRAFT_METHOD_TREE, precision);
-                values.tree_type = tree;
+        const Field exact = field_of(bodies, options(settings::Method::reference));
+        for (const auto precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
+            for (const auto tree : {tree::TreeType::octree, tree::TreeType::orb}) {
+                capi::Options values = options(settings::Method::tree, precision);
+                values.engine.tree_type = tree;
                 EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 1), 0.05)
-                    << "unit " << unit << ", precision " << precision << ", tree " << tree;
+                    << "unit " << unit << ", precision " << static_cast<int>(precision) << ", tree " << static_cast<int>(tree);
             }
     }
 }
@@ -59,11 +59,11 @@ TEST(Attack, ParticlesAloneInTheirGroupInAnyUnit) {
 TEST(Attack, LastBlockOfOneParticleInAnyUnit) {
     for (const double unit : {1e-100, 1e-20, 1e20, 1e60}) {
         const Bodies bodies = scaled(plummer(257, 3), unit);
-        const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
-        for (const int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64})
-            EXPECT_LT(quantile(errors(field_of(bodies, options(GRAFT_METHOD_DIRECT, precision)), exact), 1),
+        const Field exact = field_of(bodies, options(settings::Method::reference));
+        for (const auto precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
+            EXPECT_LT(quantile(errors(field_of(bodies, options(settings::Method::direct, precision)), exact), 1),
                       1e-3)
-                << "unit " << unit << ", precision " << precision;
+                << "unit " << unit << ", precision " << static_cast<int>(precision);
     }
 }
 
@@ -73,10 +73,10 @@ TEST(Attack,
     for (const double x : {0.0, 6e-17, 1.2e-16})
         bodies.add(x, 0, 0, 1e-40);
     bodies.add(4e3, 1e3, 0, 1e-3);
-    const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
+    const Field exact = field_of(bodies, options(settings::Method::reference));
     for (const int32_t group : {1, 2, 128}) {
-        graft_options_values values = options(GRAFT_METHOD_TREE, GRAFT_PRECISION_MIXED);
-        values.tree_leaf = values.tree_group = group;
+        capi::Options values = options(settings::Method::tree, settings::Precision::mixed);
+        values.asked.leaf = values.asked.group = group;
         const Field field = field_of(bodies, values);
         EXPECT_LT(quantile(errors(field, exact), 1), 0.1) << "group " << group;
     }
@@ -93,17 +93,17 @@ TEST(Attack, OnePointInAnyUnit) {
             }(),
             unit);
         Field field(1), exact(1);
-        for (const auto& [method, to] : {std::pair{GRAFT_METHOD_REFERENCE, &exact},
-                                         {GRAFT_METHOD_TREE, &field},
-                                         {GRAFT_METHOD_DIRECT, &field}}) {
-            Context context(options(method, GRAFT_PRECISION_MIXED));
+        for (const auto& [method, to] : {std::pair{settings::Method::reference, &exact},
+                                         {settings::Method::tree, &field},
+                                         {settings::Method::direct, &field}}) {
+            Context context(options(method, settings::Precision::mixed));
             Field unused(bodies.size());
             Call sources(bodies, unused), points(point, *to);
             points.results.virial = points.results.energy = nullptr;
             ASSERT_EQ(capi::field_at(context, &sources.particles, &points.particles, &points.results),
                       GRAFT_OK)
                 << capi::last_error();
-            EXPECT_LT(errors(*to, exact)[0], 1e-3) << "unit " << unit << ", method " << method;
+            EXPECT_LT(errors(*to, exact)[0], 1e-3) << "unit " << unit << ", method " << static_cast<int>(method);
             EXPECT_NEAR(to->potential[0] / exact.potential[0], 1, 1e-3);
         }
     }
@@ -112,8 +112,8 @@ TEST(Attack, OnePointInAnyUnit) {
 TEST(Attack, ErrorCriterionHoldsInTinyUnits) { // its powers of lengths and forces left double
     for (const double unit : {1.0, 1e-100}) {
         const Bodies bodies = scaled(plummer(1000, 3), unit);
-        const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
-        const Field field = field_of(bodies, options(GRAFT_METHOD_TREE));
+        const Field exact = field_of(bodies, options(settings::Method::reference));
+        const Field field = field_of(bodies, options(settings::Method::tree));
         EXPECT_LT(quantile(errors(field, exact), 0.99), 2e-3) << "unit " << unit;
     }
 }
@@ -134,15 +134,15 @@ Bodies clusters_in_a_row(size_t n) {
 
 TEST(Attack, ErrorCriterionBesideTheRimOfANode) {
     const Bodies bodies = clusters_in_a_row(3000);
-    const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
-    for (const int32_t tree : {GRAFT_TREE_OCTREE, GRAFT_TREE_ORB})
+    const Field exact = field_of(bodies, options(settings::Method::reference));
+    for (const auto tree : {tree::TreeType::octree, tree::TreeType::orb})
         for (const int32_t leaf : {8, 64}) {
-            graft_options_values values = options(GRAFT_METHOD_TREE);
-            values.tree_type = tree;
-            values.tree_leaf = leaf;
-            values.tree_group = 2 * leaf;
-            EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 0.99), 10 * values.mac_accuracy)
-                << "tree " << tree << ", leaf " << leaf;
+            capi::Options values = options(settings::Method::tree);
+            values.engine.tree_type = tree;
+            values.asked.leaf = leaf;
+            values.asked.group = 2 * leaf;
+            EXPECT_LT(quantile(errors(field_of(bodies, values), exact), 0.99), 10 * values.engine.accuracy)
+                << "tree " << static_cast<int>(tree) << ", leaf " << leaf;
         }
 }
 
@@ -150,7 +150,7 @@ TEST(Attack, StridesInElementsInsteadOfBytes) { // elements that overlap: output
                                                 // threads at once
     const Bodies bodies = plummer(50);
     Field field(50);
-    Context context(options(GRAFT_METHOD_DIRECT));
+    Context context(options(settings::Method::direct));
     Call call(bodies, field);
     call.out[0].item_stride = 4;
     EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
@@ -161,14 +161,14 @@ TEST(Attack, StridesInElementsInsteadOfBytes) { // elements that overlap: output
 
 TEST(Attack, DirectKeepsItsDigitsBesideAnOutlier) {
     const Bodies bodies = with_outliers(1e6);
-    const Field exact = field_of(bodies, options(GRAFT_METHOD_REFERENCE));
-    const Field field = field_of(bodies, options(GRAFT_METHOD_DIRECT, GRAFT_PRECISION_MIXED));
+    const Field exact = field_of(bodies, options(settings::Method::reference));
+    const Field field = field_of(bodies, options(settings::Method::direct, settings::Precision::mixed));
     EXPECT_LT(quantile(errors(field, exact), 0.99), 1e-4);
 }
 
 TEST(Attack, BoxInTwoDimensionsNeedsNoThirdAxis) {
-    graft_options_values values = options(GRAFT_METHOD_TREE);
-    values.dimension = 2;
+    capi::Options values = options(settings::Method::tree);
+    values.engine.dimension = 2;
     Context context(values);
     graft_box box{};
     box.struct_size = sizeof box;

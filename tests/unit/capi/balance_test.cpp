@@ -16,10 +16,10 @@ namespace {
 
 constexpr int size = 4;
 
-graft_options_values balanced_by(int32_t cost, int32_t kind = GRAFT_BALANCER_ORB_DISTRIBUTED) {
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.balance_cost = cost;
-    o.balance_kind = kind;
+capi::Options balanced_by(balance::CostSource cost, balance::Kind kind = balance::Kind::orb_distributed) {
+    capi::Options o = options(settings::Method::tree);
+    o.balance.cost = cost;
+    o.balance.kind = kind;
     return o;
 }
 
@@ -70,10 +70,10 @@ class Ledger {
 
 TEST(Balance, GivenCostsAreEvenedOutByEveryKind) {
     const Bodies all = plummer(2000);
-    for (int32_t kind : {GRAFT_BALANCER_ORB_CENTRAL, GRAFT_BALANCER_ORB_DISTRIBUTED,
-                         GRAFT_BALANCER_PREFIX_CENTRAL, GRAFT_BALANCER_PREFIX_DISTRIBUTED}) {
+    for (const auto kind : {balance::Kind::orb_central, balance::Kind::orb_distributed,
+                         balance::Kind::prefix_central, balance::Kind::prefix_distributed}) {
         Ledger ledger;
-        on_contexts(size, balanced_by(GRAFT_COST_GIVEN, kind), [&](int rank, graft_context* context) {
+        on_contexts(size, balanced_by(balance::CostSource::given, kind), [&](int rank, graft_context* context) {
             const Bodies mine = share_of(all, rank, size);
             Field field(mine.size());
             Call call(mine, field);
@@ -98,13 +98,13 @@ TEST(Balance, GivenCostsAreEvenedOutByEveryKind) {
             EXPECT_EQ(capi::owner_of(context, &call.particles, &found_view), GRAFT_OK) << capi::last_error();
             EXPECT_EQ(found, owners.owner) << "owner_of speaks of the domains just taken";
         });
-        EXPECT_LT(ledger.imbalance(), 1.03) << "kind " << kind;
+        EXPECT_LT(ledger.imbalance(), 1.03) << "kind " << static_cast<int>(kind);
     }
 }
 
 TEST(Balance, InteractionsAndTimeNeedAComputeWithTheseParticles) {
     const Bodies all = plummer(4000, 3);
-    for (int32_t cost : {GRAFT_COST_INTERACTIONS, GRAFT_COST_TIME})
+    for (const auto cost : {balance::CostSource::interactions, balance::CostSource::time})
         on_contexts(size, balanced_by(cost), [&](int rank, graft_context* context) {
             // Uneven on purpose: rank 0 has half of all particles.
             const size_t begin = rank == 0 ? 0 : 2000 + 666 * static_cast<size_t>(rank - 1);
@@ -122,7 +122,7 @@ TEST(Balance, InteractionsAndTimeNeedAComputeWithTheseParticles) {
             ASSERT_EQ(capi::balance(context, &call.particles, &owners.ask), GRAFT_OK) << capi::last_error();
             EXPECT_EQ(words(context, "balance.decision"), "taken") << words(context, "balance.reason");
             // Times of ranks that share cores even out on a loaded machine.
-            EXPECT_GT(number(context, "balance.before.imbalance_work"), cost == GRAFT_COST_TIME ? 1.05 : 1.2);
+            EXPECT_GT(number(context, "balance.before.imbalance_work"), cost == balance::CostSource::time ? 1.05 : 1.2);
             EXPECT_LT(number(context, "balance.after.imbalance_work"), 1.05);
             // Another number of particles on one rank: no longer those of the last compute.
             graft_particles fewer = call.particles;
@@ -144,8 +144,8 @@ TEST(Balance, InteractionsAndTimeNeedAComputeWithTheseParticles) {
 TEST(Balance, WithinToleranceNothingIsDoneUnlessForced) {
     const Bodies all = plummer(1000);
     for (int force : {0, 1}) {
-        graft_options_values o = balanced_by(GRAFT_COST_COUNT);
-        o.balance_force = force;
+        capi::Options o = balanced_by(balance::CostSource::count);
+        o.balance.force = force;
         on_contexts(size, o, [&](int rank, graft_context* context) {
             const Bodies mine = share_of(all, rank, size);
             Field field(mine.size());
@@ -164,7 +164,7 @@ TEST(Balance, ObjectsAndTheirSplitting) {
         int64_t object = -1;
         double load = 0;
     };
-    on_contexts(size, balanced_by(GRAFT_COST_INTERACTIONS), [&](int rank, graft_context* context) {
+    on_contexts(size, balanced_by(balance::CostSource::interactions), [&](int rank, graft_context* context) {
         // 16 patches a rank in a row of cells; one of rank 1 weighs as much as all others together.
         std::vector<double> centre(3 * 16), load(16, 1.0), bytes(16, 1e3);
         std::vector<int32_t> owner(16, -1);
@@ -206,7 +206,7 @@ TEST(Balance, ObjectsAndTheirSplitting) {
 TEST(Balance, BadInputOnOneRankIsEveryRanksFailure) {
     const Bodies all = plummer(400);
     for (int bad : {0, 3})
-        on_contexts(size, balanced_by(GRAFT_COST_GIVEN), [&](int rank, graft_context* context) {
+        on_contexts(size, balanced_by(balance::CostSource::given), [&](int rank, graft_context* context) {
             const bool guilty = rank == bad;
             const Bodies mine = share_of(all, rank, size);
             Field field(mine.size());

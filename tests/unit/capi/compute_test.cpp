@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -12,7 +14,7 @@ using namespace graft::test;
 
 namespace {
 
-constexpr int32_t methods[] = {GRAFT_METHOD_DIRECT, GRAFT_METHOD_TREE, GRAFT_METHOD_REFERENCE};
+constexpr settings::Method methods[] = {settings::Method::direct, settings::Method::tree, settings::Method::reference};
 
 bool mentions(const char* text) {
     return std::strstr(capi::last_error(), text) != nullptr;
@@ -25,7 +27,7 @@ double quantile(std::vector<double> values, double q) {
 
 } // namespace
 
-class EveryMethod : public ::testing::TestWithParam<int32_t> {};
+class EveryMethod : public ::testing::TestWithParam<settings::Method> {};
 INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(methods));
 
 TEST_P(EveryMethod, NoParticles) {
@@ -53,8 +55,8 @@ TEST_P(EveryMethod, TwoParticlesByHand) {
     b.add(0, 0, 0, 3);
     b.add(2, 0, 0, 5);
     Field f(2);
-    graft_options_values o = options(GetParam());
-    o.constant = 10;
+    capi::Options o = options(GetParam());
+    o.engine.constant = 10;
     Context context(o);
     Call call(b, f);
     ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
@@ -70,8 +72,8 @@ TEST_P(EveryMethod, CoulombHasTheOtherSign) {
     b.add(0, 0, 0, 1);
     b.add(1, 0, 0, -2);
     Field f(2);
-    graft_options_values o = options(GetParam());
-    o.interaction = GRAFT_INTERACTION_COULOMB;
+    capi::Options o = options(GetParam());
+    o.engine.interaction = settings::Interaction::coulomb;
     Context context(o);
     Call call(b, f);
     call.results.flags = GRAFT_RESULTS_FORCE;
@@ -88,7 +90,8 @@ TEST_P(EveryMethod, AddModeAddsAndOverwriteForgets) {
     Call first(b, once), second(b, twice);
     ASSERT_EQ(capi::compute(context, &first.particles, &first.results), GRAFT_OK);
     for (int k = 0; k < 2; ++k) {
-        second.results.mode = k == 0 ? GRAFT_MODE_OVERWRITE : GRAFT_MODE_ADD;
+        for (graft_array& result : second.out)
+            result.flags = k == 0 ? 0 : GRAFT_ARRAY_ADD;
         ASSERT_EQ(capi::compute(context, &second.particles, &second.results), GRAFT_OK);
     }
     for (size_t i = 0; i < 100; ++i) {
@@ -116,8 +119,8 @@ TEST_P(EveryMethod, ActiveMaskTargetsAndFullAgree) {
     const size_t n = 300;
     Bodies b = plummer(n);
     Field all(n), masked(n, -1.0), listed(n, -1.0);
-    graft_options_values o = options(GetParam());
-    o.mac_theta = 0; // the same direct sum whatever the groups
+    capi::Options o = options(GetParam());
+    o.engine.theta = 0; // the same direct sum whatever the groups
     Context context(o);
     std::vector<int32_t> mask(n), list;
     for (size_t i = 0; i < n; ++i)
@@ -130,7 +133,7 @@ TEST_P(EveryMethod, ActiveMaskTargetsAndFullAgree) {
     graft_array list_array = array_of(list);
     list_array.flags = GRAFT_ARRAY_INDEX_FROM_1;
     part.particles.active = &mask_array;
-    indexed.particles.target = &list_array;
+    indexed.particles.target_index = &list_array;
     ASSERT_EQ(capi::compute(context, &whole.particles, &whole.results), GRAFT_OK);
     ASSERT_EQ(capi::compute(context, &part.particles, &part.results), GRAFT_OK) << capi::last_error();
     ASSERT_EQ(capi::compute(context, &indexed.particles, &indexed.results), GRAFT_OK) << capi::last_error();
@@ -153,8 +156,8 @@ TEST_P(EveryMethod, FieldAtPoints) {
     points.add(1000, -1000, 3, 0);         // far outside
     points.add(b.x[7], b.y[7], b.z[7], 0); // on a source: the source itself gives nothing
     Field f(4), self(400);
-    graft_options_values o = options(GetParam());
-    o.mac_theta = 0;
+    capi::Options o = options(GetParam());
+    o.engine.theta = 0;
     Context context(o);
     Call at(points, f), own(b, self);
     Call sources(b, self);
@@ -191,12 +194,12 @@ TEST(Tree, LineAndPlaneMatchTheReference) {
         Bodies b;
         for (int i = 0; i < 3000; ++i)
             b.add(uniform(random), degenerate == 1 ? 0.5 : uniform(random), -0.25, uniform(random) + 1.5);
-        for (int32_t type : {GRAFT_TREE_OCTREE, GRAFT_TREE_ORB}) {
+        for (const auto type : {tree::TreeType::octree, tree::TreeType::orb}) {
             Field tree(3000), reference(3000);
-            graft_options_values o = options(GRAFT_METHOD_TREE);
-            o.tree_type = type;
-            o.mac_theta = 0.4;
-            Context a(o), r(options(GRAFT_METHOD_REFERENCE));
+            capi::Options o = options(settings::Method::tree);
+            o.engine.tree_type = type;
+            o.engine.theta = 0.4;
+            Context a(o), r(options(settings::Method::reference));
             Call ca(b, tree), cr(b, reference);
             ASSERT_EQ(capi::compute(a, &ca.particles, &ca.results), GRAFT_OK) << capi::last_error();
             ASSERT_EQ(capi::compute(r, &cr.particles, &cr.results), GRAFT_OK);
@@ -209,15 +212,15 @@ TEST(Tree, ZeroChargesAndZeroTotal) {
     Bodies b = plummer(1000);
     std::fill(b.q.begin(), b.q.end(), 0.0);
     Field f(1000, 9.0), reference(1000);
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     Call call(b, f);
     ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
     EXPECT_EQ(std::count(f.ax.begin(), f.ax.end(), 0.0), 1000);
     for (size_t i = 0; i < 1000; ++i)
         b.q[i] = i % 2 == 0 ? 1 : -1;
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.mac_theta = 0.4;
-    Context a(o), r(options(GRAFT_METHOD_REFERENCE));
+    capi::Options o = options(settings::Method::tree);
+    o.engine.theta = 0.4;
+    Context a(o), r(options(settings::Method::reference));
     Call ca(b, f), cr(b, reference);
     ASSERT_EQ(capi::compute(a, &ca.particles, &ca.results), GRAFT_OK) << capi::last_error();
     ASSERT_EQ(capi::compute(r, &cr.particles, &cr.results), GRAFT_OK);
@@ -233,7 +236,7 @@ TEST(Tree, FarApartClustersCostLittleMore) {
     int k = 0;
     for (const Bodies* b : {&one, &two}) {
         Field f(4000);
-        Context context(options(GRAFT_METHOD_TREE));
+        Context context(options(settings::Method::tree));
         Call call(*b, f);
         ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
         double p2p = 0, m2p = 0;
@@ -246,12 +249,12 @@ TEST(Tree, FarApartClustersCostLittleMore) {
 
 TEST(Tree, SameBitsForAnyThreadCount) {
     Bodies b = plummer(20000);
-    for (int32_t precision : {GRAFT_PRECISION_FP32, GRAFT_PRECISION_MIXED, GRAFT_PRECISION_FP64}) {
+    for (const auto precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
         Field first(20000);
         for (int threads : {1, 2, 3, 5}) {
             Field f(20000);
-            graft_options_values o = options(GRAFT_METHOD_TREE, precision);
-            o.threads = threads;
+            capi::Options o = options(settings::Method::tree, precision);
+            o.engine.threads = threads;
             Context context(o);
             Call call(b, f);
             ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
@@ -274,7 +277,7 @@ TEST(Compute, LayoutsGiveTheSameBits) {
     const size_t n = 500;
     Bodies b = plummer(n);
     Field soa(n);
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     Call call(b, soa);
     ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK);
 
@@ -311,7 +314,7 @@ TEST(Compute, LayoutsGiveTheSameBits) {
 TEST(Compute, WrongLayoutsAreRefused) {
     Bodies b = plummer(10);
     Field f(10, 3.0);
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     const auto attempt = [&](auto change) {
         Call call(b, f);
         change(call);
@@ -324,14 +327,14 @@ TEST(Compute, WrongLayoutsAreRefused) {
     EXPECT_EQ(attempt([](Call& c) { c.arrays[3].dtype = GRAFT_I32; }), GRAFT_ERROR_ARRAY);
     EXPECT_EQ(attempt([](Call& c) { c.arrays[3].dtype = 77; }), GRAFT_ERROR_ARRAY);
     EXPECT_EQ(attempt([](Call& c) { c.arrays[2].data = nullptr; }), GRAFT_ERROR_ARRAY);
-    EXPECT_NE(attempt([](Call& c) { c.arrays[2].memory = GRAFT_MEMORY_CUDA; }), GRAFT_OK);
+    EXPECT_NE(attempt([](Call& c) { c.arrays[2].memory = GRAFT_MEMORY_DEVICE; }), GRAFT_OK);
     EXPECT_TRUE(mentions("position[2]")) << capi::last_error();
     EXPECT_EQ(attempt([](Call& c) { c.arrays[2].memory = 5; }), GRAFT_ERROR_ARRAY);
     EXPECT_EQ(attempt([](Call& c) { c.arrays[2].reserved[3] = 1; }), GRAFT_ERROR_ABI);
     EXPECT_EQ(attempt([](Call& c) { c.arrays[2].struct_size = 3; }), GRAFT_ERROR_ABI);
     EXPECT_EQ(attempt([](Call& c) { c.particles.flags = 8; }), GRAFT_ERROR_ABI);
     EXPECT_EQ(attempt([](Call& c) { c.particles.n = -1; }), GRAFT_ERROR_ARGUMENT);
-    EXPECT_EQ(attempt([](Call& c) { c.results.mode = 2; }), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(attempt([](Call& c) { c.results.flags = 4; }), GRAFT_ERROR_ABI);
     EXPECT_EQ(attempt([](Call& c) { c.particles.position[1] = nullptr; }), GRAFT_ERROR_ARRAY);
     EXPECT_EQ(attempt([](Call& c) { c.results.acceleration[2] = nullptr; }), GRAFT_ERROR_ARGUMENT);
     EXPECT_EQ(capi::compute(context, nullptr, nullptr), GRAFT_ERROR_ARGUMENT);
@@ -342,7 +345,7 @@ TEST(Compute, WrongLayoutsAreRefused) {
 TEST(Compute, OutputsThatOverlapEachOtherAreRefused) {
     Bodies b = plummer(50);
     Field f(50, 3.0), whole(50);
-    Context context(options(GRAFT_METHOD_DIRECT));
+    Context context(options(settings::Method::direct));
     Call call(b, f);
     call.results.acceleration[2] = call.results.acceleration[1]; // ax, ay, ay
     EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_ERROR_ARRAY);
@@ -367,7 +370,7 @@ TEST(Compute, OutputsThatOverlapEachOtherAreRefused) {
 TEST(Compute, SizesOfStructsThatNoVersionHadAreRefused) {
     Bodies b = plummer(10);
     Field f(10);
-    Context context(options(GRAFT_METHOD_DIRECT));
+    Context context(options(settings::Method::direct));
     for (uint32_t size = 0; size < sizeof(graft_array) + 24; ++size) {
         struct {
             graft_array known;
@@ -386,7 +389,7 @@ TEST(Compute, MoreThanTwoToThe31IsRefusedWithoutOverflow) {
     double value = 0;
     Bodies b(1);
     Field f(1);
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     Call call(b, f);
     const int64_t many = (int64_t{1} << 31) + 5;
     call.particles.n = many;
@@ -403,20 +406,20 @@ TEST(Compute, MoreThanTwoToThe31IsRefusedWithoutOverflow) {
 }
 
 TEST(Compute, SofteningIsChecked) {
-    graft_options_values forgotten = options(GRAFT_METHOD_TREE);
-    forgotten.softening_length = 0.1;
+    capi::Options forgotten = options(settings::Method::tree);
+    forgotten.engine.softening_length = 0.1;
     EXPECT_EQ(Context(forgotten).status, GRAFT_ERROR_ARGUMENT) << "a length without a kind would be ignored";
     EXPECT_TRUE(mentions("softening.kind")) << capi::last_error();
     Bodies b = plummer(10);
     Field f(10);
     std::vector<double> h(10, 0.1);
     const graft_array softening = array_of(h);
-    Context none(options(GRAFT_METHOD_TREE));
+    Context none(options(settings::Method::tree));
     Call call(b, f);
     call.particles.softening = &softening;
     EXPECT_EQ(capi::compute(none, &call.particles, &call.results), GRAFT_ERROR_ARGUMENT);
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.softening_kind = GRAFT_SOFTENING_PLUMMER;
+    capi::Options o = options(settings::Method::tree);
+    o.engine.softening = settings::Softening::plummer;
     Context plummer_context(o);
     EXPECT_EQ(capi::compute(plummer_context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
     h[4] = -0.1;
@@ -430,27 +433,27 @@ TEST(Compute, SoftenedMethodsAgree) {
     for (size_t i = 0; i < h.size(); ++i)
         h[i] = 0.01 + 0.1 * static_cast<double>(i % 5);
     const graft_array softening = array_of(h);
-    for (int32_t kind : {GRAFT_SOFTENING_PLUMMER, GRAFT_SOFTENING_SPLINE})
+    for (const auto kind : {settings::Softening::plummer, settings::Softening::spline})
         for (bool per_particle : {false, true}) {
-            Field f[3] = {Field(2000), Field(2000), Field(2000)};
-            for (int32_t method : methods) {
-                graft_options_values o = options(method);
-                o.softening_kind = kind;
-                o.softening_length = 0.2;
-                o.order = 4;
-                o.mac_theta = 0.5;
-                o.mac_accuracy = 1e-4;
+            std::map<settings::Method, Field> f;
+            for (const settings::Method method : methods) {
+                capi::Options o = options(method);
+                o.engine.softening = kind;
+                o.engine.softening_length = 0.2;
+                o.engine.order = 4;
+                o.engine.theta = 0.5;
+                o.engine.accuracy = 1e-4;
                 Context context(o);
-                Call call(b, f[method]);
+                Call call(b, f[method] = Field(2000));
                 if (per_particle)
                     call.particles.softening = &softening;
                 ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK)
                     << capi::last_error();
             }
-            const Field& reference = f[GRAFT_METHOD_REFERENCE];
-            EXPECT_LT(quantile(errors(f[GRAFT_METHOD_DIRECT], reference), 1.0), 1e-11);
-            EXPECT_LT(quantile(errors(f[GRAFT_METHOD_TREE], reference), 0.99), 1e-4);
-            EXPECT_NEAR(f[GRAFT_METHOD_DIRECT].energy, reference.energy, 1e-11);
-            EXPECT_NEAR(f[GRAFT_METHOD_TREE].energy, reference.energy, 1e-4 * std::abs(reference.energy));
+            const Field& reference = f[settings::Method::reference];
+            EXPECT_LT(quantile(errors(f[settings::Method::direct], reference), 1.0), 1e-11);
+            EXPECT_LT(quantile(errors(f[settings::Method::tree], reference), 0.99), 1e-4);
+            EXPECT_NEAR(f[settings::Method::direct].energy, reference.energy, 1e-11);
+            EXPECT_NEAR(f[settings::Method::tree].energy, reference.energy, 1e-4 * std::abs(reference.energy));
         }
 }

@@ -12,7 +12,7 @@ using namespace graft::test;
 
 TEST(Context, CallOrderAndBusy) {
     double value = 0;
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     EXPECT_EQ(capi::query(context, "time_s.total", &value), GRAFT_ERROR_ABSENT);
     Bodies b = plummer(100000);
     Field f(100000);
@@ -47,8 +47,8 @@ TEST(Context, TwoContextsInTwoThreads) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 2; ++t)
         threads.emplace_back([&, t] {
-            graft_options_values o = options(GRAFT_METHOD_TREE);
-            o.threads = 2;
+            capi::Options o = options(settings::Method::tree);
+            o.engine.threads = 2;
             Context context(o);
             Call call(b, f[t]);
             for (int k = 0; k < 5; ++k)
@@ -62,7 +62,7 @@ TEST(Context, TwoContextsInTwoThreads) {
 TEST(Context, TenThousandCreateDestroy) {
     for (int k = 0; k < 10000; ++k) {
         graft_context* context = nullptr;
-        ASSERT_EQ(capi::context_create(options(GRAFT_METHOD_TREE), nullptr, &context), GRAFT_OK);
+        ASSERT_EQ(capi::context_create(options(settings::Method::tree), nullptr, &context), GRAFT_OK);
         ASSERT_EQ(capi::context_destroy(&context), GRAFT_OK);
         ASSERT_EQ(context, nullptr);
     }
@@ -70,13 +70,13 @@ TEST(Context, TenThousandCreateDestroy) {
 }
 
 TEST(Context, APeriodicBoxFromTheOptionsAndFromTheHost) {
-    graft_options_values with_box = options(GRAFT_METHOD_TREE);
-    with_box.precision = GRAFT_PRECISION_FP64, with_box.interaction = GRAFT_INTERACTION_COULOMB;
-    with_box.ewald_accuracy = 1e-12;
-    with_box.box_periodic = 1;
+    capi::Options with_box = options(settings::Method::tree);
+    with_box.engine.precision = settings::Precision::fp64, with_box.engine.interaction = settings::Interaction::coulomb;
+    with_box.engine.ewald_accuracy = 1e-12;
+    with_box.asked.periodic = 1;
     graft_context* refused = nullptr;
     EXPECT_EQ(capi::context_create(with_box, nullptr, &refused), GRAFT_ERROR_ARGUMENT) << "no edges";
-    with_box.box_x = with_box.box_y = with_box.box_z = 2;
+    with_box.asked.box_x = with_box.asked.box_y = with_box.asked.box_z = 2;
     Context context(with_box);
     Bodies one;
     one.add(5, 5, 5, 1);
@@ -97,19 +97,19 @@ TEST(Context, AxesWithoutImagesNeedNoEdge) {
     for (const int32_t periodic : {4, 5}) { // xy, x
         double energy[2] = {};
         for (const bool given : {false, true}) {
-            graft_options_values values = options(GRAFT_METHOD_DIRECT);
-            values.precision = GRAFT_PRECISION_FP64, values.box_periodic = periodic;
-            values.box_x = values.box_y = 2, values.box_lower_z = 1;
+            capi::Options values = options(settings::Method::direct);
+            values.engine.precision = settings::Precision::fp64, values.asked.periodic = periodic;
+            values.asked.box_x = values.asked.box_y = 2, values.asked.box_lower_z = 1;
             if (periodic == 5 && !given)
-                values.box_y = 0;
-            values.box_z = given ? 7 : 0;
+                values.asked.box_y = 0;
+            values.asked.box_z = given ? 7 : 0;
             Context context(values);
             Bodies b = plummer(20);
             Field field(20);
             Call call(b, field);
             ASSERT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
             energy[given] = field.energy;
-            values.box_x = 0; // has images
+            values.asked.box_x = 0; // has images
             graft_context* refused = nullptr;
             EXPECT_EQ(capi::context_create(values, nullptr, &refused), GRAFT_ERROR_ARGUMENT);
         }
@@ -118,7 +118,7 @@ TEST(Context, AxesWithoutImagesNeedNoEdge) {
 }
 
 TEST(Context, BoxesAndUnits) {
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     graft_box box{};
     box.struct_size = sizeof box;
     EXPECT_EQ(capi::context_set_box(context, &box), GRAFT_ERROR_ARGUMENT);

@@ -75,10 +75,10 @@ std::vector<double> costs_of(const std::vector<int64_t>& ids) {
 }
 
 /// The owner of every particle by id, with this many ranks.
-std::vector<int32_t> owners(int size, graft_options_values o, int32_t parts) {
+std::vector<int32_t> owners(int size, capi::Options o, int32_t parts) {
     const Bodies all = plummer(total);
     std::vector<int32_t> result(total, -1);
-    o.decompose_parts = parts;
+    o.asked.parts = parts;
     on_contexts(size, o, [&](int rank, graft_context* context) {
         const Bodies mine = share_of(all, rank, size);
         const std::vector<int64_t> ids =
@@ -94,24 +94,26 @@ std::vector<int32_t> owners(int size, graft_options_values o, int32_t parts) {
 
 struct Way {
     const char* name;
-    int32_t shape, strategy, finder;
+    decompose::Shape shape;
+    decompose::Strategy strategy;
+    decompose::CutFinder finder;
 };
 
 const Way ways[] = {
-    {"level histogram", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_LEVEL, GRAFT_FINDER_HISTOGRAM},
-    {"level bisection", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_LEVEL, GRAFT_FINDER_BISECTION},
-    {"level sampled", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_LEVEL, GRAFT_FINDER_SAMPLED},
-    {"central", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_CENTRAL, GRAFT_FINDER_HISTOGRAM},
-    {"halving", GRAFT_SHAPE_ORB, GRAFT_STRATEGY_HALVING, GRAFT_FINDER_HISTOGRAM},
-    {"prefix", GRAFT_SHAPE_PREFIX, GRAFT_STRATEGY_LEVEL, GRAFT_FINDER_HISTOGRAM},
-    {"prefix central", GRAFT_SHAPE_PREFIX, GRAFT_STRATEGY_CENTRAL, GRAFT_FINDER_HISTOGRAM},
+    {"level histogram", decompose::Shape::orb, decompose::Strategy::level, decompose::CutFinder::histogram},
+    {"level bisection", decompose::Shape::orb, decompose::Strategy::level, decompose::CutFinder::bisection},
+    {"level sampled", decompose::Shape::orb, decompose::Strategy::level, decompose::CutFinder::sampled},
+    {"central", decompose::Shape::orb, decompose::Strategy::central, decompose::CutFinder::histogram},
+    {"halving", decompose::Shape::orb, decompose::Strategy::halving, decompose::CutFinder::histogram},
+    {"prefix", decompose::Shape::prefix, decompose::Strategy::level, decompose::CutFinder::histogram},
+    {"prefix central", decompose::Shape::prefix, decompose::Strategy::central, decompose::CutFinder::histogram},
 };
 
-graft_options_values options_of(const Way& way) {
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.decompose_shape = way.shape;
-    o.decompose_strategy = way.strategy;
-    o.decompose_finder = way.finder;
+capi::Options options_of(const Way& way) {
+    capi::Options o = options(settings::Method::tree);
+    o.balance.decompose.shape = way.shape;
+    o.balance.decompose.strategy = way.strategy;
+    o.balance.decompose.finder = way.finder;
     return o;
 }
 
@@ -163,7 +165,7 @@ TEST(Decompose, OwnersDoNotDependOnRanksOrWays) {
     const std::vector<int32_t> orb = owners(1, options_of(ways[0]), 4);
     for (int size : {2, 4})
         for (const Way& way : ways) {
-            if (way.shape != GRAFT_SHAPE_ORB || (way.strategy == GRAFT_STRATEGY_HALVING && size != 4))
+            if (way.shape != decompose::Shape::orb || (way.strategy == decompose::Strategy::halving && size != 4))
                 continue;
             EXPECT_EQ(owners(size, options_of(way), 4), orb) << way.name << " on " << size;
         }
@@ -174,8 +176,8 @@ TEST(Decompose, OwnersDoNotDependOnRanksOrWays) {
 
 TEST(Decompose, FortranCountsFromOneAndFloatsDo) {
     const Bodies all = plummer(100);
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.decompose_parts = 4;
+    capi::Options o = options(settings::Method::tree);
+    o.asked.parts = 4;
     Context context(o);
     Particles particles(all, ids_of(0, 100), std::vector<double>(100, 1.0));
     Answer answer(100, 4);
@@ -201,9 +203,9 @@ TEST(Decompose, FortranCountsFromOneAndFloatsDo) {
 
 TEST(Decompose, TwoDimensions) {
     const Bodies all = plummer(400);
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.dimension = 2;
-    o.decompose_parts = 7;
+    capi::Options o = options(settings::Method::tree);
+    o.engine.dimension = 2;
+    o.asked.parts = 7;
     Context context(o);
     Particles particles(all, ids_of(0, 400), std::vector<double>(400, 1.0));
     particles.c().position[2] = nullptr;
@@ -219,7 +221,7 @@ TEST(Decompose, TwoDimensions) {
 
 TEST(Decompose, ARankMayHaveNothingAndAskForNothing) {
     const Bodies all = plummer(300);
-    on_contexts(4, options(GRAFT_METHOD_TREE), [&](int rank, graft_context* context) {
+    on_contexts(4, options(settings::Method::tree), [&](int rank, graft_context* context) {
         const Bodies mine = rank == 1 ? all : Bodies();
         Particles particles(mine, rank == 1 ? ids_of(0, 300) : ids_of(0, 0), {});
         particles.c().cost = nullptr;
@@ -238,7 +240,7 @@ TEST(Decompose, ARankMayHaveNothingAndAskForNothing) {
 
 TEST(Decompose, BadInputOnOneRankIsEveryRanksFailure) {
     const Bodies all = plummer(300);
-    graft_options_values o = options(GRAFT_METHOD_TREE);
+    capi::Options o = options(settings::Method::tree);
     for (int bad = 0; bad < 3; ++bad)
         on_contexts(3, o, [&](int rank, graft_context* context) {
             const bool guilty = rank == bad;

@@ -91,7 +91,7 @@ struct Entry {
     const char* name;
     int32_t (*prepare)(graft_context*, Host&);
     int32_t (*run)(graft_context*, Host&);
-    graft_options_values (*options)();
+    capi::Options (*options)();
 };
 
 int32_t nothing(graft_context*, Host&) {
@@ -141,50 +141,50 @@ int32_t migrate(graft_context* context, Host& host) {
     return capi::migrate(context, 1, from, into);
 }
 
-graft_options_values with(int32_t method, int32_t scope, int32_t exchange) {
-    graft_options_values o = options(method);
-    o.tree_scope = scope;
-    o.ranks_exchange = exchange;
-    o.tree_leaf = o.tree_group = 8;
+capi::Options with(settings::Method method, settings::TreeScope scope, settings::Exchange exchange) {
+    capi::Options o = options(method);
+    o.engine.tree_scope = scope;
+    o.engine.exchange = exchange;
+    o.asked.leaf = o.asked.group = 8;
     return o;
 }
-graft_options_values tree() {
-    return with(GRAFT_METHOD_TREE, GRAFT_SCOPE_LOCAL, GRAFT_EXCHANGE_PUSH);
+capi::Options tree() {
+    return with(settings::Method::tree, settings::TreeScope::local, settings::Exchange::push);
 }
-graft_options_values global_tree() {
-    return with(GRAFT_METHOD_TREE, GRAFT_SCOPE_GLOBAL, GRAFT_EXCHANGE_PUSH);
+capi::Options global_tree() {
+    return with(settings::Method::tree, settings::TreeScope::global, settings::Exchange::push);
 }
-graft_options_values fetching_tree() {
-    return with(GRAFT_METHOD_TREE, GRAFT_SCOPE_LOCAL, GRAFT_EXCHANGE_FETCH);
+capi::Options fetching_tree() {
+    return with(settings::Method::tree, settings::TreeScope::local, settings::Exchange::fetch);
 }
-graft_options_values direct() {
-    return with(GRAFT_METHOD_DIRECT, GRAFT_SCOPE_LOCAL, GRAFT_EXCHANGE_PUSH);
+capi::Options direct() {
+    return with(settings::Method::direct, settings::TreeScope::local, settings::Exchange::push);
 }
-graft_options_values strategy(int32_t chosen, int32_t shape) {
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.decompose_strategy = chosen;
-    o.decompose_shape = shape;
-    o.decompose_threshold_a = 8;
-    o.balance_cost = GRAFT_COST_GIVEN;
-    o.balance_fuzzy = 1;
+capi::Options strategy(decompose::Strategy chosen, decompose::Shape shape) {
+    capi::Options o = options(settings::Method::tree);
+    o.balance.decompose.strategy = chosen;
+    o.balance.decompose.shape = shape;
+    o.balance.decompose.threshold_a = 8;
+    o.balance.cost = balance::CostSource::given;
+    o.balance.fuzzy = 1;
     return o;
 }
-graft_options_values level() {
-    return strategy(GRAFT_STRATEGY_LEVEL, GRAFT_SHAPE_ORB);
+capi::Options level() {
+    return strategy(decompose::Strategy::level, decompose::Shape::orb);
 }
-graft_options_values halving() {
-    return strategy(GRAFT_STRATEGY_HALVING, GRAFT_SHAPE_ORB);
+capi::Options halving() {
+    return strategy(decompose::Strategy::halving, decompose::Shape::orb);
 }
-graft_options_values central() {
-    return strategy(GRAFT_STRATEGY_CENTRAL, GRAFT_SHAPE_ORB);
+capi::Options central() {
+    return strategy(decompose::Strategy::central, decompose::Shape::orb);
 }
-graft_options_values prefix() {
-    return strategy(GRAFT_STRATEGY_LEVEL, GRAFT_SHAPE_PREFIX);
+capi::Options prefix() {
+    return strategy(decompose::Strategy::level, decompose::Shape::prefix);
 }
-graft_options_values central_balance() {
-    graft_options_values o = level();
-    o.balance_fuzzy = 0; // swaps across the cuts of an ORB
-    o.balance_kind = GRAFT_BALANCER_PREFIX_CENTRAL;
+capi::Options central_balance() {
+    capi::Options o = level();
+    o.balance.fuzzy = 0; // swaps across the cuts of an ORB
+    o.balance.kind = balance::Kind::prefix_central;
     return o;
 }
 

@@ -54,7 +54,7 @@ struct Fields {
 
 TEST(Migrate, StructsTravelTogetherAndComeHome) {
     constexpr int size = 4;
-    on_contexts(size, options(GRAFT_METHOD_TREE), [](int rank, graft_context* context) {
+    on_contexts(size, options(settings::Method::tree), [](int rank, graft_context* context) {
         const int n = rank == 2 ? 0 : 100 + rank; // a rank may have nothing
         std::vector<Star> before = stars_of(rank, n), home = before;
         std::vector<int64_t> owner(static_cast<size_t>(n));
@@ -93,7 +93,7 @@ TEST(Migrate, StructsTravelTogetherAndComeHome) {
 
 TEST(Migrate, BadInputOnOneRankIsEveryRanksFailure) {
     for (int bad = 0; bad < 3; ++bad)
-        on_contexts(3, options(GRAFT_METHOD_TREE), [bad](int rank, graft_context* context) {
+        on_contexts(3, options(settings::Method::tree), [bad](int rank, graft_context* context) {
             const bool guilty = rank == bad;
             const std::string name = "rank " + std::to_string(bad) + ": ";
             const auto expect = [&](int32_t status, int32_t expected) {

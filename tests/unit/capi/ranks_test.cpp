@@ -20,7 +20,7 @@ int32_t plan(graft_context* context, const std::vector<int32_t>& owner, int64_t*
 } // namespace
 
 TEST(Ranks, CommunicatorsAreChecked) {
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     EXPECT_EQ(capi::context_set_communicator(nullptr, nullptr), GRAFT_ERROR_ARGUMENT);
     EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK) << "NULL: alone";
     graft_comm_v1* comms[2] = {};
@@ -32,7 +32,7 @@ TEST(Ranks, CommunicatorsAreChecked) {
     EXPECT_EQ(comms[0]->size, 1);
     EXPECT_EQ(capi::context_set_communicator(context, comms[0]), GRAFT_OK);
     graft_comm_v1 broken = *comms[0];
-    broken.barrier = nullptr;
+    broken.comm_barrier = nullptr;
     EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ARGUMENT);
     broken = *comms[0];
     broken.rank = 1;
@@ -41,13 +41,13 @@ TEST(Ranks, CommunicatorsAreChecked) {
     broken.struct_size = 16;
     EXPECT_EQ(capi::context_set_communicator(context, &broken), GRAFT_ERROR_ABI);
     EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK);
-    comms[0]->free(comms[0]);
+    comms[0]->comm_free(comms[0]);
 }
 
 TEST(Ranks, OneRankOfACommunicatorComputesAsAlone) {
     const Bodies b = plummer(500);
     Field alone(500), ranked(500);
-    Context context(options(GRAFT_METHOD_TREE));
+    Context context(options(settings::Method::tree));
     Call first(b, alone), second(b, ranked);
     ASSERT_EQ(capi::compute(context, &first.particles, &first.results), GRAFT_OK);
     graft_comm_v1* comm = nullptr;
@@ -59,18 +59,18 @@ TEST(Ranks, OneRankOfACommunicatorComputesAsAlone) {
     EXPECT_EQ(capi::query(context, "comm.size", &size), GRAFT_OK);
     EXPECT_EQ(size, 1);
     EXPECT_EQ(capi::context_set_communicator(context, nullptr), GRAFT_OK);
-    comm->free(comm);
+    comm->comm_free(comm);
 }
 
 TEST(Ranks, DifferentOptionsAreRefusedOnAllRanks) {
     on_ranks(3, [](int rank, graft_comm_v1* table) {
-        graft_options_values o = options(GRAFT_METHOD_TREE);
-        o.threads = rank; // may differ
+        capi::Options o = options(settings::Method::tree);
+        o.engine.threads = rank; // may differ
         Context context(o);
         ASSERT_EQ(capi::context_set_communicator(context, table), GRAFT_OK);
         int64_t n_after = -1;
         EXPECT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << capi::last_error();
-        o.order = rank == 1 ? 3 : 2;
+        o.engine.order = rank == 1 ? 3 : 2;
         Context other(o);
         ASSERT_EQ(capi::context_set_communicator(other, table), GRAFT_OK);
         EXPECT_EQ(plan(other, {0, 1, 2}, &n_after), GRAFT_ERROR_ARGUMENT);
@@ -80,7 +80,7 @@ TEST(Ranks, DifferentOptionsAreRefusedOnAllRanks) {
 }
 
 TEST(Ranks, DifferentFunctionsAreRefusedOnAllRanks) {
-    on_contexts(3, options(GRAFT_METHOD_TREE), [](int rank, graft_context* context) {
+    on_contexts(3, options(settings::Method::tree), [](int rank, graft_context* context) {
         int64_t n_after = -1;
         ASSERT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << capi::last_error();
         const int32_t status = rank == 1 ? capi::migrate_back(context, 0, nullptr, nullptr)
@@ -91,9 +91,47 @@ TEST(Ranks, DifferentFunctionsAreRefusedOnAllRanks) {
     });
 }
 
+TEST(Ranks, LiveKeysMustBeChangedOnAllRanksThatShareThem) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
+        const auto change = [&](double theta) {
+            return capi::context_change(context, [&](capi::Options& o) { o.engine.theta = theta; });
+        };
+        int64_t n_after = -1;
+        if (rank == 1) {
+            ASSERT_EQ(change(0.5), GRAFT_OK);
+        }
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        EXPECT_NE(std::string(capi::last_error()).find("different options"), std::string::npos);
+        ASSERT_EQ(change(0.5), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << capi::last_error();
+        ASSERT_EQ(capi::context_change(context, [&](capi::Options& o) { o.engine.threads = 1 + rank; }), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << "each rank's own: " << capi::last_error();
+        graft_units units{};
+        units.struct_size = sizeof units;
+        units.constant = 3;
+        if (rank == 0) {
+            ASSERT_EQ(capi::context_set_units(context, &units), GRAFT_OK);
+        }
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_ARGUMENT);
+        ASSERT_EQ(capi::context_change(context, [](capi::Options& o) { o.engine.constant = 3; }), GRAFT_OK);
+        EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_OK) << "by whichever way: " << capi::last_error();
+    });
+}
+
+TEST(Ranks, ADeadlineCountsFromWhenItIsSet) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
+        ASSERT_EQ(capi::context_change(context, [](capi::Options& o) { o.asked.deadline_s = 0.2; }), GRAFT_OK);
+        int64_t n_after = -1;
+        if (rank == 0) { // the other one does not come
+            EXPECT_EQ(plan(context, {0}, &n_after), GRAFT_ERROR_COMMUNICATION);
+            EXPECT_NE(std::string(capi::last_error()).find("waited 0.2 s"), std::string::npos) << capi::last_error();
+        }
+    });
+}
+
 TEST(Ranks, MinusZeroAndUnusedAxesOfABoxAreNoDifference) {
-    graft_options_values flat = options(GRAFT_METHOD_TREE);
-    flat.dimension = 2;
+    capi::Options flat = options(settings::Method::tree);
+    flat.engine.dimension = 2;
     on_contexts(2, flat, [](int rank, graft_context* context) {
         graft_box box{};
         box.struct_size = sizeof box;
@@ -107,7 +145,7 @@ TEST(Ranks, MinusZeroAndUnusedAxesOfABoxAreNoDifference) {
 }
 
 TEST(Ranks, DifferentBoxesAreRefusedOnAllRanks) {
-    on_contexts(2, options(GRAFT_METHOD_TREE), [](int rank, graft_context* context) {
+    on_contexts(2, options(settings::Method::tree), [](int rank, graft_context* context) {
         graft_box box{};
         box.struct_size = sizeof box;
         for (int a = 0; a < 3; ++a)
@@ -123,8 +161,8 @@ TEST(Ranks, DifferentBoxesAreRefusedOnAllRanks) {
 
 // A rank that never comes: the others end at the deadline, and from then on at once.
 TEST(Ranks, ADeadlineEndsTheWaitAndPoisonsTheContext) {
-    graft_options_values o = options(GRAFT_METHOD_TREE);
-    o.comm_deadline_s = 0.3;
+    capi::Options o = options(settings::Method::tree);
+    o.asked.deadline_s = 0.3;
     on_contexts(3, o, [](int rank, graft_context* context) {
         if (rank == 1)
             return;
@@ -154,7 +192,7 @@ TEST(Ranks, ADeadlineEndsTheWaitAndPoisonsTheContext) {
 TEST(Ranks, BadInputOfForcesOnOneRankIsEveryRanksFailure) {
     const Bodies all = plummer(300);
     for (int bad = 0; bad < 3; ++bad)
-        on_contexts(3, options(GRAFT_METHOD_TREE), [&](int rank, graft_context* context) {
+        on_contexts(3, options(settings::Method::tree), [&](int rank, graft_context* context) {
             const bool guilty = rank == bad;
             Bodies mine = share_of(all, rank, 3);
             Field field(100, 7.0);

@@ -150,7 +150,7 @@ TEST(Conclusion, IsDrawnFromTheCallAndNotFromTheWords) {
     for (const bool agreement : {false, true}) {
         std::vector<graft_comm_v1*> tables = create_thread_ranks(2, 100);
         for (graft_comm_v1* table : tables)
-            table->error_text = [](void*) -> const char* {
+            table->comm_error_text = [](void*) -> const char* {
                 return "allreduce, after all ranks had agreed: no";
             };
         const auto errors = run_tables(tables, [&](graft_comm_v1* table) {
@@ -161,13 +161,13 @@ TEST(Conclusion, IsDrawnFromTheCallAndNotFromTheWords) {
                 comm.min(int64_t{INT64_MAX});
                 int64_t none = 99; // no such request: waitall fails
                 if (!agreement)
-                    table->waitall(table->self, 1, &none);
-                table->fail(table->self, "left");
+                    table->comm_waitall(table->self, 1, &none);
+                table->comm_fail(table->self, "left");
             }
         });
         EXPECT_EQ(errors[0] != nullptr, agreement);
         for (graft_comm_v1* table : tables)
-            table->free(table);
+            table->comm_free(table);
     }
 }
 
@@ -175,7 +175,7 @@ TEST(Conclusion, IsDrawnFromTheCallAndNotFromTheWords) {
 TEST(Deadline, EndsAWaitForARankThatLeftWithoutAWord) {
     std::vector<graft_comm_v1*> tables = create_thread_ranks(3);
     for (graft_comm_v1* table : tables)
-        table->set_deadline(table->self, 0.3);
+        table->comm_set_deadline(table->self, 0.3);
     const auto start = std::chrono::steady_clock::now();
     const std::vector<std::exception_ptr> errors = run_tables(tables, [](graft_comm_v1* table) {
         Communicator comm(table);
@@ -197,7 +197,7 @@ TEST(Deadline, EndsAWaitForARankThatLeftWithoutAWord) {
         }
     }
     for (graft_comm_v1* table : tables)
-        table->free(table);
+        table->comm_free(table);
 }
 
 std::string text_of(const std::exception_ptr& error) {
@@ -364,7 +364,7 @@ TEST(Freed, AFreedTableIsNotWaitedFor) {
     const std::vector<graft_comm_v1*> tables = create_thread_ranks(3, 100);
     const auto errors = run_tables(tables, [](graft_comm_v1* table) {
         if (table->rank == 1)
-            return table->free(table);
+            return table->comm_free(table);
         Communicator comm(table);
         if (table->rank == 0)
             comm.barrier();
@@ -374,8 +374,8 @@ TEST(Freed, AFreedTableIsNotWaitedFor) {
     });
     EXPECT_NE(text_of(errors[0]).find("freed its communicator"), std::string::npos) << text_of(errors[0]);
     EXPECT_NE(text_of(errors[2]).find("freed its communicator"), std::string::npos) << text_of(errors[2]);
-    tables[0]->free(tables[0]);
-    tables[2]->free(tables[2]);
+    tables[0]->comm_free(tables[0]);
+    tables[2]->comm_free(tables[2]);
 }
 
 } // namespace

@@ -1,10 +1,10 @@
-// Deck key cuda.buffer with a stand-in for the GPU (fake/): which buffers the engine is asked for, and what
+// Deck key study.buffer with a stand-in for the GPU (fake/): which buffers the engine is asked for, and what
 // is told of them.
 #include "fake/force_gpu.hpp"
 
 #include "bodies.hpp"
 #include "fake_library.hpp"
-#include "study/papers/liu_buffer_tuning.hpp"
+#include "engine/buffer_tuning.hpp"
 #include "engine/solver.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace graft::engine {
 namespace {
 
-constexpr int32_t units = 1, pairs_1d = 3, tiles_2d = 4; // cuda.kernel
+constexpr int32_t units = 1, pairs_1d = 3, tiles_2d = 4; // study.kernel
 
 fake::Control& control() {
     return test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);
@@ -36,7 +36,7 @@ struct Fed {
         settings.device.kernel = kernel, settings.device.buffer = buffer;
         return settings;
     }
-    const study::BufferTuning::Told& compute() {
+    const engine::BufferTuning::Told& compute() {
         bodies.compute(solver);
         return solver.buffers().told();
     }
@@ -63,7 +63,7 @@ TEST(Buffers, ANumberIsTakenAndItsTimesAreTold) {
     Fed run(tiles_2d, 4096);
     control().feed_s = [](int32_t) { return 0.125; };
     for (int call = 0; call < 3; ++call) {
-        const study::BufferTuning::Told& told = run.compute();
+        const engine::BufferTuning::Told& told = run.compute();
         EXPECT_EQ(control().buffers.back(), 4096);
         EXPECT_EQ(told.by, "given");
         EXPECT_GT(told.predicted.total_s(), 0);

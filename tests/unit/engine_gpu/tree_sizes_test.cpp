@@ -19,7 +19,7 @@ fake::Control& control() {
 
 using support::Bodies;
 
-constexpr int32_t pairs_1d = 3, tiles_2d = 4; // cuda.kernel
+constexpr int32_t pairs_1d = 3, tiles_2d = 4; // study.kernel
 
 struct Case {
     settings::Settings settings;
@@ -177,7 +177,7 @@ TEST(DeviceTreeSizes, WhereTheyStayItSaysWhy) {
     EXPECT_EQ(told_of([](settings::Settings& s) { s.tree_type = tree::TreeType::orb; }),
               "fixed: the host builds the tree");
     EXPECT_EQ(told_of([](settings::Settings& s) { s.device.reuse = 4, s.device.skin = 0.1; }), "fixed: lists are kept");
-    EXPECT_EQ(told_of([](settings::Settings& s) { s.device.kernel = 2; }), "fixed: cuda.kernel block has no model");
+    EXPECT_EQ(told_of([](settings::Settings& s) { s.device.kernel = 2; }), "fixed: study.kernel block has no model");
     EXPECT_EQ(told_of([](settings::Settings&) {}).substr(0, 6), "trial ");
 }
 

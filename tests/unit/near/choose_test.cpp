@@ -1,5 +1,6 @@
 // layout: auto: what is chosen, under a cap, after learning, after a trial; and the serial baseline.
 #include "study/bench/bench_near.hpp"
+#include "core/median.hpp"
 #include "near/choice/choose.hpp"
 #include "near/choice/contenders.hpp"
 #include "near/mutual.hpp"
@@ -29,10 +30,17 @@ Sums sums_of(int32_t dimension) {
     return sums;
 }
 
+/// Those, too, that no measured structure was fastest in.
+ChoiceOptions every_layout() {
+    ChoiceOptions options;
+    options.every = true;
+    return options;
+}
+
 TEST(NearChoose, LeastPredictedTimeWins) {
     const study::BenchCase one = case_of(5000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
-    ChoiceOptions options;
+    ChoiceOptions options = every_layout();
     for (const double executes : {1.0, 10.0, 1e6}) {
         options.expected_executes = executes;
         const Choice choice = choose(shape, {}, options);
@@ -121,7 +129,7 @@ TEST(NearChoose, SumsOfPairsOnceAreBytesOfTiled) {
 TEST(NearChoose, CapLeavesOutAndChunks) {
     const study::BenchCase one = case_of(20000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
-    ChoiceOptions options;
+    ChoiceOptions options = every_layout();
     options.way.most_bytes = 0.5 * bytes_of(Layout::replicated, shape);
     const Choice half = choose(shape, {}, options);
     const Candidate& records = half.candidates[static_cast<size_t>(Layout::replicated)];
@@ -142,16 +150,36 @@ TEST(NearChoose, CapLeavesOutAndChunks) {
     }
 }
 
+TEST(NearChoose, WhatNeverWinsIsNeitherPredictedNorTriedUnlessNothingElseFits) {
+    const study::BenchCase one = case_of(20000, 8, 3);
+    const Shape shape = shape_of(one.structure(), sums_of(3));
+    const auto at = [](Layout layout) { return static_cast<size_t>(layout); };
+    ChoiceOptions options, every = every_layout();
+    options.expected_executes = every.expected_executes = 1e6;
+    Learned learned; // whatever was seen of them
+    learned.execution.fill(1), learned.execution[at(Layout::indexed)] = 1e-3;
+    const Choice choice = choose(shape, {}, options, learned);
+    for (const Candidate& candidate : choice.candidates) {
+        EXPECT_EQ(candidate.possible, !seldom_wins(candidate.layout));
+        EXPECT_EQ(candidate.time_s == 0, seldom_wins(candidate.layout));
+    }
+    for (const Candidate* candidate : contenders(choice))
+        EXPECT_FALSE(seldom_wins(candidate->layout));
+    EXPECT_TRUE(seldom_wins(choose(shape, {}, every, learned).layout));
+    options.asked.fill(false), options.asked[at(Layout::indexed)] = true;
+    EXPECT_EQ(choose(shape, {}, options).layout, Layout::indexed);
+}
+
 TEST(NearChoose, LearningCorrectsTheChosenAndTheOthersAlike) {
     const study::BenchCase one = case_of(5000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
-    const Choice before = choose(shape, {}, {});
+    const Choice before = choose(shape, {}, every_layout());
     Learned learned;
     Times slow; // the machine is three times slower than predicted
     slow.collection_s = 3 * before.chosen().predicted.collection_s;
     slow.kernel_s = 3 * before.chosen().predicted.execution_s();
     learn(learned, before.chosen(), slow);
-    const Choice after = choose(shape, {}, {}, learned);
+    const Choice after = choose(shape, {}, every_layout(), learned);
     EXPECT_EQ(after.layout, before.layout) << "a slow machine is slow for all layouts";
     for (size_t k = 0; k < layouts; ++k)
         EXPECT_NEAR(after.candidates[k].execution_s / before.candidates[k].execution_s, 3, 1e-9);
@@ -162,18 +190,18 @@ TEST(NearChoose, LearningCorrectsTheChosenAndTheOthersAlike) {
     right.collection_s = before.candidates[other].predicted.collection_s;
     right.kernel_s = before.candidates[other].predicted.execution_s();
     learn(learned, before.candidates[other], right);
-    EXPECT_NE(choose(shape, {}, {}, learned).layout, before.layout);
+    EXPECT_NE(choose(shape, {}, every_layout(), learned).layout, before.layout);
 }
 
 TEST(NearChoose, WithAndWithoutPaddingALayoutIsLearnedAboutAndTriedOnce) {
     const study::BenchCase one = case_of(5000, 8, 3);
     const Shape shape = shape_of(one.structure(), sums_of(3));
-    const Choice before = choose(shape, {}, {});
+    const Choice before = choose(shape, {}, every_layout());
     const auto at = [](Layout layout) { return static_cast<size_t>(layout); };
     Learned learned; // others are quick: their mean is not to hide that records are slow
     learned.execution[at(Layout::tiled)] = learned.execution[at(Layout::ranges)] = 0.1;
     learned.execution[at(Layout::replicated_group)] = 5;
-    const Choice after = choose(shape, {}, {}, learned);
+    const Choice after = choose(shape, {}, every_layout(), learned);
     const auto ratio = [&](Layout layout) {
         return after.candidates[at(layout)].execution_s / before.candidates[at(layout)].execution_s;
     };
@@ -282,7 +310,7 @@ model::Machine machine_with(Layout layout, double factor) {
 TEST(NearChoose, ATrialOverrulesAModelThatIsFarOff) {
     const study::BenchCase one = case_of(20000, 12, 3); // the paper's records are many times slower than tiles
     const Coordinates<double> points{one.x.data(), one.y.data(), one.z.data()};
-    ChoiceOptions options;
+    ChoiceOptions options = every_layout();
     options.expected_executes = 1000;
     core::Memory memory;
     const Structure structure = one.structure();
@@ -361,14 +389,14 @@ TEST(NearBench, TimesOfEveryLayoutAndTheSerialLoop) {
                                      one, sums_of(2), {}, 2);
     for (const study::BenchTimes& t : times) {
         ASSERT_EQ(t.second.size(), 2u);
-        EXPECT_GT(study::median(t.once_s), 0);
+        EXPECT_GT(core::median(t.once_s), 0);
         EXPECT_GT(t.second[0].kernel_s, 0);
         EXPECT_EQ(t.chunks, 1);
     }
     EXPECT_GT(study::bench_serial_s(one, sums_of(2), 1), 0);
-    EXPECT_EQ(study::median({}), 0);
-    EXPECT_EQ(study::median({3, 1, 2}), 2);
-    EXPECT_EQ(study::median({4, 1, 2, 3}), 2.5);
+    EXPECT_EQ(core::median({}), 0);
+    EXPECT_EQ(core::median({3, 1, 2}), 2);
+    EXPECT_EQ(core::median({4, 1, 2, 3}), 2.5);
 }
 
 } // namespace

@@ -43,7 +43,7 @@ class NearDevicesTest : public testing::Test {
         const auto side = near::make_near_devices(input, table, first, count, layout, "");
         side->set_points(scene.request.points);
         near::NearSums sums = scene.sums();
-        sums.add = add;
+        set_add(sums, add);
         for (int turn = 0; turn < turns; ++turn) {
             const int64_t before = memory.allocations();
             side->begin(sums, nullptr);

@@ -152,7 +152,7 @@ inline int32_t fake_end(void* plan, near::DeviceNearReport* report, backend::Dev
         auto* const to = const_cast<double*>(data_of(view));
         for (size_t at = 0; at < static_cast<size_t>(one.own); ++at) {
             if (view.present())
-                to[one.targets[at]] = (one.wanted.add != 0 ? to[one.targets[at]] : 0) + one.out[k][at];
+                to[one.targets[at]] = (view.add ? to[one.targets[at]] : 0) + one.out[k][at];
         }
     }
     return 0;
@@ -182,7 +182,7 @@ inline int32_t fake_take_points(void* plan, const near::PointBounds* all, backen
                            {one.in[3].data(), one.in[4].data(), one.in[5].data()});
     return 0;
 }
-inline int32_t fake_see_charges(void* plan, backend::DeviceError* error) {
+inline int32_t fake_see_sums(void* plan, backend::DeviceError* error) {
     const auto& one = *static_cast<FakePlan*>(plan);
     for (size_t k = 6; k < one.in.size(); ++k)
         for (size_t i = 0; i < one.in[k].size(); ++i)
@@ -211,7 +211,7 @@ inline const near::DeviceNearTable fake_near_table{sizeof(near::DeviceNearTable)
                                                    fake_take_points,
                                                    fake_send_charges,
                                                    fake_sum,
-                                                   fake_see_charges,
+                                                   fake_see_sums,
                                                    fake_wait};
 
 inline near::Structure spans_of(const NearScene& scene) {

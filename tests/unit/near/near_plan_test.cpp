@@ -155,10 +155,10 @@ TEST_F(NearPlanTest, AddsAndLeavesPointsOutsideOfBoxesAlone) {
     near::NearPlan plan(memory, log, scene.request);
     scene.fill_outputs(3.0);
     near::NearSums sums = scene.sums();
-    sums.add = true;
+    set_add(sums, true);
     plan.execute(sums);
     scene.expect_close("added", 3.0);
-    sums.add = false;
+    set_add(sums, false);
     scene.fill_outputs(5.0);
     plan.execute(sums);
     EXPECT_EQ(scene.outputs_equal_to(5.0), left_out);

@@ -46,13 +46,14 @@ TEST(Pack, ReturnsThemInPlaceOrAdded) {
     const std::vector<float> singles = {1.25f, 2.5f, 3.75f};
     const std::vector<int32_t> index = {4, 0, 2};
     std::vector<float> to(5, 10);
-    const ArrayView view{reinterpret_cast<char*>(to.data()), ElementType::f32, 1, 5, 4, 4};
+    ArrayView view{reinterpret_cast<char*>(to.data()), ElementType::f32, 1, 5, 4, 4};
+    view.add = true;
     const backend::Executor executor{memory, 2};
     particles::unpack(executor, reinterpret_cast<const char*>(values.data()), ElementType::f64, index.data(),
-                      0, 3, true, view);
+                      0, 3, view);
     EXPECT_EQ(to, (std::vector<float>{12.5f, 10, 13.75f, 10, 11.25f}));
     particles::unpack(executor, reinterpret_cast<const char*>(singles.data()), ElementType::f32, nullptr, 1,
-                      3, false, view);
+                      3, view);
     EXPECT_EQ(to, (std::vector<float>{12.5f, 1.25f, 2.5f, 3.75f, 11.25f}));
 }
 

@@ -80,6 +80,33 @@ TEST(ExportReals, WritesOnlyTheIndexedItems) {
     const ArrayView view{reinterpret_cast<char*>(host.data()), ElementType::f32, 1, 3, 8, 4};
     const double value[2] = {1, 10};
     const int32_t index[2] = {2, 0};
-    particles::export_reals(executor, {view, "values", value, 3.0}, index, 2, true);
+    particles::ArrayView added = view;
+    added.add = true;
+    particles::export_reals(executor, {added, "values", value, 3.0}, index, 2);
     EXPECT_EQ(host, (std::vector<float>{32, 2, 2, 2, 5, 2}));
+}
+
+/// A piece of the results: without an index it begins at `first`, and the first bad item is the view's.
+TEST(ExportReals, PiecesAreLookedAtAndWrittenWhereTheyStand) {
+    core::Memory memory;
+    const backend::Executor executor{memory, 1};
+    std::vector<float> host(6, 2.0f);
+    ArrayView view{reinterpret_cast<char*>(host.data()), ElementType::f32, 1, 6, 4, 4};
+    view.add = true;
+    double value[3] = {1, 1e39, std::numeric_limits<double>::quiet_NaN()};
+    const particles::RealExport piece{view, "values", value, 1.0, nullptr, 3};
+    const particles::Unfinished found = particles::first_unfinished(executor, piece, nullptr, 3);
+    EXPECT_TRUE(found.any());
+    EXPECT_EQ(found.item, 4);
+    EXPECT_EQ(found.value, 1e39 + 2);
+    try {
+        particles::check_reals(executor, piece, nullptr, 3);
+        FAIL();
+    } catch (const core::Error& error) {
+        EXPECT_NE(std::string(error.what()).find("values: item 4 "), std::string::npos) << error.what();
+    }
+    value[1] = value[2] = 5;
+    EXPECT_FALSE(particles::first_unfinished(executor, piece, nullptr, 3).any());
+    particles::export_reals(executor, piece, nullptr, 3);
+    EXPECT_EQ(host, (std::vector<float>{2, 2, 2, 3, 7, 7}));
 }

@@ -36,7 +36,24 @@ TEST_F(Usage, WhatAnswersInJsonAloneSaysSo) {
     for (const char* words : {"check --help", "simulate --help", "model calibrate --help"}) {
         EXPECT_TRUE(contains(ok(words), "print the answer as JSON")) << words;
     }
-    EXPECT_EQ(ok("model schema"), ok("model schema --json"));
+    if (GRAFT_HAVE_STUDY) {
+        EXPECT_EQ(ok("model schema"), ok("model schema --json"));
+    }
+}
+
+TEST_F(Usage, WithoutTheStudyLibraryWhatMeasuresSaysSo) {
+    std::filesystem::create_directories(folder_ / "bin");
+    std::filesystem::create_directories(folder_ / "lib");
+    std::filesystem::copy(GRAFT_COMMAND, folder_ / "bin/graft");
+    std::filesystem::copy(GRAFT_LIBRARY_FILE, folder_ / "lib/libgraft.so.0");
+    const std::string line = "cd '" + folder_.string() +
+                             "' && bin/graft model schema --library \"$PWD/lib/libgraft.so.0\" >out.txt 2>err.txt";
+    const int status = std::system(line.c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+    EXPECT_EQ(read("out.txt"), "");
+    for (const char* part : {"no study library", "lib/libgraft_study.so", "GRAFT_WITH_STUDY=ON"}) {
+        EXPECT_TRUE(contains(read("err.txt"), part)) << read("err.txt");
+    }
 }
 
 TEST_F(Usage, MistakesOnTheCommandLineExitWith2AndOneLine) {
@@ -79,6 +96,8 @@ TEST_F(Usage, TheLibraryBesideTheCommandIsFoundWithoutEnvironment) {
 
 TEST_F(Usage, DeckIsExplainedAndChecked) {
     EXPECT_TRUE(contains(ok("deck --explain"), "mac.theta"));
+    EXPECT_FALSE(contains(ok("deck --explain"), "study.walk"));
+    EXPECT_TRUE(contains(ok("deck --explain --study"), "study.walk"));
     EXPECT_TRUE(YAML::Load(ok("deck --explain --json")).size() > 10);
     write("good.yaml", "mac: {theta: 0.5}\n");
     write("bad.yaml", "mac:\n  theat: 0.5\n");
@@ -94,7 +113,7 @@ TEST_F(Usage, DeckIsExplainedAndChecked) {
     EXPECT_EQ(flat.status, 1);
     EXPECT_TRUE(contains(flat.err, "flat.yaml: box.periodic") && contains(flat.err, "three dimensions"))
         << flat.err;
-    write("elsewhere.yaml", "backend: cuda\n"); // where the job runs, not here
+    write("elsewhere.yaml", "backend: gpu\n"); // where the job runs, not here
     ok("deck --check elsewhere.yaml");
 }
 

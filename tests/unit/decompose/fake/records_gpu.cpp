@@ -234,7 +234,7 @@ extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graf
     static const DeviceRecordsTable records = {create,   release,   start, sample, sweep,
                                                find_few, fetch_few, split, finish};
     static const DeviceOrbTable orb = {
-        sizeof(DeviceOrbTable), 0, nullptr, nullptr, nullptr, nullptr, &records};
+        sizeof(DeviceOrbTable), 0, nullptr, nullptr, nullptr, &records};
     static backend::CudaTable table = test::fake_table<16>();
     table.orb = &orb;
     return &table;

@@ -59,7 +59,7 @@ int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
         report->targets = done.targets;
         report->leaf = e.sizes.leaf, report->group = e.sizes.group;
         if (const int32_t buffer = control.buffers.back(); buffer > 0) {
-            study::FedReport& fed = report->fed;
+            forces::FedReport& fed = report->fed;
             fed.buffer = buffer, fed.groups = done.groups;
             fed.leaf_entries = 10 * done.groups, fed.node_entries = 90 * done.groups;
             fed.launches = (fed.leaf_entries + fed.node_entries) / buffer + 2;

@@ -1,0 +1,88 @@
+"""Finding, opening and checking libgraft, as graft_loader.h has it, without a search: by the path given, by GRAFT_LIBRARY, or
+installed with this package (PREFIX/share/graft/python/graft, PREFIX/lib*/libgraft.so.1). What is found without having been named
+must not be writable by everybody, nor its folder: else anybody on the machine could have put it there."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import stat
+import sysconfig
+
+from .errors import Error, Status
+from .structs import ABI_MAJOR, Api
+
+NAME = f"libgraft.so.{ABI_MAJOR}"
+_HERE = pathlib.Path(__file__).resolve().parent
+_MODE = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_NODELETE", 0)
+
+
+def installed(package: pathlib.Path = _HERE) -> list[pathlib.Path]:
+    """Where an installation that has `package` would have the library; [] if it is not installed."""
+    if package.parts[-4:] != ("share", "graft", "python", "graft"):
+        return []
+    prefix = package.parents[3]
+    return [prefix / folder / NAME for folder in ("lib", "lib64", "lib/" + (sysconfig.get_config_var("MULTIARCH") or "."))]
+
+
+def distrusted(path: pathlib.Path) -> str:
+    """Why nobody should open the file at `path` unasked; "" if there is no reason. Folders above it, too: who may write there may
+    exchange them, unless the sticky bit is set."""
+    real, folder = path.resolve(), path.parent.resolve()
+    nearest = (real, real.parent, folder)
+    for place in (*nearest, *real.parents, *folder.parents):
+        mode = place.stat().st_mode
+        if mode & stat.S_IWOTH and (place in nearest or not mode & stat.S_ISVTX):
+            return f"{place} can be written by everybody"
+    return ""
+
+
+def _place(path: str | os.PathLike[str] | None) -> tuple[str, str]:
+    """(origin, path) of the library to open. LOAD_NOT_FOUND."""
+    if path:
+        return "the path given", os.fspath(path)
+    if os.environ.get("GRAFT_LIBRARY"):
+        return "environment variable GRAFT_LIBRARY", os.environ["GRAFT_LIBRARY"]
+    tried = []
+    for candidate in installed():
+        reason = distrusted(candidate) if candidate.exists() else "not found"
+        if not reason:
+            return "installed with this package", str(candidate)
+        tried.append(f"{candidate}: {reason}")
+    raise Error(Status.LOAD_NOT_FOUND, "\n".join(tried or [f"{_HERE} is no part of an installation (PREFIX/share/graft/python)"]) +
+                f"\nset GRAFT_LIBRARY=/path/to/{NAME}, or give its path")
+
+
+def load(path: str | os.PathLike[str] | None = None) -> Api:
+    """The table of libgraft (None: of GRAFT_LIBRARY, or of the installation that this package is in). LOAD_NOT_FOUND, LOAD_FOREIGN,
+    LOAD_VERSION; the text names every place tried."""
+    origin, place = _place(path)
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise Error(Status.LOAD_FOREIGN, f"{origin}: {place}: not a regular file; expected a shared library")
+    try:
+        library = ctypes.CDLL(place, mode=_MODE)
+    except OSError as error:
+        status = Status.LOAD_FOREIGN if os.path.exists(place) else Status.LOAD_NOT_FOUND
+        raise Error(status, f"{origin}: {place}: {error}\nset GRAFT_LIBRARY=/path/to/{NAME}") from None
+    if not hasattr(library, "graft_get_api"):
+        raise Error(Status.LOAD_FOREIGN, f"{origin}: {place}: a shared library, but not Graft: it has no graft_get_api")
+    library.graft_get_api.restype = ctypes.POINTER(Api)
+    table = library.graft_get_api(ctypes.c_uint32(ABI_MAJOR), ctypes.c_uint32(ctypes.sizeof(Api)))
+    if not table or table.contents.abi_major != ABI_MAJOR or table.contents.struct_size < ctypes.sizeof(Api):
+        raise Error(Status.LOAD_VERSION, f"{origin}: {place}: not of ABI {ABI_MAJOR}, or older than this package; install both of "
+                    "one version")
+    api = table.contents
+    api.place = place
+    return api
+
+
+def shim(api: Api, library_version: str) -> ctypes.CDLL:
+    """libgraft_mpi of the MPI that this process runs: GRAFT_MPI_LIBRARY, or beside libgraft. LOAD_NOT_FOUND."""
+    family = "openmpi" if "Open MPI" in library_version else "mpich"
+    path = os.environ.get("GRAFT_MPI_LIBRARY") or os.path.join(os.path.dirname(api.place), f"libgraft_mpi_{family}.so")
+    try:
+        opened = ctypes.CDLL(path, mode=_MODE)
+    except OSError as error:
+        raise Error(Status.LOAD_NOT_FOUND, f"{path}: {error}; set GRAFT_MPI_LIBRARY=/path/to/libgraft_mpi_{family}.so") from None
+    opened.graft_mpi_error.restype = ctypes.c_char_p
+    return opened

@@ -1,0 +1,31 @@
+// What is done about a computation that stopped: larger buffers, a tree from the host, the caller's error.
+#pragma once
+
+#include "engine/gpu/steps_gpu.cuh"
+
+#include <memory>
+
+namespace graft::engine {
+
+struct HostTree; // host_tree_gpu.cuh
+
+class Repair {
+  public:
+    Repair();
+    ~Repair();
+
+    /// Waits where the host builds the tree.
+    void repair(Steps& s, const backend::DeviceStatus& status);
+    /// Tree, moments and targets by the host's code, from the particles as they were imported. Waits.
+    void build_on_host(Steps& s);
+    /// Throws what the caller's data are refused for; waits.
+    [[noreturn]] void raise_bad_value(Steps& s, const backend::DeviceStatus& status);
+
+  private:
+    void build_tree_on_host(Steps& s, const backend::Executor& executor, const double* lengths);
+    void choose_targets_on_host(Steps& s, const backend::Executor& executor, const double* lengths);
+
+    std::unique_ptr<HostTree> host_tree_; // made when it is first wanted
+};
+
+} // namespace graft::engine

@@ -1,0 +1,31 @@
+// Between the evaluation and the export: self potentials, virial and energy, accelerations kept for the next
+// criterion.
+#pragma once
+
+#include "engine/gpu/computation_gpu.cuh"
+#include "forces/evaluate_gpu.cuh"
+
+namespace graft::engine {
+
+/// Accelerations of the last computation, in the host's order.
+struct LastField {
+    explicit LastField(backend::DeviceMemory& memory) : values(memory, "last accelerations") {}
+    backend::DeviceBuffer<double> values;
+    int64_t n = -1; // particles that they are of; -1: none
+};
+
+class SumStep {
+  public:
+    explicit SumStep(backend::DeviceMemory& memory) : last(memory) {}
+
+    /// Room for the accelerations, where this computation remembers them.
+    void hold(const DeviceJob& job);
+    // Enqueued, each.
+    /// Self potentials off, and totals.
+    void sum(Computation& c, const DeviceTargetSources& sources, forces::DeviceField& field);
+    void remember(Computation& c, const forces::DeviceField& field, const int32_t* origin);
+
+    LastField last;
+};
+
+} // namespace graft::engine
