@@ -1,11 +1,9 @@
-// Solver, first part: the host's arrays to a validated Problem.
-#include "engine/solver.hpp"
+// CpuEngine: the host's arrays to a validated Problem.
+#include "engine/engine_cpu.hpp"
 
-#include "backend/executor.hpp"
-#include "core/timer.hpp"
+#include "engine/checks.hpp"
 #include "particles/charge_scale.hpp"
 #include "particles/transfer.hpp"
-#include "engine/checks.hpp"
 
 #include <cmath>
 #include <limits>
@@ -55,38 +53,45 @@ double power_of_two_scale(double total) {
 
 } // namespace
 
-void Solver::import_sources(const ParticleInput& input, const backend::Executor& executor) {
-    check_count(input.n, "particles");
+void CpuEngine::import(const CpuComputation& c) {
+    import_sources(c);
+    const ParticleInput* const points = c.request.points;
+    if (points == nullptr)
+        return import_targets(c.request.particles);
+    import_positions(c.executor, *points, c.settings.dimension,
+                     {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+    wrap(c, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
+    problem_.points = true;
+    problem_.all_targets = false;
+}
+
+void CpuEngine::import_sources(const CpuComputation& c) {
+    const backend::Executor& executor = c.executor;
+    const ParticleInput& input = c.request.particles;
     problem_.n = input.n;
-    import_positions(executor, input, settings_.dimension, {&problem_.x, &problem_.y, &problem_.z});
-    wrap(executor, {&problem_.x, &problem_.y, &problem_.z});
+    import_positions(executor, input, c.settings.dimension, {&problem_.x, &problem_.y, &problem_.z});
+    wrap(c, {&problem_.x, &problem_.y, &problem_.z});
     problem_.charge.resize(input.n);
     double* q = problem_.charge.data();
     if (input.charge.present() || input.n == 0) {
         particles::import_reals(executor, input.charge, "charge", -largest, largest, q);
     } else {
-        check_charge_all(input.charge_all);
         executor.for_each(input.n, [&](int64_t i) { q[i] = input.charge_all; });
     }
     magnitude_ = sum_of_magnitudes(executor, q, input.n, sums_);
 
     problem_.softening.resize(0);
-    problem_.per_particle_softening = input.softening.present();
     if (!input.softening.present())
         return;
-    if (settings_.softening == settings::Softening::none)
-        refuse_needless_softening();
     problem_.softening.resize(input.n);
     particles::import_reals(executor, input.softening, "softening", 0.0, largest_position,
                             problem_.softening.data());
 }
 
-void Solver::import_targets(const ParticleInput& input) {
+void CpuEngine::import_targets(const ParticleInput& input) {
     problem_.points = false;
     problem_.all_targets = !input.has_active && !input.has_target;
     problem_.target.resize(0);
-    if (input.has_active && input.has_target)
-        refuse_two_target_sets();
     if (input.has_target)
         list_targets(input);
     for (int64_t i = 0; i < input.n && input.has_active; ++i)
@@ -94,7 +99,7 @@ void Solver::import_targets(const ParticleInput& input) {
             problem_.target.push_back(static_cast<int32_t>(i));
 }
 
-void Solver::list_targets(const ParticleInput& input) {
+void CpuEngine::list_targets(const ParticleInput& input) {
     const int64_t base = input.target_from_1 ? 1 : 0;
     seen_.resize(input.n);
     std::fill(seen_.begin(), seen_.end(), char{0});
@@ -112,7 +117,7 @@ void Solver::list_targets(const ParticleInput& input) {
 
 /// Positions and softening of the targets that are some of the particles; points bring their own positions
 /// and take part in per-particle softening with a length of zero of their own.
-void Solver::gather_targets(const backend::Executor& executor) {
+void CpuEngine::gather_targets(const backend::Executor& executor) {
     if (problem_.all_targets)
         return;
     const int64_t count = problem_.target_count();
@@ -134,79 +139,16 @@ void Solver::gather_targets(const backend::Executor& executor) {
 }
 
 /// One power of two for the charges of all ranks, and lengths for all particles if any rank's have their own.
-void Solver::scale_sources(const backend::Executor& executor, double magnitude) {
-    const double scale = power_of_two_scale(magnitude);
+void CpuEngine::scale_sources(const CpuComputation& c) {
+    const double scale = power_of_two_scale(c.all.magnitude);
     double* q = problem_.charge.data();
     problem_.charge_scale = scale;
-    executor.for_each(problem_.n, [&](int64_t i) { q[i] *= scale; });
+    c.executor.for_each(problem_.n, [&](int64_t i) { q[i] *= scale; });
+    problem_.per_particle_softening = c.all.per_particle_softening;
     if (problem_.per_particle_softening && problem_.softening.empty()) {
         problem_.softening.resize(problem_.n);
-        std::fill(problem_.softening.begin(), problem_.softening.end(), settings_.softening_length);
+        std::fill(problem_.softening.begin(), problem_.softening.end(), c.settings.softening_length);
     }
-}
-
-void Solver::field_at(const ParticleInput& input, const ParticleInput& points, const Outputs& outputs) {
-    require_nothing_begun("field_at");
-    if (wants_gpu(input, &points, outputs))
-        return compute_on_gpu(input, &points, outputs);
-    run(Call::field_at, outputs, [&](const backend::Executor& executor) {
-        if (!comm_->alone())
-            choose_gpu(input, &points, outputs); // refuses what several ranks cannot do
-        import_sources(input, executor);
-        check_count(points.n, "points");
-        import_positions(executor, points, settings_.dimension,
-                         {&problem_.point_x, &problem_.point_y, &problem_.point_z});
-        wrap(executor, {&problem_.point_x, &problem_.point_y, &problem_.point_z});
-        problem_.points = true;
-        problem_.all_targets = false;
-    });
-}
-
-void Solver::compute(const ParticleInput& input, const Outputs& outputs) {
-    require_nothing_begun("compute");
-    if (wants_gpu(input, nullptr, outputs))
-        compute_on_gpu(input, nullptr, outputs);
-    else
-        compute_on_cpu(input, outputs);
-}
-
-void Solver::compute_on_cpu(const ParticleInput& input, const Outputs& outputs) {
-    run(Call::compute, outputs, [&](const backend::Executor& executor) {
-        if (!comm_->alone())
-            choose_gpu(input, nullptr, outputs);
-        import_sources(input, executor);
-        import_targets(input);
-    });
-}
-
-/// What both calls share. `import` fills the problem from this rank's arrays.
-void Solver::run(Call call, const Outputs& outputs,
-                 const std::function<void(const backend::Executor&)>& import) {
-    core::Timer total;
-    const backend::Executor executor{memory_, backend::resolve_threads(settings_.threads)};
-    if (!settings_.tuned) { // a cut-off wants small boxes: what is met beyond it is lost
-        settings_.leaf = settings_.periodic ? 16 : settings::Settings().leaf;
-        settings_.group = settings_.periodic ? 32 : settings::Settings().group;
-    }
-    report_.valid = false;
-    report_.backend = "cpu";
-    on_gpu_ = released_ = false;
-    const auto body = [&] {
-        comm_->together([&] { import(executor); });
-        agree_on(call, outputs);
-        comm_->together([&] {
-            scale_sources(executor, magnitude_);
-            gather_targets(executor);
-        });
-        report_.time_s = {};
-        report_.time_s.import = total.seconds();
-        evaluate(executor);
-        comm_->conclude([&] { check_results(outputs, executor); });
-        write(outputs, executor);
-        report_.time_s.total = total.seconds();
-        finish_report();
-    };
-    comm_->guarded(body);
 }
 
 } // namespace graft::engine

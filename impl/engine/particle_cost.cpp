@@ -1,10 +1,9 @@
 // How much work each particle was in the last computation: Solver::work_of_particles.
-#include "engine/checks.hpp"
-#include "essential/forest.hpp"
-#include "forces/m2l/m2l_choice.hpp"
-#include "engine/solver.hpp"
+#include "engine/engine_cpu.hpp"
 #include "engine/tree_force.hpp"
 #include "engine/tree_state.hpp"
+#include "essential/forest.hpp"
+#include "forces/m2l/m2l_choice.hpp"
 
 #include <algorithm>
 
@@ -24,22 +23,18 @@ void TreeForce::add_work(double expansion_pairs, double* work) const {
     }
 }
 
-void Solver::work_of_particles(double* work) const {
-    if (released_)
-        refuse_work();
-    if (on_gpu_)
-        return work_on_gpu(work);
-    if (!report_.valid || problem_.points)
-        refuse_work();
+void CpuEngine::work_of_particles(const comm::Communicator& comm, const settings::Settings& settings,
+                                  double* work) const {
     std::fill(work, work + problem_.n, 0.0);
     if (all_particles_ == 0)
         return;
-    if (settings_.method == settings::Method::tree && !comm_->alone() && settings_.tree_scope == settings::TreeScope::global) {
+    const bool tree = settings.method == settings::Method::tree;
+    if (tree && !comm.alone() && settings.tree_scope == settings::TreeScope::global) {
         std::copy(work_.begin(), work_.end(), work); // it came back with the forces
         return;
     }
-    if (settings_.method == settings::Method::tree)
-        return tree_force_->add_work(static_cast<double>(essential::direct_count(settings_)), work);
+    if (tree)
+        return tree_force_->add_work(static_cast<double>(essential::direct_count(settings)), work);
     for (int64_t k = 0; k < problem_.target_count(); ++k)
         work[problem_.all_targets ? k : problem_.target[k]] += static_cast<double>(all_particles_);
 }

@@ -2,6 +2,8 @@
 #include "engine/report.hpp"
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
+#include "settings/settings.hpp"
 
 #include <cstring>
 #include <vector>
@@ -105,7 +107,26 @@ std::string plain(const char* text) {
     return words;
 }
 
+const char* name_of(settings::Method method) {
+    return method == settings::Method::direct ? "direct" : method == settings::Method::tree ? "tree" : "reference";
+}
+
+const char* name_of(settings::Precision precision) {
+    return precision == settings::Precision::fp32    ? "fp32"
+           : precision == settings::Precision::mixed ? "mixed"
+                                                     : "fp64";
+}
+
 } // namespace
+
+void Report::finish(const settings::Settings& settings, const core::Memory& memory) {
+    valid = true;
+    method = name_of(settings.method);
+    precision = settings.method == settings::Method::reference ? "reference" : name_of(settings.precision);
+    bytes_total = memory.bytes_held();
+    bytes_peak = memory.bytes_peak();
+    allocations = memory.allocations();
+}
 
 bool Report::on_device() const {
     return std::strcmp(backend, "gpu") == 0;

@@ -8,6 +8,13 @@
 #include <cstdint>
 #include <string>
 
+namespace graft::core {
+class Memory;
+}
+namespace graft::settings {
+struct Settings;
+}
+
 namespace graft::engine {
 
 struct Report {
@@ -57,6 +64,9 @@ struct Report {
         forces::FedReport fed;                    // study.buffer; of its forces
     } device;
     bool on_device() const;
+
+    /// What is told whoever computed, of a computation that has succeeded.
+    void finish(const settings::Settings& settings, const core::Memory& memory);
 
     /// The text of "backend", "simd", "method", "precision", "device", "note", "kernel", "local"; false for
     /// other names, and where there is none.

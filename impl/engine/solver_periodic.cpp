@@ -1,8 +1,9 @@
-// Solver, sixth part: what a periodic box adds to a computation.
+// CpuEngine: what a periodic box adds to a computation.
 #include "core/error.hpp"
-#include "engine/checks.hpp"
+#include "core/timer.hpp"
+#include "engine/engine_cpu.hpp"
+#include "engine/report.hpp"
 #include "periodic/periodic.hpp"
-#include "engine/solver.hpp"
 #include "reference/ewald_sum.hpp"
 
 #include <algorithm>
@@ -32,11 +33,11 @@ constexpr double furthest = 1e9; // edges from the box: rounding then moves a po
 } // namespace
 
 /// Moves particles, or points, into the box. Throws Error(value) for one that is too far away.
-void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const (&axes)[3]) {
-    if (!settings_.periodic)
+void CpuEngine::wrap(const CpuComputation& c, core::Buffer<double>* const (&axes)[3]) {
+    if (!c.settings.periodic)
         return;
-    const geometry::Lattice lattice = periodic::PeriodicSum::lattice_of(settings_);
-    const int wire = settings_.wire_axis, slab = settings_.open_axis;
+    const geometry::Lattice lattice = periodic::PeriodicSum::lattice_of(c.settings);
+    const int wire = c.settings.wire_axis, slab = c.settings.open_axis;
     const auto far = [&](int64_t i) {
         const geometry::Vec3 f = lattice.fractions((*axes[0])[i], (*axes[1])[i], (*axes[2])[i]);
         bool found = false;
@@ -45,7 +46,7 @@ void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const
         return found;
     };
     std::atomic<bool> any{false};
-    executor.for_each(axes[0]->size(), [&](int64_t i) {
+    c.executor.for_each(axes[0]->size(), [&](int64_t i) {
         if (far(i))
             any.store(true, std::memory_order_relaxed);
         else if (double& at = (*axes[std::max(wire, 0)])[i]; wire >= 0)
@@ -60,24 +61,15 @@ void Solver::wrap(const backend::Executor& executor, core::Buffer<double>* const
 }
 
 /// Collective. Splits the lattice sum; pairs are then summed with what it says.
-void Solver::begin_periodic() {
+void CpuEngine::begin_periodic(const CpuComputation& c) {
     problem_.periodic = spread_.periodic = nullptr;
-    if (!settings_.periodic || all_particles_ == 0)
+    if (!c.settings.periodic || c.all.particles == 0)
         return;
-    int32_t some[2] = {with_virial_, !problem_.points && !problem_.all_targets && problem_.n > 0};
-    comm_->allreduce(some, 2, comm::Operation::max);
-    comm_->together([&] {
-        if (some[0] != 0 && some[1] != 0)
-            refuse_virial_of_some();
-        if ((settings_.open_axis >= 0 || settings_.wire_axis >= 0) &&
-            settings_.softening == settings::Softening::plummer &&
-            (settings_.softening_length > 0 || problem_.per_particle_softening))
-            refuse_plummer_slab();
+    c.comm.together([&] {
         if (!periodic_)
             periodic_ = std::make_shared<periodic::PeriodicSum>(memory_);
     });
-    periodic_->prepare({memory_, backend::resolve_threads(settings_.threads)}, *comm_, settings_, problem_,
-                       all_particles_, log_);
+    periodic_->prepare(c.executor, c.comm, c.settings, problem_, c.all.particles, c.environment.log);
     problem_.periodic = spread_.periodic = periodic_.get();
 }
 
@@ -104,7 +96,7 @@ std::vector<double> of_all_ranks(comm::Communicator& comm, const core::Buffer<do
 
 /// Collective. The oracle's sum of all of it: of every rank's sources at the own targets; the virial, where
 /// it is wanted, is summed by every rank over all particles.
-void Solver::evaluate_periodic_reference(const backend::Executor& executor) {
+void CpuEngine::evaluate_periodic_reference(const CpuComputation& c) {
     const core::Timer timer;
     const geometry::Lattice& lattice = periodic_->lattice(); // of a slab: with its vacuum
     reference::Cell cell;
@@ -112,25 +104,25 @@ void Solver::evaluate_periodic_reference(const backend::Executor& executor) {
         const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
         cell.edge[a][0] = edge.x, cell.edge[a][1] = edge.y, cell.edge[a][2] = edge.z;
     }
-    const std::vector<double> x = of_all_ranks(*comm_, problem_.x), y = of_all_ranks(*comm_, problem_.y),
-                              z = of_all_ranks(*comm_, problem_.z), q = of_all_ranks(*comm_, problem_.charge),
-                              length = of_all_ranks(*comm_, problem_.softening);
+    const std::vector<double> x = of_all_ranks(c.comm, problem_.x), y = of_all_ranks(c.comm, problem_.y),
+                              z = of_all_ranks(c.comm, problem_.z), q = of_all_ranks(c.comm, problem_.charge),
+                              length = of_all_ranks(c.comm, problem_.softening);
     const reference::Points sources{static_cast<int64_t>(x.size()), x.data(), y.data(), z.data(),
                                     length.empty() ? nullptr : length.data()};
     const reference::Points targets{problem_.target_count(), problem_.target_x(), problem_.target_y(),
                                     problem_.target_z(), problem_.target_length()};
-    const bool sums = comm_->max<int32_t>(with_virial_ && problem_.all_targets) != 0;
+    const bool sums = c.comm.max<int32_t>(c.request.outputs.virial.present() && problem_.all_targets) != 0;
     double virial[6] = {};
-    comm_->together([&] {
+    c.comm.together([&] {
         const auto sum = [&](const reference::Points& at, const reference::Field& field, double* total) {
             reference::ewald_sum(
-                cell, sources, q.data(), at, static_cast<reference::Softening>(settings_.softening),
-                settings_.softening_length, periodic_->cutoff(), executor.threads, field, nullptr, total);
+                cell, sources, q.data(), at, static_cast<reference::Softening>(c.settings.softening),
+                c.settings.softening_length, periodic_->cutoff(), c.executor.threads, field, nullptr, total);
         };
-        const bool alone = comm_->alone();
+        const bool alone = c.comm.alone();
         sum(targets,
             {field_.ax.data(), field_.ay.data(), field_.az.data(),
-             with_potential_ ? field_.potential.data() : nullptr},
+             c.all.with_potential ? field_.potential.data() : nullptr},
             sums && alone ? virial : nullptr);
         if (sums && !alone) {
             std::vector<double> field[3];
@@ -138,43 +130,46 @@ void Solver::evaluate_periodic_reference(const backend::Executor& executor) {
                 values.resize(x.size());
             sum(sources, {field[0].data(), field[1].data(), field[2].data(), nullptr}, virial);
         }
-        periodic_->add_slab(problem_, with_potential_, problem_.points ? nullptr : origin_, field_, virial);
+        periodic_->add_slab(problem_, c.all.with_potential, problem_.points ? nullptr : items(c.order),
+                            field_, virial);
         std::copy_n(virial, 6, field_.image_virial);
     });
-    report_.pairs = static_cast<double>(all_particles_) * static_cast<double>(problem_.target_count());
-    report_.time_s.forces = timer.seconds();
+    c.report.pairs = static_cast<double>(c.all.particles) * static_cast<double>(problem_.target_count());
+    c.report.time_s.forces = timer.seconds();
 }
 
 /// Collective. Adds the smooth part to the field of the pairs, and sums up: the virial of the pairs is theirs
 /// alone.
-void Solver::finish_periodic(const backend::Executor& executor) {
-    if (settings_.method == settings::Method::reference) { // has all of it
-        if (with_sums_)
-            sum_up(executor);
-        std::copy_n(field_.image_virial, 6, totals_);
-        if (with_sums_)
-            periodic_->finish_virial(*comm_, problem_, origin_, field_, totals_);
+void CpuEngine::finish_periodic(CpuComputation& c) {
+    double(&totals)[Totals::count] = c.totals.value;
+    if (c.settings.method == settings::Method::reference) { // has all of it
+        if (c.all.with_sums)
+            c.totals = sum_up(c.executor, c.comm, view(c), sums_);
+        std::copy_n(field_.image_virial, 6, totals);
+        if (c.all.with_sums)
+            periodic_->finish_virial(c.comm, problem_, items(c.order), field_, totals);
         return;
     }
     double virial[6] = {}, pairs[6] = {}, places[6] = {};
-    if (with_sums_) {
-        sum_up(executor);
-        std::copy_n(totals_, 6, pairs);
-        std::copy_n(totals_, 6, places);
+    if (c.all.with_sums) {
+        c.totals = sum_up(c.executor, c.comm, view(c), sums_);
+        std::copy_n(totals, 6, pairs);
+        std::copy_n(totals, 6, places);
         std::copy_n(field_.image_virial, 6, virial);
-        comm_->allreduce(virial, 6, comm::Operation::sum);
-        for (int c = 0; c < 6; ++c)
-            pairs[c] += virial[c];
+        c.comm.allreduce(virial, 6, comm::Operation::sum);
+        for (int k = 0; k < 6; ++k)
+            pairs[k] += virial[k];
     }
-    core::Timer timer;
-    periodic_->add_waves(executor, *comm_, settings_, problem_, origin_, with_potential_, field_, virial);
-    report_.time_s.forces += timer.seconds();
-    if (!with_sums_)
+    const core::Timer timer;
+    periodic_->add_waves(c.executor, c.comm, c.settings, problem_, items(c.order), c.all.with_potential,
+                         field_, virial);
+    c.report.time_s.forces += timer.seconds();
+    if (!c.all.with_sums)
         return;
-    sum_up(executor);
-    for (int c = 0; c < 6; ++c)
-        totals_[c] = pairs[c] + virial[c] + (periodic_->screened() ? 0 : totals_[c] - places[c]);
-    periodic_->finish_virial(*comm_, problem_, origin_, field_, totals_);
+    c.totals = sum_up(c.executor, c.comm, view(c), sums_);
+    for (int k = 0; k < 6; ++k)
+        totals[k] = pairs[k] + virial[k] + (periodic_->screened() ? 0 : totals[k] - places[k]);
+    periodic_->finish_virial(c.comm, problem_, items(c.order), field_, totals);
 }
 
 } // namespace graft::engine

@@ -182,10 +182,14 @@ void TreeForce::State::count(Report& report) const {
     }
 }
 
-const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Communicator& comm,
-                                   const settings::Settings& settings, const particles::Problem& problem, bool with_potential,
-                                   forces::AllWorkspaces& workspaces, particles::RawField& field, Report& report,
-                                   const core::Log& log) {
+const int32_t* TreeForce::items() const {
+    return state_->targets.origin();
+}
+
+void TreeForce::evaluate(const backend::Executor& executor, comm::Communicator& comm,
+                         const settings::Settings& settings, const particles::Problem& problem, bool with_potential,
+                         forces::AllWorkspaces& workspaces, particles::RawField& field, Report& report,
+                         const core::Log& log) {
     State& s = *state_;
     const State::Job job{executor, settings, problem, with_potential, workspaces, field, report, comm, log};
     comm.together([&] { s.build_own(job); });
@@ -211,7 +215,6 @@ const int32_t* TreeForce::evaluate(const backend::Executor& executor, comm::Comm
             core::format("tree: %lld particles, %lld nodes, %lld groups; %.3g pairs and %.3g cells evaluated",
                          static_cast<long long>(problem.n), static_cast<long long>(report.nodes),
                          static_cast<long long>(report.groups), report.pairs, report.cells));
-    return s.targets.origin();
 }
 
 } // namespace graft::engine

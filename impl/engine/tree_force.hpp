@@ -18,11 +18,14 @@ class TreeForce {
     explicit TreeForce(core::Memory& memory);
     ~TreeForce();
 
-    /// Collective. Fills `field` in an order of its own and returns target k -> host item (valid until the
-    /// next call). Adds times and counts to the report. Throws core::Error, the same on all ranks.
-    const int32_t* evaluate(const backend::Executor& executor, comm::Communicator& comm,
-                            const settings::Settings& settings, const particles::Problem& problem, bool with_potential,
-                            forces::AllWorkspaces& workspaces, particles::RawField& field, Report& report, const core::Log& log);
+    /// Collective. Fills `field` in the order of items(). Adds times and counts to the report. Throws core::Error, the
+    /// same on all ranks.
+    void evaluate(const backend::Executor& executor, comm::Communicator& comm,
+                  const settings::Settings& settings, const particles::Problem& problem, bool with_potential,
+                  forces::AllWorkspaces& workspaces, particles::RawField& field, Report& report, const core::Log& log);
+
+    /// Target k of the last evaluate() -> the host's item.
+    const int32_t* items() const;
 
     /// work[i] += the interactions of the last evaluate() for host item i, an expansion counting as
     /// expansion_pairs; targets only.

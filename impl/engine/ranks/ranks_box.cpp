@@ -3,7 +3,6 @@
 
 #include "comm/sparse_exchange.hpp"
 #include "core/timer.hpp"
-#include "engine/checks.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -55,8 +54,6 @@ bool RanksOnDevice::begin_box(comm::Communicator& comm, const Job& job) {
     comm.allreduce(own.most, 5, comm::Operation::max);
     const BoxFrame all{own, own.most[3] > 0};
     comm.together([&] {
-        if (own.most[3] > 0 && own.most[4] > 0)
-            refuse_virial_of_some();
         if (frame.all_particles > 0)
             call(job.table.box_plan, job.engine, &all);
     });

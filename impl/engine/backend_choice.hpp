@@ -1,0 +1,48 @@
+// Who computes a request, where, and why: the CPU, or which GPU. All ranks on GPUs, or none.
+#pragma once
+
+#include "engine/request.hpp"
+
+#include <string>
+
+namespace graft::engine {
+
+/// Fewer particles than this are on a CPU core before a GPU has launched its kernels
+/// (docs/lab/gpu/engine.md).
+inline constexpr int64_t least_for_gpu = 2048;
+
+struct Placement {
+    bool gpu = false;
+    int32_t device = -1;                // of the GPU
+    std::string why;                    // on the CPU
+    const char* device_array = nullptr; // one that only a GPU can reach
+
+    /// Error(unsupported) where the CPU is to compute with arrays in device memory.
+    void require_reach() const;
+    std::string words() const; // for the log
+};
+
+class BackendChoice {
+  public:
+    /// Other ranks: what was known of their GPUs is not.
+    void forget_ranks() { ranks_device_ = -1; }
+
+    /// Collective. held: the GPU of the last computation, -1: none. Throws, on all ranks, what check() does, and
+    /// where a GPU is asked for and cannot be had.
+    Placement choose(comm::Communicator& comm, const settings::Settings& settings, const Request& request,
+                     int32_t held);
+
+  private:
+    void choose_alone(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
+                      const Request& request, int32_t held);
+    void choose_over_ranks(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
+                           const Request& request);
+    void choose_auto(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
+                     const Request& request);
+    bool gpu_of_its_own(comm::Communicator& comm, int32_t device);
+
+    int32_t ranks_device_ = -1; // the GPU that each_has_a_gpu_ speaks of
+    bool each_has_a_gpu_ = false;
+};
+
+} // namespace graft::engine

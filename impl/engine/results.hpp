@@ -1,0 +1,36 @@
+// A field at the targets to what the host wants of it: virial and energy, then numbers in the host's arrays.
+#pragma once
+
+#include "backend/executor.hpp"
+#include "engine/request.hpp"
+#include "particles/problem.hpp"
+
+namespace graft::engine {
+
+/// Virial (xx yy zz xy xz yz) and energy of all ranks' targets, in internal units.
+struct Totals {
+    static constexpr int count = 7;
+    double value[count] = {};
+};
+
+/// A field, and whose it is. item: target k -> the host's item; NULL: k.
+struct FieldView {
+    const particles::Problem& problem;
+    const particles::RawField& field;
+    const int32_t* item;
+
+    int64_t item_of(int64_t k) const { return item != nullptr ? item[k] : k; }
+};
+
+/// Collective. Sums over fixed blocks in fixed order, then over the ranks. sums: scratch.
+Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const FieldView& view,
+              core::Buffer<double>& sums);
+
+/// Throws Error(value) naming the first number that the host's type cannot hold. Reads only.
+void check_results(const backend::Executor& executor, const settings::Settings& settings,
+                   const Outputs& outputs, const FieldView& view, const Totals& totals);
+/// Cannot fail.
+void write_results(const backend::Executor& executor, const settings::Settings& settings,
+                   const Outputs& outputs, const FieldView& view, const Totals& totals);
+
+} // namespace graft::engine
