@@ -75,6 +75,11 @@ GpuEngine::Device::Device(const backend::CudaTable& cuda, const settings::Device
     backend::raise(table.create(&options, &engine, &error), error);
 }
 
+int32_t GpuEngine::Device::end(bool once, DeviceReport& report, int32_t& again, backend::DeviceError& error) const {
+    return once && table.end_once != nullptr ? table.end_once(engine, &report, &again, &error)
+                                             : table.end(engine, &report, &error);
+}
+
 void GpuEngine::make_device(const settings::DeviceOptions& options, int32_t ordinal) {
     const backend::CudaTable& cuda = backend::require_cuda(library_for(options));
     if (device_ && device_->ordinal == ordinal && &device_->table == cuda.force)
@@ -82,7 +87,11 @@ void GpuEngine::make_device(const settings::DeviceOptions& options, int32_t ordi
     device_.reset();
     settings::DeviceOptions own = options;
     own.device = ordinal;
-    device_ = std::make_unique<Device>(cuda, own);
+    auto made = std::make_unique<Device>(cuda, own);
+    backend::DeviceError error;
+    if (allocator_.present() && made->table.set_allocator != nullptr)
+        backend::raise(made->table.set_allocator(made->engine, &allocator_, &error), error);
+    device_ = std::move(made);
 }
 
 void GpuEngine::begin(const Environment& environment, const Request& request, const Placement& placement,
@@ -108,14 +117,19 @@ void GpuEngine::begin(const Environment& environment, const Request& request, co
           error);
 }
 
-void GpuEngine::end(const Environment& environment) {
+void GpuEngine::end(const Environment& environment, bool once) {
     TreeTuning& tuning = environment.tuning;
     Report& report = environment.report;
     const settings::Settings& settings = environment.settings;
     DeviceReport done;
     backend::DeviceError error;
     const core::Timer timer;
-    raise(tuning, device_->table.end(device_->engine, &done, &error), error);
+    int32_t again = 0;
+    raise(tuning, device_->end(once, done, again, error), error);
+    if (again != 0)
+        core::fail(core::Status::again,
+                   "compute_end: a buffer on the GPU was too small, and GRAFT_RESULTS_NO_REPAIR forbids a second attempt "
+                   "inside; nothing was written. It has grown: make the same call again");
     const double output_s = timer.seconds();
     tell(environment, done);
     fill_report(environment, done);
@@ -125,6 +139,23 @@ void GpuEngine::end(const Environment& environment) {
         tuning.after(report, done.leaf, done.group,
                      tuning.compares() ? room_on(settings.device, device_->ordinal, done.bytes_device) : 0);
     environment.buffers.after(done.fed, fed_work(report, done, settings.order), tuning.told().sizes.block);
+}
+
+bool GpuEngine::poll() const {
+    int32_t ended = 0;
+    backend::DeviceError error;
+    if (device_->table.poll != nullptr)
+        backend::raise(device_->table.poll(device_->engine, &ended, &error), error);
+    return ended != 0;
+}
+
+void* GpuEngine::event() const {
+    if (device_->table.event == nullptr)
+        core::fail(core::Status::unsupported, "compute_event: this GPU library makes no events; expected compute_poll");
+    void* event = nullptr;
+    backend::DeviceError error;
+    backend::raise(device_->table.event(device_->engine, &event, &error), error);
+    return event;
 }
 
 void GpuEngine::set_allocator(const DeviceAllocator& allocator) {

@@ -28,8 +28,12 @@ class GpuEngine {
     /// stream: a cudaStream_t; NULL: one of the engine's own. Collective. Throws core::Error.
     void begin(const Environment& environment, const Request& request, const Placement& placement,
                void* stream);
-    /// Waits, and fills the report. Throws core::Error; outputs are then untouched.
-    void end(const Environment& environment);
+    /// Waits, and fills the report. Throws core::Error; outputs are then untouched. once: Error(again) where a second
+    /// attempt would be needed.
+    void end(const Environment& environment, bool once);
+    /// Of what was begun: whether it has ended, without waiting; an event behind it all.
+    bool poll() const;
+    void* event() const;
     /// Memory of the engine from now on. Throws Error(call_order) where there is some already.
     void set_allocator(const DeviceAllocator& allocator);
     /// Gives memory back that is kept for the next call.
@@ -44,6 +48,7 @@ class GpuEngine {
         ~Device() { table.destroy(engine); }
         Device(const Device&) = delete;
         Device& operator=(const Device&) = delete;
+        int32_t end(bool once, DeviceReport& report, int32_t& again, backend::DeviceError& error) const;
 
         const DeviceForceTable& table;
         int32_t ordinal;

@@ -3,6 +3,7 @@
 // A request is checked once, before anybody computes; what only a look at the data can tell is left to the import.
 #pragma once
 
+#include "backend/gpu_allocator.hpp"
 #include "comm/communicator.hpp"
 #include "core/log.hpp"
 #include "particles/array_view.hpp"
@@ -41,11 +42,7 @@ struct Outputs {
 };
 
 /// A host's allocator of device memory, in the order of `stream`; NULL functions: the library's own. NULL = refused.
-struct DeviceAllocator {
-    void* user = nullptr;
-    void* (*allocate)(void* user, int64_t bytes, int32_t device, void* stream) = nullptr;
-    void (*release)(void* user, void* pointer, int64_t bytes, int32_t device, void* stream) = nullptr;
-};
+using DeviceAllocator = backend::GpuAllocator;
 
 /// The structs are the caller's and need not live longer than the call.
 struct Request {

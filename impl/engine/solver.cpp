@@ -6,6 +6,8 @@
 #include "engine/checks.hpp"
 #include "engine/gpu_calls.hpp"
 
+#include <utility>
+
 namespace graft::engine {
 
 using core::fail;
@@ -39,29 +41,23 @@ void Solver::begin_compute(const ParticleInput& particles, const Outputs& output
     require_nothing_begun("compute_begin");
     stream_ = stream;
     begin({particles, nullptr, outputs});
-    begun_ = true;
+    begun_ = true, once_ = outputs.no_repair;
 }
 
 void Solver::end_compute() {
     if (!begun_)
         fail(Status::call_order, "compute_end: no computation was begun; expected compute_begin before it");
     begun_ = false;
-    end();
+    const bool once = std::exchange(once_, false);
+    end(once);
 }
 
-// The GPU's engine does not tell yet how far it is and takes no host's allocator; until it does, a computation on it has
-// ended when end_compute() says so, and what would need them is UNSUPPORTED.
-
 bool Solver::poll() {
-    return !on_gpu_;
+    return !on_gpu_ || gpu_->poll();
 }
 
 void* Solver::event() {
-    if (on_gpu_)
-        fail(Status::unsupported,
-             "compute_event: the GPU's part of this library makes no event; expected compute_poll or "
-             "compute_end to be asked");
-    return nullptr;
+    return on_gpu_ ? gpu_->event() : nullptr;
 }
 
 void Solver::set_device_allocator(const DeviceAllocator& allocator) {
@@ -96,10 +92,10 @@ void Solver::begin(const Request& request) {
         comm_->guarded([&] { cpu_.compute(environment(), request, placement); });
 }
 
-void Solver::end() {
+void Solver::end(bool once) {
     if (!on_gpu_)
         return; // the CPU has done it all
-    gpu_->end(environment());
+    gpu_->end(environment(), once);
     cpu_.forget_field();
 }
 

@@ -85,7 +85,7 @@ class Solver {
   private:
     /// The conductor: the request is checked, placed and agreed on, then one of the engines computes.
     void begin(const Request& request);
-    void end();
+    void end(bool once = false);
     void require_nothing_begun(const char* entry) const;
     void say(const Placement& placement);
     Environment environment();
@@ -105,6 +105,7 @@ class Solver {
     bool on_gpu_ = false; // the last computation
     bool points_ = false; // it was a field_at
     bool begun_ = false;  // between begin_compute and end_compute
+    bool once_ = false;   // what was begun is not repeated inside
     bool released_ = false; // since the last computation
 };
 
