@@ -6,6 +6,7 @@
 // order.
 #include "ic/solar_system.hpp"
 #include "simulation/leapfrog.hpp"
+#include "snapshot/metadata.hpp"
 
 #include <gtest/gtest.h>
 

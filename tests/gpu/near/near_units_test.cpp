@@ -128,7 +128,11 @@ TEST_F(NearUnits, ResultsThatAreNotFiniteAreValue) {
             scene.fill_outputs(0.125);
             const auto sums = [&] {
                 near::NearSums all = scene.sums();
-                all.add = add;
+                for (particles::ArrayView& view : all.potential)
+                    view.add = add;
+                for (auto& of_component : all.gradient)
+                    for (particles::ArrayView& view : of_component)
+                        view.add = add;
                 return all;
             };
             const auto large = [&](double by) {

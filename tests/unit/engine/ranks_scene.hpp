@@ -179,7 +179,7 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
             std::reverse(marks.begin(), choice.as_list ? marks.end() : marks.begin());
             static int32_t nothing = 0;
             (choice.as_list ? input.has_target : input.has_active) = true;
-            (choice.as_list ? input.target : input.active) = {
+            (choice.as_list ? input.target : input.active) = particles::ArrayView{
                 reinterpret_cast<char*>(marks.empty() ? &nothing : marks.data()),
                 particles::ElementType::i32,
                 1,
