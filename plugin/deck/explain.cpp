@@ -50,7 +50,7 @@ constexpr const char* head = "# Every key of a Graft deck. A deck is YAML: 'mac.
 std::string explain_text(bool with_study) {
     std::string text = head;
     for (const Key& key : schema()) {
-        if (key.is_study() && !with_study)
+        if (key.for_papers() && !with_study)
             continue;
         std::string value;
         const bool has_default = default_of(key, value);
@@ -66,7 +66,7 @@ std::string explain_text(bool with_study) {
 std::string explain_json(bool with_study) {
     std::string json = "[";
     for (const Key& key : schema()) {
-        if (key.is_study() && !with_study)
+        if (key.for_papers() && !with_study)
             continue;
         std::string value;
         const bool has_default = default_of(key, value);
@@ -76,7 +76,7 @@ std::string explain_json(bool with_study) {
                 ", \"default\": " + (has_default ? json_string(value) : "null") +
                 ", \"unit\": " + json_string(key.unit) + ", \"live\": " + (key.is_live() ? "true" : "false") +
                 ", \"shared\": " + (key.is_shared() ? "true" : "false") +
-                ", \"study\": " + (key.is_study() ? "true" : "false") +
+                ", \"study\": " + (key.for_papers() ? "true" : "false") +
                 ", \"allowed\": " + json_string(allowed_values(key)) +
                 ", \"meaning\": " + json_string(key.meaning) + "}";
     }

@@ -47,7 +47,7 @@ bool Key::is_live() const {
     return (traits & live) != 0;
 }
 
-bool Key::is_study() const {
+bool Key::for_papers() const {
     return (traits & study) != 0;
 }
 

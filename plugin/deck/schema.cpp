@@ -75,7 +75,7 @@ std::string allowed_in(std::string_view section) {
         const std::string_view inside = section_of(key.name);
         if (inside == section)
             append(list, key.name);
-        else if (section.empty() && inside != last && !key.is_study())
+        else if (section.empty() && inside != last && !key.for_papers())
             append(list, inside);
         last = inside;
     }

@@ -26,7 +26,7 @@ struct Key {
 
     bool has_field() const { return get != nullptr; }
     bool is_live() const;   // a living context takes a new value
-    bool is_study() const;  // a parameter of papers
+    bool for_papers() const;  // a parameter of papers
     bool is_shared() const; // the same on all ranks
 };
 

@@ -278,7 +278,7 @@ std::vector<std::pair<std::string, std::string>> Settings::all() const {
     std::vector<std::pair<std::string, std::string>> list;
     const capi::Options standard;
     for (const Key& key : schema())
-        if (key.has_field() ? !key.is_study() || key.get(values_) != key.get(standard)
+        if (key.has_field() ? !key.for_papers() || key.get(values_) != key.get(standard)
                             : key.fallback != nullptr || values_.texts.contains(key.name))
             list.emplace_back(key.name, get(key.name));
     for (const auto& [name, text] : values_.texts)

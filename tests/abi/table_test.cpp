@@ -144,7 +144,7 @@ TEST_F(Table, NumbersThatAKeyDoesNotTakeChangeNothing) {
     expect_error(api->options_set_int64(options, "order", 9), GRAFT_ERROR_DECK_RANGE, "order");
     expect_error(api->options_set_int64(options, "order", INT64_MIN), GRAFT_ERROR_DECK_RANGE, "order");
     expect_error(api->options_set_double(options, "mac.theta", INFINITY), GRAFT_ERROR_DECK_TYPE, "mac.theta");
-    expect_error(api->options_set_int64(options, "balance.force", 2), GRAFT_ERROR_DECK_TYPE, "balance.force");
+    expect_error(api->options_set_int64(options, "balance.force", 2), GRAFT_ERROR_DECK_RANGE, "balance.force");
     expect_error(api->options_set_int64(options, "method", 1), GRAFT_ERROR_DECK_TYPE, "method");
     expect_error(api->options_get_int64(options, "method", &whole), GRAFT_ERROR_DECK_TYPE, "method");
     expect_error(api->options_get_double(options, "method", &real), GRAFT_ERROR_DECK_TYPE, "method");

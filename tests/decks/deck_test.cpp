@@ -278,7 +278,7 @@ TEST(Deck, WhatIsNoRegularFileIsRefusedAtOnce) {
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     Settings s;
     const std::pair<std::string, const char*> cases[] = {
-        {pipe, "found a pipe"}, {folder.string(), "found a folder"}, {"/dev/null", "found a device"}};
+        {pipe, "a pipe"}, {folder.string(), "a folder"}, {"/dev/null", "a device"}};
     for (const auto& [path, found] : cases) {
         for (const auto& failure : {failure_of([&] { graft::plugin::read_deck_file(s, path); }),
                                     failure_of([&] { s.set("near_field.machine", path); })}) {

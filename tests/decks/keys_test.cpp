@@ -65,7 +65,7 @@ TEST(Keys, TheTableHasTheListsKeysInItsOrder) {
         EXPECT_STREQ(key.name, list[k].name);
         EXPECT_EQ(key.has_field(), list[k].has_field) << key.name;
         EXPECT_TRUE(names.insert(key.name).second) << key.name << " stands there twice";
-        EXPECT_EQ(key.is_study(), std::string_view(key.name).starts_with("study.")) << key.name;
+        EXPECT_EQ(key.for_papers(), std::string_view(key.name).starts_with("study.")) << key.name;
         if (key.has_field()) {
             EXPECT_EQ(key.get(capi::Options()), list[k].standard) << key.name;
         }
@@ -123,15 +123,15 @@ TEST(Keys, ExplainSaysTheSame) {
         EXPECT_EQ(told["unit"].as<std::string>(), key.unit);
         EXPECT_EQ(told["allowed"].as<std::string>(), plugin::allowed_values(key));
         EXPECT_EQ(told["live"].as<bool>(), key.is_live()) << key.name;
-        EXPECT_EQ(told["study"].as<bool>(), key.is_study()) << key.name;
+        EXPECT_EQ(told["study"].as<bool>(), key.for_papers()) << key.name;
         EXPECT_EQ(told["shared"].as<bool>(), key.is_shared()) << key.name;
         if (key.has_field()) {
             EXPECT_EQ(told["default"].as<std::string>(), Settings().get(key.name));
         }
-        EXPECT_EQ(text.find(core::format("\n%s\n", key.name)) != std::string::npos, !key.is_study())
+        EXPECT_EQ(text.find(core::format("\n%s\n", key.name)) != std::string::npos, !key.for_papers())
             << key.name;
         EXPECT_GT(std::string(key.meaning).size(), 10u);
-        studies += key.is_study() ? 1 : 0;
+        studies += key.for_papers() ? 1 : 0;
     }
     EXPECT_GT(studies, 0u);
     EXPECT_EQ(promised.size(), all.size() - studies);

@@ -154,7 +154,7 @@ TEST_F(Run, ARestartWithOtherPhysicsIsRefusedOrTakenInWords) {
         const char* change;
         std::vector<std::string> words;
     } cases[] = {
-        {"--set mac.theta=0.3", {"mac.theta was 0.5 and is 0.3"}},
+        {"--set mac.theta=0.3", {"mac.theta was 1 and is 0.3"}},
         {"--set softening.length=0.06 --set order=3", {"softening.length was 0.05 and is 0.06", "order was"}},
         {"--set run.time_step=0.02", {"run.time_step was 0.01 and is 0.02"}},
         {"--set run.input=q.hdf5", {"run.input was a file of", "hash"}},
