@@ -8,7 +8,7 @@ if(NOT GRAFT_WITH_CUDA STREQUAL "OFF")
             set(CMAKE_CUDA_COMPILER ${GRAFT_NVCC})
         endif()
     endif()
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES) # code for Hopper, and for others what the driver compiles at start
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS}) # code for Hopper, and for others what the driver compiles at start
         set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real CACHE STRING "")
     endif()
     check_language(CUDA)

@@ -67,8 +67,9 @@ TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
                         cells += report.far_cells;
                     EXPECT_GT(cells, 0);
                     EXPECT_LT(rms_error(r, expected), 1e-4) << ranks;
-                    // Sums of near images, which cancel; their errors do not.
-                    EXPECT_NEAR(r.energy, expected.energy, 1e-3 * std::abs(expected.energy));
+                    // Sums of near images, which cancel; their errors do not. Which cells become polynomials hangs on the
+                    // width of vectors, and the error with it.
+                    EXPECT_NEAR(r.energy, expected.energy, 1.5e-3 * std::abs(expected.energy));
                     for (int c = 0; c < 6; ++c)
                         EXPECT_NEAR(r.virial[c], expected.virial[c], 1e-2 * std::abs(expected.energy)) << c;
                 }
