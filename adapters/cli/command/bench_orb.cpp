@@ -48,7 +48,7 @@ Arguments declare() {
         .value("dist", "KIND", "plummer", "plummer or uniform")
         .value("weights", "KIND", "unit", "unit or lognormal")
         .value("leaves", "D", "parts (default: as many as there are ranks)")
-        .value("finder", "NAME", "bisection, histogram or sampled (decompose.finder)")
+        .value("finder", "NAME", "bisection, histogram or sampled (study.finder)")
         .value("strategy", "NAME", "level, halving or central (decompose.strategy)")
         .value("shape", "NAME", "orb or prefix (decompose.shape)")
         .value("tolerance", "T", "of a cut, in mean weights of a part (decompose.tolerance)")
@@ -114,12 +114,17 @@ std::vector<PointRecord> make_block(const Arguments& arguments, std::int64_t n, 
     return points;
 }
 
+/// The deck key of one of this command's options.
+std::string key_of(const std::string& option) {
+    return (option == "finder" ? "study." : "decompose.") + option;
+}
+
 void read_options(Deck& deck, const Arguments& arguments, const Request& request) {
     deck.set("decompose.parts", std::to_string(request.leaves));
     deck.set("threads", arguments.required("threads"));
     for (const char* name : {"finder", "strategy", "shape", "tolerance", "mix"}) {
         if (const auto value = arguments.text(name)) {
-            deck.set("decompose." + std::string(name), *value);
+            deck.set(key_of(name), *value);
         }
     }
 }
@@ -230,7 +235,7 @@ JsonObject json_of(const Measurement& m, const Request& request, const Arguments
         .add("weights", arguments.required("weights"));
     object.add("ranks", Ranks::here().size()).add("leaves", request.leaves);
     for (const char* name : {"shape", "strategy", "finder", "tolerance", "mix"}) {
-        object.add(name, deck.get("decompose." + std::string(name)).value_or(""));
+        object.add(name, deck.get(key_of(name)).value_or(""));
     }
     object.add("threads", arguments.required("threads"));
     object.add("time_s", JsonObject()

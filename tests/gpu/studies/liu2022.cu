@@ -4,7 +4,7 @@
 // quadrupoles, fp32). One JSON object a line: list lengths (his figure 4.1), 1-D and 2-D kernels and ours on
 // whole lists, share of the atomic writes, buffers and threads (figures 4.2 and 4.4), BX and BY (figure 4.7),
 // concurrency and launch gaps (figures 4.3 and 4.5), pinned against pageable memory (figure 3.3);
-// `buffers`: the feed of deck key cuda.buffer, all sizes, beside the model's, and what it chooses. Times of
+// `buffers`: the feed of deck key study.buffer, all sizes, beside the model's, and what it chooses. Times of
 // kernels by events, median of 5 after a warm-up; of feeds by the host's clock, the median of 3 (of more than
 // half a second once).
 #include "liu2022_buffers.hpp"

@@ -1,4 +1,4 @@
-// cuda.buffer on a GPU: forces stay right whatever is fed, `auto` ends with a size it keeps, and what is
+// study.buffer on a GPU: forces stay right whatever is fed, `auto` ends with a size it keeps, and what is
 // predicted and measured is there.
 #include "bodies.hpp"
 #include "library_fixture.hpp"

@@ -74,7 +74,7 @@ class Lattice(unittest.TestCase):
         print(f"{self.id()}: rms force error {error:.1e}, energy {of_energy:.1e}, worst energy of an atom {of_each:.1e}, "
               f"worst of the pressure tensor {worst / pressure:.1e}", flush=True)
         self.assertLess(error, 1e-5)
-        self.assertLess(of_energy, 5e-6)
+        self.assertLess(of_energy, 8e-6)  # which cells become polynomials, and the error, hang on the width of vectors
         self.assertLess(of_each, 5e-5)
         self.assertLess(worst / pressure, 1e-4)
 
