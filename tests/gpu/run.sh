@@ -220,7 +220,7 @@ use_debs
 rm -f "$out/ranks.jsonl"
 wants build && [ $no_build = no ] && run_build
 export LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-[ -e "$build/lib/libgraft.so.0" ] && export GRAFT_LIBRARY=$build/lib/libgraft.so.0
+[ -e "$build/lib/libgraft.so.1" ] && export GRAFT_LIBRARY=$build/lib/libgraft.so.1
 [ -e "$build/lib/libgraft_cuda.so" ] && export GRAFT_CUDA_LIBRARY=$build/lib/libgraft_cuda.so
 deadline=$((SECONDS + limit))
 for stage in tests bench ranks sanitize papers; do # what is timed has the machine for itself
