@@ -28,7 +28,7 @@ void export_by_records(backend::Queue& queue, int count, const DeviceRealExport*
 void check_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
                    DeviceImportState* state, const ExportRecord* records);
 /// Its second pass alone, where somebody else has written the records.
-void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, 
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
                     DeviceImportState* state, const ExportRecord* records);
 
 } // namespace graft::particles

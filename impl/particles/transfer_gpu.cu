@@ -350,7 +350,7 @@ void export_by_records(backend::Queue& queue, int count, const DeviceRealExport*
     export_records(queue, count, exports, n, state, records);
 }
 
-void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n, 
+void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
                     DeviceImportState* state, const ExportRecord* records) {
     if (n == 0 || count == 0)
         return;
