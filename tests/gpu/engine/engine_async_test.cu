@@ -35,12 +35,18 @@ struct CountingPool {
 
 class EngineAsync : public OnDevice {
   protected:
-    EngineAsync() {
+    void SetUp() override {
+        OnDevice::SetUp();
+        if (IsSkipped())
+            return;
         const graft::settings::DeviceOptions options;
         DeviceError error;
         graft::backend::raise(table_.create(&options, &engine_, &error), error);
     }
-    ~EngineAsync() override { table_.destroy(engine_); }
+    void TearDown() override {
+        if (engine_ != nullptr)
+            table_.destroy(engine_);
+    }
 
     void begin(const Settings& settings, const Call& call) {
         DeviceError error;
